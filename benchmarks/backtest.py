@@ -13,7 +13,7 @@ from agents.backtest.deciders import advisor_of, by_advice
 from agents.backtest.hours import PoolBars, read_bars
 from agents.backtest.report import backtest
 from agents.backtest.walking import BacktestTerms, make_track, moment_at, snapped, walk
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from benchmarks.bar_files import BarRow, write_bars
 
 if TYPE_CHECKING:

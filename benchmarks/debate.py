@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.bus.record import MemorySink, RecordWriter
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import FlowStart
-from agents.numbers.profiles import RiskProfile
-from chain.base.redaction import Redactor
+from agents.numbers.rules import RiskProfile
+from chain.base.clean_text import Redactor
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.devnet.launch import devnet_process

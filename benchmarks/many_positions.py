@@ -20,13 +20,13 @@ from chain.contracts.storage import EXTSLOAD
 from chain.history.events import INITIALIZE, SWAP
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.holdings import TRANSFER
-from chain.positions.identity import identify, layout_of
+from chain.positions.snapshot import identify, layout_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from chain.contracts.networks import Address
-    from chain.positions.identity import PositionIdentity
+    from chain.positions.snapshot import PositionIdentity
 
 POOLS = 200
 _FIRST_BLOCK = 1

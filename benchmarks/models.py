@@ -14,7 +14,7 @@ from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.bus.record import MemorySink, RecordWriter
-from agents.bus.transport import Ambient, BusLimits
+from agents.bus.worker import Ambient, BusLimits
 from agents.lp.briefing import ProposedShape
 from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.payloads import ARBITER
@@ -22,9 +22,8 @@ from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits
 from agents.model.client import OpenAIModel
 from agents.model.connection import ModelConnections
-from agents.model.interface import ModelPrompt
-from agents.model.settings import ModelSettings, RoleModels
-from chain.base.redaction import Redactor
+from agents.model.interface import ModelPrompt, ModelSettings, RoleModels
+from chain.base.clean_text import Redactor
 from chain.base.store import Store
 from tests.agents.lp.honest_model import SHAPES, honest, sceptical
 from tests.agents.lp.made_up_markets import FixedEyes, market_context, start_of

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from agents.bus.record import MemorySink, RecordWriter
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.trade.facts import AccountFacts, DeskQuestion, DeskSettings
 from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.observe.observer import MarketObserver
 from agents.trade.terms import Objective, TradeMode
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor
 from chain.devnet.defaults import control_url
 from chain.devnet.launch import devnet_process
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress

@@ -68,7 +68,7 @@ def test_one_module_signs_for_people_and_the_embedded_chain_for_itself() -> None
 @pytest.mark.parametrize(
     ("done", "place"),
     [
-        ("fcntl.flock(", "chain/base/locks.py"),
+        ("fcntl.flock(", "chain/base/home.py"),
         ("sqlite3.connect(", "chain/base/sqlite.py"),
         ("AsyncConnectionPool(", "chain/base/http.py"),
         ("AsyncHTTPTransport(", "agents/model/connection.py"),

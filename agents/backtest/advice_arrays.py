@@ -7,23 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.backtest.hours import Flags, Floats
-from agents.numbers.advice import (
-    COST_MULTIPLE,
-    DEAD_BAND,
-    EDGE_PERSISTENCE,
-    ENTER_OVER,
-    HIGH_EDGE_PERSISTENCE,
-    HORIZON_DAYS,
-    LEAST_WEEKLY_LOSS,
-    MOST_HALF_WIDTH_SIGMAS,
-    USUAL_LOG_EDGE,
-    WIDE_HALF_WIDTH,
-    AdviceLines,
-    AdvisedAction,
-)
+from agents.numbers import advice
 
 HOLD, MOVE, EXIT = range(3)
-ACTIONS = (AdvisedAction.HOLD, AdvisedAction.MOVE, AdvisedAction.EXIT)
+ACTIONS = (advice.AdvisedAction.HOLD, advice.AdvisedAction.MOVE, advice.AdvisedAction.EXIT)
 """By their numbers in an array."""
 _FARTHEST = 40.0
 """Deviations beyond which a walk is never found; an infinite edge would make no number."""
@@ -48,7 +35,9 @@ class AdviceArrays(NamedTuple):
     dangerous: Flags
 
 
-def advise_all(asked: AdviceArrays, lines: AdviceLines = DEAD_BAND) -> npt.NDArray[np.int8]:
+def advise_all(
+    asked: AdviceArrays, lines: advice.AdviceLines = advice.DEAD_BAND
+) -> npt.NDArray[np.int8]:
     """An action each, as `advise` decides them one by one."""
     # Whatever is compared with NaN is false, so that the unknown never acts.
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -57,9 +46,9 @@ def advise_all(asked: AdviceArrays, lines: AdviceLines = DEAD_BAND) -> npt.NDArr
         leaves = (
             asked.inside
             & (asked.edge_7d < min(lines.leave_under, 1.0))
-            & (asked.half_width < WIDE_HALF_WIDTH)
-            & (loss > LEAST_WEEKLY_LOSS * asked.worth)
-            & (loss > COST_MULTIPLE * asked.exit_cost)
+            & (asked.half_width < advice.WIDE_HALF_WIDTH)
+            & (loss > advice.LEAST_WEEKLY_LOSS * asked.worth)
+            & (loss > advice.COST_MULTIPLE * asked.exit_cost)
         )
         entry = np.maximum(
             max(lines.enter_over, 1.0),
@@ -69,7 +58,7 @@ def advise_all(asked: AdviceArrays, lines: AdviceLines = DEAD_BAND) -> npt.NDArr
             ~asked.inside
             & asked.has_move
             & (asked.edge_7d > entry)
-            & (asked.move_net - asked.hold_net > COST_MULTIPLE * asked.move_cost)
+            & (asked.move_net - asked.hold_net > advice.COST_MULTIPLE * asked.move_cost)
             & (asked.move_net - asked.move_cost > -asked.exit_cost)
         )
     actions = np.full(len(asked.inside), HOLD, dtype=np.int8)
@@ -81,9 +70,11 @@ def advise_all(asked: AdviceArrays, lines: AdviceLines = DEAD_BAND) -> npt.NDArr
 def expected_edges(edge_7d: Floats) -> Floats:
     """ρ̂ of each: this week's edge drawn towards the usual one."""
     with np.errstate(divide="ignore"):
-        beyond = np.maximum(0.0, np.log(edge_7d / ENTER_OVER))
-        believed = EDGE_PERSISTENCE * (np.log(edge_7d) - beyond - USUAL_LOG_EDGE)
-    expected: Floats = np.exp(USUAL_LOG_EDGE + believed + HIGH_EDGE_PERSISTENCE * beyond)
+        beyond = np.maximum(0.0, np.log(edge_7d / advice.ENTER_OVER))
+        believed = advice.EDGE_PERSISTENCE * (np.log(edge_7d) - beyond - advice.USUAL_LOG_EDGE)
+    expected: Floats = np.exp(
+        advice.USUAL_LOG_EDGE + believed + advice.HIGH_EDGE_PERSISTENCE * beyond
+    )
     return expected
 
 
@@ -97,14 +88,14 @@ def expected_nets(
 def horizons(half_width: Floats, sigma: Floats) -> Floats:
     """Mean life in days, at most seven."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.minimum(HORIZON_DAYS, (half_width / sigma) ** 2)
+        return np.minimum(advice.HORIZON_DAYS, (half_width / sigma) ** 2)
 
 
 def advised_half_widths(
     cost_share: Floats, expected: Floats, sigma: Floats, base_sigmas: float
 ) -> Floats:
     """The width that pays best by its expected edge, held between the base and nine daily σ."""
-    most = MOST_HALF_WIDTH_SIGMAS * sigma
+    most = advice.MOST_HALF_WIDTH_SIGMAS * sigma
     with np.errstate(divide="ignore", invalid="ignore"):
         best = np.where(expected > 1, 8 * cost_share / (expected - 1), most)
     return np.minimum(np.maximum(best, base_sigmas * sigma), most)

@@ -38,7 +38,7 @@ from agents.backtest.walking import (
 )
 from agents.numbers.advice import DEAD_BAND, HORIZON_DAYS, WITHOUT_DEAD_BAND, AdviceLines
 from agents.numbers.edges import Edges
-from agents.numbers.profiles import PROFILES, ProfileRules, RiskProfile
+from agents.numbers.rules import PROFILES, ProfileRules, RiskProfile
 from agents.numbers.shapes import MIN_WIDTH_MULTIPLIER
 from agents.numbers.survival import (
     HOURS_PER_DAY,

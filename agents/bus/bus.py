@@ -24,15 +24,18 @@ from agents.bus.envelope import (
     Role,
 )
 from agents.bus.replay import Record
-from agents.bus.transport import Ambient, BusLimits, EnvelopeTransport, TransportError
 from agents.bus.worker import (
+    Ambient,
     Board,
+    BusLimits,
     Counters,
+    EnvelopeTransport,
     FlowOverError,
     Handler,
     HandlerContext,
     Outgoing,
     Services,
+    TransportError,
     Worker,
 )
 from chain.base.errors import error_kind
@@ -305,12 +308,7 @@ class Bus(Generic[Services]):
             raise ValueError(f"The request {chosen} is under way already.")
         seconds = deadline_seconds or self._limits.deadline_seconds
         flow = Flow(
-            chosen,
-            services,
-            tuple(observers),
-            on_prose,
-            inbox=self._limits.inbox,
-            seconds=seconds,
+            chosen, services, tuple(observers), on_prose, inbox=self._limits.inbox, seconds=seconds
         )
         self._flows[chosen] = flow
         watching = watch_flow(flow, self._limits, self._ambient.sleep, self.fail)

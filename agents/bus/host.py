@@ -22,15 +22,18 @@ from agents.bus.envelope import (
     Kind,
     Role,
 )
-from agents.bus.transport import Ambient, BusLimits, EnvelopeTransport, TransportError
 from agents.bus.worker import (
+    Ambient,
     Board,
+    BusLimits,
     Counters,
+    EnvelopeTransport,
     FlowOverError,
     HandlerContext,
     Outgoing,
     Services,
     StageFailedError,
+    TransportError,
     Worker,
 )
 from chain.base.errors import error_kind

@@ -21,9 +21,9 @@ from msgspec import Struct
 
 from agents.bus.envelope import Envelope, Kind
 from chain.base import strict_json
+from chain.base.clean_text import Redactor
 from chain.base.errors import ZunoError
 from chain.base.home import FILE_MODE, FOLDER_MODE
-from chain.base.redaction import Redactor
 from chain.base.strict_json import canonical, digest
 
 if TYPE_CHECKING:
@@ -261,7 +261,10 @@ def check_lines(lines: Sequence[bytes]) -> RecordCheck:
     for number, data in enumerate(lines):
         try:
             line, previous = _checked(data, number, previous)
-            _in_place(line, number, sound)
+            if (line.kind == "header") != (number == 0):
+                raise _BrokenError("a record has one header, at its top")
+            if number and sound[-1].kind == "end":
+                raise _BrokenError("it comes after the end")
         except (strict_json.InvalidJsonError, _BrokenError) as error:
             return RecordCheck(tuple(sound), previous, number + 1, str(error))
         sound.append(line)
@@ -287,13 +290,6 @@ def _checked(data: bytes, number: int, previous: str) -> tuple[RecordLine, str]:
     if canonical(value) + b"\n" != data or value["n"] != number or value["hash"] != expected:
         raise _BrokenError("it does not follow from the line before")
     return RecordLine(kind, body), expected
-
-
-def _in_place(line: RecordLine, number: int, before: Sequence[RecordLine]) -> None:
-    if (line.kind == "header") != (number == 0):
-        raise _BrokenError("a record has one header, at its top")
-    if number and before[-1].kind == "end":
-        raise _BrokenError("it comes after the end")
 
 
 def _line_hash(previous: str, number: int, kind: str, body: bytes) -> str:

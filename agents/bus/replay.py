@@ -22,9 +22,9 @@ from agents.bus.record import (
     check_lines,
     verify_record,
 )
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
+from chain.base.clean_text import Redactor
 from chain.base.errors import ZunoError
-from chain.base.redaction import Redactor
 
 
 class ReplayVerdict(StrEnum):

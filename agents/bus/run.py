@@ -10,8 +10,7 @@ from agents.bus.bus import Bus, FlowSpec
 from agents.bus.envelope import Envelope, FlowFailed, Payload, Role, Thought
 from agents.bus.record import RecordWriter
 from agents.bus.replay import Record, RecordBrokenError, ReplayReport, replay
-from agents.bus.transport import Ambient, BusLimits, EnvelopeTransport, QueueTransport
-from agents.bus.worker import Services
+from agents.bus.worker import Ambient, BusLimits, EnvelopeTransport, QueueTransport, Services
 
 PlanT = TypeVar("PlanT", bound=Payload)
 

@@ -17,11 +17,15 @@ from agents.numbers.advice import (
     AdviceReason,
 )
 from agents.numbers.edges import TICK_LOG
-from agents.numbers.profiles import CheckedAssumption, ProfileRules, Tiebreak
-from agents.numbers.rules import JudgmentVerdict, Rule
+from agents.numbers.rules import (
+    CheckedAssumption,
+    JudgmentVerdict,
+    ProfileRules,
+    Rule,
+    Tiebreak,
+)
 from agents.numbers.survival import HOURS_PER_DAY
-from chain.base.quantity import Quantity, Unknown
-from chain.base.units import UNKNOWN, hours, hours_cell, usd
+from chain.base.units import UNKNOWN, Quantity, Unknown, hours, hours_cell, usd
 
 if TYPE_CHECKING:
     from agents.lp.advising import MoveAdvice

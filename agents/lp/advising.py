@@ -23,10 +23,9 @@ from agents.numbers.outlook import (
     net_over,
     week_again,
 )
-from agents.numbers.profiles import AS_OBSERVED, PROFILES, MarketMultiples
 from agents.numbers.regime import daily_ticks
 from agents.numbers.rounding import gained
-from agents.numbers.rules import JudgmentVerdict, judge_move
+from agents.numbers.rules import AS_OBSERVED, PROFILES, JudgmentVerdict, MarketMultiples, judge_move
 from agents.numbers.survival import buffer_hours
 from chain.base.once_per_object import once_per_object
 

@@ -28,16 +28,15 @@ from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST, Debate, DebateRound, O
 from agents.lp.plan import Candidate, RuleFinding
 from agents.lp.propose import may_win
 from agents.lp.services import DebateServices
-from agents.model.brief import Brief
+from agents.model.claims import Unit
 from agents.model.interface import Model
-from agents.model.numerals import Unit
 from agents.model.reply_text import StructuredReply
+from agents.model.speaking import Brief
 from agents.numbers.advice import COST_MULTIPLE, ENTER_OVER, LEAVE_UNDER, AdvisedAction, edge_ratio
 from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.outlook import PathStep
-from agents.numbers.profiles import PROFILES, Tiebreak
 from agents.numbers.regime import daily_sigma
-from agents.numbers.rules import Rule
+from agents.numbers.rules import PROFILES, Rule, Tiebreak
 from agents.numbers.shapes import (
     MAX_CANDIDATES,
     MAX_CENTER_OFFSET_TICKS,
@@ -155,7 +154,11 @@ def describe_position(brief: Brief, context: MarketContext) -> None:
             f"{brief.number(-below, Unit.FRACTION)}, so all of it is TOKEN0{_left(brief, context)}."
         )
     _worth(brief, context, evaluation)
-    _past(brief, context)
+    since = hours_since_action(context)
+    if since is None:
+        brief.say("This desk has not acted on it yet.")
+    else:
+        brief.say(f"This desk made or moved it {brief.number(since, Unit.HOURS)} ago.")
     if context.keep is not None:
         first = context.keep.token == pool.currency0
         brief.say(f"The person wants to keep {'TOKEN0' if first else 'TOKEN1'}.")
@@ -259,14 +262,6 @@ def _worth(brief: Brief, context: MarketContext, evaluation: EvaluationContext) 
     if evaluation.in_range and pool.liquidity:
         share = position.liquidity / pool.liquidity
         brief.say(f"It is {brief.number(share, Unit.FRACTION)} of the pool's active liquidity.")
-
-
-def _past(brief: Brief, context: MarketContext) -> None:
-    since = hours_since_action(context)
-    if since is None:
-        brief.say("This desk has not acted on it yet.")
-    else:
-        brief.say(f"This desk made or moved it {brief.number(since, Unit.HOURS)} ago.")
 
 
 def _record(brief: Brief, record: AdviceRecord) -> str:

@@ -35,12 +35,14 @@ from agents.lp.plan import (
 from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.numbers.advice import Advice, AdviceReason, AdvisedAction
 from agents.numbers.outlook import look_at
-from agents.numbers.profiles import MULTIPLES, PROFILES, MarketMultiples
 from agents.numbers.rounding import gained
 from agents.numbers.rules import (
+    MULTIPLES,
+    PROFILES,
     Decision,
     JudgedMove,
     JudgmentVerdict,
+    MarketMultiples,
     PlanVerdict,
     arbiter_choice,
     move_verdict,
@@ -441,13 +443,13 @@ def _bought(context: ScoutContext, moves: Sequence[Candidate], choice: Choice) -
     swap = moves[choice.index].prep_action
     if swap is None:
         return None
-    pool = _pool(context, moves[choice.index].pool_id).pool
+    pool = observed_pool(context, moves[choice.index].pool_id).pool
     return pool.currency1 if swap.zero_for_one else pool.currency0
 
 
 def _plan_pools(context: ScoutContext, candidates: Sequence[Candidate]) -> Iterator[PlanPoolFacts]:
     for pool_id in dict.fromkeys(candidate.pool_id for candidate in candidates):
-        observed = _pool(context, pool_id)
+        observed = observed_pool(context, pool_id)
         pool = observed.pool
         yield PlanPoolFacts(
             pool_id=pool_id,
@@ -465,7 +467,7 @@ def _plan_pools(context: ScoutContext, candidates: Sequence[Candidate]) -> Itera
         )
 
 
-def _pool(context: ScoutContext, pool_id: str) -> ObservedPool:
+def observed_pool(context: ScoutContext, pool_id: str) -> ObservedPool:
     if isinstance(context, MarketContext):
         return context.observed
     return next(pool for pool in context.surveyed_pools if pool.pool.pool_id == pool_id)
@@ -514,6 +516,4 @@ def _rejected(rounds: Sequence[DebateRound], choice: Choice) -> list[Rejected]:
 
 
 def _bare_round(number: int) -> DebateRound:
-    from agents.lp.payloads import DebateRound
-
     return DebateRound(number=number, candidates=(), rationale="", answers=(), proposed_by="rules")

@@ -4,22 +4,12 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 
 from agents.bus.envelope import CLI, Envelope
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
+from agents.lp import payloads
 from agents.lp.advice_words import option_letter
 from agents.lp.advising import decided_by_rule, settled
 from agents.lp.briefing import CandidateOpinion, CriticReply, asked_model, briefed
 from agents.lp.conclude import chosen_move, is_same_range, own_move, plan_of
 from agents.lp.judge import JudgedRound, NumbersDifferError, Opinion, judged_round, recomputed
-from agents.lp.payloads import (
-    ARBITER,
-    STRATEGIST,
-    CandidateRemark,
-    Critique,
-    Deadlock,
-    DebateKind,
-    DebateRound,
-    PlanReady,
-    Proposal,
-)
 from agents.lp.services import DebateServices
 from agents.lp.spoken import (
     broken_rules,
@@ -28,8 +18,7 @@ from agents.lp.spoken import (
     failing_words,
     standing_sentence,
 )
-from agents.model.brief import Brief
-from agents.model.speaking import about_the_model, ask, model_thought, thought
+from agents.model.speaking import Brief, about_the_model, ask, model_thought, thought
 from agents.numbers.rules import Decision, JudgmentVerdict
 from chain.base.units import listed
 
@@ -38,7 +27,7 @@ async def critic(
     envelope: Envelope, context: HandlerContext[DebateServices]
 ) -> AsyncGenerator[Outgoing, None]:
     proposal = envelope.payload
-    if not isinstance(proposal, Proposal):
+    if not isinstance(proposal, payloads.Proposal):
         return
     try:
         moves = recomputed(proposal)
@@ -73,7 +62,7 @@ async def critic(
         for turn in _opinion_turns(number, judged, said, brief):
             yield turn
     remarks = tuple(
-        CandidateRemark(candidate=index, words=brief.plain(opinion.reason))
+        payloads.CandidateRemark(candidate=index, words=brief.plain(opinion.reason))
         for index, opinion in said.items()
         if index < len(judged.moves)
     )
@@ -86,12 +75,12 @@ async def critic(
         chosen = chosen_move(debate.context, judged, own_move(debate))
         plan = plan_of(debate, judged, chosen, decided_by="critic")
         yield thought(number, "closing", closing_sentence(debate.context, plan, judged))
-        yield Outgoing(DebateKind.PLAN_READY, CLI, PlanReady(plan=plan))
+        yield Outgoing(payloads.DebateKind.PLAN_READY, CLI, payloads.PlanReady(plan=plan))
     else:
         yield _handed_on(debate)
 
 
-def _is_repeated(proposal: Proposal) -> bool:
+def _is_repeated(proposal: payloads.Proposal) -> bool:
     """Whether what is proposed is what was judged before, range for range."""
     if len(proposal.rounds) < 2 or proposal.latest.proposed_by == "rules":
         return False
@@ -99,7 +88,7 @@ def _is_repeated(proposal: Proposal) -> bool:
     return len(before) == len(now) and all(map(is_same_range, before, now))
 
 
-def standing_opinions(judged: DebateRound) -> dict[int, Opinion]:
+def standing_opinions(judged: payloads.DebateRound) -> dict[int, Opinion]:
     """What was said of candidates stands; the rules are applied again beneath it."""
     return {
         index: Opinion(candidate.judgment.verdict, candidate.judgment.reason)
@@ -108,18 +97,21 @@ def standing_opinions(judged: DebateRound) -> dict[int, Opinion]:
     }
 
 
-def _handed_on(debate: Critique) -> Outgoing:
+def _handed_on(debate: payloads.Critique) -> Outgoing:
     """Back to the Strategist, or on to the Arbiter."""
     if len(debate.rounds) < debate.max_rounds:
-        return Outgoing(DebateKind.CRITIQUE, STRATEGIST, debate)
+        return Outgoing(payloads.DebateKind.CRITIQUE, payloads.STRATEGIST, debate)
     reason = f"No candidate was accepted in {len(debate.rounds)} rounds."
-    deadlock = Deadlock.model_construct(**dict(debate), reason=reason)
-    return Outgoing(DebateKind.DEADLOCK, ARBITER, deadlock)
+    deadlock = payloads.Deadlock.model_construct(**dict(debate), reason=reason)
+    return Outgoing(payloads.DebateKind.DEADLOCK, payloads.ARBITER, deadlock)
 
 
 def with_judgment(
-    proposal: Proposal, judged: JudgedRound, critique: str, remarks: tuple[CandidateRemark, ...]
-) -> Critique:
+    proposal: payloads.Proposal,
+    judged: JudgedRound,
+    critique: str,
+    remarks: tuple[payloads.CandidateRemark, ...],
+) -> payloads.Critique:
     latest = proposal.latest.model_copy(
         update={
             "candidates": tuple(move.candidate for move in judged.moves),
@@ -130,7 +122,7 @@ def with_judgment(
         }
     )
     rounds = (*proposal.rounds[:-1], latest)
-    return Critique.model_construct(**{**dict(proposal), "rounds": rounds})
+    return payloads.Critique.model_construct(**{**dict(proposal), "rounds": rounds})
 
 
 def _strictest_said(reply: CriticReply) -> dict[int, CandidateOpinion]:

@@ -6,30 +6,21 @@ cli ── flow_start ──▸ scout ── context_observed ──▸ strategi
  └── plan_ready ◂── arbiter ◂── deadlock ──────────────────────────────────────┘
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 
+from agents.bus import run
 from agents.bus.bus import FlowSpec
 from agents.bus.envelope import CLI, Envelope, Role
 from agents.bus.record import RecordWriter
 from agents.bus.replay import Record, ReplayReport
-from agents.bus.run import (
-    ArgumentEnd,
-    FlowOutcome,
-    Listener,
-    RemoteAgents,
-    argument_end,
-    recorded_start,
-    replay_flow,
-    run_flow,
-)
-from agents.bus.transport import Ambient, BusLimits
-from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
-from agents.lp import FLOW
+from agents.bus.worker import Ambient, BusLimits, HandlerContext, Outgoing, StageFailedError
+from agents.lp import FLOW, payloads, services
 from agents.lp.advice_words import move_words, option_letter
 from agents.lp.advising import move_advice, settled
-from agents.lp.briefing import AXES, ArbiterReply, ScoutReply, asked_model, briefed
-from agents.lp.conclude import chosen_move, eligible, is_permitted, own_move, plan_of
+from agents.lp.briefing import AXES, ArbiterReply, ScoutReply, StrategistReply, asked_model, briefed
+from agents.lp.conclude import chosen_move, eligible, is_permitted, own_move, plan_of, rules_alone
 from agents.lp.critic import critic, standing_opinions
+from agents.lp.evaluation import exit_candidate, hold_candidate
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ScoutContext
 from agents.lp.judge import (
@@ -40,65 +31,238 @@ from agents.lp.judge import (
     recomputed,
 )
 from agents.lp.payloads import (
-    ARBITER,
     CRITIC,
-    DEBATE,
-    SCOUT,
-    STRATEGIST,
+    AnsweredPoint,
     ContextObserved,
-    Deadlock,
+    Critique,
     DebateKind,
-    FlowCreateStart,
-    FlowStart,
-    PlanReady,
-    context_hash,
+    DebateRound,
+    Objection,
+    Proposal,
 )
-from agents.lp.plan import Plan
+from agents.lp.plan import OwnRange, Plan, ShapeChoice
+from agents.lp.propose import candidates_of, own_shapes, shapes_by_rules
 from agents.lp.scout_tools import ScoutTools
-from agents.lp.services import (
-    MODEL_INPUT,
-    PLACES_INPUT,
-    DebateServices,
-    Eyes,
-    observation,
-    past_fact,
-    recorded_services,
-)
 from agents.lp.spoken import (
     closing_sentence,
     pools_table,
     price_now,
+    proposal_table,
     settled_sentence,
+    stance_sentence,
     ticks_as_prices,
 )
-from agents.lp.strategist import strategist
 from agents.model.interface import Model
-from agents.model.speaking import about_the_model, ask, model_thought, thought
+from agents.model.speaking import Brief, about_the_model, ask, model_thought, thought
 from agents.model.tools import ask_with_tools
 from agents.numbers.advice import ENTER_OVER
-from agents.numbers.profiles import PROFILES
-from agents.numbers.rules import JudgmentVerdict
+from agents.numbers.rules import PROFILES, JudgmentVerdict
+from agents.numbers.shapes import ExposureBias, ShapeError
 from chain.base.clean_text import clean_text
-from chain.base.units import GWEI, percent, usd
+from chain.base.units import GWEI, listed, percent, usd
+
+_NEW_ROUNDS = 2
+"""After them the rules would only propose again what they proposed before."""
+
+
+async def strategist(
+    envelope: Envelope, context: HandlerContext[services.DebateServices]
+) -> AsyncGenerator[Outgoing, None]:
+    heard = envelope.payload
+    if isinstance(heard, ContextObserved) and heard.own_range is not None:
+        for named in _as_named(heard, heard.own_range):
+            yield named
+        return
+    if isinstance(heard, ContextObserved):
+        debate = _opened(heard)
+    elif isinstance(heard, Critique):
+        debate = Proposal.model_construct(**dict(heard))
+    else:
+        return
+    number = len(debate.rounds) + 1
+    brief = briefed(context, debate.context, debate.memory, debate)
+    model = asked_model(context, debate.context)
+    spoken = await ask(context, model, brief, StrategistReply)
+    for aside in about_the_model(number, spoken):
+        yield aside
+    tag = "propose" if number == 1 else "revise"
+    if spoken.reply is None:
+        moves = candidates_of(debate.context, shapes_by_rules(debate.context, debate.rounds))
+        rationale, answers = _proposed_by_rules(debate)
+        saying = thought(number, tag, rationale, table=proposal_table(debate.context, moves))
+        answering = list(_answers_by_rules(number, answers))
+    else:
+        moves = candidates_of(
+            debate.context, _beside_the_rules(debate, _chosen(debate.context, spoken.reply))
+        )
+        said = _answers_by_point(debate, spoken.reply)
+        rationale = brief.plain(spoken.reply.rationale)
+        answers = tuple(
+            AnsweredPoint(point=point, words=brief.plain(words)) for point, words in said.items()
+        )
+        table = proposal_table(debate.context, moves)
+        saying = model_thought(number, tag, spoken.reply.rationale, brief, table=table)
+        answering = [
+            _answer(number, objection, said[objection.point], brief)
+            for objection in _objections(debate)
+            if objection.point in said
+        ]
+        answering += _unanswered(number, debate, said)
+    if settled(debate.context) is None:
+        yield saying
+        for turn in answering:
+            yield turn
+        judged = judged_round(debate.context, moves, {})
+        yield thought(number, "stance", stance_sentence(number, debate.context, moves, judged))
+    this_round = DebateRound(
+        number=number,
+        candidates=tuple(move.candidate for move in moves),
+        rationale=rationale,
+        answers=answers,
+        proposed_by="rules" if spoken.reply is None else "model",
+    )
+    yield Outgoing(
+        DebateKind.PROPOSAL if number == 1 else DebateKind.REVISION,
+        CRITIC,
+        debate.model_copy(update={"rounds": (*debate.rounds, this_round)}),
+    )
+
+
+def _beside_the_rules(debate: Proposal, chosen: tuple[ShapeChoice, ...]) -> tuple[ShapeChoice, ...]:
+    """The rules' own choice first, then a model's shapes, then what else the rules propose."""
+    own = rules_alone(debate.context, debate.max_rounds).shape
+    rest = shapes_by_rules(debate.context, debate.rounds)
+    first = rest[:1] if own is None else (own,)
+    return (*first, *chosen, *rest)
+
+
+def _opened(heard: ContextObserved) -> Proposal:
+    return Proposal(
+        context=heard.context,
+        context_hash=heard.context_hash,
+        max_rounds=heard.max_rounds,
+        hold=hold_candidate(heard.context),
+        exit=exit_candidate(heard.context),
+        rounds=(),
+        memory=heard.memory,
+    )
+
+
+def _as_named(heard: ContextObserved, own: OwnRange) -> Iterator[Outgoing]:
+    """A range the person named is put on the table as it is, and nobody is asked for another."""
+    try:
+        moves = candidates_of(heard.context, own_shapes(heard.context, own))
+    except ShapeError as error:
+        raise StageFailedError(str(error)) from None
+    if not moves:
+        raise StageFailedError("There is nothing to put into that range, or it is held already.")
+    rationale = "The range that was named, and no other."
+    yield thought(1, "propose", rationale, table=proposal_table(heard.context, moves))
+    only = DebateRound(
+        number=1,
+        candidates=tuple(move.candidate for move in moves),
+        rationale=rationale,
+        answers=(),
+        proposed_by="rules",
+    )
+    debate = _opened(heard).model_copy(update={"rounds": (only,), "max_rounds": 1})
+    yield Outgoing(DebateKind.PROPOSAL, CRITIC, debate)
+
+
+def _chosen(context: ScoutContext, reply: StrategistReply) -> tuple[ShapeChoice, ...]:
+    """The model's shapes; one that names a pool nobody surveyed is left out."""
+    pools = len(context.surveyed_pools) if isinstance(context, CreateContext) else 1
+    creating = isinstance(context, CreateContext)
+    return tuple(
+        ShapeChoice(
+            width_multiplier=shape.width_multiplier,
+            center_offset_ticks=shape.center_offset_ticks,
+            pool_index=shape.pool_index,
+            exposure=ExposureBias(shape.exposure) if creating else ExposureBias.NEUTRAL,
+        )
+        for shape in reply.shapes
+        if shape.pool_index < pools
+    )
+
+
+def _objections(debate: Proposal) -> tuple[Objection, ...]:
+    return debate.rounds[-1].objections if debate.rounds else ()
+
+
+def _answers_by_point(debate: Proposal, reply: StrategistReply) -> dict[int, str]:
+    """The model's first answer to each point; one to a point nobody made is left out."""
+    points = [objection.point for objection in _objections(debate)]
+    said: dict[int, str] = {}
+    for answer in reply.answers:
+        if answer.point in points:
+            said.setdefault(answer.point, answer.words)
+    return said
+
+
+def _answer(number: int, objection: Objection, words: str, brief: Brief) -> Outgoing:
+    lead = f"Point {objection.point}, on {option_letter(objection.candidate)}: "
+    return model_thought(number, "answer", words, brief, lead=lead)
+
+
+def _unanswered(number: int, debate: Proposal, said: dict[int, str]) -> Iterator[Outgoing]:
+    points = [
+        str(objection.point) for objection in _objections(debate) if objection.point not in said
+    ]
+    if len(points) == 1:
+        yield thought(number, "answer", f"Point {points[0]} is left unanswered.")
+    elif points:
+        yield thought(number, "answer", f"Points {listed(points)} are left unanswered.")
+
+
+def _answers_by_rules(number: int, answers: Sequence[AnsweredPoint]) -> Iterator[Outgoing]:
+    """One line for all the points together: the rules have but two answers."""
+    said = dict.fromkeys(answer.words for answer in answers)
+    if said:
+        yield thought(number, "answer", " ".join(f"{words}." for words in said))
+
+
+def _proposed_by_rules(debate: Proposal) -> tuple[str, tuple[AnsweredPoint, ...]]:
+    number = len(debate.rounds) + 1
+    if number == 1:
+        return _first_by_rules(debate), ()
+    answers = tuple(
+        AnsweredPoint(
+            point=objection.point,
+            words="Where the buffer failed, wider as the floor asks and a little more"
+            if objection.needed_multiplier is not None
+            else "Where it was the cost, the narrowest that the floor allows earns the most",
+        )
+        for objection in debate.rounds[-1].objections
+    )
+    if number > _NEW_ROUNDS:
+        return f"The rules have nothing new for round {number}.", answers
+    return "The widths the floors ask for, and two with room to spare.", answers
+
+
+def _first_by_rules(debate: Proposal) -> str:
+    if isinstance(debate.context, CreateContext):
+        return "In each of the best pools, as wide as the profile asks or wider where it pays more."
+    return "Wider, tighter and centred ranges, with what each is expected to bring."
+
 
 _LONGEST_NAME = 40
 
 
 async def scout(
-    envelope: Envelope, context: HandlerContext[DebateServices]
+    envelope: Envelope, context: HandlerContext[services.DebateServices]
 ) -> AsyncGenerator[Outgoing, None]:
     start = envelope.payload
     eyes = context.services.eyes
     seen: ScoutContext
-    if isinstance(start, FlowStart):
+    if isinstance(start, payloads.FlowStart):
         position = await eyes.observe_position(start.token_id, start.profile)
         seen = _with_desk_knowledge(position, start)
-    elif isinstance(start, FlowCreateStart):
+    elif isinstance(start, payloads.FlowCreateStart):
         seen = await eyes.survey(start.goal, start.owner, start.profile)
         seen = seen.model_copy(update={"allowed_hooks": start.allowed_hooks})
     else:
         return
-    await context.say(observation(seen))
+    await context.say(services.observation(seen))
     if isinstance(seen, CreateContext) and not seen.surveyed_pools:
         raise StageFailedError(
             "No pool on this network holds what was asked for. "
@@ -109,10 +273,12 @@ async def scout(
         yield thought(0, "rules", "The rules speak: no model is asked.")
     for line in _findings(seen):
         yield line
-    if isinstance(start, FlowStart) and start.keep_words is not None:
+    if isinstance(start, payloads.FlowStart) and start.keep_words is not None:
         yield thought(0, "goal", _goal_sentence(*start.keep_words))
     brief = briefed(context, seen, start.memory)
-    tools = ScoutTools(seen, brief, eyes.position_past, lambda past: context.say(past_fact(past)))
+    tools = ScoutTools(
+        seen, brief, eyes.position_past, lambda past: context.say(services.past_fact(past))
+    )
     spoken = await ask_with_tools(context, model, brief, ScoutReply, tools)
     for aside in about_the_model(0, spoken):
         yield aside
@@ -128,11 +294,11 @@ async def scout(
         yield thought(0, "settled", settled_sentence(seen, decided.reasons, asked=asked))
     whole = seen.model_copy(update={"summary": summary})
     yield Outgoing(
-        DebateKind.CONTEXT_OBSERVED,
-        STRATEGIST,
-        ContextObserved(
+        payloads.DebateKind.CONTEXT_OBSERVED,
+        payloads.STRATEGIST,
+        payloads.ContextObserved(
             context=whole,
-            context_hash=context_hash(whole),
+            context_hash=payloads.context_hash(whole),
             max_rounds=start.max_rounds,
             memory=start.memory,
             own_range=start.own_range,
@@ -140,7 +306,7 @@ async def scout(
     )
 
 
-def _with_desk_knowledge(seen: MarketContext, start: FlowStart) -> MarketContext:
+def _with_desk_knowledge(seen: MarketContext, start: payloads.FlowStart) -> MarketContext:
     """What the person's desk knows beside the chain."""
     held = seen.position.model_copy(update={"last_action_time": start.last_action_time})
     known = {"position": held, "allowed_hooks": start.allowed_hooks, "keep": start.keep}
@@ -216,10 +382,10 @@ def _summary(seen: ScoutContext) -> str:
 
 
 async def arbiter(
-    envelope: Envelope, context: HandlerContext[DebateServices]
+    envelope: Envelope, context: HandlerContext[services.DebateServices]
 ) -> AsyncGenerator[Outgoing, None]:
     deadlock = envelope.payload
-    if not isinstance(deadlock, Deadlock):
+    if not isinstance(deadlock, payloads.Deadlock):
         return
     try:
         moves = recomputed(deadlock)
@@ -248,7 +414,7 @@ async def arbiter(
             yield thought(number, "floor", _overruled(deadlock.context, judged, reply.chosen_index))
     plan = plan_of(deadlock, judged, choice, decided_by="arbiter")
     yield thought(number, "closing", closing_sentence(deadlock.context, plan, judged))
-    yield Outgoing(DebateKind.PLAN_READY, CLI, PlanReady(plan=plan))
+    yield Outgoing(payloads.DebateKind.PLAN_READY, CLI, payloads.PlanReady(plan=plan))
 
 
 def _overruled(context: ScoutContext, judged: JudgedRound, index: int) -> str:
@@ -267,7 +433,7 @@ def _overruled(context: ScoutContext, judged: JudgedRound, index: int) -> str:
     return f"Overruled: {letter} may not win by the rule, {words.removeprefix('HOLD wins: ')}."
 
 
-def _by_rules(deadlock: Deadlock, choice: JudgedCandidate | None) -> str:
+def _by_rules(deadlock: payloads.Deadlock, choice: JudgedCandidate | None) -> str:
     """The choice among what nobody vetoed, in a sentence."""
     many = len(deadlock.rounds)
     after = "After one round" if many == 1 else f"After {many} rounds"
@@ -279,22 +445,27 @@ def _by_rules(deadlock: Deadlock, choice: JudgedCandidate | None) -> str:
 
 
 DEFAULT_ROUNDS = 2
-HANDLERS = {SCOUT: scout, STRATEGIST: strategist, CRITIC: critic, ARBITER: arbiter}
+HANDLERS = {
+    payloads.SCOUT: scout,
+    payloads.STRATEGIST: strategist,
+    payloads.CRITIC: critic,
+    payloads.ARBITER: arbiter,
+}
 LP_FLOW = FlowSpec(
     name=FLOW,
     package="agents.lp",
-    registry=DEBATE,
+    registry=payloads.DEBATE,
     handlers=HANDLERS,
-    first=SCOUT,
-    starts=(DebateKind.FLOW_START, DebateKind.FLOW_CREATE_START),
-    recorded_services=recorded_services,
-    services_of=DebateServices.of_role,
+    first=payloads.SCOUT,
+    starts=(payloads.DebateKind.FLOW_START, payloads.DebateKind.FLOW_CREATE_START),
+    recorded_services=services.recorded_services,
+    services_of=services.DebateServices.of_role,
 )
 
 
 async def hold_debate(
-    start: FlowStart | FlowCreateStart,
-    eyes: Eyes,
+    start: payloads.FlowStart | payloads.FlowCreateStart,
+    eyes: services.Eyes,
     model: Model | None,
     record: RecordWriter,
     *,
@@ -302,22 +473,22 @@ async def hold_debate(
     request_id: str,
     limits: BusLimits | None = None,
     tokens: int | None = None,
-    remote: RemoteAgents | None = None,
+    remote: run.RemoteAgents | None = None,
     places: Mapping[str, str] | None = None,
-    listener: Listener | None = None,
+    listener: run.Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
-) -> ArgumentEnd[Plan]:
+) -> run.ArgumentEnd[Plan]:
     """Argue until there is a plan; everything said and seen goes into the record."""
-    outcome = await run_flow(
+    outcome = await run.run_flow(
         LP_FLOW,
         start,
-        DebateServices(eyes, model),
+        services.DebateServices(eyes, model),
         record,
         ambient=ambient,
         request_id=request_id,
         inputs={
-            MODEL_INPUT: _asking(model, remote),
-            **({PLACES_INPUT: dict(places)} if places else {}),
+            services.MODEL_INPUT: _asking(model, remote),
+            **({services.PLACES_INPUT: dict(places)} if places else {}),
         },
         limits=limits,
         tokens=tokens,
@@ -328,7 +499,7 @@ async def hold_debate(
     return _ended(outcome)
 
 
-def _asking(model: Model | None, remote: RemoteAgents | None) -> list[str] | bool:
+def _asking(model: Model | None, remote: run.RemoteAgents | None) -> list[str] | bool:
     """Whether models are asked, or by whom, where not all agents do alike."""
     if remote is None or remote.asking is None:
         return model is not None
@@ -336,20 +507,20 @@ def _asking(model: Model | None, remote: RemoteAgents | None) -> list[str] | boo
     return sorted((*remote.asking, *here)) or False
 
 
-async def replay_debate(record: Record) -> tuple[ReplayReport, ArgumentEnd[Plan]]:
+async def replay_debate(record: Record) -> tuple[ReplayReport, run.ArgumentEnd[Plan]]:
     """The debate again from its record, with no model and no chain, and whether it is the same."""
-    report, outcome = await replay_flow(LP_FLOW, record)
+    report, outcome = await run.replay_flow(LP_FLOW, record)
     return report, _ended(outcome)
 
 
-def debate_start(record: Record) -> FlowStart | FlowCreateStart:
+def debate_start(record: Record) -> payloads.FlowStart | payloads.FlowCreateStart:
     """What a recorded debate was about."""
-    start = recorded_start(LP_FLOW, record)
-    if isinstance(start, FlowStart | FlowCreateStart):
+    start = run.recorded_start(LP_FLOW, record)
+    if isinstance(start, payloads.FlowStart | payloads.FlowCreateStart):
         return start
     raise LookupError("The record does not begin with a debate.")
 
 
-def _ended(outcome: FlowOutcome) -> ArgumentEnd[Plan]:
-    plan = outcome.result.plan if isinstance(outcome.result, PlanReady) else None
-    return argument_end(outcome, plan)
+def _ended(outcome: run.FlowOutcome) -> run.ArgumentEnd[Plan]:
+    plan = outcome.result.plan if isinstance(outcome.result, payloads.PlanReady) else None
+    return run.argument_end(outcome, plan)

@@ -4,25 +4,14 @@ from math import log
 
 from msgspec import Struct
 
-from agents.lp.facts import (
-    CreateContext,
-    GasFacts,
-    MarketContext,
-    MarketFacts,
-    Observation,
-    ObservedPool,
-    ObservedPoolFacts,
-    ScoutContext,
-    depth_of,
-    key_of,
-)
+from agents.lp import facts
 from agents.lp.plan import OwnRange, ShapeChoice
 from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.fees import full_range_value, others_liquidity
 from agents.numbers.inventory import SwapTerms, terms_of
 from agents.numbers.outlook import PoolMarket, Stake
-from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import daily_ticks
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import (
     Shape,
     ShapeError,
@@ -42,8 +31,8 @@ from chain.pools.state import is_plain_pool
 
 
 class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
-    observed: ObservedPool
-    gas: GasFacts
+    observed: facts.ObservedPool
+    gas: facts.GasFacts
     market: PoolMarket
     available: Amounts
     """What can be put into a range: holdings and fees, or the capital."""
@@ -91,7 +80,7 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def pool_key(self) -> PoolKey:
-        return key_of(self.observed.pool)
+        return facts.key_of(self.observed.pool)
 
     def worth1(self, amounts: Amounts) -> int:
         """Both amounts in units of currency1 at the pool's price."""
@@ -112,7 +101,7 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
         return snapped_range(pool.tick + shift, shape, self.base_half_width, pool.tick_spacing)
 
 
-def own_ticks(own: OwnRange, pool: ObservedPoolFacts) -> TickRange:
+def own_ticks(own: OwnRange, pool: facts.ObservedPoolFacts) -> TickRange:
     """The usable ticks nearest to the prices a person named; ShapeError where they are one."""
     direct = own.token == pool.currency0 or own.quote == pool.currency1
     prices = (own.low, own.high) if direct else (1 / own.high, 1 / own.low)
@@ -126,15 +115,15 @@ def own_ticks(own: OwnRange, pool: ObservedPoolFacts) -> TickRange:
 
 @once_per_object
 def _terms(evaluation: EvaluationContext) -> SwapTerms:
-    depth = depth_of(evaluation.observed.pool)
+    depth = facts.depth_of(evaluation.observed.pool)
     if evaluation.hold is not None:
         ticks, liquidity = evaluation.hold
         depth = depth.without(ticks.lower, ticks.upper, liquidity)
     return terms_of(depth)
 
 
-def evaluation_of(context: ScoutContext, pool_index: int = 0) -> EvaluationContext:
-    if isinstance(context, MarketContext):
+def evaluation_of(context: facts.ScoutContext, pool_index: int = 0) -> EvaluationContext:
+    if isinstance(context, facts.MarketContext):
         return _held_ground(context)
     grounds = _capital_grounds(context)
     if pool_index not in grounds:
@@ -143,13 +132,13 @@ def evaluation_of(context: ScoutContext, pool_index: int = 0) -> EvaluationConte
 
 
 @once_per_object
-def _capital_grounds(_context: CreateContext) -> dict[int, EvaluationContext]:
+def _capital_grounds(_context: facts.CreateContext) -> dict[int, EvaluationContext]:
     """Those that were asked for, by the pool's index."""
     return {}
 
 
 @once_per_object
-def _held_ground(context: MarketContext) -> EvaluationContext:
+def _held_ground(context: facts.MarketContext) -> EvaluationContext:
     observed, position = context.observed, context.position
     pool = observed.pool
     current = TickRange(position.tick_lower, position.tick_upper)
@@ -174,7 +163,7 @@ def _held_ground(context: MarketContext) -> EvaluationContext:
     )
 
 
-def _capital_ground(context: CreateContext, pool_index: int) -> EvaluationContext:
+def _capital_ground(context: facts.CreateContext, pool_index: int) -> EvaluationContext:
     observed = context.surveyed_pools[pool_index]
     pool = observed.pool
     tokens = [_entering(context, pool, amount.token) for amount in context.goal.capital]
@@ -197,34 +186,34 @@ def _capital_ground(context: CreateContext, pool_index: int) -> EvaluationContex
     )
 
 
-def _other_pools(context: ScoutContext, own: ObservedPoolFacts) -> tuple[Depth, ...]:
-    observed = context.surveyed_pools if isinstance(context, CreateContext) else ()
+def _other_pools(context: facts.ScoutContext, own: facts.ObservedPoolFacts) -> tuple[Depth, ...]:
+    observed = context.surveyed_pools if isinstance(context, facts.CreateContext) else ()
     plain = [
         observed_pool.pool
         for observed_pool in observed
-        if is_plain_pool(key_of(observed_pool.pool))
+        if is_plain_pool(facts.key_of(observed_pool.pool))
     ]
     pair = (own.currency0, own.currency1)
     return tuple(
-        depth_of(pool)
+        facts.depth_of(pool)
         for pool in (*plain, *context.swap_pools)
         if (pool.currency0, pool.currency1) == pair and pool.pool_id != own.pool_id
     )
 
 
-def _profile_half_width(context: Observation, observed: ObservedPool) -> float:
+def _profile_half_width(context: facts.Observation, observed: facts.ObservedPool) -> float:
     ticks_a_day = daily_ticks(observed.market.sigma)
     return create_base(context.profile, ticks_a_day, observed.pool.tick_spacing)
 
 
-def _entering(context: CreateContext, pool: ObservedPoolFacts, token: str) -> str:
+def _entering(context: facts.CreateContext, pool: facts.ObservedPoolFacts, token: str) -> str:
     """The token capital enters a pool as: the chain's coin wrapped, where the pool asks for it."""
     if token == NATIVE and pool.currency0 != NATIVE and context.wrapped_native is not None:
         return context.wrapped_native
     return token
 
 
-def _market(observed: ObservedPool, own: int, others: int) -> PoolMarket:
+def _market(observed: facts.ObservedPool, own: int, others: int) -> PoolMarket:
     """The pool's market; `own` is what of the active liquidity is the person's."""
     price = price_tick(observed.pool.sqrt_price_x96)
     market, unit1 = observed.market, observed.token1.usd_per_unit
@@ -252,7 +241,7 @@ def _market(observed: ObservedPool, own: int, others: int) -> PoolMarket:
     )
 
 
-def _worth_that_earned(market: MarketFacts) -> float | None:
+def _worth_that_earned(market: facts.MarketFacts) -> float | None:
     """Fees over fees per worth: the liquidity the last day's swaps met, whatever is active now."""
     if not market.fees_24h_usd or not market.fee_rate_24h:
         return None

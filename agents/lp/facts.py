@@ -12,9 +12,9 @@ from agents.bus.envelope import Measure, Payload, PositionNumber, Units
 from agents.lp.plan import PlanPoolFacts
 from agents.numbers.fees import UNKNOWN_SPREAD
 from agents.numbers.outlook import PathStep
-from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
 from agents.numbers.rounding import significant
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.v3_pool import V3PoolKey, is_v3_pool

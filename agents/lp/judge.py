@@ -12,9 +12,9 @@ from agents.lp.facts import MarketContext, PricePathFacts, ScoutContext, path_st
 from agents.lp.payloads import Debate, Objection, context_hash
 from agents.lp.plan import Candidate, MoveJudgment, ReplayedRange, RuleFinding, ShapeChoice
 from agents.numbers.outlook import PathStep, RangeReplay, Stake, hourly_roots, replay_range
-from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import writable
 from agents.numbers.rules import (
+    PROFILES,
     Decision,
     JudgmentVerdict,
     Rule,

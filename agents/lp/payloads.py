@@ -27,8 +27,7 @@ from agents.lp.facts import (
     ScoutContext,
 )
 from agents.lp.plan import Candidate, OwnRange, Plan
-from agents.numbers.profiles import RiskProfile
-from agents.numbers.rules import Decision
+from agents.numbers.rules import Decision, RiskProfile
 from chain.base.clean_text import clean_text
 from chain.base.strict_json import digest
 from chain.positions.reference import position_label, read_position_number

@@ -9,9 +9,15 @@ from pydantic import Field
 
 from agents.bus.envelope import Measure, Payload, PositionNumber, Units
 from agents.numbers.advice import AdviceReason
-from agents.numbers.profiles import CheckedAssumption, RiskProfile
 from agents.numbers.regime import Regime
-from agents.numbers.rules import Decision, JudgmentVerdict, PlanVerdict, Rule
+from agents.numbers.rules import (
+    CheckedAssumption,
+    Decision,
+    JudgmentVerdict,
+    PlanVerdict,
+    RiskProfile,
+    Rule,
+)
 from agents.numbers.shapes import ExposureBias
 from chain.base.strict_json import canonical, digest
 

@@ -11,9 +11,8 @@ from agents.lp.plan import OwnRange, ShapeChoice
 from agents.numbers.advice import advised_half_width
 from agents.numbers.costs import CostedRecipe
 from agents.numbers.edges import TICK_LOG, price_tick
-from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import significant
-from agents.numbers.rules import JudgmentVerdict, judge_move
+from agents.numbers.rules import PROFILES, JudgmentVerdict, judge_move
 from agents.numbers.shapes import (
     MAX_CANDIDATES,
     MIN_CANDIDATES,

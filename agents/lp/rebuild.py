@@ -10,40 +10,15 @@ from agents.bus.envelope import CLI, Envelope, Payload
 from agents.bus.record import RecordWriter
 from agents.bus.replay import Record
 from agents.bus.run import FlowOutcome, Listener, RemoteAgents, run_flow
-from agents.bus.transport import Ambient, BusLimits
-from agents.bus.worker import HandlerContext, Outgoing
-from agents.lp import FLOW
+from agents.bus.worker import Ambient, BusLimits, HandlerContext, Outgoing
+from agents.lp import FLOW, facts, payloads
 from agents.lp.advising import standing_advice
 from agents.lp.conclude import chosen_move, is_permitted, own_move, plan_of
 from agents.lp.critic import critic, with_judgment
 from agents.lp.debate import replay_debate
 from agents.lp.evaluation import evaluate
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import (
-    CreateContext,
-    GasFacts,
-    MarketContext,
-    MarketFacts,
-    Observation,
-    ObservedPool,
-    ObservedPoolFacts,
-    ObservedPositionFacts,
-    ScoutContext,
-    TokenFacts,
-)
 from agents.lp.judge import Opinion, judged_round, recomputed
-from agents.lp.payloads import (
-    ARBITER,
-    CRITIC,
-    DEBATE,
-    STRATEGIST,
-    Debate,
-    DebateKind,
-    FlowCreateStart,
-    FlowStart,
-    PlanReady,
-    Proposal,
-)
 from agents.lp.plan import Candidate, Plan, ShapeChoice
 from agents.lp.services import DebateServices, Eyes, recorded_context, recorded_services
 from agents.numbers.regime import Regime, read_regime
@@ -68,23 +43,23 @@ async def _tell(
     context: HandlerContext[DebateServices],  # noqa: ARG001 - a handler's form
 ) -> AsyncGenerator[Outgoing, None]:
     """In the place of the Strategist and the Arbiter: the desk has heard enough."""
-    if isinstance(envelope.payload, Debate):
+    if isinstance(envelope.payload, payloads.Debate):
         yield Outgoing(_JUDGED, CLI, _judgments(envelope.payload.latest.candidates))
 
 
 SECOND_OPINION = FlowSpec(
     name=FLOW,
     package="agents.lp",
-    registry=DEBATE.extended({_JUDGED: CriticJudged}, final=(_JUDGED,)),
-    handlers={CRITIC: critic, STRATEGIST: _tell, ARBITER: _tell},
-    first=CRITIC,
-    starts=(DebateKind.PROPOSAL,),
+    registry=payloads.DEBATE.extended({_JUDGED: CriticJudged}, final=(_JUDGED,)),
+    handlers={payloads.CRITIC: critic, payloads.STRATEGIST: _tell, payloads.ARBITER: _tell},
+    first=payloads.CRITIC,
+    starts=(payloads.DebateKind.PROPOSAL,),
     recorded_services=recorded_services,
 )
 
 
 async def ask_second_critic(
-    proposal: Proposal,
+    proposal: payloads.Proposal,
     eyes: Eyes,
     record: RecordWriter,
     remote: RemoteAgents,
@@ -111,16 +86,18 @@ async def ask_second_critic(
     return _heard(outcome)
 
 
-def last_proposal(record: Record) -> Proposal | None:
+def last_proposal(record: Record) -> payloads.Proposal | None:
     """What the first Critic judged last."""
     for wire in reversed(record.envelopes()):
-        payload = DEBATE.open(wire).payload
-        if isinstance(payload, Proposal):
+        payload = payloads.DEBATE.open(wire).payload
+        if isinstance(payload, payloads.Proposal):
             return payload
     return None
 
 
-def stricter_plan(proposal: Proposal, plan: Plan, second: CriticJudged, name: str) -> Plan | None:
+def stricter_plan(
+    proposal: payloads.Proposal, plan: Plan, second: CriticJudged, name: str
+) -> Plan | None:
     """The plan by the stricter of both for each candidate; None where the second is nowhere."""
     first = _judgments(plan.candidates)
     merged: dict[int, Opinion] = {}
@@ -146,7 +123,7 @@ def _heard(outcome: FlowOutcome) -> CriticJudged | None:
     match outcome.result:
         case CriticJudged() as judged:
             return judged
-        case PlanReady(plan=plan):
+        case payloads.PlanReady(plan=plan):
             return _judgments(plan.candidates)
         case _:
             return None
@@ -184,32 +161,28 @@ _POOL_FIELDS = (
 
 
 def differing_fact(
-    theirs: ScoutContext,
-    ours: ScoutContext,
-    spoken_of: Collection[str],
+    theirs: facts.ScoutContext, ours: facts.ScoutContext, spoken_of: Collection[str]
 ) -> str | None:
     """In words; None where all is alike. Of surveyed pools those spoken of are looked at."""
     return next(_differing(theirs, ours, spoken_of), None)
 
 
 def _differing(
-    theirs: ScoutContext,
-    ours: ScoutContext,
-    spoken_of: Collection[str],
+    theirs: facts.ScoutContext, ours: facts.ScoutContext, spoken_of: Collection[str]
 ) -> Iterator[str]:
     yield from _differing_block(theirs, ours)
-    if isinstance(theirs, MarketContext) and isinstance(ours, MarketContext):
+    if isinstance(theirs, facts.MarketContext) and isinstance(ours, facts.MarketContext):
         same_block = theirs.block == ours.block
         yield from _differing_position(theirs, ours, same_block=same_block)
         yield from _differing_pool(theirs.observed, ours.observed, same_block=same_block)
-    elif isinstance(theirs, CreateContext) and isinstance(ours, CreateContext):
+    elif isinstance(theirs, facts.CreateContext) and isinstance(ours, facts.CreateContext):
         yield from _differing_survey(theirs, ours, spoken_of)
     else:
         yield "what was asked for"
     yield from _differing_gas(theirs.gas, ours.gas)
 
 
-def _differing_block(theirs: Observation, ours: Observation) -> Iterator[str]:
+def _differing_block(theirs: facts.Observation, ours: facts.Observation) -> Iterator[str]:
     if theirs.block == ours.block and (theirs.block_hash, theirs.time) != (
         ours.block_hash,
         ours.time,
@@ -220,7 +193,7 @@ def _differing_block(theirs: Observation, ours: Observation) -> Iterator[str]:
 
 
 def _differing_position(
-    theirs: MarketContext, ours: MarketContext, *, same_block: bool
+    theirs: facts.MarketContext, ours: facts.MarketContext, *, same_block: bool
 ) -> Iterator[str]:
     for name in _OWN_FIELDS:
         if getattr(theirs.position, name) != getattr(ours.position, name):
@@ -234,7 +207,9 @@ def _differing_position(
             yield "the position's fees"
 
 
-def _holds_its_amounts(position: ObservedPositionFacts, pool: ObservedPoolFacts) -> bool:
+def _holds_its_amounts(
+    position: facts.ObservedPositionFacts, pool: facts.ObservedPoolFacts
+) -> bool:
     """Whether the amounts are those of its liquidity at the price that is told beside them."""
     edges = (sqrt_price_at_tick(position.tick_lower), sqrt_price_at_tick(position.tick_upper))
     price, liquidity = pool.sqrt_price_x96, position.liquidity
@@ -244,7 +219,7 @@ def _holds_its_amounts(position: ObservedPositionFacts, pool: ObservedPoolFacts)
 
 
 def _differing_survey(
-    theirs: CreateContext, ours: CreateContext, spoken_of: Collection[str]
+    theirs: facts.CreateContext, ours: facts.CreateContext, spoken_of: Collection[str]
 ) -> Iterator[str]:
     if theirs.wrapped_native != ours.wrapped_native:
         yield "the wrapped coin"
@@ -260,7 +235,9 @@ def _differing_survey(
             yield from _differing_pool(told, found[pool_id], same_block=same_block)
 
 
-def _differing_pool(theirs: ObservedPool, ours: ObservedPool, *, same_block: bool) -> Iterator[str]:
+def _differing_pool(
+    theirs: facts.ObservedPool, ours: facts.ObservedPool, *, same_block: bool
+) -> Iterator[str]:
     for name in _POOL_FIELDS:
         if getattr(theirs.pool, name) != getattr(ours.pool, name):
             yield f"the pool's {_words(name)}"
@@ -282,14 +259,14 @@ def _differing_pool(theirs: ObservedPool, ours: ObservedPool, *, same_block: boo
         yield "the regime"
 
 
-def _is_price_of_tick(pool: ObservedPoolFacts) -> bool:
+def _is_price_of_tick(pool: facts.ObservedPoolFacts) -> bool:
     if not MIN_SQRT_PRICE <= pool.sqrt_price_x96 < MAX_SQRT_PRICE:
         return False
     # A swap that ends on an edge from above leaves the tick below it.
     return 0 <= tick_at_sqrt_price(pool.sqrt_price_x96) - pool.tick <= 1
 
 
-def _differing_token(theirs: TokenFacts, ours: TokenFacts) -> Iterator[str]:
+def _differing_token(theirs: facts.TokenFacts, ours: facts.TokenFacts) -> Iterator[str]:
     for name in ("address", "decimals", "kind"):
         if getattr(theirs, name) != getattr(ours, name):
             yield f"a token's {_words(name)}"
@@ -297,7 +274,7 @@ def _differing_token(theirs: TokenFacts, ours: TokenFacts) -> Iterator[str]:
         yield "a token's price in dollars"
 
 
-def _differing_gas(theirs: GasFacts, ours: GasFacts) -> Iterator[str]:
+def _differing_gas(theirs: facts.GasFacts, ours: facts.GasFacts) -> Iterator[str]:
     for name in ("wei_per_gas", "l1_data_fee_wei"):
         if not _alike(getattr(theirs, name), getattr(ours, name), _GAS_ROOM):
             yield "the price of gas"
@@ -305,7 +282,7 @@ def _differing_gas(theirs: GasFacts, ours: GasFacts) -> Iterator[str]:
         yield "the price of the coin that gas is paid in"
 
 
-def _regime_of(market: MarketFacts) -> Regime:
+def _regime_of(market: facts.MarketFacts) -> Regime:
     if market.sigma_24h is None:
         return read_regime(market.sigma, None, None).regime
     return read_regime(market.sigma_24h, market.sigma_7d, market.path_efficiency).regime
@@ -345,9 +322,9 @@ class PlanRefusedError(Exception):
 async def refuse_unless_rebuilt(
     plan: Plan,
     record: Record,
-    start: FlowStart | FlowCreateStart,
+    start: payloads.FlowStart | payloads.FlowCreateStart,
     chain_id: int,
-    seen_here: ScoutContext,
+    seen_here: facts.ScoutContext,
 ) -> None:
     """Run the debate again from its record, and hold its facts against what is asked and seen."""
     context = _facts(record)
@@ -359,11 +336,17 @@ async def refuse_unless_rebuilt(
         raise PlanRefusedError(
             PlanFault.OTHER_PLAN, "The same debate, held here, comes to another plan."
         )
-    _refuse_other_facts(plan, context, seen_here)
+    spoken_of = {pool.pool_id for pool in plan.pools} | {plan.recommended.pool_id}
+    differing = differing_fact(context, seen_here, spoken_of)
+    if differing is not None:
+        raise PlanRefusedError(
+            PlanFault.OTHER_FACTS,
+            f"The chain, read here, says otherwise than the Scout: {differing}.",
+        )
     _refuse_other_advice(plan, record, context, _as_the_desk_knows(seen_here, start))
 
 
-def _facts(record: Record) -> ScoutContext:
+def _facts(record: Record) -> facts.ScoutContext:
     try:
         context = recorded_context(record)
     except ValidationError:
@@ -375,13 +358,15 @@ def _facts(record: Record) -> ScoutContext:
     return context
 
 
-def _refuse_other_question(context: ScoutContext, start: FlowStart | FlowCreateStart) -> None:
+def _refuse_other_question(
+    context: facts.ScoutContext, start: payloads.FlowStart | payloads.FlowCreateStart
+) -> None:
     asked: object
     found: object
-    if isinstance(start, FlowStart) and isinstance(context, MarketContext):
+    if isinstance(start, payloads.FlowStart) and isinstance(context, facts.MarketContext):
         asked = start.token_id, start.last_action_time, start.keep
         found = context.position.token_id, context.position.last_action_time, context.keep
-    elif isinstance(start, FlowCreateStart) and isinstance(context, CreateContext):
+    elif isinstance(start, payloads.FlowCreateStart) and isinstance(context, facts.CreateContext):
         asked, found = (start.goal, start.owner), (context.goal, context.owner)
     else:
         asked, found = start, context
@@ -394,26 +379,13 @@ def _refuse_other_question(context: ScoutContext, start: FlowStart | FlowCreateS
         )
 
 
-def _refuse_other_facts(plan: Plan, theirs: ScoutContext, ours: ScoutContext) -> None:
-    spoken_of = {pool.pool_id for pool in plan.pools} | {plan.recommended.pool_id}
-    differing = differing_fact(theirs, ours, spoken_of)
-    if differing is not None:
-        raise PlanRefusedError(
-            PlanFault.OTHER_FACTS,
-            f"The chain, read here, says otherwise than the Scout: {differing}.",
-        )
-
-
 def _refuse_other_advice(
-    plan: Plan,
-    record: Record,
-    theirs: ScoutContext,
-    ours: ScoutContext,
+    plan: Plan, record: Record, theirs: facts.ScoutContext, ours: facts.ScoutContext
 ) -> None:
     """What is advised must stand by the facts read here, too: no room of theirs buys a move."""
     if plan.choice.kind == "move":
         _refuse_move(plan, record, ours)
-    elif isinstance(theirs, MarketContext) and isinstance(ours, MarketContext):
+    elif isinstance(theirs, facts.MarketContext) and isinstance(ours, facts.MarketContext):
         said, found = (
             standing_advice(context, evaluation_of(context)).action for context in (theirs, ours)
         )
@@ -424,7 +396,7 @@ def _refuse_other_advice(
             )
 
 
-def _refuse_move(plan: Plan, record: Record, ours: ScoutContext) -> None:
+def _refuse_move(plan: Plan, record: Record, ours: facts.ScoutContext) -> None:
     move = plan.recommended
     shape = _shape_of(move, record)
     if shape is None or move.judgment is None:
@@ -457,8 +429,8 @@ def _shape_of(move: Candidate, record: Record) -> ShapeChoice | None:
     return None
 
 
-def _pool_index(ours: ScoutContext, pool_id: str) -> int:
-    pools = (ours.observed,) if isinstance(ours, MarketContext) else ours.surveyed_pools
+def _pool_index(ours: facts.ScoutContext, pool_id: str) -> int:
+    pools = (ours.observed,) if isinstance(ours, facts.MarketContext) else ours.surveyed_pools
     for index, observed in enumerate(pools):
         if observed.pool.pool_id == pool_id:
             return index
@@ -467,9 +439,11 @@ def _pool_index(ours: ScoutContext, pool_id: str) -> int:
     )
 
 
-def _as_the_desk_knows(ours: ScoutContext, start: FlowStart | FlowCreateStart) -> ScoutContext:
+def _as_the_desk_knows(
+    ours: facts.ScoutContext, start: payloads.FlowStart | payloads.FlowCreateStart
+) -> facts.ScoutContext:
     known: dict[str, object] = {"allowed_hooks": start.allowed_hooks}
-    if isinstance(ours, MarketContext) and isinstance(start, FlowStart):
+    if isinstance(ours, facts.MarketContext) and isinstance(start, payloads.FlowStart):
         since = {"last_action_time": start.last_action_time}
         known["position"] = ours.position.model_copy(update=since)
         known["keep"] = start.keep

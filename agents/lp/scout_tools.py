@@ -6,29 +6,21 @@ from enum import StrEnum
 from math import ceil, exp, log, sqrt
 from typing import NamedTuple
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from agents.bus.worker import StageFailedError
-from agents.lp.facts import (
-    MarketContext,
-    ObservedPool,
-    ObservedPoolFacts,
-    PastChange,
-    PositionPast,
-    ScoutContext,
-    depth_of,
-    path_steps,
-)
-from agents.model.brief import Brief
-from agents.model.numerals import Unit
+from agents.lp import facts
+from agents.model.claims import Unit
+from agents.model.speaking import Brief
 from agents.model.tools import OfferedTool, ToolError
 from agents.numbers.edges import TICK_LOG
 from agents.numbers.outlook import PathStep
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
 
-ReadPast = Callable[[int], Awaitable[PositionPast]]
-SayPast = Callable[[PositionPast | None], Awaitable[None]]
+ReadPast = Callable[[int], Awaitable[facts.PositionPast]]
+SayPast = Callable[[facts.PositionPast | None], Awaitable[None]]
 
 WEEK_HOURS = 168
 MOST_SWAPS = 12
@@ -103,9 +95,7 @@ OF_A_POOL = (
         LastSwapsArguments,
     ),
     OfferedTool(
-        ToolName.HOOK,
-        "What the pool's hook can do to those who provide liquidity.",
-        OfPool,
+        ToolName.HOOK, "What the pool's hook can do to those who provide liquidity.", OfPool
     ),
 )
 OF_A_POSITION = OfferedTool(
@@ -159,9 +149,11 @@ def window_moves(steps: Sequence[PathStep], hours: int) -> WindowMoves | None:
     )
 
 
-def volatility_answer(brief: Brief, observed: ObservedPool, asked: VolatilityArguments) -> str:
+def volatility_answer(
+    brief: Brief, observed: facts.ObservedPool, asked: VolatilityArguments
+) -> str:
     path = observed.week_path
-    steps = () if path is None else path_steps(path, observed.pool.sqrt_price_x96)
+    steps = () if path is None else facts.path_steps(path, observed.pool.sqrt_price_x96)
     moved = window_moves(steps, asked.hours)
     if moved is None:
         return NO_SWAPS
@@ -189,13 +181,13 @@ class BandDepth(NamedTuple):
     """Whether all of it is known."""
 
 
-def band_depth(pool: ObservedPoolFacts, center: float, width: float) -> BandDepth | None:
+def band_depth(pool: facts.ObservedPoolFacts, center: float, width: float) -> BandDepth | None:
     """Around a price that is so far above the present one; None where nothing is known there."""
     middle = 2 * log(pool.sqrt_price_x96 / _ROOT_ONE) + log(1 + center)
     lower, upper = ((middle + log(1 + side)) / TICK_LOG for side in (-width, width))
     root = pool.sqrt_price_x96 / _ROOT_ONE
     amount0 = amount1 = weighted = length = 0.0
-    for start, end, liquidity in depth_of(pool).steps():
+    for start, end, liquidity in facts.depth_of(pool).steps():
         low, high = max(lower, start), min(upper, end)
         if low >= high:
             continue
@@ -212,7 +204,7 @@ def band_depth(pool: ObservedPoolFacts, center: float, width: float) -> BandDept
     return BandDepth(amount0, amount1, weighted / length / active if active else 0.0, whole)
 
 
-def depth_answer(brief: Brief, observed: ObservedPool, asked: DepthArguments) -> str:
+def depth_answer(brief: Brief, observed: facts.ObservedPool, asked: DepthArguments) -> str:
     center, width = asked.center_percent / 100, asked.width_percent / 100
     found = band_depth(observed.pool, center, width)
     if found is None:
@@ -239,18 +231,18 @@ def depth_answer(brief: Brief, observed: ObservedPool, asked: DepthArguments) ->
     )
 
 
-def last_swaps_answer(brief: Brief, observed: ObservedPool, asked: LastSwapsArguments) -> str:
+def last_swaps_answer(brief: Brief, observed: facts.ObservedPool, asked: LastSwapsArguments) -> str:
     path = observed.day_path
     if path is None:
         return "No swap of the last 24 hours is known."
-    steps = path_steps(path, observed.pool.sqrt_price_x96)[-asked.count :]
+    steps = facts.path_steps(path, observed.pool.sqrt_price_x96)[-asked.count :]
     together = "" if path.swaps == len(path.steps) else "; each line puts several in a row together"
     lines = [f"Swaps of the last day: {brief.number(path.swaps, Unit.COUNT)}{together}."]
     lines += [_swap(brief, observed, step) for step in reversed(steps)]
     return " ".join(lines)
 
 
-def hook_answer(observed: ObservedPool, allowed: Sequence[str]) -> str:
+def hook_answer(observed: facts.ObservedPool, allowed: Sequence[str]) -> str:
     pool = observed.pool
     if not int(pool.hooks, 16):
         return "The pool has no hook."
@@ -259,7 +251,7 @@ def hook_answer(observed: ObservedPool, allowed: Sequence[str]) -> str:
     return f"The hook's danger is {pool.hook_danger}. {powers}{trusted}"
 
 
-def _swap(brief: Brief, observed: ObservedPool, step: PathStep) -> str:
+def _swap(brief: Brief, observed: facts.ObservedPool, step: PathStep) -> str:
     moved = (step.close / step.opening) ** 2 - 1
     paid1 = step.fee_rate * 2 * step.liquidity * step.close
     paid = _worth(paid1, observed.token1.usd_per_unit)
@@ -279,7 +271,7 @@ def _worth(units: float, usd_per_unit: float | None) -> float | None:
 _LATEST = 5
 
 
-def past_answer(brief: Brief, past: PositionPast, observed: ObservedPool) -> str:
+def past_answer(brief: Brief, past: facts.PositionPast, observed: facts.ObservedPool) -> str:
     def worth(units: float | None) -> str:
         each = observed.token1.usd_per_unit
         known = None if units is None or each is None else units * each
@@ -298,7 +290,7 @@ def past_answer(brief: Brief, past: PositionPast, observed: ObservedPool) -> str
     )
 
 
-def _change(brief: Brief, change: PastChange) -> str:
+def _change(brief: Brief, change: facts.PastChange) -> str:
     when = brief.number(round(change.age_seconds / _HOUR, 2), Unit.HOURS)
     if not change.liquidity_delta:
         return f"fees collected {when} ago"
@@ -309,65 +301,58 @@ READ_SECONDS = 20.0
 """For the chain to tell a position's past."""
 
 
-class ScoutTools:
+class ScoutTools(Struct, eq=False):
     """For one debate; what is read of the chain is said to the record at once."""
 
-    def __init__(
-        self,
-        seen: ScoutContext,
-        brief: Brief,
-        read_past: ReadPast,
-        say_past: SayPast,
-    ) -> None:
-        self._seen = seen
-        self._brief = brief
-        self._read_past = read_past
-        self._say_past = say_past
-        self._past: PositionPast | None = None
-        self._asked_past = False
+    seen: facts.ScoutContext
+    brief: Brief
+    read_past: ReadPast
+    say_past: SayPast
+    _past: facts.PositionPast | None = None
+    _asked_past: bool = False
 
     @property
     def tools(self) -> tuple[OfferedTool, ...]:
-        of_a_position = (OF_A_POSITION,) if isinstance(self._seen, MarketContext) else ()
+        of_a_position = (OF_A_POSITION,) if isinstance(self.seen, facts.MarketContext) else ()
         return (*OF_A_POOL, *of_a_position)
 
     async def answer(self, _name: str, arguments: BaseModel) -> str:
         match arguments:
             case VolatilityArguments():
-                return volatility_answer(self._brief, self._pool(arguments), arguments)
+                return volatility_answer(self.brief, self._pool(arguments), arguments)
             case DepthArguments():
-                return depth_answer(self._brief, self._pool(arguments), arguments)
+                return depth_answer(self.brief, self._pool(arguments), arguments)
             case LastSwapsArguments():
-                return last_swaps_answer(self._brief, self._pool(arguments), arguments)
+                return last_swaps_answer(self.brief, self._pool(arguments), arguments)
             case OfPool():
-                return hook_answer(self._pool(arguments), self._seen.allowed_hooks)
+                return hook_answer(self._pool(arguments), self.seen.allowed_hooks)
             case _:
                 return await self._past_answer()
 
-    def _pool(self, asked: OfPool) -> ObservedPool:
-        seen = self._seen
-        pools = (seen.observed,) if isinstance(seen, MarketContext) else seen.surveyed_pools
+    def _pool(self, asked: OfPool) -> facts.ObservedPool:
+        seen = self.seen
+        pools = (seen.observed,) if isinstance(seen, facts.MarketContext) else seen.surveyed_pools
         if asked.pool >= len(pools):
             raise ToolError(f"pool: there are {len(pools)}, counted from 0.")
         return pools[asked.pool]
 
     async def _past_answer(self) -> str:
-        seen = self._seen
-        if not isinstance(seen, MarketContext):
+        seen = self.seen
+        if not isinstance(seen, facts.MarketContext):
             raise ToolError("there is no position yet.")
         if not self._asked_past:
             self._asked_past = True
             self._past = await self._read(int(seen.position.token_id))
-            await self._say_past(self._past)
+            await self.say_past(self._past)
         if self._past is None:
             raise ToolError("it could not be read from the chain.")
-        return past_answer(self._brief, self._past, seen.observed)
+        return past_answer(self.brief, self._past, seen.observed)
 
-    async def _read(self, token_id: int) -> PositionPast | None:
+    async def _read(self, token_id: int) -> facts.PositionPast | None:
         limit = asyncio.timeout(READ_SECONDS)
         try:
             async with limit:
-                return await self._read_past(token_id)
+                return await self.read_past(token_id)
         except StageFailedError:
             return None
         except TimeoutError:

@@ -13,7 +13,7 @@ from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPa
 from agents.lp.payloads import SCOUT
 from agents.model.interface import Model
 from agents.model.recorded import RecordedModel
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from chain.positions.reference import position_label
 
 MODEL_INPUT = "model"

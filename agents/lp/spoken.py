@@ -4,24 +4,15 @@ from collections.abc import Iterator, Sequence
 from math import exp
 
 from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
-from agents.lp.advice_words import (
-    SHORT_REASONS,
-    WEIGHED_BY,
-    edge_figure,
-    edge_words,
-    judged_words,
-    move_name,
-    option_letter,
-    weighed_words,
+from agents.lp import advice_words
+from agents.lp.advising import MoveAdvice, hours_since_action, move_advice, settled, standing_advice
+from agents.lp.conclude import (
+    chosen_move,
+    is_permitted,
+    not_closed,
+    observed_pool,
+    outcome_by_rules,
 )
-from agents.lp.advising import (
-    MoveAdvice,
-    hours_since_action,
-    move_advice,
-    settled,
-    standing_advice,
-)
-from agents.lp.conclude import chosen_move, is_permitted, not_closed, outcome_by_rules
 from agents.lp.evaluation import Evaluated
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ScoutContext
@@ -31,9 +22,8 @@ from agents.lp.plan import Candidate, Plan, RuleFinding
 from agents.numbers.advice import ENTER_OVER, HOURS_BETWEEN_ACTIONS, LEAVE_UNDER, AdviceReason
 from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.outlook import HOURS_PER_WEEK
-from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import gained
-from agents.numbers.rules import JudgmentVerdict, Rule
+from agents.numbers.rules import PROFILES, JudgmentVerdict, Rule
 from chain.base.units import PIPS, UNKNOWN, hours, hours_cell, listed, percent, usd
 from chain.contracts.networks import UnknownNetworkError, network_named
 from chain.tokens import Token
@@ -61,12 +51,6 @@ def price_now(context: ScoutContext, observed: ObservedPool) -> str | None:
     if observed.token0.decimals is None or observed.token1.decimals is None:
         return None
     return _pair(context, observed).price_text(observed.pool.sqrt_price_x96)
-
-
-def observed_pool(context: ScoutContext, pool_id: str) -> ObservedPool:
-    if isinstance(context, MarketContext):
-        return context.observed
-    return next(pool for pool in context.surveyed_pools if pool.pool.pool_id == pool_id)
 
 
 def _pair(context: ScoutContext, observed: ObservedPool) -> Pair:
@@ -126,7 +110,7 @@ def pools_table(context: CreateContext) -> SpokenTable:
             price_now(context, observed) or UNKNOWN,
             f"{percent(market.sigma)}{assumed}",
             usd(market.fees_24h_usd),
-            edge_figure(market.edge_7d),
+            advice_words.edge_figure(market.edge_7d),
             observed.regime.value,
         )
         rows.append(_row(f"pool {index}", cells))
@@ -202,7 +186,7 @@ def _checked_row(
                 text=_signed(gained(candidate.net_7d, debate.hold.net_7d)), passed=told.permits
             ),
             SpokenCell(
-                text=judged_words(move.judgment, breaks_even=candidate.breaks_even),
+                text=advice_words.judged_words(move.judgment, breaks_even=candidate.breaks_even),
                 passed=move.judgment.verdict is JudgmentVerdict.ACCEPT,
             ),
         ),
@@ -241,9 +225,9 @@ def _signed(value: float | None) -> str:
 
 def _name(context: ScoutContext, candidate: Candidate, among: Sequence[Candidate]) -> str:
     if isinstance(context, MarketContext):
-        return move_name(candidate, among)
+        return advice_words.move_name(candidate, among)
     index = [each.pool.pool_id for each in context.surveyed_pools].index(candidate.pool_id)
-    return f"{option_letter(candidate.index or 0)} pool {index}"
+    return f"{advice_words.option_letter(candidate.index or 0)} pool {index}"
 
 
 def _row(name: str, cells: Sequence[str]) -> SpokenRow:
@@ -261,7 +245,7 @@ def failing_words(judged: JudgedRound) -> Iterator[str]:
     """Which rule fails in which moves: `gas in A and B`."""
     for rule, name in _RULE_NAMES.items():
         failing = [
-            option_letter(index)
+            advice_words.option_letter(index)
             for index, move in enumerate(judged.moves)
             if any(
                 each.rule is rule and each.verdict is not JudgmentVerdict.ACCEPT
@@ -293,13 +277,14 @@ def stance_sentence(
         other = choice.kind.upper()
         if number > 1:
             return f"In round {number}, too, the rules take none of these over {other}."
-        return f"The rules take none of these over {other}: {SHORT_REASONS[choice.codes[0]]}."
+        reason = advice_words.SHORT_REASONS[choice.codes[0]]
+        return f"The rules take none of these over {other}: {reason}."
     move = moves[choice.index]
     shape = move.candidate.shape
     told = move_advice(
         context, evaluation_of(context, 0 if shape is None else shape.pool_index), move
     )
-    letter = option_letter(choice.index)
+    letter = advice_words.option_letter(choice.index)
     would_be = f"By the rules it would be {letter}"
     if number > 1:
         would_be = f"In round {number} it would be {letter} by the rules"
@@ -320,10 +305,10 @@ def closing_sentence(context: ScoutContext, plan: Plan, judged: JudgedRound) -> 
     if choice.codes[0] is AdviceReason.DANGER:
         reason = f"its hook is dangerous, {reason[:1].lower()}{reason[1:]}"
     moves = choice.kind == "move" and choice.index is not None
-    named = option_letter(choice.index or 0) if moves else choice.kind.upper()
+    named = advice_words.option_letter(choice.index or 0) if moves else choice.kind.upper()
     what = f"{named}{_tiebreak_words(context, plan, judged)}"
     accepted = [
-        option_letter(index)
+        advice_words.option_letter(index)
         for index, move in enumerate(judged.moves)
         if move.judgment.verdict is JudgmentVerdict.ACCEPT
     ]
@@ -348,16 +333,16 @@ def _tiebreak_words(context: ScoutContext, plan: Plan, judged: JudgedRound) -> s
     ]
     if not others:
         return ""
-    letters = listed([option_letter(other.index or 0) for other in others])
+    letters = listed([advice_words.option_letter(other.index or 0) for other in others])
     rules = PROFILES[context.profile]
-    figures = weighed_words(rules, chosen.evaluated.candidate, *others)
-    return f", chosen over {letters} by {WEIGHED_BY[rules.tiebreak]} ({figures})"
+    figures = advice_words.weighed_words(rules, chosen.evaluated.candidate, *others)
+    return f", chosen over {letters} by {advice_words.WEIGHED_BY[rules.tiebreak]} ({figures})"
 
 
 def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, asked: bool) -> str:
     """Why nobody argues: the rule has decided already."""
     unasked = ", and no model is asked" if asked else ""
-    why = SHORT_REASONS[codes[0]]
+    why = advice_words.SHORT_REASONS[codes[0]]
     if codes[0] is AdviceReason.NO_CANDIDATE:
         why = "there is nothing to move"
     if not isinstance(context, MarketContext):
@@ -387,7 +372,7 @@ def _line_words(context: MarketContext) -> str:
         case AdviceReason.ACTED_RECENTLY:
             since = hours(hours_since_action(context))
             return f"It was made or moved {since} ago; {HOURS_BETWEEN_ACTIONS:g} h must pass."
-    pays = f"The pool {edge_words(advice.edge_7d)}"
+    pays = f"The pool {advice_words.edge_words(advice.edge_7d)}"
     if advice.edge_7d is None:
         pays = "What the pool pays over its risk is unknown"
     if evaluation.in_range:

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from agents.bus.envelope import Role
 from agents.memory.memory import PostMortem
-from agents.model.brief import Brief
+from agents.model.claims import Unit
 from agents.model.interface import Model, ModelUnavailable
-from agents.model.numerals import Unit
 from agents.model.reply_text import StructuredReply
+from agents.model.speaking import Brief
 
 POST_MORTEM, FEEDBACK = Role("post_mortem"), Role("self_correction")
 _MOST_KINDS = 12

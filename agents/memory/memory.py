@@ -9,8 +9,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from chain.base.home import FOLDER_MODE, append_line
-from chain.base.locks import locked
+from chain.base.home import FOLDER_MODE, append_line, locked
 from chain.base.sqlite import open_database, transaction
 
 _WORDS_TABLE = (

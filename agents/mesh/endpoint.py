@@ -364,7 +364,9 @@ class MeshEndpoint:
             case FrameKind.READY:
                 link.introduction = read_introduction(frame.payload)
             case FrameKind.ACK:
-                self._acknowledged(link, header.acks)
+                for number in header.acks:
+                    link.pending.pop(number, None)
+                self._push(link)
             case _:
                 self.on_frame(frame)
         link.seen.add(header.seq)
@@ -413,11 +415,6 @@ class MeshEndpoint:
         first = not link.boot
         link.meet(boot)
         self.on_boot(link.peer, first)
-        self._push(link)
-
-    def _acknowledged(self, link: Link, numbers: tuple[int, ...]) -> None:
-        for number in numbers:
-            link.pending.pop(number, None)
         self._push(link)
 
     def _acknowledge(self) -> None:

@@ -4,20 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
+from agents.mesh import peers
 from agents.mesh.endpoint import MeshEndpoint
 from agents.mesh.frame import MOST_FRAME, read_key
 from agents.mesh.nats_engine import OPENING_SECONDS, NatsEngine
-from agents.mesh.peers import (
-    KEY_FILE,
-    PEER_FILE,
-    Engine,
-    EngineError,
-    Member,
-    MeshFileError,
-    Peer,
-    read_book,
-    read_member,
-)
 from chain.base import strict_json
 from chain.base.http import HttpClient, HttpError, HttpLimits
 
@@ -47,9 +37,9 @@ class AxlEngine:
         # What waits was meant for an earlier process: nothing of it could be taken.
         await asyncio.gather(*(self._drain() for _ in range(_DRAINING)))
 
-    async def send(self, peer: Peer, data: bytes, *, keep: bool) -> None:  # noqa: ARG002 - it keeps nothing
+    async def send(self, peer: peers.Peer, data: bytes, *, keep: bool) -> None:  # noqa: ARG002 - it keeps nothing
         if peer.node is None:
-            raise EngineError(f"The peer file names no AXL node for {peer.name}.")
+            raise peers.EngineError(f"The peer file names no AXL node for {peer.name}.")
         headers = {
             "content-type": "application/octet-stream",
             "x-destination-peer-id": peer.node,
@@ -57,11 +47,11 @@ class AxlEngine:
         try:
             answer = await self._http.post(f"{self._url}/send", data, _LIMITS, headers)
         except HttpError as error:
-            raise EngineError(f"The AXL node {error}.") from None
+            raise peers.EngineError(f"The AXL node {error}.") from None
         if answer.status == _BAD_ID:
-            raise EngineError(f"The AXL node does not take the id of {peer.name}.")
+            raise peers.EngineError(f"The AXL node does not take the id of {peer.name}.")
         if answer.status != _DONE:
-            raise EngineError(f"The AXL node cannot reach {peer.name}.")
+            raise peers.EngineError(f"The AXL node cannot reach {peer.name}.")
         # An answer is likely to follow soon.
         self._wait = _SHORTEST_WAIT
 
@@ -80,12 +70,12 @@ class AxlEngine:
             answer = await self._http.get(f"{self._url}/topology", {}, _LIMITS)
             body = strict_json.loads(answer.body)
         except HttpError as error:
-            raise EngineError(f"The AXL node {error}.") from None
+            raise peers.EngineError(f"The AXL node {error}.") from None
         except strict_json.InvalidJsonError as error:
-            raise EngineError(f"The AXL node tells no topology: {error}.") from None
+            raise peers.EngineError(f"The AXL node tells no topology: {error}.") from None
         tree = body.get("tree") if isinstance(body, dict) else None
         if answer.status != _DONE or not isinstance(tree, list):
-            raise EngineError("The AXL node tells no topology.")
+            raise peers.EngineError("The AXL node tells no topology.")
         return frozenset(str(node.get("public_key")) for node in tree if isinstance(node, dict))
 
     async def close(self) -> None:
@@ -108,24 +98,20 @@ class AxlEngine:
 
 
 def joined(
-    folder: Path,
-    versions: Mapping[str, str],
-    *,
-    asks: str = "",
-    patience: float = OPENING_SECONDS,
-) -> tuple[MeshEndpoint, Peer, Member]:
+    folder: Path, versions: Mapping[str, str], *, asks: str = "", patience: float = OPENING_SECONDS
+) -> tuple[MeshEndpoint, peers.Peer, peers.Member]:
     """The endpoint of the member whose folder this is; it is opened as `async with`."""
-    member, book = read_member(folder), read_book(folder)
-    key = read_key(folder / KEY_FILE)
+    member, book = peers.read_member(folder), peers.read_book(folder)
+    key = read_key(folder / peers.KEY_FILE)
     me = book.by_key(key.public)
     if me is None:
-        raise MeshFileError(
-            f"{folder / PEER_FILE} does not name the key in {folder / KEY_FILE}. "
+        raise peers.MeshFileError(
+            f"{folder / peers.PEER_FILE} does not name the key in {folder / peers.KEY_FILE}. "
             "Copy the peer file of the mesh here."
         )
     engine = (
         AxlEngine(member.url)
-        if member.engine is Engine.AXL
+        if member.engine is peers.Engine.AXL
         else NatsEngine(member, book, me, patience=patience)
     )
     return MeshEndpoint(key, book, engine, versions=versions, asks=asks), me, member

@@ -8,18 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from agents.bus.envelope import CLI, Role
+from agents.mesh import peers
 from agents.mesh.frame import new_key, write_key
-from agents.mesh.peers import (
-    KEY_FILE,
-    MEMBER_FILE,
-    PEER_FILE,
-    Engine,
-    Member,
-    MeshFileError,
-    Peer,
-    PeerBook,
-    checked_book,
-)
 from chain.base.home import write_atomically
 
 DESK = "desk"
@@ -52,7 +42,7 @@ class PlannedMember(Struct, frozen=True):
 
 class MeshPlan(Struct, frozen=True):
     mesh: str
-    engine: Engine
+    engine: peers.Engine
     members: tuple[PlannedMember, ...]
     """The desk first."""
     port: int
@@ -75,27 +65,27 @@ def planned_members(
     unknown = set(hosts) - {member.name for member in members}
     if unknown:
         known = ", ".join(member.name for member in members)
-        raise MeshFileError(f"There is no member {min(unknown)!r}; there are {known}.")
+        raise peers.MeshFileError(f"There is no member {min(unknown)!r}; there are {known}.")
     return tuple(members)
 
 
-def lay_out(plan: MeshPlan, folders: Mapping[str, Path]) -> PeerBook:
+def lay_out(plan: MeshPlan, folders: Mapping[str, Path]) -> peers.PeerBook:
     """Write every member's folder; where one holds a key already, nothing is written."""
     if len(plan.members) > MOST_MEMBERS:
-        raise MeshFileError(f"A mesh has at most {MOST_MEMBERS} members.")
+        raise peers.MeshFileError(f"A mesh has at most {MOST_MEMBERS} members.")
     for member in plan.members:
-        if (folders[member.name] / KEY_FILE).exists():
-            raise MeshFileError(
+        if (folders[member.name] / peers.KEY_FILE).exists():
+            raise peers.MeshFileError(
                 f"{folders[member.name]} holds a key already. Move it away, or name another folder."
             )
     keys = {member.name: new_key() for member in plan.members}
     nodes = {member.name: new_key() for member in plan.members}
-    is_axl = plan.engine is Engine.AXL
-    book = checked_book(
-        PeerBook(
+    is_axl = plan.engine is peers.Engine.AXL
+    book = peers.checked_book(
+        peers.PeerBook(
             plan.mesh,
             tuple(
-                Peer(
+                peers.Peer(
                     member.name,
                     member.role,
                     keys[member.name].name,
@@ -108,10 +98,10 @@ def lay_out(plan: MeshPlan, folders: Mapping[str, Path]) -> PeerBook:
     )
     for index, member in enumerate(plan.members):
         folder = folders[member.name]
-        write_key(folder / KEY_FILE, keys[member.name])
+        write_key(folder / peers.KEY_FILE, keys[member.name])
         url = f"http://{LOOPBACK}:{plan.port + index}" if is_axl else plan.server
-        _write(folder / MEMBER_FILE, Member(member.name, plan.engine, url))
-        _write(folder / PEER_FILE, book)
+        _write(folder / peers.MEMBER_FILE, peers.Member(member.name, plan.engine, url))
+        _write(folder / peers.PEER_FILE, book)
         if is_axl:
             write_key(folder / NODE_KEY_FILE, nodes[member.name])
             _write(folder / NODE_FILE, node_config(plan, index, folder / NODE_KEY_FILE))
@@ -143,7 +133,7 @@ def checked_hosts(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         name, mark, host = pair.partition("=")
         if not mark or not name or not _is_host(host):
-            raise MeshFileError(f"{pair!r} names no machine. Write it like: scout=10.0.0.2")
+            raise peers.MeshFileError(f"{pair!r} names no machine. Write it like: scout=10.0.0.2")
         hosts[name] = host
     return hosts
 

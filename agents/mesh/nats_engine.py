@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agents.mesh.frame import MOST_FRAME
 from agents.mesh.peers import EngineError, Member, Peer, PeerBook
+from chain.base.clean_text import SecretStruct
 from chain.base.errors import error_kind
-from chain.base.redaction import SecretStruct
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from agents.bus.envelope import CLI, Role
 from agents.bus.replay import version_words
-from chain.base.clean_text import clean_text
+from chain.base.clean_text import SecretStruct, clean_text
 from chain.base.errors import Failure, ZunoError
-from chain.base.redaction import SecretStruct
 
 if TYPE_CHECKING:
     from agents.mesh.endpoint import MeshEndpoint

@@ -17,7 +17,7 @@ from agents.bus.envelope import (
     Registry,
     Role,
 )
-from agents.bus.transport import QueueTransport, TransportError
+from agents.bus.worker import QueueTransport, TransportError
 from agents.mesh.endpoint import STRUCTURAL_ATTEMPTS, THOUGHT_ATTEMPTS, MeshEndpoint
 from agents.mesh.frame import (
     LARGEST_PAYLOAD,

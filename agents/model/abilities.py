@@ -16,7 +16,7 @@ from chain.base.strict_json import canonical, digest
 
 if TYPE_CHECKING:
     from agents.model.faults import RequestRefusal
-    from agents.model.settings import ModelSettings
+    from agents.model.interface import ModelSettings
 
 T = TypeVar("T")
 NAMESPACE = "model_abilities"

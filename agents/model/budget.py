@@ -94,35 +94,27 @@ def estimated_tokens(*texts: str) -> int:
     return total
 
 
-class Budget:
+class Budget(Struct, eq=False):
     """The limits, the prices and the day's count, shared by all debates."""
 
-    def __init__(
-        self,
-        limits: BudgetLimits,
-        prices: Mapping[str, TokenRate],
-        memory: Memory,
-        *,
-        clock: Callable[[], float],
-    ) -> None:
-        self.limits = limits
-        self._prices = prices
-        self._memory = memory
-        self._clock = clock
+    limits: BudgetLimits
+    prices: Mapping[str, TokenRate]
+    memory: Memory
+    clock: Callable[[], float]
 
     def debate(self) -> DebateBudget:
         """A count of its own for one debate."""
         return DebateBudget(self)
 
     def today(self) -> str:
-        return datetime.fromtimestamp(self._clock(), UTC).date().isoformat()
+        return datetime.fromtimestamp(self.clock(), UTC).date().isoformat()
 
     def day(self, day: str) -> dict[str, Spent]:
         """What each role has used on that day."""
-        return _days_count(self._memory.get(NAMESPACE, day))
+        return _days_count(self.memory.get(NAMESPACE, day))
 
     def cost(self, model: str, tokens_in: int, tokens_out: int) -> Spent:
-        price = self._prices.get(model)
+        price = self.prices.get(model)
         tokens = tokens_in + tokens_out
         if price is None:
             return Spent(tokens, 0, tokens)
@@ -145,7 +137,7 @@ class Budget:
     def _change(self, day: str, made: Callable[[object | None], object]) -> None:
         # One transaction: what another process counts meanwhile is neither lost nor overlooked.
         try:
-            self._memory.change(NAMESPACE, day, made, now=self._clock())
+            self.memory.change(NAMESPACE, day, made, now=self.clock())
         except StoreError as error:
             raise ModelUnavailable(Unavailability.OVER_BUDGET, str(error)) from None
 
@@ -194,16 +186,13 @@ class DebateBudget:
 
     def report(self) -> BudgetReport:
         try:
-            day = self._day(self.shared.today())
+            day = _total(self.shared.day(self.shared.today()))
         except ModelUnavailable:
             day = None
         return BudgetReport(self._debate(), dict(self._by_role), day, self.shared.limits)
 
     def _debate(self) -> Spent:
         return _total(self._by_role)
-
-    def _day(self, day: str) -> Spent:
-        return _total(self.shared.day(day))
 
 
 def _within(

@@ -12,7 +12,6 @@ from agents.bus.envelope import Role
 from agents.model.abilities import AbilityMemory
 from agents.model.budget import DebateBudget
 from agents.model.connection import ModelConnections
-from agents.model.exchange import ModelExchange
 from agents.model.incoming_reply import ModelCompletion
 from agents.model.interface import (
     Answer,
@@ -20,10 +19,11 @@ from agents.model.interface import (
     ModelPrompt,
     ModelUnavailable,
     Reply,
+    RoleModels,
     Unavailability,
     Usage,
 )
-from agents.model.pending_question import ModelQuestion, PendingQuestion
+from agents.model.pending_question import ModelExchange, ModelQuestion, PendingQuestion
 from agents.model.reply_text import (
     PROSE_LIMIT,
     UnusableReplyError,
@@ -31,10 +31,8 @@ from agents.model.reply_text import (
     parse_reply,
     strict_schema,
 )
-from agents.model.settings import RoleModels
 from agents.model.tools import ToolPrompt, ToolRequest, calls_in_text, cleaned_calls
-from chain.base.clean_text import clean_text
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor, clean_text
 
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "/": "/"}
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
@@ -208,11 +206,7 @@ class OpenAIModel:
         self._unresponsive: set[tuple[str, str]] = set()
 
     async def ask(
-        self,
-        role: Role,
-        prompt: ModelPrompt,
-        schema: type[Reply],
-        on_prose: Callable[[str], None],
+        self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply]:
         question = _question(prompt, schema)
 
@@ -223,11 +217,7 @@ class OpenAIModel:
         return await self._limited(role, answer_once)
 
     async def ask_with_tools(
-        self,
-        role: Role,
-        prompt: ToolPrompt,
-        schema: type[Reply],
-        on_prose: Callable[[str], None],
+        self, role: Role, prompt: ToolPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply] | ToolRequest | None:
         plain = _question(prompt.prompt, schema)
         question = replace(plain, tools=prompt.tools, turns=prompt.turns)
@@ -395,11 +385,7 @@ class ModelWithFallback:
         self._roles = roles
 
     async def ask(
-        self,
-        role: Role,
-        prompt: ModelPrompt,
-        schema: type[Reply],
-        on_prose: Callable[[str], None],
+        self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply]:
         said: list[str] = []
 

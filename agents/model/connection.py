@@ -11,7 +11,7 @@ from chain.base.http import ClosedAtEnd, is_secure, trusted_certificates
 if TYPE_CHECKING:
     import openai
 
-    from agents.model.settings import ModelSettings
+    from agents.model.interface import ModelSettings
 
 
 class ModelConnections(ClosedAtEnd):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.model.interface import ModelUnavailable, Unavailability, Usage
-from agents.model.settings import ModelSettings
+from agents.model.interface import ModelSettings, ModelUnavailable, Unavailability, Usage
 from chain.base.errors import error_kind
 from chain.base.http import seconds_asked
 
@@ -137,22 +136,14 @@ class RequestRefusedError(Exception):
         self.unavailable = unavailable
 
 
-class ModelFaults:
+class ModelFaults(Struct, eq=False):
     """What the faults of one call are called."""
 
-    def __init__(
-        self,
-        settings: ModelSettings,
-        asked_tokens: int,
-        clock: Callable[[], float],
-        *,
-        has_tools: bool = False,
-    ) -> None:
-        self._settings = settings
-        self._asked_tokens = asked_tokens
-        self._clock = clock
-        self._has_tools = has_tools
-        self.streaming = False
+    settings: ModelSettings
+    asked_tokens: int
+    clock: Callable[[], float]
+    has_tools: bool = False
+    streaming: bool = False
 
     def of(self, error: Exception) -> Exception:
         import openai
@@ -169,7 +160,7 @@ class ModelFaults:
             case openai.APIConnectionError():
                 reason, sentence = (
                     Unavailability.UNREACHABLE,
-                    f"The model's endpoint at {self._settings.host} cannot be reached. "
+                    f"The model's endpoint at {self.settings.host} cannot be reached. "
                     "What is set: zuno model",
                 )
             case openai.APIError():
@@ -181,7 +172,7 @@ class ModelFaults:
                     "The model's endpoint failed in the middle of its answer.",
                 )
             case ReplyTooLargeError():
-                return self.too_large(self._settings.limits.wire_bytes)
+                return self.too_large(self.settings.limits.wire_bytes)
             case CompressedReplyError():
                 reason, sentence = Unavailability.MALFORMED, "The model's answer came compressed."
             case _:
@@ -194,7 +185,7 @@ class ModelFaults:
     def of_words(self, status: int, words: str) -> RequestRefusedError | None:
         """A refusal that can be learned from, by what the endpoint wrote."""
         refusal = read_refusal(
-            status, words, asked_tokens=self._asked_tokens, has_tools=self._has_tools
+            status, words, asked_tokens=self.asked_tokens, has_tools=self.has_tools
         )
         if refusal is None:
             return None
@@ -220,7 +211,7 @@ class ModelFaults:
             sentence = f"The model's endpoint failed (HTTP {status})."
         else:
             return self.refused(status)
-        asked = _wait(error.response.headers, self._clock())
+        asked = _wait(error.response.headers, self.clock())
         if asked is None and told is not None:
             asked = float(told[1] or told[2])
         wait = _LOADING_SECONDS if loading and asked is None else asked
@@ -230,7 +221,7 @@ class ModelFaults:
         """A web page came where a model's server would have answered."""
         return ModelUnavailable(
             Unavailability.MALFORMED,
-            f"{self._settings.host} answered with a web page. Is its URL right? See: zuno model",
+            f"{self.settings.host} answered with a web page. Is its URL right? See: zuno model",
             usage=Usage(0, 0, estimated=False),
         )
 

@@ -17,7 +17,7 @@ from agents.model.interface import (
 )
 from agents.model.reply_text import parse_reply
 from agents.model.tools import ToolPrompt, ToolRequest, recorded_calls
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor
 
 
 class NoRecordedReplyError(LookupError):
@@ -42,11 +42,7 @@ class RecordedModel:
         return _answer(said, schema, on_prose)
 
     async def ask_with_tools(
-        self,
-        role: Role,
-        prompt: ToolPrompt,
-        schema: type[Reply],
-        on_prose: Callable[[str], None],
+        self, role: Role, prompt: ToolPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply] | ToolRequest | None:
         reply = self._replies.get((role, self._steps[role]))
         if reply is None or reply.prompt != prompt.digest:

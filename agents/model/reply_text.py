@@ -11,8 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from agents.model.interface import Reply
 from chain.base import strict_json
-from chain.base.clean_text import clean_text
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor, clean_text
 from chain.base.strict_json import canonical
 
 

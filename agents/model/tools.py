@@ -10,30 +10,11 @@ from pydantic import BaseModel, JsonValue
 
 from agents.bus.envelope import CLI, AgentFact, Kind, Role
 from agents.bus.worker import HandlerContext, Outgoing
-from agents.model.brief import Brief
+from agents.model import interface, speaking
 from agents.model.claims import without_ids
-from agents.model.interface import (
-    Answer,
-    Model,
-    ModelPrompt,
-    ModelUnavailable,
-    Reply,
-    Unavailability,
-    Usage,
-)
 from agents.model.reply_text import UnusableReplyError, objects_in, parse_reply, tool_schema
-from agents.model.speaking import (
-    RULES_INSTEAD,
-    Spoken,
-    ask,
-    cut_question,
-    in_time,
-    say_reply,
-    thought,
-)
 from chain.base import strict_json
-from chain.base.clean_text import clean_text
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor, clean_text
 from chain.base.strict_json import canonical, digest
 
 # A tool only reads. What it answers is data for the model that asked, and goes into the record.
@@ -82,7 +63,7 @@ class ToolTurn(Struct, frozen=True):
 class ToolPrompt(Struct, frozen=True):
     """A question that may be answered by calling tools first."""
 
-    prompt: ModelPrompt
+    prompt: interface.ModelPrompt
     tools: tuple[OfferedTool, ...]
     turns: tuple[ToolTurn, ...] = ()
 
@@ -100,7 +81,7 @@ class ToolRequest(Struct, frozen=True):
     """A reply that is no answer yet: it asks for tools."""
 
     calls: tuple[ToolCall, ...]
-    usage: Usage
+    usage: interface.Usage
     model: str
 
     @property
@@ -111,16 +92,16 @@ class ToolRequest(Struct, frozen=True):
 
 
 @runtime_checkable
-class ToolModel(Model, Protocol):
+class ToolModel(interface.Model, Protocol):
     """A model that can be offered tools."""
 
     async def ask_with_tools(
         self,
         role: Role,
         prompt: ToolPrompt,
-        schema: type[Reply],
+        schema: type[interface.Reply],
         on_prose: Callable[[str], None],
-    ) -> Answer[Reply] | ToolRequest | None:
+    ) -> interface.Answer[interface.Reply] | ToolRequest | None:
         """An answer, or calls of tools; None where the question must be asked without them."""
         ...
 
@@ -171,11 +152,11 @@ _ORDER = (
 # Where only the talk about tools went wrong, the question is put once more without them.
 _TOOLS_ALONE = frozenset(
     (
-        Unavailability.REJECTED,
-        Unavailability.SERVER_ERROR,
-        Unavailability.MALFORMED,
-        Unavailability.INVALID,
-        Unavailability.OVERFLOWED,
+        interface.Unavailability.REJECTED,
+        interface.Unavailability.SERVER_ERROR,
+        interface.Unavailability.MALFORMED,
+        interface.Unavailability.INVALID,
+        interface.Unavailability.OVERFLOWED,
     )
 )
 
@@ -197,33 +178,35 @@ class ToolBox(Protocol):
 
 async def ask_with_tools(
     context: HandlerContext[Services],
-    model: Model | None,
-    brief: Brief,
-    schema: type[Reply],
+    model: interface.Model | None,
+    brief: speaking.Brief,
+    schema: type[interface.Reply],
     box: ToolBox,
-) -> Spoken[Reply]:
+) -> speaking.Spoken[interface.Reply]:
     """The model's reply to a brief after it has looked closer; without one the rules speak."""
     if not isinstance(model, ToolModel):
-        return await ask(context, model, brief, schema)
+        return await speaking.ask(context, model, brief, schema)
     system = f"{brief.system}\n\n{_ORDER}"
     clock = asyncio.get_running_loop().time
     until = clock() + LOOKING_SECONDS
     turns: tuple[ToolTurn, ...] = ()
     made = 0
     while made < MOST_CALLS and clock() < until:
-        prompt = ToolPrompt(ModelPrompt(system, brief.prompt.user), box.tools, turns)
+        prompt = ToolPrompt(interface.ModelPrompt(system, brief.prompt.user), box.tools, turns)
         asking = model.ask_with_tools(context.role, prompt, schema, context.prose)
         try:
-            replied = await in_time(context, prompt.digest, asking)
-        except ModelUnavailable as error:
+            replied = await speaking.in_time(context, prompt.digest, asking)
+        except interface.ModelUnavailable as error:
             if turns and error.reason in _TOOLS_ALONE:
                 break
-            return Spoken(None, f"{error} {RULES_INSTEAD}")
+            return speaking.Spoken(None, f"{error} {speaking.RULES_INSTEAD}")
         if replied is None:
             break
-        await say_reply(context, prompt.digest, replied)
-        if isinstance(replied, Answer):
-            return Spoken(replied.value, cut=cut_question(prompt.prompt, replied.usage))
+        await speaking.say_reply(context, prompt.digest, replied)
+        if isinstance(replied, interface.Answer):
+            return speaking.Spoken(
+                replied.value, cut=speaking.cut_question(prompt.prompt, replied.usage)
+            )
         answers = [
             await _answer_call(context, box, call, spare=MOST_CALLS - made - place)
             for place, call in enumerate(replied.calls)
@@ -232,7 +215,7 @@ async def ask_with_tools(
         made += len(answers)
     for turn in turns:
         brief.say(turn.in_words())
-    return await ask(context, model, brief, schema)
+    return await speaking.ask(context, model, brief, schema)
 
 
 async def _answer_call(
@@ -254,7 +237,7 @@ async def _answer_call(
         "answer": answer,
     }
     await context.say(Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=TOOL_FACT, value=value)))
-    await context.say(thought(0, TOOL_FACT, said))
+    await context.say(speaking.thought(0, TOOL_FACT, said))
     return answer
 
 

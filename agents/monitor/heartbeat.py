@@ -8,14 +8,14 @@ import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, to_builtins
 
 from agents.monitor.alerts.state import MonitorState
 from agents.monitor.deliver.delivery import Postponed, Sent, SetAside, Stopped
 from chain.base.clean_text import clean_text
-from chain.base.locks import holders_note, take_lock
+from chain.base.home import holders_note, take_lock
 from chain.base.store import Store
 
 if TYPE_CHECKING:
@@ -65,12 +65,7 @@ def write_beat(notebook: MonitorState, beat: Beat) -> None:
 
 
 def last_beat(store: Store) -> Beat | None:
-    kept = store.get(NAMESPACE, _KEY)
-    if kept is None:
-        return None
-    fields = cast("dict[str, object]", kept)
-    sights = cast("list[dict[str, object]]", fields["sights"])
-    return Beat(**{**fields, "sights": tuple(Sight(**sight) for sight in sights)})  # type: ignore[arg-type]
+    return store.read(Beat, NAMESPACE, _KEY)
 
 
 # Always written whole and equally long: a reader sees one holder or another, never a mixture.
@@ -125,8 +120,8 @@ def current_holder(path: Path) -> Holder | None:
 
 
 def _written(holder: Holder) -> bytes:
-    content = {"pid": holder.pid, "host": holder.host, "since": holder.since}
-    return json.dumps(content, ensure_ascii=True).encode().ljust(_LENGTH - 1)[: _LENGTH - 1] + b"\n"
+    content = json.dumps(to_builtins(holder), ensure_ascii=True).encode()
+    return content.ljust(_LENGTH - 1)[: _LENGTH - 1] + b"\n"
 
 
 def _read(content: bytes) -> Holder:

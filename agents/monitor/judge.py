@@ -40,7 +40,7 @@ from agents.monitor.rules.baseline import (
 from agents.monitor.rules.risks import RULES, HeldHedge, Situation, findings
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.monitor.rules.worth_risks import loss_is_unknown
-from chain.base.quantity import Unknown
+from chain.base.units import Unknown
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolId
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
@@ -147,11 +147,7 @@ class AlertJudgment(Struct, frozen=True):
 
 
 def follow_positions(
-    network: Network,
-    reading: Reading,
-    state: WatchState,
-    settings: WatchSettings,
-    known: Baselines,
+    network: Network, reading: Reading, state: WatchState, settings: WatchSettings, known: Baselines
 ) -> dict[int, Followed]:
     """Every position with liquidity, with each turn of its price since the cursor."""
     cursor = state.cursor

@@ -29,14 +29,13 @@ from agents.monitor.alerts.store_page import Failures, Poll, WatchCursor, WatchP
 from agents.monitor.judge import Followed, depth_references, follow_positions, judge, turn_blocks
 from agents.monitor.reader import Reading, Sought, WatchReader, refuse_the_past
 from agents.monitor.rules.baseline import WALLET, Baselines
-from agents.monitor.rules.price_crossings import price_crossings
 from agents.monitor.rules.risks import RULES, HedgeSource
 from agents.monitor.rules.thresholds import WatchSettings
-from chain.base.clean_text import clean_text, quoted
+from agents.monitor.rules.worth_risks import price_crossings
+from chain.base.clean_text import Redactor, clean_text, quoted
 from chain.base.errors import error_kind
-from chain.base.quantity import Unknown
-from chain.base.redaction import Redactor
 from chain.base.store import Store, StoreError
+from chain.base.units import Unknown
 from chain.contracts.networks import Address, Network
 from chain.positions.overview import Sources
 from chain.prices.ladder import read_prices
@@ -219,40 +218,31 @@ async def _tend(watch: Watch) -> str | None:
     return None
 
 
-class Watcher:
+class Watcher(Struct, eq=False):
     """Polls all watches; the next round begins only when the last one is over."""
 
-    def __init__(
-        self,
-        watches: Sequence[Watch],
-        settings: WatchSettings,
-        book: AlertStore,
-        *,
-        clock: Callable[[], float] = time.time,
-        report: Callable[[PollReport], None] = lambda _: None,
-    ) -> None:
-        self._watches = tuple(watches)
-        self._settings = settings
-        self._book = book
-        self._clock = clock
-        self._report = report
-        self._round = asyncio.Lock()
-        self._begin_with = 0
+    watches: Sequence[Watch]
+    settings: WatchSettings
+    book: AlertStore
+    clock: Callable[[], float] = time.time
+    report: Callable[[PollReport], None] = lambda _: None
+    _round: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _begin_with: int = 0
 
     async def poll_all(self) -> tuple[PollReport, ...]:
         """One round over every wallet and network; waits for a round that is under way."""
         reports: list[PollReport] = []
         async with self._round:
             begin = self._begin_with
-            for watch in (*self._watches[begin:], *self._watches[:begin]):
+            for watch in (*self.watches[begin:], *self.watches[:begin]):
                 # Should one take so long that the round is ended, the next goes on behind it.
-                self._begin_with = (self._watches.index(watch) + 1) % len(self._watches)
+                self._begin_with = (self.watches.index(watch) + 1) % len(self.watches)
                 try:
-                    polled = await poll_once(watch, self._settings, self._book, self._clock())
+                    polled = await poll_once(watch, self.settings, self.book, self.clock())
                 except Exception as error:  # the other networks are looked at all the same
                     polled = _not_looked_at(watch, error)
                 for report in polled:
-                    self._report(report)
+                    self.report(report)
                 reports += polled
             self._begin_with = 0
         return tuple(reports)
@@ -393,10 +383,7 @@ def _settings(
 
 
 def _trades(
-    watch: Watch,
-    place: WatchPlace,
-    alerts: Sequence[Alert],
-    head: Block,
+    watch: Watch, place: WatchPlace, alerts: Sequence[Alert], head: Block
 ) -> Iterator[Change]:
     """Trades without a stop; a venue that cannot be read changes nothing."""
     urgent = watch.urgent
@@ -443,11 +430,7 @@ async def _crossings(
 
 
 def _followed(
-    network: Network,
-    reading: Reading,
-    state: WatchState,
-    settings: WatchSettings,
-    known: Baselines,
+    network: Network, reading: Reading, state: WatchState, settings: WatchSettings, known: Baselines
 ) -> dict[int, Followed] | RpcError:
     """The error where what was read of this wallet cannot be believed: the others can be."""
     try:

@@ -11,8 +11,7 @@ from agents.monitor.rules.baseline import DepthReference, read_reference_depths
 from agents.monitor.rules.thresholds import still_fresh
 from agents.monitor.rules.worth_risks import Losses, LossReader, share_lost
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
-from chain.base.quantity import Unknown
-from chain.base.units import HOUR
+from chain.base.units import HOUR, Unknown
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId
 from chain.contracts.v3_pool import V3PoolKey
@@ -27,7 +26,7 @@ from chain.history.volatility import (
     price_path,
     read_volatility,
 )
-from chain.pools.hook_targets import passes_calls_on, read_hook_targets
+from chain.pools.state import passes_calls_on, read_hook_targets
 from chain.positions.custody import OWNER, about, decode_owner
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_values

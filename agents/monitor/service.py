@@ -8,31 +8,16 @@ from typing import Literal, Protocol
 
 from msgspec.structs import replace
 
+from agents.monitor import heartbeat
 from agents.monitor.alerts.alert import Alert
 from agents.monitor.alerts.state import MonitorState, UnreadableError
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import Channel
 from agents.monitor.deliver.delivery import Delivery, unclickable
-from agents.monitor.heartbeat import (
-    NAMESPACE,
-    Beat,
-    Holder,
-    Note,
-    PollingLock,
-    RoundEnded,
-    Sight,
-    Troubled,
-    TurnTaken,
-    WaitingForTurn,
-    current_holder,
-    sight_of,
-    write_beat,
-)
 from agents.monitor.poll import PollReport
-from chain.base.clean_text import clean_text, quoted
+from chain.base.clean_text import Redactor, clean_text, quoted
 from chain.base.errors import error_kind
 from chain.base.home import Home
-from chain.base.redaction import Redactor
 
 MOST_NAMED = 8
 
@@ -109,11 +94,11 @@ async def run_monitor(
     book: AlertStore,
     watchlist: WatchlistSource,
     *,
-    tell: Callable[[Note], None],
+    tell: Callable[[heartbeat.Note], None],
     stop: asyncio.Event,
     clock: Callable[[], float] = time.time,
     once: bool = False,
-) -> Beat | None:
+) -> heartbeat.Beat | None:
     """Watch until `stop` is set; the last heartbeat, or None if it never was our turn.
 
     One process polls on a home. While another does, this waits, and takes over within a second
@@ -133,7 +118,7 @@ class _Monitor:
         book: AlertStore,
         watchlist: WatchlistSource,
         *,
-        tell: Callable[[Note], None],
+        tell: Callable[[heartbeat.Note], None],
         stop: asyncio.Event,
         clock: Callable[[], float],
     ) -> None:
@@ -143,18 +128,18 @@ class _Monitor:
         self._tell = tell
         self._stop = stop
         self._clock = clock
-        self._me = Holder.myself(now=clock())
-        self._lock = PollingLock(home.monitor_lock, self._me)
-        self._beat: Beat | None = None
+        self._me = heartbeat.Holder.myself(now=clock())
+        self._lock = heartbeat.PollingLock(home.monitor_lock, self._me)
+        self._beat: heartbeat.Beat | None = None
         self._notices_told = len(book.notices)
         self._failed: str | None = None
         """Why the last round saw nothing at all."""
 
-    async def run(self, *, once: bool) -> Beat | None:
+    async def run(self, *, once: bool) -> heartbeat.Beat | None:
         if not await self._turn(once=once):
             return None
         try:
-            self._tell(TurnTaken())
+            self._tell(heartbeat.TurnTaken())
             with closing(MonitorState(self._home.database)) as notebook:
                 await self._polling(notebook, once=once)
         finally:
@@ -162,23 +147,23 @@ class _Monitor:
         return self._beat
 
     async def _turn(self, *, once: bool) -> bool:
-        told: Holder | None = None
+        told: heartbeat.Holder | None = None
         while not self._stop.is_set():
             try:
                 if self._lock.take():
                     return True
             except OSError as error:
                 self._tell(
-                    Troubled(
+                    heartbeat.Troubled(
                         f"{self._home.monitor_lock} cannot be written ({error.strerror}): "
                         "a second monitor on this home would not be noticed."
                     )
                 )
                 return True
-            holder = current_holder(self._home.monitor_lock)
+            holder = heartbeat.current_holder(self._home.monitor_lock)
             if holder is not None and holder != told:
                 told = holder
-                self._tell(WaitingForTurn(holder))
+                self._tell(heartbeat.WaitingForTurn(holder))
             if once:
                 return False
             await self._pause(TURN_SECONDS)
@@ -225,22 +210,22 @@ class _Monitor:
         self._failed = trouble
         self._book.retry(self._clock())
         trouble = trouble or self._book.trouble
-        beat = self._write_beat(notebook, tuple(map(sight_of, reports)), trouble)
+        beat = self._write_beat(notebook, tuple(map(heartbeat.sight_of, reports)), trouble)
         if beat.trouble is None:
             beat = replace(beat, trouble=notebook.trouble)
-        self._tell(RoundEnded(beat, reports, time.monotonic() - began))
+        self._tell(heartbeat.RoundEnded(beat, reports, time.monotonic() - began))
         for notice in self._book.notices[self._notices_told :]:
-            self._tell(Troubled(notice))
+            self._tell(heartbeat.Troubled(notice))
         self._notices_told = len(self._book.notices)
 
     def _blind_rounds(self, notebook: MonitorState) -> str | None:
         """What to tell when round after round fails as a whole, so that no wallet has an alert."""
         now = self._clock()
         with suppress(UnreadableError):
-            before = notebook.get(NAMESPACE, _FAILED_ROUNDS_KEY, now=now)
+            before = notebook.get(heartbeat.NAMESPACE, _FAILED_ROUNDS_KEY, now=now)
             failed = 0 if self._failed is None else 1 + (before if isinstance(before, int) else 0)
             if failed != (before or 0):
-                notebook.put(NAMESPACE, _FAILED_ROUNDS_KEY, failed, now=now)
+                notebook.put(heartbeat.NAMESPACE, _FAILED_ROUNDS_KEY, failed, now=now)
             if failed == FAILED_ROUNDS:
                 return unclickable(f"{self._failed} Nobody is watching meanwhile.")
         return None
@@ -277,9 +262,9 @@ class _Monitor:
             return (), f"A round failed with an unexpected error ({error_kind(error)}: {words})."
 
     def _write_beat(
-        self, notebook: MonitorState, sights: tuple[Sight, ...], trouble: str | None
-    ) -> Beat:
-        self._beat = Beat(
+        self, notebook: MonitorState, sights: tuple[heartbeat.Sight, ...], trouble: str | None
+    ) -> heartbeat.Beat:
+        self._beat = heartbeat.Beat(
             at=self._clock(),
             pid=self._me.pid,
             host=self._me.host,
@@ -287,7 +272,7 @@ class _Monitor:
             sights=sights,
             trouble=trouble,
         )
-        write_beat(notebook, self._beat)
+        heartbeat.write_beat(notebook, self._beat)
         return self._beat
 
     async def _rest(self, looked_seconds: float) -> None:

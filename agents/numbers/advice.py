@@ -10,7 +10,7 @@ from enum import StrEnum
 from math import exp, log
 from typing import NamedTuple
 
-from chain.base.quantity import Quantity, Unknown
+from chain.base.units import Quantity, Unknown
 from chain.history.fee_rate import HourSums, hour_sums
 from chain.history.hours import PoolHours
 from chain.history.volatility import WEEK

@@ -229,7 +229,7 @@ def allocate_inventory(
 
     The residual of an allocation without a swap is all that the scarcer side could not match.
     """
-    available = Amounts(held.amount0 + fees.amount0, held.amount1 + fees.amount1)
+    available = held.plus(fees)
     return _allocate(sqrt_price, ticks, available, terms)
 
 
@@ -274,7 +274,7 @@ def _fill(
     price = swap.sqrt_price_after if swap else sqrt_price
     liquidity = liquidity_for_amounts(price, *span, *holding)
     deposit = amounts_for_liquidity(price, *span, liquidity, round_up=True)
-    residual = Amounts(holding.amount0 - deposit.amount0, holding.amount1 - deposit.amount1)
+    residual = holding.less(deposit)
     return Allocation(available, swap, liquidity, deposit, residual)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from agents.numbers.edges import TICK_LOG, TickRange
-from agents.numbers.profiles import PROFILES, RiskProfile
+from agents.numbers.rules import PROFILES, RiskProfile
 from agents.numbers.survival import half_width_for_buffer
 from chain.math.liquidity import Amounts
 from chain.math.ticks import MAX_TICK, MIN_TICK, nearest_usable_tick, usable_ticks

@@ -20,7 +20,7 @@ from agents.scorecard.arms import (
     taken_of,
 )
 from agents.scorecard.debate_check import CountedShare
-from agents.scorecard.weeks import FEWEST_WEEKS, WeekInterval, by_week
+from agents.scorecard.score import FEWEST_WEEKS, WeekInterval, by_week
 
 _OTHERS = 8
 """Other situations whose choice is tried in one."""

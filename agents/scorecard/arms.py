@@ -19,7 +19,8 @@ from msgspec.structs import replace
 from agents.backtest.report import TOLD_PER
 from agents.bus.envelope import Role
 from agents.bus.record import RecordWriter
-from agents.bus.transport import Ambient, BusLimits
+from agents.bus.worker import Ambient, BusLimits
+from agents.lp import payloads
 from agents.lp.advice_words import option_letter
 from agents.lp.briefing import ALONE, AloneReply, brief_of
 from agents.lp.conclude import eligible, rules_alone
@@ -35,21 +36,11 @@ from agents.lp.facts import (
     ScoutContext,
 )
 from agents.lp.judge import judged_round
-from agents.lp.payloads import (
-    CRITIC,
-    STRATEGIST,
-    Critique,
-    DebateRound,
-    FlowCreateStart,
-    FlowStart,
-    Proposal,
-    context_hash,
-)
 from agents.lp.plan import Candidate, ShapeChoice
 from agents.lp.propose import FULL_RANGE, candidates_of, shapes_by_rules
 from agents.lp.services import Eyes
-from agents.model.brief import Brief
 from agents.model.budget import Spent
+from agents.model.claims import Unit
 from agents.model.interface import (
     Answer,
     Model,
@@ -58,12 +49,12 @@ from agents.model.interface import (
     Reply,
     Unavailability,
 )
-from agents.model.numerals import Unit
+from agents.model.speaking import Brief
 from agents.numbers.edges import TickRange, price_tick
 from agents.numbers.outlook import Stake
 from agents.numbers.shapes import MAX_CENTER_OFFSET_TICKS, bounded_multiplier
+from agents.scorecard.score import DRAWS, FEWEST_WEEKS, SEED
 from agents.scorecard.scoring import PriceCourse, earned_fees, lost_to_arbitrage, price_course
-from agents.scorecard.weeks import DRAWS, FEWEST_WEEKS, SEED
 from chain.base.units import DAY
 from chain.history.hours import HourRow
 from chain.math.liquidity import LiquidityError
@@ -116,7 +107,7 @@ class JudgedSituation(Struct, frozen=True, eq=False, weakref=True):
     """What was recorded, and every hour with a swap that followed, by pool."""
 
     request_id: str
-    start: FlowStart | FlowCreateStart
+    start: payloads.FlowStart | payloads.FlowCreateStart
     context: ScoutContext
     eyes: Eyes
     rows: Mapping[str, Sequence[HourRow]]
@@ -304,7 +295,9 @@ async def _alone(
         before = replies[-1] if replies and arm is Arm.SELF else None
         brief = alone_brief(context, question.situation.start.memory, before)
         try:
-            reply = (await model.ask(STRATEGIST, brief.prompt, AloneReply, lambda _: None)).value
+            reply = (
+                await model.ask(payloads.STRATEGIST, brief.prompt, AloneReply, lambda _: None)
+            ).value
         except ModelUnavailable:
             if model.unreached:
                 break
@@ -433,7 +426,7 @@ class _CountedModel:
         self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply]:
         self.calls += 1
-        asked = self._critic_prompt if role == CRITIC and self._critic_prompt else prompt
+        asked = self._critic_prompt if role == payloads.CRITIC and self._critic_prompt else prompt
         try:
             return await self._model.ask(role, asked, schema, on_prose)
         except ModelUnavailable as error:
@@ -446,22 +439,22 @@ class _CountedModel:
 def _unrelated_prompt(question: ArmQuestion) -> ModelPrompt:
     other = question.other
     debate = _judged_by_rules(other.context)
-    return brief_of(CRITIC, other.context, other.start.memory, debate).prompt
+    return brief_of(payloads.CRITIC, other.context, other.start.memory, debate).prompt
 
 
-def _judged_by_rules(context: ScoutContext) -> Critique:
+def _judged_by_rules(context: ScoutContext) -> payloads.Critique:
     """The table after one round in which only the rules spoke."""
     moves = candidates_of(context, shapes_by_rules(context, ()))
-    bare = DebateRound(
+    bare = payloads.DebateRound(
         number=1,
         candidates=tuple(move.candidate for move in moves),
         rationale="",
         answers=(),
         proposed_by="rules",
     )
-    proposal = Proposal(
+    proposal = payloads.Proposal(
         context=context,
-        context_hash=context_hash(context),
+        context_hash=payloads.context_hash(context),
         max_rounds=1,
         hold=hold_candidate(context),
         exit=exit_candidate(context),

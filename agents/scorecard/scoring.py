@@ -12,15 +12,7 @@ from agents.numbers.edges import TICK_LOG, TickRange
 from agents.numbers.fees import diluted
 from agents.numbers.outlook import Stake, loss_along, share_of_way
 from agents.numbers.shapes import Shape, snapped_range
-from agents.scorecard.score import (
-    AdviceKind,
-    DecidedBy,
-    FeeOutcome,
-    HorizonScore,
-    JudgedBlock,
-    OptionWorths,
-    StayOutcome,
-)
+from agents.scorecard import score
 from chain.base.units import DAY, HOUR, PIPS
 from chain.history.hours import HourRow, hour_of
 from chain.math.liquidity import Amounts, amounts_for_liquidity
@@ -244,14 +236,14 @@ _SURVIVAL_DAYS = (1, 7)
 
 class DecidedPlan(Struct, frozen=True):
     plan: Plan
-    decided_by: DecidedBy
+    decided_by: score.DecidedBy
     """Whether a model was asked."""
 
 
-def kind_of(plan: Plan) -> AdviceKind:
+def kind_of(plan: Plan) -> score.AdviceKind:
     if plan.kind == "create":
-        return AdviceKind.CREATE if plan.choice.kind == "move" else AdviceKind.KEEP
-    return AdviceKind(plan.choice.kind)
+        return score.AdviceKind.CREATE if plan.choice.kind == "move" else score.AdviceKind.KEEP
+    return score.AdviceKind(plan.choice.kind)
 
 
 def pool_of(plan: Plan) -> PlanPoolFacts:
@@ -260,12 +252,12 @@ def pool_of(plan: Plan) -> PlanPoolFacts:
 
 
 def score_plan(
-    decided: DecidedPlan, days: int, rows: Sequence[HourRow], read_at: JudgedBlock
-) -> HorizonScore:
+    decided: DecidedPlan, days: int, rows: Sequence[HourRow], read_at: score.JudgedBlock
+) -> score.HorizonScore:
     """By every hour with a swap since the plan was made, of the pool it is judged in."""
     plan = decided.plan
     scoring = _Scoring(plan, price_course(pool_of(plan).sqrt_price_x96, plan.time, days, rows))
-    return HorizonScore(
+    return score.HorizonScore(
         plan_id=plan.plan_id,
         chain_id=plan.chain_id,
         kind=kind_of(plan),
@@ -298,9 +290,9 @@ class _Scoring:
         self.unit1_usd = _unit1_usd(plan.recommended, self.pool.sqrt_price_x96)
         self._in_pool = _stake(plan.hold)
 
-    def worths(self) -> OptionWorths:
+    def worths(self) -> score.OptionWorths:
         plan = self._plan
-        return OptionWorths(
+        return score.OptionWorths(
             choice=self._worth(self._option(plan.recommended)),
             hold=self._worth(self._hold()),
             exit=None if plan.exit is None else self._worth(self._option(plan.exit)),
@@ -308,7 +300,7 @@ class _Scoring:
             rules=self._worth(self._rules()),
         )
 
-    def stays(self, days: int) -> Iterator[StayOutcome]:
+    def stays(self, days: int) -> Iterator[score.StayOutcome]:
         """Every chance the card gives a range that the price was in."""
         if days not in _SURVIVAL_DAYS:
             return
@@ -316,16 +308,16 @@ class _Scoring:
             if candidate.survival is not None:
                 said = candidate.survival.day if days == 1 else candidate.survival.week
                 if said is not None:
-                    yield StayOutcome(said, self._course.stays_in(stake.ticks))
+                    yield score.StayOutcome(said, self._course.stays_in(stake.ticks))
 
-    def fees(self) -> Iterator[FeeOutcome]:
+    def fees(self) -> Iterator[score.FeeOutcome]:
         """Every interval of fees the card gives such a range, where dollars are known."""
         for candidate, stake in self._ranges():
             low, high = candidate.fee_low_24h, candidate.fee_high_24h
             if not high or low is None or self.unit1_usd is None:
                 continue
             earned = earned_fees(self._course, stake, self._in_pool)
-            yield FeeOutcome(low, high, earned.worth1(self._course.last) * self.unit1_usd)
+            yield score.FeeOutcome(low, high, earned.worth1(self._course.last) * self.unit1_usd)
 
     def _ranges(self) -> Iterator[tuple[Candidate, Stake]]:
         """Those the price was in: what the card says of others holds if it comes back."""

@@ -5,9 +5,10 @@ from functools import cache
 from importlib.resources import files
 
 from agents.bus.envelope import Role
-from agents.model.brief import Brief
+from agents.model.claims import Unit
 from agents.model.interface import PromptImage
-from agents.model.numerals import Unit
+from agents.model.speaking import Brief
+from agents.trade import payloads
 from agents.trade.facts import ContextSection, DeskQuestion, MarketSnapshot, TradeContext
 from agents.trade.findings import (
     AnyFinding,
@@ -18,18 +19,6 @@ from agents.trade.findings import (
     TriageReport,
 )
 from agents.trade.indicators import PriceLevel
-from agents.trade.payloads import (
-    JUDGE,
-    LIQUIDITY,
-    MACRO,
-    META,
-    MICROSTRUCTURE,
-    RISK_MANAGER,
-    ChartReady,
-    DecisionDraft,
-    SynthesisReady,
-    TriageDone,
-)
 from agents.trade.risk_rules import Sizing
 from agents.trade.routing import most_characters
 from agents.trade.terms import Objective, SectionName, SectionStatus
@@ -52,17 +41,17 @@ _UNITS = {
     "put_call": Unit.MULTIPLIER,
 }
 _SECTIONS: dict[Role, tuple[SectionName, ...]] = {
-    META: (
+    payloads.META: (
         SectionName.FUNDING,
         SectionName.OPTIONS,
         SectionName.MACRO,
         SectionName.FEAR_GREED,
         SectionName.CVD,
     ),
-    LIQUIDITY: (SectionName.CVD, SectionName.LIQUIDATIONS),
-    MICROSTRUCTURE: (SectionName.MICROSTRUCTURE,),
-    MACRO: (SectionName.OPTIONS, SectionName.MACRO),
-    JUDGE: (
+    payloads.LIQUIDITY: (SectionName.CVD, SectionName.LIQUIDATIONS),
+    payloads.MICROSTRUCTURE: (SectionName.MICROSTRUCTURE,),
+    payloads.MACRO: (SectionName.OPTIONS, SectionName.MACRO),
+    payloads.JUDGE: (
         SectionName.FUNDING,
         SectionName.CVD,
         SectionName.LIQUIDATIONS,
@@ -71,7 +60,7 @@ _SECTIONS: dict[Role, tuple[SectionName, ...]] = {
         SectionName.MACRO,
         SectionName.FEAR_GREED,
     ),
-    RISK_MANAGER: (
+    payloads.RISK_MANAGER: (
         SectionName.FUNDING,
         SectionName.LIQUIDATIONS,
         SectionName.OPTIONS,
@@ -102,7 +91,7 @@ def meta_brief(
     return _within(brief, role)
 
 
-def expert_brief(role: Role, case: TriageDone) -> Brief:
+def expert_brief(role: Role, case: payloads.TriageDone) -> Brief:
     brief = Brief(office(role))
     _say_market(brief, case.question, case.market)
     _say_triage(brief, case.triage)
@@ -110,7 +99,7 @@ def expert_brief(role: Role, case: TriageDone) -> Brief:
     return _within(brief, role)
 
 
-def chart_brief(role: Role, case: ChartReady, image: PromptImage) -> Brief:
+def chart_brief(role: Role, case: payloads.ChartReady, image: PromptImage) -> Brief:
     """The picture and what it is for; its levels are for its reader to find."""
     brief = Brief(office(role), image=image)
     _say_market(brief, case.question, case.market)
@@ -119,7 +108,7 @@ def chart_brief(role: Role, case: ChartReady, image: PromptImage) -> Brief:
 
 
 def synthesis_brief(
-    role: Role, case: TriageDone, findings: Sequence[AnyFinding], conflicts: ConflictMap
+    role: Role, case: payloads.TriageDone, findings: Sequence[AnyFinding], conflicts: ConflictMap
 ) -> Brief:
     brief = Brief(office(role))
     _say_conflicts(brief, conflicts)
@@ -129,7 +118,7 @@ def synthesis_brief(
     return _within(brief, role)
 
 
-def judge_brief(role: Role, case: SynthesisReady, levels: Sequence[PriceLevel]) -> Brief:
+def judge_brief(role: Role, case: payloads.SynthesisReady, levels: Sequence[PriceLevel]) -> Brief:
     question = case.question
     hedging = question.objective is Objective.HEDGE
     brief = Brief(office(_HEDGE if hedging else role))
@@ -150,7 +139,9 @@ def judge_brief(role: Role, case: SynthesisReady, levels: Sequence[PriceLevel]) 
     return _within(brief, role)
 
 
-def risk_brief(role: Role, case: DecisionDraft, draft: Sizing, fired: Sequence[str]) -> Brief:
+def risk_brief(
+    role: Role, case: payloads.DecisionDraft, draft: Sizing, fired: Sequence[str]
+) -> Brief:
     brief = Brief(office(role))
     brief.say(
         f"The draft after the rules: {draft.decision.value}, allocation "

@@ -11,8 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from agents.trade.plan import TradePlan
-from chain.base.home import FOLDER_MODE, append_line
-from chain.base.locks import locked
+from chain.base.home import FOLDER_MODE, append_line, locked
 
 _LINES = "data-set.jsonl"
 _OLDER = "data-set.older.jsonl"

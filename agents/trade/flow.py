@@ -15,12 +15,10 @@ from agents.bus.envelope import Envelope, Role
 from agents.bus.record import RecordWriter
 from agents.bus.replay import Record, ReplayReport
 from agents.bus.run import ArgumentEnd, FlowOutcome, Listener, argument_end, replay_flow, run_flow
-from agents.bus.transport import Ambient, BusLimits
-from agents.bus.worker import HandlerContext, Outgoing
-from agents.model.brief import Brief
+from agents.bus.worker import Ambient, BusLimits, HandlerContext, Outgoing
 from agents.model.interface import Model
-from agents.model.speaking import model_thought, thought
-from agents.trade import FLOW
+from agents.model.speaking import Brief, model_thought, thought
+from agents.trade import FLOW, payloads, services
 from agents.trade.briefing import chart_brief, expert_brief
 from agents.trade.concluding import desk_limits
 from agents.trade.expert_rules import liquidity_finding, macro_finding, microstructure_finding
@@ -40,40 +38,7 @@ from agents.trade.opinions import (
     macro_opinion,
     microstructure_opinion,
 )
-from agents.trade.payloads import (
-    CHART,
-    DESK,
-    GEOMETRY,
-    JUDGE,
-    LEVERAGE_GUARD,
-    LIQUIDITY,
-    MACRO,
-    META,
-    MICROSTRUCTURE,
-    RISK_MANAGER,
-    SYNTHESIS,
-    TRADE_REGISTRY,
-    TRIAGE,
-    ChartReady,
-    ExpertSpoke,
-    FlowDeskStart,
-    TradeKind,
-    TradePlanReady,
-    TriageDone,
-)
 from agents.trade.plan import TradePlan
-from agents.trade.services import (
-    MODELS_INPUT,
-    ChartArtist,
-    DeskEyes,
-    TradeServices,
-    asides,
-    asked_model,
-    chart_facts,
-    office_reply,
-    pictured,
-    recorded_trade_services,
-)
 from agents.trade.stages import desk, judge, leverage_guard, meta, risk_manager, synthesis, triage
 from agents.trade.terms import SectionName, SectionStatus
 
@@ -81,10 +46,10 @@ ExpertReply = TypeVar("ExpertReply", LiquidityReply, MicrostructureReply, MacroR
 
 
 async def liquidity(
-    envelope: Envelope, context: HandlerContext[TradeServices]
+    envelope: Envelope, context: HandlerContext[services.TradeServices]
 ) -> AsyncGenerator[Outgoing, None]:
     case = envelope.payload
-    if not isinstance(case, TriageDone):
+    if not isinstance(case, payloads.TriageDone):
         return
     by_rules = liquidity_finding(case.market, case.context, case.triage)
     brief = _brief(context, case)
@@ -98,10 +63,10 @@ async def liquidity(
 
 
 async def microstructure(
-    envelope: Envelope, context: HandlerContext[TradeServices]
+    envelope: Envelope, context: HandlerContext[services.TradeServices]
 ) -> AsyncGenerator[Outgoing, None]:
     case = envelope.payload
-    if not isinstance(case, TriageDone):
+    if not isinstance(case, payloads.TriageDone):
         return
     limits = desk_limits(case.question.settings)
     by_rules = microstructure_finding(case.market.book, case.triage, limits)
@@ -115,10 +80,10 @@ async def microstructure(
 
 
 async def macro(
-    envelope: Envelope, context: HandlerContext[TradeServices]
+    envelope: Envelope, context: HandlerContext[services.TradeServices]
 ) -> AsyncGenerator[Outgoing, None]:
     case = envelope.payload
-    if not isinstance(case, TriageDone):
+    if not isinstance(case, payloads.TriageDone):
         return
     by_rules = macro_finding(case.context, desk_limits(case.question.settings))
     known = _is_known(case.context, SectionName.OPTIONS, SectionName.MACRO)
@@ -132,34 +97,34 @@ async def macro(
 
 
 async def chart(
-    envelope: Envelope, context: HandlerContext[TradeServices]
+    envelope: Envelope, context: HandlerContext[services.TradeServices]
 ) -> AsyncGenerator[Outgoing, None]:
     """Draws the chart where it can, and makes its truth: the levels its reader may name."""
     case = envelope.payload
-    if not isinstance(case, TriageDone):
+    if not isinstance(case, payloads.TriageDone):
         return
-    facts, artist = chart_facts(case.market, case.question.hedge), context.services.artist
+    facts, artist = services.chart_facts(case.market, case.question.hedge), context.services.artist
     picture = ""
     if artist is not None:
         picture = await artist.draw(facts)
-        await context.say(pictured(picture))
+        await context.say(services.pictured(picture))
     levels = tuple((level.price, level.name) for level in facts.levels)
     drawn = "" if picture else " Nobody drew it."
     yield thought(0, "chart", f"The chart shows {len(levels)} levels.{drawn}")
-    ready = ChartReady(**dict(case), levels=levels, picture=picture)
-    yield Outgoing(TradeKind.CHART_READY, GEOMETRY, ready)
+    ready = payloads.ChartReady(**dict(case), levels=levels, picture=picture)
+    yield Outgoing(payloads.TradeKind.CHART_READY, payloads.GEOMETRY, ready)
 
 
 async def geometry(
-    envelope: Envelope, context: HandlerContext[TradeServices]
+    envelope: Envelope, context: HandlerContext[services.TradeServices]
 ) -> AsyncGenerator[Outgoing, None]:
     """The only one who is given the picture."""
     case = envelope.payload
-    if not isinstance(case, ChartReady):
+    if not isinstance(case, payloads.ChartReady):
         return
     by_rules = geometry_finding(case.market, case.context)
     artist, brief = context.services.artist, None
-    if asked_model(context) is not None and artist is not None and case.picture:
+    if services.asked_model(context) is not None and artist is not None and case.picture:
         brief = chart_brief(context.role, case, artist.picture(case.picture))
     truth = tuple(PriceLevel(*level) for level in case.levels)
 
@@ -171,7 +136,7 @@ async def geometry(
 
 
 async def _argued(
-    context: HandlerContext[TradeServices],
+    context: HandlerContext[services.TradeServices],
     brief: Brief | None,
     schema: type[ExpertReply],
     by_rules: AnyFinding,
@@ -180,8 +145,8 @@ async def _argued(
     """The model's finding within its bounds; where there is nothing to argue from, the rules'."""
     finding, reply = by_rules, None
     if brief is not None:
-        spoken = await office_reply(context, brief, schema)
-        for aside in asides(context, spoken):
+        spoken = await services.office_reply(context, brief, schema)
+        for aside in services.asides(context, spoken):
             yield aside
         reply = spoken.reply
     if brief is None or reply is None:
@@ -191,12 +156,16 @@ async def _argued(
         finding = bounded(reply, brief)
         lead = f"{finding.bias.value} at {finding.confidence:.0%}: "
         yield model_thought(0, finding.anomaly, reply.rationale, brief, lead=lead)
-    yield Outgoing(TradeKind.EXPERT_FINDING, SYNTHESIS, ExpertSpoke(finding=finding))
+    yield Outgoing(
+        payloads.TradeKind.EXPERT_FINDING, payloads.SYNTHESIS, payloads.ExpertSpoke(finding=finding)
+    )
 
 
-def _brief(context: HandlerContext[TradeServices], case: TriageDone) -> Brief | None:
+def _brief(
+    context: HandlerContext[services.TradeServices], case: payloads.TriageDone
+) -> Brief | None:
     """Nothing is written where there is nobody to read it."""
-    return None if asked_model(context) is None else expert_brief(context.role, case)
+    return None if services.asked_model(context) is None else expert_brief(context.role, case)
 
 
 def _is_known(context: TradeContext, *names: SectionName) -> bool:
@@ -206,37 +175,37 @@ def _is_known(context: TradeContext, *names: SectionName) -> bool:
 TRADE_FLOW = FlowSpec(
     name=FLOW,
     package="agents.trade",
-    registry=TRADE_REGISTRY,
+    registry=payloads.TRADE_REGISTRY,
     handlers={
-        DESK: desk,
-        META: meta,
-        TRIAGE: triage,
-        LIQUIDITY: liquidity,
-        MICROSTRUCTURE: microstructure,
-        MACRO: macro,
-        CHART: chart,
-        GEOMETRY: geometry,
-        SYNTHESIS: synthesis,
-        JUDGE: judge,
-        RISK_MANAGER: risk_manager,
-        LEVERAGE_GUARD: leverage_guard,
+        payloads.DESK: desk,
+        payloads.META: meta,
+        payloads.TRIAGE: triage,
+        payloads.LIQUIDITY: liquidity,
+        payloads.MICROSTRUCTURE: microstructure,
+        payloads.MACRO: macro,
+        payloads.CHART: chart,
+        payloads.GEOMETRY: geometry,
+        payloads.SYNTHESIS: synthesis,
+        payloads.JUDGE: judge,
+        payloads.RISK_MANAGER: risk_manager,
+        payloads.LEVERAGE_GUARD: leverage_guard,
     },
-    first=DESK,
-    starts=(TradeKind.FLOW_DESK_START,),
-    recorded_services=recorded_trade_services,
+    first=payloads.DESK,
+    starts=(payloads.TradeKind.FLOW_DESK_START,),
+    recorded_services=services.recorded_trade_services,
 )
 
 
 async def hold_desk(
     question: DeskQuestion,
-    eyes: DeskEyes,
+    eyes: services.DeskEyes,
     record: RecordWriter,
     *,
     ambient: Ambient,
     request_id: str,
     model: Model | None = None,
     names: Mapping[str, str] | None = None,
-    artist: ChartArtist | None = None,
+    artist: services.ChartArtist | None = None,
     limits: BusLimits | None = None,
     tokens: int | None = None,
     listener: Listener | None = None,
@@ -249,12 +218,12 @@ async def hold_desk(
     asked = {} if model is None else dict(names or {})
     outcome = await run_flow(
         TRADE_FLOW,
-        FlowDeskStart(question=question),
-        TradeServices(eyes, model, artist, asked),
+        payloads.FlowDeskStart(question=question),
+        services.TradeServices(eyes, model, artist, asked),
         record,
         ambient=ambient,
         request_id=request_id,
-        inputs={MODELS_INPUT: asked},
+        inputs={services.MODELS_INPUT: asked},
         limits=limits,
         tokens=tokens,
         listener=listener,
@@ -270,5 +239,5 @@ async def replay_desk(record: Record) -> tuple[ReplayReport, ArgumentEnd[TradePl
 
 
 def _ended(outcome: FlowOutcome) -> ArgumentEnd[TradePlan]:
-    plan = outcome.result.plan if isinstance(outcome.result, TradePlanReady) else None
+    plan = outcome.result.plan if isinstance(outcome.result, payloads.TradePlanReady) else None
     return argument_end(outcome, plan)

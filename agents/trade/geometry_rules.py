@@ -117,10 +117,7 @@ def _head_and_shoulders(turns: Sequence[PriceTurn]) -> ChartPattern | None:
     left, neck_left, head, neck_right, right = turns[-5:]
     sign = 1 if head.is_high else -1
     height = (head.price - (neck_left.price + neck_right.price) / 2) * sign
-    stands_out = min(
-        (head.price - left.price) * sign,
-        (head.price - right.price) * sign,
-    )
+    stands_out = min((head.price - left.price) * sign, (head.price - right.price) * sign)
     level = max(abs(left.price - right.price), abs(neck_left.price - neck_right.price))
     if height <= 0 or stands_out < _ALIKE * height or level > 2 * _ALIKE * height:
         return None
@@ -347,9 +344,7 @@ def _cvd_signal(moved: float, bought: float) -> CvdSignal:
     return "divergence_bullish" if bought > 0 else "divergence_bearish"
 
 
-def _funding_visual(
-    rate: float,
-) -> FundingPicture:
+def _funding_visual(rate: float) -> FundingPicture:
     if rate > 0.0005:
         return "extreme_positive"
     if rate > 0.0002:

@@ -36,11 +36,7 @@ class HedgedCourse(Struct, frozen=True):
 
 
 def replay_hedge(
-    exposure: RangeExposure,
-    prices: Sequence[float],
-    target: float,
-    band: float | None,
-    fee: float,
+    exposure: RangeExposure, prices: Sequence[float], target: float, band: float | None, fee: float
 ) -> HedgedCourse:
     """Opened at the first price, brought back at each look that finds it off by more than the band.
 

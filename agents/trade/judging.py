@@ -5,6 +5,7 @@ from math import exp, floor, lgamma, log, log1p
 
 from msgspec import Struct
 
+from agents.trade import opinions
 from agents.trade.facts import DeskQuestion, DeskRecord
 from agents.trade.findings import AnyFinding
 from agents.trade.indicators import (
@@ -13,19 +14,6 @@ from agents.trade.indicators import (
     level_set,
     nearest_beyond,
     to_step,
-)
-from agents.trade.opinions import (
-    HEDGE_RATIOS,
-    AskedPrices,
-    HedgeChange,
-    HedgeOpinion,
-    JudgeOpinion,
-    RangeExposure,
-    agreed_decision,
-    asked_prices,
-    hedged_quantity,
-    lowered,
-    stepped_ratio,
 )
 from agents.trade.payloads import SynthesisReady
 from agents.trade.plan import DraftReasoning, LadderStep, TradeDraft, TradeOdds
@@ -90,11 +78,7 @@ def outlook(
     entry: float, stop: float, profit: float, probability_pct: float, costs: TradeCosts
 ) -> TradeOutlook:
     gain, loss = abs(profit / entry - 1), abs(stop / entry - 1)
-    return TradeOutlook(
-        (gain - costs.total) * 100,
-        (loss + costs.total) * 100,
-        probability_pct,
-    )
+    return TradeOutlook((gain - costs.total) * 100, (loss + costs.total) * 100, probability_pct)
 
 
 def fair_probability_pct(entry: float, stop: float, profit: float) -> float:
@@ -228,7 +212,7 @@ class _Prices(Struct, frozen=True):
 
 
 def judge_trade(
-    case: SynthesisReady, limits: DeskLimits, opinion: JudgeOpinion | None = None
+    case: SynthesisReady, limits: DeskLimits, opinion: opinions.JudgeOpinion | None = None
 ) -> JudgedCase:
     """By the vote; a judge with an opinion may be more careful than the vote, never bolder."""
     vote = _vote(case, limits)
@@ -236,7 +220,7 @@ def judge_trade(
     odds, reason = side.odds, side.reason
     drafted = _sized(case, vote, side.decision)
     if opinion is not None:
-        drafted = lowered(drafted, opinion.allocation_pct, opinion.leverage)
+        drafted = opinions.lowered(drafted, opinion.allocation_pct, opinion.leverage)
     steps = [ladder_step("judge", drafted, case)]
     after = drafted
     if odds is not None and is_vetoed(odds.expected_pct):
@@ -274,12 +258,17 @@ class _Side(Struct, frozen=True):
 
 
 def _side(
-    case: SynthesisReady, vote: ExpertVote, limits: DeskLimits, opinion: JudgeOpinion | None
+    case: SynthesisReady,
+    vote: ExpertVote,
+    limits: DeskLimits,
+    opinion: opinions.JudgeOpinion | None,
 ) -> _Side:
     # What hedges a position is nobody's trade: no vote adds to it or takes from it.
     held = case.question.account.outright(case.question.symbol)
     by_vote = _wanted(vote, held, limits)
-    wanted = by_vote if opinion is None else agreed_decision(by_vote, opinion.decision, held)
+    wanted = (
+        by_vote if opinion is None else opinions.agreed_decision(by_vote, opinion.decision, held)
+    )
     reason = _why(case, vote, wanted, held)
     hedging = case.question.account.hedging(case.question.symbol)
     if wanted.opens and hedging * wanted.sign < 0:
@@ -297,7 +286,7 @@ def _side(
     odds = _odds(case, claimed, prices, wanted.sign)
     # No choice of levels makes worth it what the rules' own levels do not.
     if opinion is not None and not is_vetoed(odds.expected_pct):
-        asked = asked_prices(opinion, judged_levels(case), prices.entry, wanted.sign)
+        asked = opinions.asked_prices(opinion, judged_levels(case), prices.entry, wanted.sign)
         if asked.wrong_side:
             return _Side(TradeDecision.HOLD, "the judge's stop or profit is on the wrong side")
         prices = _fitting(case, asked, prices)
@@ -305,7 +294,7 @@ def _side(
     return _Side(wanted, reason, prices, odds)
 
 
-def _fitting(case: SynthesisReady, asked: AskedPrices, own: _Prices) -> _Prices:
+def _fitting(case: SynthesisReady, asked: opinions.AskedPrices, own: _Prices) -> _Prices:
     """What was asked for where it keeps the rules' distances, else the rules' own."""
     step, span = case.market.price_step, _span(case)
     stop = own.stop if asked.stop is None else to_step(asked.stop, step)
@@ -317,7 +306,7 @@ def _fitting(case: SynthesisReady, asked: AskedPrices, own: _Prices) -> _Prices:
 
 
 def judge_hedge(
-    case: SynthesisReady, limits: DeskLimits, opinion: HedgeOpinion | None = None
+    case: SynthesisReady, limits: DeskLimits, opinion: opinions.HedgeOpinion | None = None
 ) -> JudgedCase:
     """To be short what the person asked for: the size is arithmetic, and no vote changes it.
 
@@ -326,13 +315,13 @@ def judge_hedge(
     vote = _vote(case, limits)
     argued = hedge_ratio(case.regime.measured, vote, limits)
     if opinion is not None:
-        argued = stepped_ratio(opinion.ratio, argued)
+        argued = opinions.stepped_ratio(opinion.ratio, argued)
     hedge, market = case.question.hedge, case.market
     if hedge is None:
         raise ValueError("a hedge is asked for without its position")
     held, ratio = case.question.hedge_short, hedge.target
-    wanted = hedged_quantity(hedge.delta, ratio, market.quantity_step)
-    change = HedgeChange(held, wanted)
+    wanted = opinions.hedged_quantity(hedge.delta, ratio, market.quantity_step)
+    change = opinions.HedgeChange(held, wanted)
     drift = change.drift()
     # What is opened for the first time is brought to its target, whatever the band.
     off = drift is None or drift > hedge.band or (held == 0 and wanted > 0)
@@ -406,7 +395,7 @@ def hedge_ratio(regime: MarketRegime, vote: ExpertVote, limits: DeskLimits) -> f
     place = _HEDGE_BASE[regime]
     if vote.strength >= limits.margin:
         place -= vote.direction
-    return HEDGE_RATIOS[min(max(place, 0), len(HEDGE_RATIOS) - 1)]
+    return opinions.HEDGE_RATIOS[min(max(place, 0), len(opinions.HEDGE_RATIOS) - 1)]
 
 
 def ladder_step(stage: str, sizing: Sizing, case: SynthesisReady, *notes: str) -> LadderStep:
@@ -577,7 +566,7 @@ def _against(case: SynthesisReady, vote: ExpertVote, odds: TradeOdds | None) -> 
     divided = [finding for finding in case.findings if finding.bias.sign * vote.direction < 0]
     hedge, mark = case.question.hedge, case.market.mark
     if hedge is not None:
-        exposure = RangeExposure.holding(hedge.delta, mark, hedge.lower, hedge.upper)
+        exposure = opinions.RangeExposure.holding(hedge.delta, mark, hedge.lower, hedge.upper)
         lost, risen = hedge.delta * hedge.target * mark * _RISE, mark * (1 + _RISE)
         gained = hedge.delta * mark * _RISE
         if exposure is not None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.model.brief import Brief
+from agents.model.speaking import Brief
 from agents.trade.expert_rules import RISK_BUDGET
 from agents.trade.findings import (
     ConflictMap,
@@ -122,9 +122,7 @@ def careful_regime(reply: RegimeReply, by_rules: RegimeCall, brief: Brief) -> Re
         rationale=brief.plain(reply.rationale),
         trust_directive=brief.quote(brief.plain(reply.trust_directive))[1:-1],
         risk_budget_pct=min(
-            reply.risk_budget_pct,
-            by_rules.risk_budget_pct,
-            RISK_BUDGET[reply.regime],
+            reply.risk_budget_pct, by_rules.risk_budget_pct, RISK_BUDGET[reply.regime]
         ),
         risk_bias=reply.risk_bias if careful else by_rules.risk_bias,
         weights=by_rules.weights,
@@ -249,13 +247,7 @@ def judge_opinion(reply: JudgeReply, brief: Brief) -> JudgeOpinion:
         take_profit=reply.take_profit,
         win_pct=reply.win_probability_pct,
         reasoning=DraftReasoning(
-            counter_scenario=plain(reply.counter_scenario),
-            meta_agent_context=plain(reply.meta_agent_context),
-            technical=plain(reply.technical),
-            derivatives=plain(reply.derivatives),
-            experts=plain(reply.experts),
-            narrative=plain(reply.narrative),
-            final_logic=plain(reply.final_logic),
+            **{name: plain(getattr(reply, name)) for name in DraftReasoning.model_fields}
         ),
         hold_duration=plain(reply.hold_duration),
         ev_rationale=plain(reply.ev_rationale),

@@ -8,16 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from agents.bus.envelope import Measure, Payload, Units
+from agents.trade import terms
 from agents.trade.facts import ContextSection, DeskRecord, HedgeFacts
 from agents.trade.findings import AnyFinding, ConflictMap, RegimeCall
-from agents.trade.terms import (
-    ExecutionStyle,
-    MarketAnomaly,
-    Objective,
-    SectionName,
-    TradeDecision,
-    TradeMode,
-)
 from chain.base.strict_json import canonical, digest
 
 Percent = Annotated[Measure, Field(ge=0, le=100)]
@@ -38,7 +31,7 @@ class DraftReasoning(Payload):
 class TradeDraft(Payload):
     """What the judge proposes, before anybody shrinks it."""
 
-    decision: TradeDecision
+    decision: terms.TradeDecision
     allocation_pct: Percent
     leverage: Leverage
     entry_price: Measure | None
@@ -72,7 +65,7 @@ class LadderStep(Payload):
     """What one stage left of the decision."""
 
     stage: Stage
-    decision: TradeDecision
+    decision: terms.TradeDecision
     allocation_pct: Measure
     leverage: Measure
     notional_usd: Measure
@@ -152,20 +145,20 @@ class TradePlan(Payload):
     symbol: str
     coin: str
     venue: str
-    mode: TradeMode
-    objective: Objective
-    decision: TradeDecision
+    mode: terms.TradeMode
+    objective: terms.Objective
+    decision: terms.TradeDecision
     by_failure: bool
     """Whether it holds because something needed was missing, not because holding is right."""
     reason: str
-    missing: tuple[SectionName, ...]
+    missing: tuple[terms.SectionName, ...]
     mark: Measure
     market_time: int
     """By the venue's clock."""
     made_at: int
     expires_at: int
     """Both by the person's clock."""
-    style: ExecutionStyle
+    style: terms.ExecutionStyle
     quantity: Measure
     notional_usd: Measure
     entry: Measure | None
@@ -178,7 +171,7 @@ class TradePlan(Payload):
     leverage_before: Measure | None
     leverage_after: Measure | None
     regime: RegimeCall | None
-    anomalies: tuple[MarketAnomaly, ...]
+    anomalies: tuple[terms.MarketAnomaly, ...]
     findings: tuple[AnyFinding, ...]
     conflicts: ConflictMap | None
     reasoning: DraftReasoning | None

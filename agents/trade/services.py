@@ -9,10 +9,9 @@ from pydantic import BaseModel
 from agents.bus.envelope import CLI, AgentFact, Kind, Payload
 from agents.bus.replay import Record
 from agents.bus.worker import HandlerContext, Outgoing
-from agents.model.brief import Brief
 from agents.model.interface import Model, PromptImage
 from agents.model.recorded import RecordedModel
-from agents.model.speaking import Spoken, about_the_model, ask, thought
+from agents.model.speaking import Brief, Spoken, about_the_model, ask, thought
 from agents.trade.facts import ContextSection, DeskQuestion, HedgeFacts, MarketSnapshot
 from agents.trade.indicators import (
     LiquidationPool,

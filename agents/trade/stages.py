@@ -6,9 +6,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 from agents.bus.envelope import CLI, Envelope
 from agents.bus.worker import HandlerContext, Outgoing
-from agents.model.brief import Brief
 from agents.model.interface import Unavailability
-from agents.model.speaking import model_thought, thought
+from agents.model.speaking import Brief, model_thought, thought
+from agents.trade import payloads
 from agents.trade.briefing import judge_brief, meta_brief, risk_brief, synthesis_brief
 from agents.trade.concluding import concluded, desk_limits, failed_plan, judged_risk, routed
 from agents.trade.expert_rules import classify
@@ -33,30 +33,6 @@ from agents.trade.opinions import (
     judge_opinion,
     tightened,
     worded_map,
-)
-from agents.trade.payloads import (
-    CHART,
-    JUDGE,
-    LEVERAGE_GUARD,
-    LIQUIDITY,
-    MACRO,
-    META,
-    MICROSTRUCTURE,
-    RISK_MANAGER,
-    SYNTHESIS,
-    TRIAGE,
-    ContextGathered,
-    DecisionDraft,
-    ExpertSpoke,
-    FlowDeskStart,
-    GuardVerdict,
-    RegimeClassified,
-    RiskVerdict,
-    SnapshotTaken,
-    SynthesisReady,
-    TradeKind,
-    TradePlanReady,
-    TriageDone,
 )
 from agents.trade.risk_rules import HOLD, RiskRule, Sizing
 from agents.trade.services import TradeServices, asides, asked_model, observed, office_reply
@@ -165,7 +141,7 @@ async def desk(
 ) -> AsyncGenerator[Outgoing, None]:
     """Reads the market and the twelve kinds of context."""
     start = envelope.payload
-    if not isinstance(start, FlowDeskStart):
+    if not isinstance(start, payloads.FlowDeskStart):
         return
     seen = await context.services.eyes.look(start.question)
     await context.say(observed(seen))
@@ -175,12 +151,14 @@ async def desk(
     if seen.market is None:
         plan = failed_plan(start.question, seen.unreadable, seen.sections, seen.time)
         yield thought(0, "degraded", f"The market cannot be read: {seen.unreadable}.")
-        yield Outgoing(TradeKind.TRADE_PLAN_READY, CLI, TradePlanReady(plan=plan))
+        yield Outgoing(payloads.TradeKind.TRADE_PLAN_READY, CLI, payloads.TradePlanReady(plan=plan))
         return
     yield thought(0, "market", f"{seen.market.symbol} stands at {seen.market.mark:,.2f}.")
-    taken = SnapshotTaken(question=start.question, market=seen.market)
-    yield Outgoing(TradeKind.DESK_SNAPSHOT, META, taken)
-    yield Outgoing(TradeKind.DESK_CONTEXT, META, ContextGathered(context=gathered))
+    taken = payloads.SnapshotTaken(question=start.question, market=seen.market)
+    yield Outgoing(payloads.TradeKind.DESK_SNAPSHOT, payloads.META, taken)
+    yield Outgoing(
+        payloads.TradeKind.DESK_CONTEXT, payloads.META, payloads.ContextGathered(context=gathered)
+    )
 
 
 async def meta(
@@ -188,11 +166,11 @@ async def meta(
 ) -> AsyncGenerator[Outgoing, None]:
     """Names the regime, before any expert is heard."""
     gathered = envelope.payload
-    taken = context.board.heard(TradeKind.DESK_SNAPSHOT)
-    if not isinstance(gathered, ContextGathered) or not taken:
+    taken = context.board.heard(payloads.TradeKind.DESK_SNAPSHOT)
+    if not isinstance(gathered, payloads.ContextGathered) or not taken:
         return
     first = taken[0].payload
-    if not isinstance(first, SnapshotTaken):
+    if not isinstance(first, payloads.SnapshotTaken):
         return
     limits = desk_limits(first.question.settings)
     regime = classify(first.market, gathered.context, limits)
@@ -212,9 +190,9 @@ async def meta(
     if reply is None:
         yield thought(0, "regime", f"{regime.regime.value}: {regime.rationale}.")
     yield Outgoing(
-        TradeKind.REGIME_CLASSIFIED,
-        TRIAGE,
-        RegimeClassified(
+        payloads.TradeKind.REGIME_CLASSIFIED,
+        payloads.TRIAGE,
+        payloads.RegimeClassified(
             question=first.question, market=first.market, context=gathered.context, regime=regime
         ),
     )
@@ -225,17 +203,23 @@ async def triage(
 ) -> AsyncGenerator[Outgoing, None]:
     """Looks for what is unusual; whatever it finds, every expert is asked."""
     case = envelope.payload
-    if not isinstance(case, RegimeClassified):
+    if not isinstance(case, payloads.RegimeClassified):
         return
     report = triage_report(case)
     words = ", ".join(anomaly.value for anomaly in report.anomalies) or "nothing unusual"
     yield thought(0, "triage", f"{words}.")
-    done = TriageDone(**dict(case), triage=report)
-    for role in (SYNTHESIS, LIQUIDITY, MICROSTRUCTURE, MACRO, CHART):
-        yield Outgoing(TradeKind.TRIAGE_DONE, role, done)
+    done = payloads.TriageDone(**dict(case), triage=report)
+    for role in (
+        payloads.SYNTHESIS,
+        payloads.LIQUIDITY,
+        payloads.MICROSTRUCTURE,
+        payloads.MACRO,
+        payloads.CHART,
+    ):
+        yield Outgoing(payloads.TradeKind.TRIAGE_DONE, role, done)
 
 
-def triage_report(case: RegimeClassified) -> TriageReport:
+def triage_report(case: payloads.RegimeClassified) -> TriageReport:
     limits, number = desk_limits(case.question.settings), case.context.number
     book = case.market.book
     leans = () if book is None else tuple(sample.imbalance20 for sample in book.samples)
@@ -274,15 +258,17 @@ async def synthesis(
     envelope: Envelope, context: HandlerContext[TradeServices]
 ) -> AsyncGenerator[Outgoing, None]:
     """Waits for all four experts, then distils them; who was faster makes no difference."""
-    if not isinstance(envelope.payload, ExpertSpoke | TriageDone):
+    if not isinstance(envelope.payload, payloads.ExpertSpoke | payloads.TriageDone):
         return
-    begun = [message.payload for message in context.board.heard(TradeKind.TRIAGE_DONE)]
-    spoken = [message.payload for message in context.board.heard(TradeKind.EXPERT_FINDING)]
-    findings = tuple(payload.finding for payload in spoken if isinstance(payload, ExpertSpoke))
+    begun = [message.payload for message in context.board.heard(payloads.TradeKind.TRIAGE_DONE)]
+    spoken = [message.payload for message in context.board.heard(payloads.TradeKind.EXPERT_FINDING)]
+    findings = tuple(
+        payload.finding for payload in spoken if isinstance(payload, payloads.ExpertSpoke)
+    )
     if not begun or len(findings) < len(ExpertName):
         return
     case = begun[0]
-    if not isinstance(case, TriageDone):
+    if not isinstance(case, payloads.TriageDone):
         return
     conflicts = conflict_map(findings, case.regime, case.question.mode)
     if asked_model(context) is not None:
@@ -300,9 +286,9 @@ async def synthesis(
         f"{conflicts.key_uncertainty}",
     )
     yield Outgoing(
-        TradeKind.SYNTHESIS_READY,
-        JUDGE,
-        SynthesisReady(**dict(case), findings=findings, conflicts=conflicts),
+        payloads.TradeKind.SYNTHESIS_READY,
+        payloads.JUDGE,
+        payloads.SynthesisReady(**dict(case), findings=findings, conflicts=conflicts),
     )
 
 
@@ -312,7 +298,7 @@ class _Judged(NamedTuple, Generic[JudgesReply]):
 
 
 async def _reply(
-    context: HandlerContext[TradeServices], case: SynthesisReady, schema: type[JudgesReply]
+    context: HandlerContext[TradeServices], case: payloads.SynthesisReady, schema: type[JudgesReply]
 ) -> _Judged[JudgesReply]:
     """What the judge's model says, with what it was told."""
     if asked_model(context) is None:
@@ -328,7 +314,7 @@ async def judge(
 ) -> AsyncGenerator[Outgoing, None]:
     """Drafts a decision; the veto and the regime's budget take from it, nothing adds."""
     case = envelope.payload
-    if not isinstance(case, SynthesisReady):
+    if not isinstance(case, payloads.SynthesisReady):
         return
     limits = desk_limits(case.question.settings)
     said: tuple[JudgeReply | HedgeReply, Brief] | None
@@ -352,9 +338,9 @@ async def judge(
         yield model_thought(0, "logic", reply.final_logic, brief)
     yield thought(0, "draft", f"{judged.draft.decision.value}: {judged.reason}.")
     yield Outgoing(
-        TradeKind.DECISION_DRAFT,
-        RISK_MANAGER,
-        DecisionDraft(
+        payloads.TradeKind.DECISION_DRAFT,
+        payloads.RISK_MANAGER,
+        payloads.DecisionDraft(
             **dict(case),
             draft=judged.draft,
             odds=judged.odds,
@@ -372,7 +358,7 @@ async def risk_manager(
 ) -> AsyncGenerator[Outgoing, None]:
     """The six rules, then an officer who may only tighten; HOLD and exits pass at once."""
     case = envelope.payload
-    if not isinstance(case, DecisionDraft):
+    if not isinstance(case, payloads.DecisionDraft):
         return
     last = case.ladder[-1]
     sizing = Sizing(last.decision, last.allocation_pct, last.leverage)
@@ -405,9 +391,9 @@ async def risk_manager(
     words = ", ".join(step.notes) or "no rule is broken"
     yield thought(0, "risk", f"{after.decision.value}: {words}.")
     yield Outgoing(
-        TradeKind.RISK_VERDICT,
-        LEVERAGE_GUARD,
-        RiskVerdict(**{**dict(case), "ladder": (*case.ladder, step)}, style=judged.style),
+        payloads.TradeKind.RISK_VERDICT,
+        payloads.LEVERAGE_GUARD,
+        payloads.RiskVerdict(**{**dict(case), "ladder": (*case.ladder, step)}, style=judged.style),
     )
 
 
@@ -416,10 +402,10 @@ async def leverage_guard(
 ) -> AsyncGenerator[Outgoing, None]:
     """The account's leverage, then the plan."""
     case = envelope.payload
-    if not isinstance(case, RiskVerdict):
+    if not isinstance(case, payloads.RiskVerdict):
         return
     plan, judged = concluded(case)
-    verdict = GuardVerdict(
+    verdict = payloads.GuardVerdict(
         equity=case.question.account.equity,
         exposure_usd=judged.exposure,
         leverage_before=judged.leverage_before,
@@ -428,5 +414,5 @@ async def leverage_guard(
         reason=judged.reason.value,
     )
     yield thought(0, "guard", f"{judged.reason.value}: {plan.decision.value}.")
-    yield Outgoing(TradeKind.GUARD_VERDICT, CLI, verdict)
-    yield Outgoing(TradeKind.TRADE_PLAN_READY, CLI, TradePlanReady(plan=plan))
+    yield Outgoing(payloads.TradeKind.GUARD_VERDICT, CLI, verdict)
+    yield Outgoing(payloads.TradeKind.TRADE_PLAN_READY, CLI, payloads.TradePlanReady(plan=plan))

@@ -37,12 +37,7 @@ def unhedge_plan(
         return None
     left = max(short - quantity, 0.0)
     order = PlannedOrder(
-        purpose="close",
-        side="buy",
-        type="market",
-        quantity=quantity,
-        price=None,
-        reduce_only=True,
+        purpose="close", side="buy", type="market", quantity=quantity, price=None, reduce_only=True
     )
     equity = account.equity
     exposure = sum(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,108 +21,59 @@ class HomeError(ZunoError):
     """The home folder cannot be used as it is; the message says what to do."""
 
 
+class _Place:
+    """A file or folder of a home, by its name there."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, home: Home, _: type[Home]) -> Path:
+        return home.root / self._name
+
+
 class Home(Struct, frozen=True):
     """The folders of one person: what must last, and what can be made again."""
 
     root: Path
     cache: Path
 
+    settings = _Place("settings.toml")
+    database = _Place("zuno.db")
+    outbox = _Place("outbox.db")
+    """What was sent, in a file of its own: whatever happens to the rest, this must last."""
+    trades = _Place("trades.db")
+    """Trades that were approved, and orders that were sent to venues: this must last, too."""
+    trades_lock = _Place("trades.lock")
+    """Held by whoever is sending orders to a venue."""
+    paper = _Place("paper.db")
+    """The paper venue's account."""
+    memory = _Place("memory")
+    """What closed trades have taught."""
+    alerts = _Place("alerts.json")
+    monitor_lock = _Place("monitor.lock")
+    history = _Place("history")
+    """What was typed at the desk's prompt."""
+    log = _Place("desk.log")
+    plans = _Place("plans")
+    orders = _Place("orders")
+    """Standing orders: a file each."""
+    telegram_lock = _Place("telegram.lock")
+    """Held by whoever answers in the Telegram chats."""
+    telegram_offset = _Place("telegram.json")
+    """Which messages of those chats are done with."""
+    exports = _Place("exports")
+    """What was asked for as a file at the desk."""
+    records = _Place("records")
+    reports = _Place("reports")
+    """Of runs of the trade desk: text, JSON and chart of each."""
+    checks = _Place("checks")
+    """Comparisons of ways to decide: the protocol and the answers of each."""
+    keystore = _Place("keystore")
+
     @classmethod
     def locate(cls, environment: Mapping[str, str], chosen: Path | None = None) -> Home:
         root = chosen or Path(environment.get("ZUNO_HOME") or Path.home() / ".zuno")
         return cls(root=root.expanduser().absolute(), cache=cache_folder(environment))
-
-    @property
-    def settings(self) -> Path:
-        return self.root / "settings.toml"
-
-    @property
-    def database(self) -> Path:
-        return self.root / "zuno.db"
-
-    @property
-    def outbox(self) -> Path:
-        """What was sent, in a file of its own: whatever happens to the rest, this must last."""
-        return self.root / "outbox.db"
-
-    @property
-    def trades(self) -> Path:
-        """Trades that were approved, and orders that were sent to venues: this must last, too."""
-        return self.root / "trades.db"
-
-    @property
-    def trades_lock(self) -> Path:
-        """Held by whoever is sending orders to a venue."""
-        return self.root / "trades.lock"
-
-    @property
-    def paper(self) -> Path:
-        """The paper venue's account."""
-        return self.root / "paper.db"
-
-    @property
-    def memory(self) -> Path:
-        """What closed trades have taught."""
-        return self.root / "memory"
-
-    @property
-    def alerts(self) -> Path:
-        return self.root / "alerts.json"
-
-    @property
-    def monitor_lock(self) -> Path:
-        return self.root / "monitor.lock"
-
-    @property
-    def history(self) -> Path:
-        """What was typed at the desk's prompt."""
-        return self.root / "history"
-
-    @property
-    def log(self) -> Path:
-        return self.root / "desk.log"
-
-    @property
-    def plans(self) -> Path:
-        return self.root / "plans"
-
-    @property
-    def orders(self) -> Path:
-        """Standing orders: a file each."""
-        return self.root / "orders"
-
-    @property
-    def telegram_lock(self) -> Path:
-        """Held by whoever answers in the Telegram chats."""
-        return self.root / "telegram.lock"
-
-    @property
-    def telegram_offset(self) -> Path:
-        """Which messages of those chats are done with."""
-        return self.root / "telegram.json"
-
-    @property
-    def exports(self) -> Path:
-        """What was asked for as a file at the desk."""
-        return self.root / "exports"
-
-    @property
-    def records(self) -> Path:
-        return self.root / "records"
-
-    @property
-    def reports(self) -> Path:
-        """Of runs of the trade desk: text, JSON and chart of each."""
-        return self.root / "reports"
-
-    @property
-    def checks(self) -> Path:
-        """Comparisons of ways to decide: the protocol and the answers of each."""
-        return self.root / "checks"
-
-    @property
-    def keystore(self) -> Path:
-        return self.root / "keystore"
 
     def require_own(self) -> None:
         """Refuse the home of somebody else, as `sudo zuno` would find it.
@@ -232,4 +184,76 @@ def append_line(path: Path, line: bytes) -> None:
             rest = rest[os.write(descriptor, rest) :]
         os.fsync(descriptor)
     finally:
+        os.close(descriptor)
+
+
+_BETWEEN_TRIES = 0.05
+
+
+def take_lock(path: Path, *, wait: bool = False, folder: bool = False) -> int | None:
+    """A descriptor that holds the lock until it is closed; None while somebody else has it."""
+    kind = os.O_RDONLY if folder else os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW
+    descriptor = os.open(path, kind | os.O_CLOEXEC, FILE_MODE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
+    return descriptor
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock at this path, then hold it."""
+    path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    descriptor = take_lock(path, wait=True, folder=path.is_dir())
+    try:
+        yield
+    finally:
+        _end(descriptor)
+
+
+@asynccontextmanager
+async def locked_in_turn(path: Path) -> AsyncIterator[None]:
+    """The same without holding up the event loop, on which the holder itself may be waiting."""
+    import asyncio  # a command that waits for nobody does without it
+
+    while (descriptor := take_lock(path)) is None:  # noqa: ASYNC110 - another process may hold it
+        await asyncio.sleep(_BETWEEN_TRIES)
+    try:
+        yield
+    finally:
+        _end(descriptor)
+
+
+@contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Whether we hold the lock for as long as the block lasts; nobody is waited for."""
+    descriptor = take_lock(path)
+    try:
+        yield descriptor is not None
+    finally:
+        _end(descriptor)
+
+
+def holders_note(path: Path, most_bytes: int) -> bytes | None:
+    """What the holder wrote into the locked file; None when nobody holds it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        # Shared and for a moment: readers do not disturb each other, a taker tries again anyway.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.pread(descriptor, most_bytes, 0)
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _end(descriptor: int | None) -> None:
+    if descriptor is not None:
         os.close(descriptor)

@@ -113,10 +113,7 @@ class Store:
         rows = [(namespace, key, json.dumps(value), now) for key, value in values.items()]
         try:
             with transaction(self._connection):
-                self._connection.executemany(
-                    _WRITE,
-                    rows,
-                )
+                self._connection.executemany(_WRITE, rows)
         except sqlite3.Error as error:
             raise StoreError(f"Nothing could be saved: {error}.") from error
 
@@ -130,10 +127,7 @@ class Store:
         try:
             with transaction(self._connection):
                 value = json.dumps(made(self.get(namespace, key)))
-                self._connection.execute(
-                    _WRITE,
-                    (namespace, key, value, now),
-                )
+                self._connection.execute(_WRITE, (namespace, key, value, now))
         except sqlite3.Error as error:
             raise StoreError(f"Nothing could be saved: {error}.") from error
 

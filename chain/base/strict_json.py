@@ -24,7 +24,9 @@ class InvalidJsonError(ValueError):
 def loads(body: bytes) -> object:
     if not body.strip():
         raise InvalidJsonError("it is empty")
-    _check_parts(body)
+    parts = body.count(b",") + body.count(b"[") + body.count(b"{")
+    if parts > _FREE_PARTS + len(body) // _BYTES_PER_PART:
+        raise InvalidJsonError("it has too many parts")
     _check_nesting(body)
     try:
         text = body.decode("utf-8")
@@ -37,12 +39,6 @@ def loads(body: bytes) -> object:
     except json.JSONDecodeError:
         reason = "it is not JSON, or was cut off"
     raise InvalidJsonError(reason)
-
-
-def _check_parts(body: bytes) -> None:
-    parts = body.count(b",") + body.count(b"[") + body.count(b"{")
-    if parts > _FREE_PARTS + len(body) // _BYTES_PER_PART:
-        raise InvalidJsonError("it has too many parts")
 
 
 def _check_nesting(body: bytes) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId

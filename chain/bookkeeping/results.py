@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Known, Quantity, Unknown, combine
 from chain.bookkeeping.ledger import EntryKind, LedgerEntry, PaidTransaction, entry_value
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
 from chain.math.liquidity import Amounts
 from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange
-from chain.positions.identity import PositionIdentity
+from chain.positions.overview import WalletWorth
 from chain.positions.reference import position_label
-from chain.positions.snapshot import PositionSnapshot
-from chain.positions.wallet_worth import WalletWorth
+from chain.positions.snapshot import PositionIdentity, PositionSnapshot
 from chain.tokens import Token
 
 if TYPE_CHECKING:
@@ -138,10 +136,7 @@ def stories(lives: Sequence[PositionLife], plans: Mapping[str, str]) -> tuple[Po
 
 
 def _successor(
-    life: PositionLife,
-    ordered: Sequence[PositionLife],
-    taken: set[int],
-    plans: Mapping[str, str],
+    life: PositionLife, ordered: Sequence[PositionLife], taken: set[int], plans: Mapping[str, str]
 ) -> PositionLife | None:
     """The first opened after this one was left: by the same plan, or soon and in the same pair."""
     if sum(change.liquidity_delta for change in life.changes) != 0:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.bookkeeping.ledger import LedgerEntry, PaidTransaction, ledger_of, read_transactions
 from chain.bookkeeping.results import PositionLife, StoryResult, WalletFacts, stories, story_result
 from chain.contracts import abi
@@ -17,11 +17,10 @@ from chain.math.liquidity import Amounts
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange, PastWords, read_past_words
 from chain.positions.holdings import TRANSFER, owner_words
-from chain.positions.identity import PositionIdentity, identify
-from chain.positions.overview import Sources, currencies, tokens_at
+from chain.positions.overview import Sources, WalletWorth, currencies, tokens_at
 from chain.positions.reference import position_label, v3_number
+from chain.positions.snapshot import PositionIdentity, identify
 from chain.positions.v3.changes import v3_accounts
-from chain.positions.wallet_worth import WalletWorth
 from chain.prices.coingecko import coingecko_prices_at
 from chain.prices.ladder import laddered, median_of_two, with_ether
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools

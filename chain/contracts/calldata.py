@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from chain.contracts import abi
 from chain.contracts.networks import Address
@@ -31,8 +32,27 @@ APPROVE_PERMIT2 = "approve(address,address,uint160,uint48)"
 _POOL_KEY = f"({','.join(POOL_KEY_TYPES)})"
 
 
-class Mint(Struct, frozen=True):
-    code: ClassVar[int] = 0x02
+class _Action(Struct, frozen=True):
+    """Its parameters are its fields, in their order."""
+
+    code: ClassVar[int]
+    layout: ClassVar[tuple[str, ...]]
+
+    @property
+    def params(self) -> bytes:
+        return abi.encode(self.layout, self.values)
+
+    @property
+    def values(self) -> tuple[object, ...]:
+        return tuple(part.values if isinstance(part, PoolKey) else part for part in astuple(self))
+
+
+_CHANGE = ("uint256", "uint256", "uint128", "uint128", "bytes")
+
+
+class Mint(_Action, frozen=True):
+    code = 0x02
+    layout = (_POOL_KEY, "int24", "int24", "uint256", "uint128", "uint128", "address", "bytes")
 
     pool: PoolKey
     tick_lower: int
@@ -43,28 +63,10 @@ class Mint(Struct, frozen=True):
     owner: Address
     hook_data: bytes = b""
 
-    @property
-    def params(self) -> bytes:
-        return abi.encode(
-            (_POOL_KEY, "int24", "int24", "uint256", "uint128", "uint128", "address", "bytes"),
-            (
-                self.pool.values,
-                self.tick_lower,
-                self.tick_upper,
-                self.liquidity,
-                self.amount0_max,
-                self.amount1_max,
-                self.owner,
-                self.hook_data,
-            ),
-        )
 
-
-_CHANGE = ("uint256", "uint256", "uint128", "uint128", "bytes")
-
-
-class Increase(Struct, frozen=True):
-    code: ClassVar[int] = 0x00
+class Increase(_Action, frozen=True):
+    code = 0x00
+    layout = _CHANGE
 
     token_id: int
     liquidity: int
@@ -72,16 +74,12 @@ class Increase(Struct, frozen=True):
     amount1_max: int
     hook_data: bytes = b""
 
-    @property
-    def params(self) -> bytes:
-        amounts = (self.amount0_max, self.amount1_max)
-        return abi.encode(_CHANGE, (self.token_id, self.liquidity, *amounts, self.hook_data))
 
-
-class Decrease(Struct, frozen=True):
+class Decrease(_Action, frozen=True):
     """Remove liquidity; removing none pays out the fees alone."""
 
-    code: ClassVar[int] = 0x01
+    code = 0x01
+    layout = _CHANGE
 
     token_id: int
     liquidity: int
@@ -89,34 +87,24 @@ class Decrease(Struct, frozen=True):
     amount1_min: int
     hook_data: bytes = b""
 
-    @property
-    def params(self) -> bytes:
-        amounts = (self.amount0_min, self.amount1_min)
-        return abi.encode(_CHANGE, (self.token_id, self.liquidity, *amounts, self.hook_data))
 
-
-class Burn(Struct, frozen=True):
+class Burn(_Action, frozen=True):
     """Remove all liquidity and end the token."""
 
-    code: ClassVar[int] = 0x03
+    code = 0x03
+    layout = ("uint256", "uint128", "uint128", "bytes")
 
     token_id: int
     amount0_min: int
     amount1_min: int
     hook_data: bytes = b""
 
-    @property
-    def params(self) -> bytes:
-        return abi.encode(
-            ("uint256", "uint128", "uint128", "bytes"),
-            (self.token_id, self.amount0_min, self.amount1_min, self.hook_data),
-        )
 
-
-class SwapExactIn(Struct, frozen=True):
+class SwapExactIn(_Action, frozen=True):
     """Sell an exact amount in one pool."""
 
-    code: ClassVar[int] = 0x06
+    code = 0x06
+    layout = (f"({_POOL_KEY},bool,uint128,uint128,bytes)",)
 
     pool: PoolKey
     zero_for_one: bool
@@ -126,100 +114,65 @@ class SwapExactIn(Struct, frozen=True):
 
     @property
     def params(self) -> bytes:
-        return abi.encode(
-            (f"({_POOL_KEY},bool,uint128,uint128,bytes)",),
-            (
-                (
-                    self.pool.values,
-                    self.zero_for_one,
-                    self.amount_in,
-                    self.amount_out_minimum,
-                    self.hook_data,
-                ),
-            ),
-        )
+        return abi.encode(self.layout, (self.values,))
 
 
-class Settle(Struct, frozen=True):
+class Settle(_Action, frozen=True):
     """Pay what is owed to the pool, from the sender or from the contract's own balance."""
 
-    code: ClassVar[int] = 0x0B
+    code = 0x0B
+    layout = ("address", "uint256", "bool")
 
     currency: Address
     amount: int
     payer_is_user: bool
 
-    @property
-    def params(self) -> bytes:
-        return abi.encode(
-            ("address", "uint256", "bool"), (self.currency, self.amount, self.payer_is_user)
-        )
 
-
-class SettlePair(Struct, frozen=True):
+class SettlePair(_Action, frozen=True):
     """Pay what is owed in both currencies; reverts when either is a credit."""
 
-    code: ClassVar[int] = 0x0D
+    code = 0x0D
+    layout = ("address", "address")
 
     currency0: Address
     currency1: Address
 
-    @property
-    def params(self) -> bytes:
-        return abi.encode(("address", "address"), (self.currency0, self.currency1))
 
-
-class Take(Struct, frozen=True):
-    code: ClassVar[int] = 0x0E
+class Take(_Action, frozen=True):
+    code = 0x0E
+    layout = ("address", "address", "uint256")
 
     currency: Address
     recipient: Address
     amount: int
 
-    @property
-    def params(self) -> bytes:
-        return abi.encode(
-            ("address", "address", "uint256"), (self.currency, self.recipient, self.amount)
-        )
 
-
-class TakePair(Struct, frozen=True):
-    code: ClassVar[int] = 0x11
+class TakePair(_Action, frozen=True):
+    code = 0x11
+    layout = ("address", "address", "address")
 
     currency0: Address
     currency1: Address
     recipient: Address
 
-    @property
-    def params(self) -> bytes:
-        return abi.encode(
-            ("address", "address", "address"), (self.currency0, self.currency1, self.recipient)
-        )
 
-
-class CloseCurrency(Struct, frozen=True):
+class CloseCurrency(_Action, frozen=True):
     """Pay or take, whichever way the open balance points."""
 
-    code: ClassVar[int] = 0x12
+    code = 0x12
+    layout = ("address",)
 
     currency: Address
 
-    @property
-    def params(self) -> bytes:
-        return abi.encode(("address",), (self.currency,))
 
-
-class Sweep(Struct, frozen=True):
+class Sweep(_Action, frozen=True):
     """Send on what the contract holds, such as change from native value."""
 
-    code: ClassVar[int] = 0x14
+    code = 0x14
+    layout = ("address", "address")
 
     currency: Address
     recipient: Address
-
-    @property
-    def params(self) -> bytes:
-        return abi.encode(("address", "address"), (self.currency, self.recipient))
 
 
 Balancing = Settle | SettlePair | Take | TakePair | CloseCurrency | Sweep

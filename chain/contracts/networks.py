@@ -5,7 +5,7 @@ import tomllib
 from functools import cache
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from chain.base.units import GWEI
@@ -22,7 +22,6 @@ EMBEDDED = "devnet"
 
 _FURTHER_EMBEDDED = re.compile(rf"{EMBEDDED}-([0-9]{{1,15}})")
 _CHAIN_IDS_END = 2**53
-_COINS_WITHOUT_PRICE = 100
 
 
 class UnknownNetworkError(ValueError):
@@ -37,9 +36,9 @@ class Contracts(Struct, frozen=True):
     position_manager: Address
     state_view: Address
     quoter: Address
-    universal_router: Address | None
     permit2: Address
     multicall3: Address
+    universal_router: Address | None = None
     delegate: Address | None = None
     """The code an account may be lent to, so that it carries out batches."""
 
@@ -51,33 +50,33 @@ class V3Contracts(Struct, frozen=True):
     position_manager: Address
 
 
-class Network(Struct, frozen=True):
+class Network(Struct, frozen=True, kw_only=True):
     name: str
     title: str
     chain_id: int
     contracts: Contracts
-    native_symbol: str
-    wrapped_native: Address | None
-    stable: Address | None
+    native_symbol: str = "ETH"
+    wrapped_native: Address | None = None
+    stable: Address | None = None
     """The token whose unit is taken as one US dollar when pools are the price source."""
-    first_block: int
+    first_block: int = 0
     """Where PoolManager was deployed: no log of ours can be older."""
     block_seconds: float
     max_fee_per_gas: int
     """Wei a unit of gas may cost at most where the settings name no other cap."""
-    value_without_price: int
+    value_without_price: int = 100
     """Whole coins one step may send along while nobody knows what a coin is worth."""
-    clock: Literal["wall", "head"]
+    clock: Literal["wall", "head"] = "wall"
     """Whose time tells how old a head is: the wall's on live networks, its own on the devnet."""
-    stack: Literal["plain", "op", "arbitrum"]
+    stack: Literal["plain", "op", "arbitrum"] = "plain"
     """How gas and block numbers differ: OP adds an L1 data fee, Arbitrum numbers blocks by L1."""
-    ens_registry: Address | None
+    ens_registry: Address | None = None
     """Where its names are kept; None where Ethereum keeps them."""
-    endpoints: tuple[str, ...]
-    explorer: str | None
+    endpoints: tuple[str, ...] = ()
+    explorer: str | None = None
     """Where people look at a transaction; None where nobody shows any."""
-    testnet: bool
-    default_address: Address | None
+    testnet: bool = False
+    default_address: Address | None = None
     """Whose positions to show when nobody is named: the demo wallet on the embedded chain."""
     token_list: str
     """Whose list of tokens is its own: that of the same name, or the first embedded chain's."""
@@ -139,78 +138,17 @@ def embedded_chain_id(text: str) -> int:
 
 
 def _network(name: str, entry: dict[str, object], common: dict[str, str]) -> Network:
-    addresses = {**common, **_table(entry["contracts"])}
-    return Network(
-        name=name,
-        title=str(entry["title"]),
-        chain_id=_integer(entry["chain_id"]),
-        contracts=Contracts(
-            pool_manager=addresses["pool_manager"].lower(),
-            position_manager=addresses["position_manager"].lower(),
-            state_view=addresses["state_view"].lower(),
-            quoter=addresses["quoter"].lower(),
-            universal_router=_optional(addresses.get("universal_router")),
-            permit2=addresses["permit2"].lower(),
-            multicall3=addresses["multicall3"].lower(),
-            delegate=_optional(addresses.get("delegate")),
-        ),
-        native_symbol=str(entry.get("native_symbol", "ETH")),
-        wrapped_native=_optional(entry.get("wrapped_native")),
-        stable=_optional(entry.get("stable")),
-        first_block=_integer(entry.get("first_block", 0)),
-        block_seconds=float(str(entry["block_seconds"])),
-        max_fee_per_gas=_integer(entry["max_fee_gwei"]) * GWEI,
-        value_without_price=_integer(entry.get("value_without_price", _COINS_WITHOUT_PRICE)),
-        clock="head" if entry.get("clock") == "head" else "wall",
-        stack=_stack(str(entry.get("stack", "plain"))),
-        ens_registry=_optional(entry.get("ens_registry")),
-        endpoints=tuple(str(url) for url in _list(entry.get("endpoints", []))),
-        explorer=None if entry.get("explorer") is None else str(entry["explorer"]),
-        testnet=bool(entry.get("testnet", False)),
-        default_address=_optional(entry.get("default_address")),
-        token_list=name,
-        v3=_v3(entry.get("v3")),
-    )
+    gwei = convert(entry["max_fee_gwei"], int)
+    contracts = common | convert(entry["contracts"], dict[str, str])
+    own = {"name": name, "token_list": name, "contracts": contracts, "max_fee_per_gas": gwei * GWEI}
+    return convert(_lowered(entry | own), Network)
 
 
-def _v3(entry: object) -> V3Contracts | None:
-    if entry is None:
-        return None
-    addresses = _table(entry)
-    return V3Contracts(
-        factory=addresses["factory"].lower(),
-        position_manager=addresses["position_manager"].lower(),
-    )
-
-
-def _table(value: object) -> dict[str, str]:
-    if not isinstance(value, dict):
-        raise TypeError("contracts and v3 must be tables in networks.toml")
-    return {str(key): str(item) for key, item in value.items()}
-
-
-def _list(value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise TypeError("endpoints must be a list in networks.toml")
-    return value
-
-
-def _integer(value: object) -> int:
-    if not isinstance(value, int):
-        raise TypeError(f"{value!r} must be an integer in networks.toml")
-    return value
-
-
-def _optional(value: object) -> Address | None:
-    return str(value).lower() if value else None
-
-
-def _stack(value: str) -> Literal["plain", "op", "arbitrum"]:
-    if value == "op":
-        return "op"
-    if value == "arbitrum":
-        return "arbitrum"
-    return "plain"
+def _lowered(value: object) -> object:
+    """With every address in lower case, however the file writes it."""
+    if isinstance(value, dict):
+        return {key: _lowered(part) for key, part in value.items()}
+    return value.lower() if isinstance(value, str) and value.startswith("0x") else value
 
 
 def shipped_code_hashes(network: Network) -> dict[Address, str]:
@@ -241,7 +179,4 @@ SAME_EVERYWHERE = {
 @cache
 def _shipped() -> dict[str, dict[str, str]]:
     text = data_file("code_hashes.toml").read_text("utf-8")
-    return {
-        contract: {str(network): str(known) for network, known in hashes.items()}
-        for contract, hashes in tomllib.loads(text).items()
-    }
+    return convert(tomllib.loads(text), dict[str, dict[str, str]])

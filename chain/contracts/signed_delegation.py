@@ -125,8 +125,7 @@ def caveats_of(terms: CallTerms) -> tuple[Caveat, ...]:
         Caveat(EXACT_EXECUTION, packed_call(terms.call)),
         Caveat(LIMITED_CALLS, terms.times.to_bytes(_WORD, "big")),
         Caveat(
-            TIMESTAMPS,
-            terms.after.to_bytes(_HALF, "big") + terms.before.to_bytes(_HALF, "big"),
+            TIMESTAMPS, terms.after.to_bytes(_HALF, "big") + terms.before.to_bytes(_HALF, "big")
         ),
         Caveat(NONCES, terms.nonce.to_bytes(_WORD, "big")),
     )

@@ -74,12 +74,7 @@ class Perpetual(Struct):
         volume *= 1 + min(abs(move), 5.0)
         lean = 0.5 + max(-0.3, min(0.3, move * 0.08)) + (self._share("taker", minute) - 0.5) * 0.2
         return MinuteBar(
-            start,
-            max(start, end) + above,
-            min(start, end) - below,
-            end,
-            volume,
-            volume * lean,
+            start, max(start, end) + above, min(start, end) - below, end, volume, volume * lean
         )
 
     def candle(self, time: int, seconds: int, now: int) -> MinuteBar | None:

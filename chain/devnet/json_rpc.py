@@ -114,7 +114,10 @@ class NodeClient:
         self.close()
 
     def _answers(self, calls: Sequence[Call]) -> Iterator[_Answer]:
-        connection = self._connected()
+        if self._socket is None:
+            self._socket = socket.create_connection(self._address, self._patience)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = self._socket
         for start in range(0, len(calls), _WINDOW):
             window = calls[start : start + _WINDOW]
             connection.sendall(b"".join(map(_request, window)))
@@ -123,12 +126,6 @@ class NodeClient:
                     yield _answers.decode(self._body(connection))
                 except msgspec.DecodeError as error:
                     raise NodeError(f"The node at {self.url} answered no JSON-RPC.") from error
-
-    def _connected(self) -> socket.socket:
-        if self._socket is None:
-            self._socket = socket.create_connection(self._address, self._patience)
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return self._socket
 
     def _body(self, connection: socket.socket) -> bytes:
         while (end := self._unread.find(_HEADERS_END)) < 0:

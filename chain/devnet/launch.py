@@ -103,22 +103,16 @@ def read_line(line: bytes, progress: Progress = _SILENT) -> DevnetReady | None:
     if "progress" in fields:
         progress(fields["progress"], fields["of"])
         return None
-    contracts = fields["contracts"]
+    contracts, keystore = fields.pop("contracts"), Path(fields.pop("keystore"))
     return DevnetReady(
-        url=fields["url"],
-        control=fields["control"],
-        chain_id=fields["chainId"],
-        wallet=fields["wallet"],
-        keystore=Path(fields["keystore"]),
-        seed=fields["seed"],
-        contracts=Contracts(
-            pool_manager=contracts["poolManager"],
-            position_manager=contracts["positionManager"],
-            state_view=contracts["stateView"],
-            quoter=contracts["quoter"],
-            universal_router=contracts["universalRouter"],
-            permit2=contracts["permit2"],
-            multicall3=contracts["multicall3"],
-            delegate=contracts["delegate"],
-        ),
+        chain_id=fields.pop("chainId"),
+        keystore=keystore,
+        contracts=Contracts(*(contracts[camel(name)] for name in Contracts.__struct_fields__)),
+        **fields,
     )
+
+
+def camel(name: str) -> str:
+    """As the line names a field."""
+    first, *rest = name.split("_")
+    return first + "".join(map(str.capitalize, rest))

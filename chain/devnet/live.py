@@ -10,7 +10,7 @@ from chain.contracts.abi import encode_call
 from chain.devnet.defaults import BLOCK_SECONDS
 from chain.devnet.json_rpc import Call
 from chain.devnet.world.accounts import KEEPER
-from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
+from chain.devnet.world.deployment import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.market import HISTORY_ENDS, MarketVisit, live_visits
 from chain.devnet.world.v3_life import v3_trades
 from chain.devnet.world.worlds import World
@@ -198,9 +198,6 @@ class LiveWorld:
         return signed
 
     def _head(self) -> _Head:
-        block = msgspec.convert(
-            self._node.ask("eth_getBlockByNumber", "latest", False),
-            _Header,
-        )
+        block = msgspec.convert(self._node.ask("eth_getBlockByNumber", "latest", False), _Header)
         base_fee = next_base_fee(int(block.base_fee_per_gas, 16), int(block.gas_used, 16))
         return _Head(int(block.timestamp, 16), base_fee)

@@ -15,30 +15,183 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from http import HTTPStatus
+from threading import RLock
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from chain.base.errors import ZunoError
 from chain.base.home import cache_folder
-from chain.base.loopback_http import HOST
+from chain.base.loopback_http import HOST, LoopbackHandler, LoopbackServer
+from chain.base.units import DAY
 from chain.contracts.networks import embedded_chain_id
-from chain.devnet.anvil import AddressTakenError, AnvilError
-from chain.devnet.control import FASTEST, ControlServer, MarketControls
+from chain.devnet.anvil import AddressTakenError, AnvilError, PackageError
 from chain.devnet.defaults import CHAIN_ID, DEMO_SEED, DEMO_SPEED, control_url
 from chain.devnet.exchange import DemoExchange
-from chain.devnet.json_rpc import NodeClient, NodeError
+from chain.devnet.json_rpc import Json, NodeClient, NodeError
+from chain.devnet.launch import camel
 from chain.devnet.live import Clock, LiveWorld
-from chain.devnet.npm_packages import PackageError
 from chain.devnet.world.accounts import DEMO_WALLET, demo_keystore
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import MARKET_OPENS
-from chain.devnet.world.v3 import place_v3, v3_codes
+from chain.devnet.world.v3_life import place_v3, v3_codes
 from chain.devnet.world.worlds import Size, World, opened_world
 from chain.devnet.world.writing import BASE_FEE_FLOOR, WorldError
+
+# JSON-RPC by POST: `zuno_pause()`, `zuno_resume()`, `zuno_setSpeed(speed)`, `zuno_step(seconds)`,
+# `zuno_hold(reason, until)`, `zuno_letGo(reason)` and `zuno_status()` answer with the status,
+# `zuno_setHookFlag(refusing)` with a transaction. By GET: the pages of the demo exchange.
+Method = Callable[[list[object]], Json]
+"""What gives no answer of its own is answered with the status."""
+
+FASTEST = 100_000
+LONGEST_STEP = 7 * DAY
+LONGEST_REASON = 80
+INVALID_PARAMS, METHOD_NOT_FOUND, INVALID_REQUEST, FAILED = -32602, -32601, -32600, -32000
+
+
+class ControlError(Exception):
+    """A request that cannot be granted, with its JSON-RPC code."""
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+class MarketControls:
+    """The methods for one world; `changed` is called whenever the clock runs differently."""
+
+    def __init__(self, live: LiveWorld, lock: RLock, changed: Callable[[], object]) -> None:
+        self._live = live
+        self._lock = lock
+        self._changed = changed
+        self._resumed_speed = live.clock.chosen_speed or 1.0
+        self._methods: Mapping[str, Method] = {
+            "zuno_pause": lambda _: self._set_speed(0),
+            "zuno_resume": lambda _: self._set_speed(self._resumed_speed),
+            "zuno_setSpeed": lambda params: self._set_speed(_checked_speed(*params)),
+            "zuno_step": lambda params: live.step(_step_seconds(*params)),
+            "zuno_hold": lambda params: live.clock.hold(*_hold(*params)),
+            "zuno_letGo": lambda params: live.clock.let_go(_reason(*params)),
+            "zuno_status": lambda _: None,
+            "zuno_setHookFlag": lambda params: live.refuse_exits(refusing=_flag(*params)),
+        }
+
+    def answer(self, name: str, params: list[object]) -> Json:
+        method = self._methods.get(name)
+        if method is None:
+            raise ControlError(METHOD_NOT_FOUND, f"the method {name[:80]} does not exist")
+        try:
+            with self._lock:
+                answer = method(params)
+                return self._status() if answer is None else answer
+        except TypeError:
+            raise ControlError(INVALID_PARAMS, f"{name} takes other parameters") from None
+        except NodeError as error:
+            raise ControlError(FAILED, str(error)) from error
+        finally:
+            self._changed()
+
+    def _set_speed(self, speed: float) -> None:
+        self._live.clock.set_speed(speed)
+        self._resumed_speed = speed or self._resumed_speed
+
+    def _status(self) -> Json:
+        live, head_time = self._live, self._live.head_time
+        return {
+            "time": head_time,
+            "speed": live.clock.speed,
+            "chosenSpeed": live.clock.chosen_speed,
+            "held": bool(live.clock.holds),
+            "holds": list(live.clock.holds),
+            "phase": str(live.world.market.phase(head_time).mood),
+            "seed": live.world.seed,
+            "world": live.world.size,
+            "positions": dict(live.world.positions),
+        }
+
+
+class ControlServer(LoopbackServer):
+    controls: MarketControls
+    exchange: DemoExchange
+    now: Callable[[], int]
+
+    def __init__(self, port: int) -> None:
+        super().__init__(port, _Handler)
+
+    def start(
+        self, controls: MarketControls, exchange: DemoExchange, now: Callable[[], int]
+    ) -> None:
+        self.controls, self.exchange, self.now = controls, exchange, now
+        self.serve_in_thread("control")
+
+
+class _Handler(LoopbackHandler):
+    server: ControlServer
+
+    def answer_post(self, asked: object) -> None:
+        match asked:
+            case {"method": str(method), **rest}:
+                answer: dict[str, object] = {"jsonrpc": "2.0", "id": rest.get("id")}
+                params = rest.get("params", [])
+                try:
+                    if not isinstance(params, list):
+                        raise ControlError(INVALID_PARAMS, "params must be a list")
+                    answer["result"] = self.server.controls.answer(method, params)
+                except ControlError as error:
+                    answer["error"] = {"code": error.code, "message": str(error)}
+            case _:
+                error_words = {"code": INVALID_REQUEST, "message": "invalid request"}
+                answer = {"jsonrpc": "2.0", "id": None, "error": error_words}
+        self.send_json(json.dumps(answer).encode())
+
+    def answer_get(self, path: str) -> None:
+        page = self.server.exchange.answer(path, self.server.now())
+        if page is None:
+            self.send_json(b"{}", HTTPStatus.NOT_FOUND)
+        else:
+            self.send_json(page.content, HTTPStatus(page.status))
+
+
+def _quoted(value: object) -> str:
+    return repr(value)[:80]
+
+
+def _checked_speed(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= FASTEST:
+        raise ControlError(INVALID_PARAMS, f"{_quoted(value)} is not a speed from 0 to {FASTEST}")
+    return float(value)
+
+
+def _step_seconds(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LONGEST_STEP:
+        words = f"{_quoted(value)} is not a step from 1 to {LONGEST_STEP} seconds"
+        raise ControlError(INVALID_PARAMS, words)
+    return value
+
+
+def _reason(value: object) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_REASON:
+        raise ControlError(INVALID_PARAMS, f"{_quoted(value)} is not the name of a hold")
+    return value
+
+
+def _hold(reason: object, until: object) -> tuple[str, int]:
+    if isinstance(until, bool) or not isinstance(until, int):
+        raise ControlError(INVALID_PARAMS, f"{_quoted(until)} is not a time")
+    return _reason(reason), until
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ControlError(INVALID_PARAMS, f"{_quoted(value)} is neither true nor false")
+    return value
+
 
 if TYPE_CHECKING:
     from websockets.sync.connection import Connection
@@ -90,17 +243,7 @@ class PortError(ZunoError):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    return run(
-        port=options.port,
-        seed=options.seed,
-        speed=options.speed,
-        world=options.world,
-        build_only=options.build_only,
-        with_parent=options.with_parent,
-        chain_id=options.chain_id,
-        v3=options.v3,
-    )
+    return run(**vars(_parser().parse_args(arguments)))
 
 
 def run(
@@ -226,16 +369,7 @@ def _ready_line(world: World) -> dict[str, object]:
         "wallet": DEMO_WALLET.address,
         "keystore": str(demo_keystore(cache_folder(os.environ))),
         "seed": world.seed,
-        "contracts": {
-            "poolManager": CONTRACTS.pool_manager,
-            "positionManager": CONTRACTS.position_manager,
-            "stateView": CONTRACTS.state_view,
-            "quoter": CONTRACTS.quoter,
-            "universalRouter": CONTRACTS.universal_router,
-            "permit2": CONTRACTS.permit2,
-            "multicall3": CONTRACTS.multicall3,
-            "delegate": CONTRACTS.delegate,
-        },
+        "contracts": {camel(name): place for name, place in asdict(CONTRACTS).items()},
     }
 
 

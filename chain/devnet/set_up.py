@@ -3,10 +3,9 @@
 import os
 import sys
 
-from chain.devnet.anvil import AnvilError, find_anvil
-from chain.devnet.npm_packages import PackageError
+from chain.devnet.anvil import AnvilError, PackageError, find_anvil
 from chain.devnet.world.deployment import contract_codes
-from chain.devnet.world.v3 import v3_codes
+from chain.devnet.world.v3_life import v3_codes
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from chain.base.quantity import Unknown
+from chain.base.units import Unknown
 from chain.contracts.abi import decode, encode_call
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution.build.facts import (
@@ -16,8 +16,8 @@ from chain.read.block_reader import OneBlock, expected
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.multicall import Call, CallOutcome
 from chain.rpc.records import Block
+from chain.rpc.requests import Call, CallOutcome
 from chain.tokens.reading import balance_call, balance_of
 
 _FEE_HEADROOM = 2

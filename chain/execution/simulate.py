@@ -23,11 +23,10 @@ from chain.contracts.addresses import shortened
 from chain.contracts.delegation import NOBODY
 from chain.contracts.networks import NATIVE, Address
 from chain.execution.transaction import UnsignedTransaction
-from chain.rpc import requests, values
+from chain.rpc import records, requests
 from chain.rpc.errors import ErrorKind, Reverted, RpcError, RpcRefused, TimedOut
-from chain.rpc.reader import Reader
 from chain.rpc.records import AccountOverride, BlockRef, Json, StateOverride
-from chain.rpc.requests import Request, state_block
+from chain.rpc.requests import Reader, Request, state_block
 from chain.rpc.wire import revert_data, revert_reason
 
 Telling = Callable[[tuple[Any, ...], int], str]
@@ -345,10 +344,10 @@ def _simulation(
     }
 
     def parse(value: object) -> _Tried:
-        blocks = values.items(value)
-        answers = values.items(values.fields(blocks[0]).get("calls")) if len(blocks) == 1 else ()
+        blocks = records.items(value)
+        answers = records.items(records.fields(blocks[0]).get("calls")) if len(blocks) == 1 else ()
         if len(answers) != len(calls):
-            raise values.InvalidValueError("another number of calls than was simulated")
+            raise records.InvalidValueError("another number of calls than was simulated")
         before, rest = _held(measured, answers[: len(looks)]), answers[len(looks) :]
         outcomes, opcode = [], None
         for place, transaction in enumerate(transactions):
@@ -374,7 +373,7 @@ def _taken_back(transactions: Sequence[UnsignedTransaction]) -> StateOverride:
 
 
 def _unknown_opcode(answer: object) -> str | None:
-    message = values.fields(values.fields(answer).get("error") or {}).get("message")
+    message = records.fields(records.fields(answer).get("error") or {}).get("message")
     found = _UNKNOWN_OPCODE.search(message) if isinstance(message, str) else None
     return None if found is None else found[1]
 
@@ -388,9 +387,9 @@ def _held(tokens: Sequence[Address], answers: Sequence[object]) -> dict[Address,
     """What is held of each token that answers."""
     held = {}
     for token, value in zip(tokens, answers, strict=True):
-        call = values.fields(value)
-        returned = values.data(call.get("returnData") or "0x")
-        if values.quantity(call.get("status")) == 1 and len(returned) == WORD:
+        call = records.fields(value)
+        returned = records.data(call.get("returnData") or "0x")
+        if records.quantity(call.get("status")) == 1 and len(returned) == WORD:
             held[token] = int.from_bytes(returned, "big")
     return held
 
@@ -411,20 +410,20 @@ def _outcome(
     before: Mapping[Address, int],
     after: Mapping[Address, int],
 ) -> StepOutcome:
-    call = values.fields(value)
-    success = values.quantity(call.get("status")) == 1
+    call = records.fields(value)
+    success = records.quantity(call.get("status")) == 1
     failure = None
     if not success:
-        error = values.fields(call.get("error") or {})
-        returned = revert_data(error.get("data")) or values.data(call.get("returnData") or "0x")
+        error = records.fields(call.get("error") or {})
+        returned = revert_data(error.get("data")) or records.data(call.get("returnData") or "0x")
         failure = refusal_words(returned)
-    told = _changes(transaction.sender, values.items(call.get("logs") or [])) if success else {}
+    told = _changes(transaction.sender, records.items(call.get("logs") or [])) if success else {}
     measured = {token: after[token] - held for token, held in before.items() if token in after}
     changes = {token: amount for token, amount in {**told, **measured}.items() if amount}
     return StepOutcome(
         step=transaction.step,
         success=success,
-        gas_used=values.small_quantity(call.get("gasUsed")),
+        gas_used=records.small_quantity(call.get("gasUsed")),
         changes=changes,
         failure=failure,
         untold={
@@ -439,13 +438,13 @@ def _changes(owner: Address, logs: Iterable[object]) -> dict[Address, int]:
     """The sum of every transfer to and from the owner, by token."""
     held: Counter[Address] = Counter()
     for value in logs:
-        log = values.fields(value)
-        topics = [values.hash32(each) for each in values.items(log.get("topics"))]
-        data = values.data(log.get("data"))
+        log = records.fields(value)
+        topics = [records.hash32(each) for each in records.items(log.get("topics"))]
+        data = records.data(log.get("data"))
         # An NFT's Transfer has its id as a fourth topic and no data.
         if len(topics) != 3 or topics[0] != TRANSFER or len(data) != 32:
             continue
-        token = values.address(log.get("address"))
+        token = records.address(log.get("address"))
         amount = int.from_bytes(data, "big")
         currency = NATIVE if token == _COIN else token
         held[currency] += amount * ((topics[2][-40:] == owner[2:]) - (topics[1][-40:] == owner[2:]))

@@ -11,8 +11,7 @@ from chain.read.block_reader import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Malformed, Reorged, RpcError, StatePruned
-from chain.rpc.records import Block
-from chain.rpc.values import Hash
+from chain.rpc.records import Block, Hash
 
 MOST_EXACT = 60
 """More headers than this are not fetched: the rest is interpolated, and said to be."""

@@ -40,7 +40,11 @@ async def read_end_ticks(
     Landmarks are blocks by number and hash, newest first; None when the chain has none of them.
     One request, unless the node refuses so many blocks at once or the newest landmark is gone.
     """
-    topics = _topics(pool_ids)
+    wanted = sorted(pool_ids)
+    topics = [
+        (SWAP, tuple(wanted[at : at + TOPICS_AT_ONCE]))
+        for at in range(0, len(wanted), TOPICS_AT_ONCE)
+    ]
     newest = landmarks[0][0]
     manager = network.contracts.pool_manager
     filters = [LogFilter(manager, topic, newest + 1, head.number) for topic in topics]
@@ -77,14 +81,6 @@ def end_ticks(logs: Iterable[Log]) -> dict[PoolId, list[tuple[int, int]]]:
         pool: [(number, by_block[number][1]) for number in sorted(by_block)]
         for pool, by_block in ticks.items()
     }
-
-
-def _topics(pool_ids: Collection[PoolId]) -> list[tuple[str, tuple[str, ...]]]:
-    wanted = sorted(pool_ids)
-    return [
-        (SWAP, tuple(wanted[at : at + TOPICS_AT_ONCE]))
-        for at in range(0, len(wanted), TOPICS_AT_ONCE)
-    ]
 
 
 async def _scanned(

@@ -5,8 +5,7 @@ from itertools import pairwise
 from math import log
 from typing import NamedTuple
 
-from chain.base.quantity import Known, Quantity, Unknown
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Known, Quantity, Unknown
 from chain.history.events import FeeTerms
 from chain.history.hours import NOTHING_BEFORE, HourRow, PoolHours, hour_of, paid_fees
 from chain.history.volatility import LEAST_COVERED

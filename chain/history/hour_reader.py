@@ -23,7 +23,20 @@ from chain.history.block_times import (
     read_block_times,
     read_headers,
 )
-from chain.history.events import FeeTerms, SwapEvent
+from chain.history.events import (
+    FeeTerms,
+    LogProof,
+    PoolMark,
+    SwapEvent,
+    by_protocol,
+    growth_fault,
+    is_comparable,
+    pool_logs,
+    price_fault,
+    read_beginnings,
+    read_marks,
+    swap_of,
+)
 from chain.history.hours import (
     HourRow,
     KeptHours,
@@ -34,16 +47,6 @@ from chain.history.hours import (
     recent_since,
     recent_swap,
 )
-from chain.history.log_proof import (
-    LogProof,
-    PoolMark,
-    growth_fault,
-    is_comparable,
-    price_fault,
-    read_beginnings,
-    read_marks,
-)
-from chain.history.pool_logs import by_protocol, pool_logs, swap_of
 from chain.read.block_reader import EventError
 from chain.read.logs import LOGS_NOT_GIVEN, ScanProgress, scan_logs, why_not_given
 from chain.rpc import requests
@@ -391,12 +394,7 @@ class _HourReader:
         if later:
             first = max(block + 1, self._network.first_block)
             begun = await read_beginnings(
-                self._client,
-                self._network,
-                later,
-                first,
-                self.head.number,
-                most_calls=_MOST_CALLS,
+                self._client, self._network, later, first, self.head.number, most_calls=_MOST_CALLS
             )
             marks |= {pool: begun.get(pool, _NOT_OPENED) for pool in later}
         return {pool: LogProof(block, mark) for pool, mark in marks.items()}
@@ -503,10 +501,7 @@ class _HourReader:
         ]
 
     async def grow(
-        self,
-        group: _Group,
-        kept: Mapping[PoolId, KeptHours],
-        watch: Callable[[ScanProgress], None],
+        self, group: _Group, kept: Mapping[PoolId, KeptHours], watch: Callable[[ScanProgress], None]
     ) -> AsyncIterator[dict[PoolId, KeptHours]]:
         """The same pools a range of blocks further each time, every one of them saved."""
         grown = {pool: kept[pool] for pool in group.pools}

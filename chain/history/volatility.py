@@ -12,13 +12,12 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Quantity, Unknown
-from chain.base.units import HOUR
+from chain.base.units import HOUR, Known, Quantity, Unknown
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
 from chain.history.hours import PoolHours
 from chain.prices.coingecko import CoinGecko
-from chain.prices.pair_series import market_closes
+from chain.prices.ladder import market_closes
 from chain.tokens.token import TokenClass, listed_token
 
 LEAST_COVERED = 0.9

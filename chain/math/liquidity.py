@@ -1,5 +1,7 @@
 """What liquidity is made of: amounts of a range, and the liquidity amounts can buy."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 from chain.math.sqrt_price import Q96, amount0_delta, amount1_delta
@@ -14,6 +16,12 @@ class LiquidityError(ValueError):
 class Amounts(NamedTuple):
     amount0: int
     amount1: int
+
+    def plus(self, other: Amounts) -> Amounts:
+        return Amounts(self.amount0 + other.amount0, self.amount1 + other.amount1)
+
+    def less(self, other: Amounts) -> Amounts:
+        return Amounts(self.amount0 - other.amount0, self.amount1 - other.amount1)
 
 
 def amounts_for_liquidity(

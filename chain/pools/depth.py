@@ -28,9 +28,8 @@ from chain.pools.v3 import decode_number, decode_tick_net, pool_call, state_call
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError
-from chain.rpc.multicall import Call, CallOutcome
-from chain.rpc.reader import Reader
 from chain.rpc.records import BlockRef
+from chain.rpc.requests import Call, CallOutcome, Reader
 
 # Liquidity crowded into one tick makes a small pool look deep; two reads of storage tell the two
 # apart, and are all it takes to replay a swap.

@@ -10,7 +10,7 @@ from chain.contracts.networks import Address
 from chain.contracts.v3_pool import V3PoolKey
 from chain.math.fees import ProtocolFee
 from chain.pools.state import PoolState
-from chain.rpc.multicall import Call, CallOutcome
+from chain.rpc.requests import Call, CallOutcome
 
 _SLOT0_TYPES = ("uint160", "int24", "uint16", "uint16", "uint16", "uint8", "bool")
 TICK_TYPES = (

@@ -12,12 +12,14 @@ from chain.contracts.pool_key import PoolId
 from chain.contracts.storage import PositionInfo
 from chain.positions import custody
 from chain.positions.custody import Custody
-from chain.positions.identity import PositionIdentity, identify, layout_of
 from chain.positions.memory import PositionMemory
 from chain.positions.reference import is_v3
 from chain.positions.snapshot import (
     PoolSnapshot,
+    PositionIdentity,
     PositionSnapshot,
+    identify,
+    layout_of,
     pool_snapshot,
     position_snapshot,
 )
@@ -33,9 +35,8 @@ from chain.read.block_reader import (
 )
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.multicall import Call, CallOutcome
 from chain.rpc.records import BlockRef
-from chain.rpc.requests import Request
+from chain.rpc.requests import Call, CallOutcome, Request
 
 
 async def read_positions(
@@ -131,8 +132,7 @@ class BatchReader:
             self.v3.remember()
         self._memory.remember(self._identities.values())
         self._memory.remember_subscribed(
-            {token_id for token_id in wanted if self._subscribers.get(token_id)},
-            out_of=wanted,
+            {token_id for token_id in wanted if self._subscribers.get(token_id)}, out_of=wanted
         )
 
     async def advance(
@@ -143,7 +143,14 @@ class BatchReader:
     ) -> Answers:
         """One step: all that can be asked now about these tokens, and the caller's questions."""
         wanted = list(token_ids)
-        self._recall(wanted)
+        unmet = [
+            token_id
+            for token_id in wanted
+            if token_id not in self._identities
+            and token_id not in self._infos
+            and token_id not in self._mistaken
+        ]
+        self._identities.update(self._memory.identities(unmet))
         questions = list(self._questions(wanted))
         hooks = self._missing_hooks(wanted)
         codes = [requests.code(hook, self.at.ref) for hook in hooks]
@@ -196,16 +203,6 @@ class BatchReader:
             return []
         with sound_answers():
             return self.v3.missing()
-
-    def _recall(self, token_ids: Iterable[int]) -> None:
-        unmet = [
-            token_id
-            for token_id in token_ids
-            if token_id not in self._identities
-            and token_id not in self._infos
-            and token_id not in self._mistaken
-        ]
-        self._identities.update(self._memory.identities(unmet))
 
     def _questions(self, token_ids: Sequence[int]) -> Iterator[Question]:
         for token_id in token_ids:

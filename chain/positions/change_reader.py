@@ -7,8 +7,8 @@ from typing import TypeAlias
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import Store, read_as
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.networks import Network
 from chain.history.events import (
     MODIFY_LIQUIDITY,
@@ -17,6 +17,7 @@ from chain.history.events import (
     modify_liquidity_event,
 )
 from chain.math.fees import FeeGrowth
+from chain.positions.by_day import SinceEntry, since_entry, unknown_entry
 from chain.positions.circumstances import (
     ChangeCircumstances,
     Event,
@@ -25,10 +26,8 @@ from chain.positions.circumstances import (
     read_circumstances,
 )
 from chain.positions.holdings import TRANSFER, minted_in
-from chain.positions.identity import PositionIdentity
 from chain.positions.memory import PositionMemory
-from chain.positions.profit import SinceEntry, since_entry, unknown_entry
-from chain.positions.snapshot import PositionSnapshot
+from chain.positions.snapshot import PositionIdentity, PositionSnapshot
 from chain.read.block_reader import sound_answers
 from chain.read.logs import (
     FIRST_BLOCKS,

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.base.units import Known, Quantity, Unknown, combine
 from chain.contracts.networks import Network
 from chain.contracts.pool_key import PoolId
 from chain.contracts.storage import decode_slot0
@@ -26,15 +26,14 @@ from chain.history.events import (
 from chain.math.fees import FeeGrowth, fees_owed
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.identity import PositionIdentity, PositionLayout, layout_of
+from chain.positions.snapshot import PositionIdentity, PositionLayout, layout_of
 from chain.read.block_reader import decode_words, expected, read_words, settle_in_parts
 from chain.read.logs import scan_parts
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import StatePruned
-from chain.rpc.multicall import CallOutcome
-from chain.rpc.records import Block, Log, LogFilter, Receipt
-from chain.rpc.values import Hash
+from chain.rpc.records import Block, Hash, Log, LogFilter, Receipt
+from chain.rpc.requests import CallOutcome
 
 PastWords: TypeAlias = "dict[int, Quantity[Mapping[int, int]]]"
 """By block number; unknown where the node has thrown the block's state away."""

@@ -8,7 +8,7 @@ from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
 from chain.contracts.storage import PositionInfo, decode_position_info
-from chain.rpc.multicall import Call, CallOutcome
+from chain.rpc.requests import Call, CallOutcome
 
 OWNER = abi.selector("ownerOf(uint256)")
 APPROVED = abi.selector("getApproved(uint256)")

@@ -8,6 +8,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chain.contracts.networks import Address, Network
@@ -36,7 +37,7 @@ from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.logs import NARROWABLE
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Reorged, TimedOut
-from chain.rpc.multicall import Call
+from chain.rpc.requests import Call
 
 _MOST_SETBACKS = 3
 """Moved heads and refused ranges: past these the node is not to be relied on."""
@@ -48,37 +49,24 @@ _BETWEEN_CLAIMS = 1.0
 """Seconds between two looks at whether somebody else still searches for the same wallet."""
 
 
-class Discovery:
-    """Reads wallets of one network, remembering what they held and how far they were searched."""
+class Discovery(Struct, eq=False):
+    """Reads wallets of one network, remembering what they held and how far they were searched.
 
-    def __init__(
-        self,
-        client: RpcClient,
-        network: Network,
-        memory: PositionMemory,
-        *,
-        also: AlsoWords = no_more_words,
-        watch: Callable[[SearchProgress], None] = lambda _: None,
-        between_logs: float = 0.0,
-        follow_leaving: bool = False,
-        with_v3: bool = False,
-    ) -> None:
-        """Within `between_logs` seconds after logs were last read they are not asked for again.
+    Within `between_logs` seconds after logs were last read they are not asked for again. Positions
+    that came or went are noticed all the same, by their number and their owners; strangers who may
+    move them since, only where `follow_leaving` asks for those logs alone. Positions of v3 are
+    counted in where `with_v3` asks for them.
+    """
 
-        Positions that came or went are noticed all the same, by their number and their owners;
-        strangers who may move them since, only where `follow_leaving` asks for those logs alone.
-        Positions of v3 are counted in where `with_v3` asks for them.
-        """
-        self._client = client
-        self._network = network
-        self._memory = memory
-        self._also = also
-        self._watch = watch
-        self._between_logs = between_logs
-        self._follow_leaving = follow_leaving
-        self._with_v3 = with_v3
-        self._position_manager = network.contracts.position_manager
-        self._searcher = secrets.token_hex(8)
+    client: RpcClient
+    network: Network
+    memory: PositionMemory
+    also: AlsoWords = no_more_words
+    watch: Callable[[SearchProgress], None] = lambda _: None
+    between_logs: float = 0.0
+    follow_leaving: bool = False
+    with_v3: bool = False
+    _searcher: str = field(default_factory=lambda: secrets.token_hex(8))
 
     async def read(self, owner: Address) -> WalletPositions:
         """Every position of the wallet at the newest block.
@@ -104,7 +92,7 @@ class Discovery:
                 setbacks += 1
                 if setbacks > _MOST_SETBACKS:
                     raise
-                if isinstance(setback, TimedOut) and not self._client.has_answered:
+                if isinstance(setback, TimedOut) and not self.client.has_answered:
                     raise
                 if isinstance(setback, NARROWABLE):
                     for trail in trails:
@@ -123,14 +111,14 @@ class Discovery:
             await self._search(unfound)
 
     def _trails(self, owners: Sequence[Address]) -> list[WalletTrail]:
-        searches = self._memory.searches(owners)
-        start = Holdings.before(self._network.first_block)
+        searches = self.memory.searches(owners)
+        start = Holdings.before(self.network.first_block)
         return [
             WalletTrail(
                 owner,
-                [start, *self._memory.checkpoints(owner)],
+                [start, *self.memory.checkpoints(owner)],
                 searches.get(owner),
-                self._memory.named(owner),
+                self.memory.named(owner),
             )
             for owner in owners
         ]
@@ -140,7 +128,7 @@ class Discovery:
         if trail.searches > _MOST_SEARCHES:
             return False
         if missing > 0:
-            return state is None or not state.is_settled(missing, self._client.labels)
+            return state is None or not state.is_settled(missing, self.client.labels)
         if trail.searches:
             return False
         if trail.last.block_hash is not None and state is not None and state.given_up is None:
@@ -154,21 +142,21 @@ class Discovery:
     ) -> bool:
         """Whether a wallet is sure to be searched, and then read again."""
         missing, state = balances[trail.owner] - len(now[trail.owner].held), trail.search
-        settled = state is not None and state.is_settled(missing, self._client.labels)
+        settled = state is not None and state.is_settled(missing, self.client.labels)
         return missing > 0 and trail.searches <= _MOST_SEARCHES and not settled
 
     def _gives_logs(self) -> bool:
-        known = self._client.log_range
+        known = self.client.log_range
         return known is None or known.gives_logs
 
     def _affords(self, approvals_from: int) -> bool:
-        return affords_approvals(approvals_from - self._network.first_block, self._client.log_range)
+        return affords_approvals(approvals_from - self.network.first_block, self.client.log_range)
 
     async def _search(self, unfound: Sequence[tuple[WalletTrail, WalletPositions]]) -> None:
         """Look for what is missing, wallets that were searched equally far together."""
         groups: dict[object, list[tuple[WalletTrail, WalletPositions]]] = defaultdict(list)
         for trail, wallet in unfound:
-            state = trail.state_for(wallet, self._client.labels)
+            state = trail.state_for(wallet, self.client.labels)
             trail.search = state
             reached = (state.through, state.logs_from, state.approvals_from, state.ids_from)
             groups[reached].append((trail, wallet))
@@ -185,8 +173,8 @@ class Discovery:
 
         def going_on(progress: SearchProgress) -> None:
             for owner in owners:
-                self._memory.claim_search(owner, self._searcher)
-            self._watch(progress)
+                self.memory.claim_search(owner, self._searcher)
+            self.watch(progress)
 
         searched = [
             WalletSearch(
@@ -199,11 +187,11 @@ class Discovery:
             for trail, wallet in group
         ]
         try:
-            search = PositionSearch(self._client, self._network, self._memory, searched, going_on)
+            search = PositionSearch(self.client, self.network, self.memory, searched, going_on)
             await search.run(group[0][1].block.number)
         finally:
             for owner in owners:
-                self._memory.release_search(owner)
+                self.memory.release_search(owner)
         for (trail, _), found_positions in zip(group, searched, strict=True):
             trail.search, trail.searched_at = found_positions.state, group[0][1].block
             trail.searches += 1
@@ -212,19 +200,19 @@ class Discovery:
         """Whether the search is ours; where somebody else's was waited for, it may be over."""
         waited = False
         for owner in owners:
-            while not self._memory.claim_search(owner, self._searcher):
+            while not self.memory.claim_search(owner, self._searcher):
                 waited = True
-                await self._client.sleep(_BETWEEN_CLAIMS)
+                await self.client.sleep(_BETWEEN_CLAIMS)
         if waited:
             for owner in owners:
-                self._memory.release_search(owner)
+                self.memory.release_search(owner)
         return not waited
 
     def _were_followed_just_now(self, trails: Sequence[WalletTrail]) -> bool:
         gives_logs = self._gives_logs()
-        return bool(self._between_logs) and all(
+        return bool(self.between_logs) and all(
             (trail.follows_logs or (trail.last.held and not gives_logs))
-            and self._memory.checked_within(trail.owner, self._between_logs)
+            and self.memory.checked_within(trail.owner, self.between_logs)
             for trail in trails
         )
 
@@ -237,19 +225,19 @@ class Discovery:
         logs None also if anything came or went, or may be moved by another since.
         """
         before = {trail.owner: trail.before() for trail in trails}
-        at = OneBlock(self._client, self._network)
-        gathering = BatchReader(at, self._network, self._memory, self._also)
-        if self._with_v3 and gathering.v3 is not None:
+        at = OneBlock(self.client, self.network)
+        gathering = BatchReader(at, self.network, self.memory, self.also)
+        if self.with_v3 and gathering.v3 is not None:
             gathering.v3.follow(before)
         followed = {trail.owner for trail in trails if trail.follows_logs}
-        question = LogDeltaQuestion(self._network, before, followed)
+        question = LogDeltaQuestion(self.network, before, followed)
         known = _operators(before)
-        follows_leaving = self._follow_leaving and self._gives_logs()
-        leaving = leaving_requests(self._network, before) if follows_leaving else ()
+        follows_leaving = self.follow_leaving and self._gives_logs()
+        leaving = leaving_requests(self.network, before) if follows_leaving else ()
         answers = await gathering.advance(
             _held(before),
             (
-                *(balance_call(self._position_manager, owner) for owner in before),
+                *(balance_call(self.network.contracts.position_manager, owner) for owner in before),
                 *self._approvals(known),
             ),
             question.requests if with_logs else leaving,
@@ -311,10 +299,10 @@ class Discovery:
             if wallet.complete and _proven(now[trail.owner], wallet) != trail.last
         }
         if proven:
-            self._memory.remember_checkpoints(proven)
-            self._memory.remember_minted(minted_in(news.logs))
+            self.memory.remember_checkpoints(proven)
+            self.memory.remember_minted(minted_in(news.logs))
             searched = [trail.owner for trail in trails if trail.search is not None]
-            self._memory.forget_searches(proven.keys() & searched)
+            self.memory.forget_searches(proven.keys() & searched)
         return wallets
 
     def _wallet(
@@ -330,14 +318,14 @@ class Discovery:
     ) -> WalletPositions:
         mine = tuple(snapshot for snapshot in snapshots if snapshot.owner == owner)
         since = holdings.approvals_from
-        counted = gathering.v3 if self._with_v3 else None
+        counted = gathering.v3 if self.with_v3 else None
         return WalletPositions(
             owner=owner,
             block=gathering.at.block,
             positions=mine,
             balance_of=balance_of,
             operators=operators,
-            approvals_from=since if since > self._network.first_block else None,
+            approvals_from=since if since > self.network.first_block else None,
             unconfirmed=tuple(sorted(holdings.held - {position.token_id for position in mine})),
             words=gathering.words,
             v3=tuple(v3),
@@ -345,7 +333,10 @@ class Discovery:
         )
 
     def _approvals(self, operators: Iterable[tuple[Address, Address]]) -> tuple[Call, ...]:
-        return tuple(operator_call(self._position_manager, *operator) for operator in operators)
+        return tuple(
+            operator_call(self.network.contracts.position_manager, *operator)
+            for operator in operators
+        )
 
 
 def _proven(holdings: Holdings, wallet: WalletPositions) -> Holdings:

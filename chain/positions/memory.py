@@ -11,8 +11,8 @@ from chain.base.store import Store, read_as
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.positions.holdings import Holdings
-from chain.positions.identity import PositionIdentity, identify
-from chain.positions.v3.answers import V3Place
+from chain.positions.snapshot import PositionIdentity, identify
+from chain.positions.v3.reader import V3Place
 
 
 class GivenUp(Struct, frozen=True):

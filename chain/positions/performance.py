@@ -6,19 +6,17 @@ from fractions import Fraction
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
-from chain.base.units import COIN, DAY, HOUR
+from chain.base.units import COIN, DAY, HOUR, Known, Quantity, Unknown, combine
 from chain.contracts.pool_key import PoolId
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.hours import PoolHours, hour_of
 from chain.history.volatility import PricePoint, price_path
 from chain.math.liquidity import Amounts
-from chain.positions.by_day import HourOfRange, hours_of_range
+from chain.positions.by_day import HourOfRange, SinceEntry, hours_of_range
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import NOT_ADDED_UP
 from chain.positions.overview import Sources
-from chain.positions.profit import SinceEntry
 from chain.positions.snapshot import PositionSnapshot
 from chain.positions.v3.changes import v3_since_entry
 from chain.prices.price import PriceBook, WorthUnit

@@ -12,15 +12,7 @@ from msgspec.structs import replace
 
 from chain.contracts import abi
 from chain.contracts.networks import Address, Network
-from chain.positions import custody
-from chain.positions.holdings import (
-    APPROVAL_FOR_ALL,
-    TRANSFER,
-    Holdings,
-    by_owner,
-    minted_in,
-    owner_words,
-)
+from chain.positions import custody, holdings
 from chain.positions.memory import GivenUp, PositionMemory, SearchProgress, SearchState
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.logs import FIRST_BLOCKS, NARROWABLE, RangeWidth, Topics, scan_logs_back
@@ -28,9 +20,8 @@ from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import RateLimited, Reverted, RpcRefused, StatePruned
-from chain.rpc.multicall import Call, CallOutcome, multicall
 from chain.rpc.records import Block, BlockRef, Log
-from chain.rpc.requests import Request
+from chain.rpc.requests import Call, CallOutcome, Request, multicall
 
 
 class WalletPositions(Struct, frozen=True):
@@ -87,7 +78,7 @@ class WalletTrail(Struct):
     """What is known of one wallet while it is read."""
 
     owner: Address
-    checkpoints: list[Holdings]
+    checkpoints: list[holdings.Holdings]
     """Oldest first; the first is the one before anything happened."""
     search: SearchState | None
     """Where it was not all found, or the logs since the last checkpoint are too many."""
@@ -97,7 +88,7 @@ class WalletTrail(Struct):
     searched_at: Block | None = None
 
     @property
-    def last(self) -> Holdings:
+    def last(self) -> holdings.Holdings:
         return self.checkpoints[-1]
 
     @property
@@ -121,14 +112,14 @@ class WalletTrail(Struct):
                 last.through, last.through + 1, last.approvals_from, last.held, last.operators
             )
 
-    def before(self) -> Holdings:
+    def before(self) -> holdings.Holdings:
         """What it may hold, to be asked about."""
         last, state = self.last, self.search
         if state is not None:
             last = replace(last, held=state.found, operators=state.operators)
         return replace(last, held=last.held | self.named)
 
-    def now(self, logs: Sequence[Log], block: Block) -> Holdings:
+    def now(self, logs: Sequence[Log], block: Block) -> holdings.Holdings:
         """What it may hold at this block, by the logs since or by what a search found."""
         before = self.before()
         if self.follows_logs:
@@ -209,11 +200,11 @@ class WalletSearch(Struct):
     def took(self, logs: Iterable[Log]) -> SearchState:
         """The state after some logs, in whatever order: who owns an id is asked anyway."""
         arrived, operators = set(self.state.found), set(self.state.operators)
-        word = owner_words([self.owner])
+        word = holdings.owner_words([self.owner])
         for log in logs:
-            if log.topics[0] == TRANSFER and len(log.topics) == _TRANSFER_TOPICS:
+            if log.topics[0] == holdings.TRANSFER and len(log.topics) == _TRANSFER_TOPICS:
                 arrived.add(int(log.topics[3], 16))
-            elif log.topics[0] == APPROVAL_FOR_ALL and log.topics[1] == word:
+            elif log.topics[0] == holdings.APPROVAL_FOR_ALL and log.topics[1] == word:
                 operators.add("0x" + log.topics[2][-40:])
         return replace(self.state, found=frozenset(arrived), operators=frozenset(operators))
 
@@ -345,18 +336,18 @@ class PositionSearch:
         self, first: int, last: int, *, arrivals: bool = True, approvals: bool = True
     ) -> AsyncIterator[tuple[int, RangeWidth]]:
         """Every range, newest first, once its logs are counted in."""
-        topic = owner_words([wallet.owner for wallet in self._wallets])
-        filters: list[Topics] = [(TRANSFER, None, topic)] if arrivals else []
+        topic = holdings.owner_words([wallet.owner for wallet in self._wallets])
+        filters: list[Topics] = [(holdings.TRANSFER, None, topic)] if arrivals else []
         if approvals:
-            filters.append((APPROVAL_FOR_ALL, topic))
+            filters.append((holdings.APPROVAL_FOR_ALL, topic))
         width = RangeWidth.of(last - first + 1, self._known)
         async for part in scan_logs_back(
             self._client, self._manager, filters, first, last, width=width
         ):
-            logs = by_owner(part.logs)
+            logs = holdings.by_owner(part.logs)
             for wallet in self._wallets:
                 wallet.state = wallet.took(logs.get(wallet.owner, ()))
-            self._memory.remember_minted(minted_in(part.logs))
+            self._memory.remember_minted(holdings.minted_in(part.logs))
             self._learn(part.width)
             self._worked += part.width.good
             await self._check()

@@ -1,29 +1,118 @@
-"""One position at one block: what it holds, what it earned, whether it works, who may touch it."""
+"""One position at one block: what never changes, what it holds and earned, who may touch it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from chain.contracts.hooks import HookPassport, hook_passport
 from chain.contracts.networks import Address
-from chain.contracts.pool_key import PoolId, PoolKey
-from chain.contracts.storage import decode_slot0
+from chain.contracts.pool_key import PoolId, PoolKey, position_key
+from chain.contracts.storage import (
+    PoolSlots,
+    PositionInfo,
+    PositionSlots,
+    TickSlots,
+    decode_slot0,
+    pool_slots,
+    position_slots,
+    tick_slots,
+)
 from chain.contracts.v3_pool import V3PoolKey
 from chain.math.fees import (
     FeeGrowth,
-    ProtocolFee,
     fee_growth_inside,
     fees_owed,
     unpack_protocol_fee,
 )
 from chain.math.liquidity import amounts_for_liquidity
+from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.state import PoolState
 from chain.positions.custody import Custody
-from chain.positions.identity import PositionIdentity, layout_of
 from chain.positions.reference import is_v3
 from chain.rpc.records import Block
+
+_LAYOUTS_KEPT = 50_000
+
+
+class PositionIdentity(Struct, frozen=True):
+    token_id: int
+    pool_key: PoolKey
+    pool_id: PoolId
+    tick_lower: int
+    tick_upper: int
+
+    def __hash__(self) -> int:
+        # The pool's id stands for its key, whose five parts would be hashed anew every time.
+        return hash((self.token_id, self.pool_id))
+
+    def agrees_with(self, info: PositionInfo) -> bool:
+        """Whether the word the PositionManager keeps for this token tells the same position.
+
+        The word holds 25 bytes of the pool id, so a remembered key cannot be passed off as another.
+        """
+        return (
+            info.tick_lower == self.tick_lower
+            and info.tick_upper == self.tick_upper
+            and self.pool_id.startswith("0x" + info.pool_id_prefix.hex())
+        )
+
+
+def identify(token_id: int, key: PoolKey, tick_lower: int, tick_upper: int) -> PositionIdentity:
+    return PositionIdentity(token_id, key, key.pool_id, tick_lower, tick_upper)
+
+
+class PositionLayout(Struct, frozen=True):
+    """Where the PoolManager stores a position, and the prices at the ends of its range."""
+
+    pool: PoolSlots
+    lower: TickSlots
+    upper: TickSlots
+    position: PositionSlots
+    sqrt_price_lower: int
+    sqrt_price_upper: int
+    slots: tuple[int, ...]
+    """Every word that amounts, fees and range status are computed from."""
+
+
+# Eight hashes a position: computed once, because a monitor asks for thousands on every poll.
+@lru_cache(maxsize=_LAYOUTS_KEPT)
+def layout_of(identity: PositionIdentity, position_manager: Address) -> PositionLayout:
+    key = position_key(
+        position_manager, identity.tick_lower, identity.tick_upper, identity.token_id
+    )
+    pool = _pool_slots(identity.pool_id)
+    lower = tick_slots(identity.pool_id, identity.tick_lower)
+    upper = tick_slots(identity.pool_id, identity.tick_upper)
+    position = position_slots(identity.pool_id, key)
+    return PositionLayout(
+        pool=pool,
+        lower=lower,
+        upper=upper,
+        position=position,
+        sqrt_price_lower=sqrt_price_at_tick(identity.tick_lower),
+        sqrt_price_upper=sqrt_price_at_tick(identity.tick_upper),
+        slots=(
+            pool.slot0,
+            pool.fee_growth_global0,
+            pool.fee_growth_global1,
+            pool.liquidity,
+            lower.fee_growth_outside0,
+            lower.fee_growth_outside1,
+            upper.fee_growth_outside0,
+            upper.fee_growth_outside1,
+            position.liquidity,
+            position.fee_growth_inside0_last,
+            position.fee_growth_inside1_last,
+        ),
+    )
+
+
+_pool_slots = lru_cache(maxsize=_LAYOUTS_KEPT)(pool_slots)
+
 
 STORAGE = "PoolManager storage"
 CUSTODY = "PositionManager"
@@ -39,33 +128,15 @@ class RangeStatus(StrEnum):
     """The price is over the range: the position is all currency1."""
 
 
-class PoolSnapshot(Struct, frozen=True):
+class PoolSnapshot(PoolState, frozen=True):
     """What all positions of a pool share at one block."""
 
-    pool_id: PoolId
-    key: PoolKey
-    sqrt_price_x96: int
-    tick: int
-    """As the pool keeps it: at a boundary it may be one less than the tick of the price."""
-    lp_fee: int
-    """Pips the providers take now; of a dynamic-fee pool, what its hook last set."""
-    protocol_fee: ProtocolFee
-    liquidity: int
-    """Of all positions the price is inside of."""
     fee_growth: FeeGrowth
     hook: HookPassport
 
     @property
     def state(self) -> PoolState:
-        return PoolState(
-            key=self.key,
-            pool_id=self.pool_id,
-            sqrt_price_x96=self.sqrt_price_x96,
-            tick=self.tick,
-            lp_fee=self.lp_fee,
-            protocol_fee=self.protocol_fee,
-            liquidity=self.liquidity,
-        )
+        return PoolState(*astuple(self)[: len(PoolState.__struct_fields__)])
 
     @property
     def tier(self) -> int:

@@ -10,22 +10,12 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
+from chain.base.clean_text import SecretStruct
 from chain.base.http import ClosedAtEnd, HttpLimits
-from chain.base.quantity import Known, Quantity, Unknown
-from chain.base.redaction import SecretStruct
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Known, Quantity, Unknown
 from chain.contracts.networks import Address, Network
+from chain.prices import market_http
 from chain.prices.defillama import DefiLlama
-from chain.prices.market_http import (
-    AHEAD_SECONDS,
-    KEPT_SECONDS,
-    MARKET_LIMITS,
-    OLDEST_SECONDS,
-    PAST_SECONDS,
-    MarketError,
-    MarketHttp,
-    checked_dollars,
-)
 from chain.tokens.token import listed_token, listed_tokens
 
 SOURCE = "CoinGecko"
@@ -39,7 +29,7 @@ MOST_CONTRACT_REQUESTS = 5
 class CoinGeckoSettings(SecretStruct, frozen=True):
     base_url: str = "https://api.coingecko.com/api/v3"
     api_key: str | None = None
-    limits: HttpLimits = MARKET_LIMITS
+    limits: HttpLimits = market_http.MARKET_LIMITS
 
 
 class MarketPoint(Struct, frozen=True):
@@ -73,7 +63,7 @@ class CoinGecko(ClosedAtEnd):
         self.second = second
         """Who is asked for prices beside it, and closed with it."""
         self.has_key = bool(settings.api_key)
-        self._http = MarketHttp(
+        self._http = market_http.MarketHttp(
             settings.base_url, _key_header(settings), name=SOURCE, limits=settings.limits
         )
         self._clock = clock
@@ -117,27 +107,27 @@ class CoinGecko(ClosedAtEnd):
         """Hourly prices of the last days; CoinGecko chooses the hour for 2 to 90 of them."""
         path = f"/coins/{quote(coin, safe='')}/market_chart"
         answer = await self._fetched(path, {"vs_currency": "usd", "days": str(days)})
-        return PriceSeries(coin, _points(answer, self._clock() + AHEAD_SECONDS))
+        return PriceSeries(coin, _points(answer, self._clock() + market_http.AHEAD_SECONDS))
 
     async def between(self, name: str, first: int, last: int) -> PriceSeries:
         """Prices from one time to another, of a coin or of `PLATFORM/contract/ADDRESS`."""
         path = f"/coins/{quote(name)}/market_chart/range"
         parameters = {"vs_currency": "usd", "from": str(first), "to": str(last)}
         answer = await self._fetched(path, {**parameters, "precision": "full"})
-        return PriceSeries(name, _points(answer, self._clock() + AHEAD_SECONDS))
+        return PriceSeries(name, _points(answer, self._clock() + market_http.AHEAD_SECONDS))
 
     async def _ask(self, path: str, parameters: dict[str, str]) -> dict[str, object]:
         precise = {"vs_currencies": "usd", "include_last_updated_at": "true", "precision": "full"}
         answer = await self._fetched(path, {**parameters, **precise})
         if not isinstance(answer, dict):
-            raise MarketError(f"{SOURCE}'s answer is wrong: it is not an object")
+            raise market_http.MarketError(f"{SOURCE}'s answer is wrong: it is not an object")
         return answer
 
     async def _fetched(self, path: str, parameters: dict[str, str]) -> object:
         now = self._clock()
         key = (path, repr(sorted(parameters.items())))
         kept = self._kept.get(key)
-        if kept is not None and 0 <= now - kept.time < KEPT_SECONDS:
+        if kept is not None and 0 <= now - kept.time < market_http.KEPT_SECONDS:
             return kept.answer
         answer = await self._http.get(path, parameters, now=now)
         self._kept[key] = _Kept(answer, now)
@@ -149,14 +139,14 @@ class CoinGecko(ClosedAtEnd):
             return Unknown(f"{SOURCE} has no price for it")
         if not isinstance(entry, dict):
             return Unknown(f"{SOURCE}'s price for it is wrong")
-        usd = checked_dollars(entry.get("usd"))
+        usd = market_http.checked_dollars(entry.get("usd"))
         updated = entry.get("last_updated_at")
         if usd is None or not isinstance(updated, int) or isinstance(updated, bool):
             return Unknown(f"{SOURCE}'s price for it is wrong")
         age = self._clock() - updated
-        if age < -AHEAD_SECONDS:
+        if age < -market_http.AHEAD_SECONDS:
             return Unknown(f"{SOURCE}'s price for it is from the future")
-        if age > OLDEST_SECONDS:
+        if age > market_http.OLDEST_SECONDS:
             return Unknown(f"{SOURCE}'s price for it is {age / HOUR:.1f} h old")
         return Known(usd, SOURCE, time=float(updated))
 
@@ -164,18 +154,18 @@ class CoinGecko(ClosedAtEnd):
 def _points(answer: object, latest: float) -> tuple[MarketPoint, ...]:
     rows = answer.get("prices") if isinstance(answer, dict) else None
     if not isinstance(rows, list):
-        raise MarketError(f"{SOURCE}'s price series is wrong")
+        raise market_http.MarketError(f"{SOURCE}'s price series is wrong")
     points: dict[float, MarketPoint] = {}
     for row in rows:
         match row:
             case [int() | float() as milliseconds, int() | float() as price]:
-                usd = checked_dollars(price)
+                usd = market_http.checked_dollars(price)
                 moment = milliseconds / 1000
                 if usd is None or isinstance(milliseconds, bool) or not 0 < moment <= latest:
-                    raise MarketError(f"{SOURCE}'s price series is wrong")
+                    raise market_http.MarketError(f"{SOURCE}'s price series is wrong")
                 points[moment] = MarketPoint(moment, float(usd))
             case _:
-                raise MarketError(f"{SOURCE}'s price series is wrong")
+                raise market_http.MarketError(f"{SOURCE}'s price series is wrong")
     return tuple(points[moment] for moment in sorted(points))
 
 
@@ -183,7 +173,7 @@ def _key_header(settings: CoinGeckoSettings) -> dict[str, str]:
     if not settings.api_key:
         return {}
     if not (settings.api_key.isascii() and settings.api_key.isprintable()):
-        raise MarketError(f"the key set for {SOURCE} holds characters that no key has")
+        raise market_http.MarketError(f"the key set for {SOURCE} holds characters that no key has")
     paid = (urlsplit(settings.base_url).hostname or "").startswith("pro-")
     return {"x-cg-pro-api-key" if paid else "x-cg-demo-api-key": settings.api_key}
 
@@ -198,10 +188,7 @@ _NOT_ASKED = Unknown(f"{SOURCE} was asked about other times first")
 
 
 async def coingecko_prices_at(
-    coingecko: CoinGecko,
-    network: Network,
-    addresses: Collection[Address],
-    moments: Iterable[int],
+    coingecko: CoinGecko, network: Network, addresses: Collection[Address], moments: Iterable[int]
 ) -> dict[int, dict[Address, Quantity[Fraction]]]:
     """By moment: dollars for one of each token then; never raises, and asks nobody without a key.
 
@@ -224,7 +211,7 @@ async def coingecko_prices_at(
 
 def windows(moments: Sequence[int]) -> list[list[int]]:
     """The moments, in order, in groups short enough for hourly prices."""
-    widest = HOURLY_DAYS * DAY - 2 * PAST_SECONDS
+    widest = HOURLY_DAYS * DAY - 2 * market_http.PAST_SECONDS
     groups: list[list[int]] = []
     for moment in moments:
         if groups and moment - groups[-1][0] <= widest:
@@ -241,8 +228,10 @@ async def _prices(
     if name is None:
         return [Unknown(f"{SOURCE} does not price it on {network.title}")] * len(window)
     try:
-        series = await coingecko.between(name, window[0] - PAST_SECONDS, window[-1] + PAST_SECONDS)
-    except MarketError as error:
+        series = await coingecko.between(
+            name, window[0] - market_http.PAST_SECONDS, window[-1] + market_http.PAST_SECONDS
+        )
+    except market_http.MarketError as error:
         return [Unknown(str(error))] * len(window)
     return [_nearest(series.points, moment) for moment in window]
 
@@ -259,6 +248,6 @@ def _nearest(points: Sequence[MarketPoint], moment: int) -> Quantity[Fraction]:
     after = bisect_left(points, float(moment), key=lambda point: point.time)
     beside = points[max(0, after - 1) : after + 1]
     nearest = min(beside, key=lambda one: abs(one.time - moment), default=None)
-    if nearest is None or abs(nearest.time - moment) > PAST_SECONDS:
+    if nearest is None or abs(nearest.time - moment) > market_http.PAST_SECONDS:
         return _NO_PRICE
     return Known(Fraction(repr(nearest.usd)), SOURCE, time=nearest.time)

@@ -6,21 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
 from urllib.parse import quote
 
+from chain.base.clean_text import SecretStruct
 from chain.base.http import ClosedAtEnd, HttpLimits
-from chain.base.quantity import Known, Quantity, Unknown
-from chain.base.redaction import SecretStruct
-from chain.base.units import HOUR
+from chain.base.units import HOUR, Known, Quantity, Unknown
 from chain.contracts.networks import Address, Network
-from chain.prices.market_http import (
-    AHEAD_SECONDS,
-    KEPT_SECONDS,
-    MARKET_LIMITS,
-    OLDEST_SECONDS,
-    PAST_SECONDS,
-    MarketError,
-    MarketHttp,
-    checked_dollars,
-)
+from chain.prices import market_http
 
 SOURCE = "DefiLlama"
 LEAST_CONFIDENCE = 0.8
@@ -43,20 +33,19 @@ _WRONG = Unknown(f"{SOURCE}'s price for it is wrong")
 
 class DefiLlamaSettings(SecretStruct, frozen=True):
     base_url: str = "https://coins.llama.fi"
-    limits: HttpLimits = MARKET_LIMITS
+    limits: HttpLimits = market_http.MARKET_LIMITS
 
 
 class DefiLlama(ClosedAtEnd):
     """A client whose questions never raise: a server that cannot be used is a reason."""
 
     def __init__(
-        self,
-        settings: DefiLlamaSettings | None = None,
-        *,
-        clock: Callable[[], float] = time.time,
+        self, settings: DefiLlamaSettings | None = None, *, clock: Callable[[], float] = time.time
     ) -> None:
         settings = settings or DefiLlamaSettings()
-        self._http = MarketHttp(settings.base_url, {}, name=SOURCE, limits=settings.limits)
+        self._http = market_http.MarketHttp(
+            settings.base_url, {}, name=SOURCE, limits=settings.limits
+        )
         self._clock = clock
         self._kept: dict[str, tuple[float, Mapping[str, object]]] = {}
 
@@ -99,7 +88,7 @@ class DefiLlama(ClosedAtEnd):
             asked = json.dumps(
                 {f"{chain}:{address}": some for address in addresses}, separators=(",", ":")
             )
-            parameters = {"coins": asked, "searchWidth": str(PAST_SECONDS)}
+            parameters = {"coins": asked, "searchWidth": str(market_http.PAST_SECONDS)}
             told = await self._coins("/batchHistorical", parameters)
             for moment in some:
                 found[moment] = {
@@ -115,11 +104,11 @@ class DefiLlama(ClosedAtEnd):
     ) -> Mapping[str, object] | Unknown:
         now, key = self._clock(), f"{path} {sorted(parameters.items())}"
         kept = self._kept.get(key)
-        if kept is not None and 0 <= now - kept[0] < KEPT_SECONDS:
+        if kept is not None and 0 <= now - kept[0] < market_http.KEPT_SECONDS:
             return kept[1]
         try:
             answer = await self._http.get(path, parameters, now=now)
-        except MarketError as error:
+        except market_http.MarketError as error:
             return Unknown(str(error))
         match answer:
             case {"coins": dict(coins)}:
@@ -134,9 +123,9 @@ class DefiLlama(ClosedAtEnd):
         if isinstance(price, Unknown) or price.time is None:
             return price
         age = self._clock() - price.time
-        if age < -AHEAD_SECONDS:
+        if age < -market_http.AHEAD_SECONDS:
             return Unknown(f"{SOURCE}'s price for it is from the future")
-        if age > OLDEST_SECONDS:
+        if age > market_http.OLDEST_SECONDS:
             return Unknown(f"{SOURCE}'s price for it is {age / HOUR:.1f} h old")
         return price
 
@@ -148,7 +137,7 @@ def _then(told: object, moment: int) -> Quantity[Fraction]:
         case _:
             return _NO_PRICE
     nearest = min(prices, key=lambda price: abs((price.time or 0.0) - moment), default=None)
-    if nearest is None or abs((nearest.time or 0.0) - moment) > PAST_SECONDS:
+    if nearest is None or abs((nearest.time or 0.0) - moment) > market_http.PAST_SECONDS:
         return Unknown(f"{SOURCE} has no price for it within an hour of then")
     return nearest
 
@@ -158,7 +147,7 @@ def _checked(told: object) -> Quantity[Fraction]:
         case None:
             return _NO_PRICE
         case {"price": price, "timestamp": int(stamp)} if not isinstance(stamp, bool):
-            usd = checked_dollars(price)
+            usd = market_http.checked_dollars(price)
             sure = told.get("confidence") if isinstance(told, dict) else None
             if usd is None:
                 return _WRONG

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import Store
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.hooks import touches_swaps
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
@@ -216,7 +216,12 @@ class _Market:
         for_sale, paid = sides if sells_currency0 else sides[::-1]
         if not sells_currency0:
             price = 1 / price
-        name = self._name(state)
+        tokens = (
+            _listed(self._network, address)
+            for address in (state.key.currency0, state.key.currency1)
+        )
+        pair = "/".join("" if token is None else token.symbol for token in tokens)
+        name = f"{pair} {state.lp_fee / _PIPS_PER_CENT:g}%"
         return _Offer(
             usd=price * payment.usd,
             depth_usd=min(min(for_sale * price, paid) * payment.usd, payment.depth_usd),
@@ -232,14 +237,6 @@ class _Market:
         if token is None or token.decimals is None:
             raise TypeError("Only pools of listed tokens are among those that tell a price.")
         return token.decimals
-
-    def _name(self, state: PoolState) -> str:
-        tokens = (
-            _listed(self._network, address)
-            for address in (state.key.currency0, state.key.currency1)
-        )
-        pair = "/".join("" if token is None else token.symbol for token in tokens)
-        return f"{pair} {state.lp_fee / _PIPS_PER_CENT:g}%"
 
 
 def _believable(network: Network, states: Iterable[PoolState]) -> tuple[PoolState, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.base.units import Known, Quantity, Unknown, combine
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address

@@ -13,9 +13,8 @@ from chain.contracts.networks import Address, Network
 from chain.contracts.storage import EXTSLOAD, slot_bytes
 from chain.rpc import requests
 from chain.rpc.errors import ErrorKind, Malformed, RateLimited, Reorged, RpcError, RpcRefused
-from chain.rpc.multicall import Call, CallOutcome, multicall
 from chain.rpc.records import Block, BlockRef
-from chain.rpc.requests import Request
+from chain.rpc.requests import Call, CallOutcome, Request, multicall
 
 if TYPE_CHECKING:
     from chain.rpc.client import RpcClient

@@ -10,14 +10,13 @@ from hashlib import shake_128
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.abi import WORD, AbiError, decode, encode_call
 from chain.contracts.networks import Address, Network
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError, StatePruned
-from chain.rpc.reader import Reader
 from chain.rpc.records import Block, BlockTag, FeeHistory
-from chain.rpc.requests import Request
+from chain.rpc.requests import Reader, Request
 
 NODE_INTERFACE: Address = "0x" + "00" * 19 + "c8"
 """Where Arbitrum answers what data costs; no contract is there."""

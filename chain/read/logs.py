@@ -11,21 +11,9 @@ from msgspec.structs import replace
 
 from chain.contracts.networks import Address
 from chain.read.block_reader import expected
-from chain.rpc import requests
+from chain.rpc import errors, requests
 from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import KnownRange
-from chain.rpc.errors import (
-    BlockMissing,
-    LogsLeftOut,
-    LogsTooNarrow,
-    RangeTooWide,
-    RateLimited,
-    RpcError,
-    RpcRefused,
-    StatePruned,
-    TimedOut,
-    TooLarge,
-)
 from chain.rpc.records import Block, Log, LogFilter
 from chain.rpc.requests import Request
 
@@ -35,7 +23,7 @@ Topics = tuple[str | tuple[str, ...] | None, ...]
 FIRST_BLOCKS = 10_000
 """What is asked of a node nothing is known of: most public ones give this much and no more."""
 
-NARROWABLE = (RangeTooWide, TooLarge, TimedOut)
+NARROWABLE = (errors.RangeTooWide, errors.TooLarge, errors.TimedOut)
 """Refusals that a smaller range may overcome."""
 
 _STEADY = 2
@@ -124,9 +112,9 @@ class RangeWidth(Struct, frozen=True):
         blocks = min(self.blocks * times, self.ceiling)
         return replace(self, blocks=blocks, answered=int(blocks <= self.good))
 
-    def after_refusal(self, refusal: RpcError, asked: int) -> RangeWidth:
+    def after_refusal(self, refusal: errors.RpcError, asked: int) -> RangeWidth:
         half = max(1, asked // 2)
-        if not isinstance(refusal, RangeTooWide) or refusal.counted:
+        if not isinstance(refusal, errors.RangeTooWide) or refusal.counted:
             # Too many logs, or too slow: a quieter stretch of the chain may bear more again.
             return replace(self, blocks=half, answered=0, refused=True)
         if refusal.suggested_span is not None and 0 < refusal.suggested_span < asked:
@@ -215,7 +203,9 @@ async def scan_parts(
     width = RangeWidth.of(last - first + 1, client.log_range, blocks_at_first)
     limits = 0
     while first <= last:
-        _refuse_hopeless(client, width, last - first + 1, most_calls)
+        calls = math.ceil((last - first + 1) / width.ceiling)
+        if most_calls is not None and calls > most_calls:
+            raise errors.LogsTooNarrow(width.ceiling, calls, endpoint=" and ".join(client.labels))
         most = client.calls_at_once
         count = most // (len(filters) + 1) if every_header else (most - 1) // len(filters)
         ranges = width.ranges(first, last, count)
@@ -236,19 +226,13 @@ async def scan_parts(
                 yield ScannedPart(end, None if header is None else expected(header, Block), logs)
                 first = end + 1
                 width = width.after_answer(asked, len(logs))
-        except RateLimited as limit:
+        except errors.RateLimited as limit:
             limits += 1
             await _wait_out(client, limit, limits)
         except NARROWABLE as refusal:
             width = _narrowed(width, refusal, asked)
             if width.firm:
                 client.learn_log_range(KnownRange(width.ceiling, most=True))
-
-
-def _refuse_hopeless(client: RpcClient, width: RangeWidth, blocks: int, most: int | None) -> None:
-    calls = math.ceil(blocks / width.ceiling)
-    if most is not None and calls > most:
-        raise LogsTooNarrow(width.ceiling, calls, endpoint=" and ".join(client.labels))
 
 
 class ScannedBack(Struct, frozen=True):
@@ -283,43 +267,49 @@ async def scan_logs_back(
                 width = width.after_answer(asked, len(logs))
                 last = start - 1
                 yield ScannedBack(start, logs, width)
-        except RateLimited as limit:
+        except errors.RateLimited as limit:
             limits += 1
             await _wait_out(client, limit, limits)
         except NARROWABLE as refusal:
             width = _narrowed(width, refusal, asked)
 
 
-LOGS_NOT_GIVEN = (LogsLeftOut, LogsTooNarrow, RangeTooWide, RpcRefused, StatePruned)
+LOGS_NOT_GIVEN = (
+    errors.LogsLeftOut,
+    errors.LogsTooNarrow,
+    errors.RangeTooWide,
+    errors.RpcRefused,
+    errors.StatePruned,
+)
 """What an endpoint says that does not give the logs of the past, now or later."""
 
 
-def why_not_given(error: RpcError) -> str:
+def why_not_given(error: errors.RpcError) -> str:
     """In our own words, since a server's may not travel to a model; what may pass is raised."""
     match error:
-        case BlockMissing():
+        case errors.BlockMissing():
             raise error
-        case LogsLeftOut():
+        case errors.LogsLeftOut():
             return f"the endpoint leaves logs out: {error.why}"
-        case LogsTooNarrow():
+        case errors.LogsTooNarrow():
             return "the endpoint gives the logs of too few blocks at once"
-        case StatePruned():
+        case errors.StatePruned():
             return "the endpoint does not keep logs that old"
     return "the endpoint does not give these logs"
 
 
-async def _wait_out(client: RpcClient, limit: RateLimited, limits: int) -> None:
+async def _wait_out(client: RpcClient, limit: errors.RateLimited, limits: int) -> None:
     """Rest as long as an endpoint asks for, unless it has asked too often in a row."""
     if limits > _MOST_LIMITS:
         raise limit
     await client.wait_out(limit)
 
 
-def _narrowed(width: RangeWidth, refusal: RpcError, asked: int) -> RangeWidth:
+def _narrowed(width: RangeWidth, refusal: errors.RpcError, asked: int) -> RangeWidth:
     """Ask for fewer blocks; of one block nothing less can be asked."""
     if asked == 1:
-        if isinstance(refusal, RangeTooWide):
-            raise RangeTooWide(refusal.message, endpoint=refusal.endpoint, sure=False)
+        if isinstance(refusal, errors.RangeTooWide):
+            raise errors.RangeTooWide(refusal.message, endpoint=refusal.endpoint, sure=False)
         raise refusal
     return width.after_refusal(refusal, asked)
 

@@ -11,23 +11,11 @@ from msgspec import Struct
 
 from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpFailure, HttpLimits
 from chain.contracts.networks import Network
-from chain.rpc import wire
+from chain.rpc import errors, wire
 from chain.rpc.endpoint import LEARNED_KEPT_SECONDS, BatchLimits, Endpoint
-from chain.rpc.errors import (
-    HttpFault,
-    Malformed,
-    RangeTooWide,
-    RateLimited,
-    RpcError,
-    RpcRefused,
-    TimedOut,
-    TooLarge,
-    Unreachable,
-    WrongChain,
-)
 from chain.rpc.pinned import RecentBlocks
+from chain.rpc.records import InvalidValueError
 from chain.rpc.requests import Request, RequestLimits, chain_id
-from chain.rpc.values import InvalidValueError
 from chain.rpc.wire import (
     is_brief,
     is_rate_limit,
@@ -80,22 +68,22 @@ class HttpTransport:
         await self._http.close()
 
 
-def _fault(error: HttpError, limits: HttpLimits, label: str) -> RpcError:
+def _fault(error: HttpError, limits: HttpLimits, label: str) -> errors.RpcError:
     match error.failure:
         case HttpFailure.TIMED_OUT:
-            return TimedOut(limits.answer_seconds, endpoint=label)
+            return errors.TimedOut(limits.answer_seconds, endpoint=label)
         case HttpFailure.NOT_CONNECTED:
             waited = min(limits.answer_seconds, limits.connect_seconds)
-            return TimedOut(waited, endpoint=label, connecting=True)
+            return errors.TimedOut(waited, endpoint=label, connecting=True)
         case HttpFailure.TOO_LARGE:
-            return TooLarge(limits.most_bytes, endpoint=label)
+            return errors.TooLarge(limits.most_bytes, endpoint=label)
         case HttpFailure.UNKNOWN_COMPRESSION:
-            return Malformed("it is compressed in an unknown way", endpoint=label)
+            return errors.Malformed("it is compressed in an unknown way", endpoint=label)
         case HttpFailure.BROKEN_COMPRESSION:
-            return Malformed("its compression is broken", endpoint=label)
+            return errors.Malformed("its compression is broken", endpoint=label)
         case failure:
             before = failure in _BEFORE_SENDING
-            return Unreachable(str(error), endpoint=label, before_sending=before)
+            return errors.Unreachable(str(error), endpoint=label, before_sending=before)
 
 
 P = ParamSpec("P")
@@ -137,18 +125,22 @@ class RpcExchange(Struct, frozen=True):
         """Every question's outcome from this one endpoint, within these seconds altogether."""
         try:
             return await self._ask(endpoint, questions, seconds)
-        except (HttpFault, TimedOut) as fault:
+        except (errors.HttpFault, errors.TimedOut) as fault:
             if self._is_the_ranges(fault, endpoint, questions):
-                wide = RangeTooWide(fault.sentence.rstrip("."), endpoint=endpoint.label, sure=False)
+                wide = errors.RangeTooWide(
+                    fault.sentence.rstrip("."), endpoint=endpoint.label, sure=False
+                )
                 return [wide] * len(questions)
-            if isinstance(fault, TimedOut) or not _is_the_methods(fault, endpoint, questions):
+            if isinstance(fault, errors.TimedOut) or not _is_the_methods(
+                fault, endpoint, questions
+            ):
                 raise
             code, said = fault.status, _METHOD_FAILS
-        except (Malformed, Unreachable) as fault:
+        except (errors.Malformed, errors.Unreachable) as fault:
             if not _is_the_methods(fault, endpoint, questions):
                 raise
-            code, said = 0, fault.what if isinstance(fault, Malformed) else _METHOD_FAILS
-        return [RpcRefused(code, said, endpoint=endpoint.label, retryable=True)]
+            code, said = 0, fault.what if isinstance(fault, errors.Malformed) else _METHOD_FAILS
+        return [errors.RpcRefused(code, said, endpoint=endpoint.label, retryable=True)]
 
     async def _ask(
         self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
@@ -179,7 +171,7 @@ class RpcExchange(Struct, frozen=True):
                 too_long = too_long or len(wire.written(chunk, 0)) > _LONG_BYTES
                 size = smaller_batch(refused.error, len(chunk))
                 continue
-            except TooLarge:
+            except errors.TooLarge:
                 if len(chunk) == 1:
                     raise
                 too_long, size = True, len(chunk) // 2
@@ -238,7 +230,7 @@ class RpcExchange(Struct, frozen=True):
                 len(answer.body), wire.read, answer.body, first_id, len(questions)
             )
         except wire.InvalidRpcReplyError as error:
-            fault: RpcError = Malformed(str(error), endpoint=endpoint.label)
+            fault: errors.RpcError = errors.Malformed(str(error), endpoint=endpoint.label)
         except wire.BatchRefusedError as refused:
             # What passes says nothing of how large a batch may be.
             if not is_rate_limit(refused.error) and not is_brief(refused.error):
@@ -265,15 +257,15 @@ class RpcExchange(Struct, frozen=True):
         """Wait for the endpoint's pace; a limit that would take longer than there is time."""
         wait = endpoint.pace.wait(self.monotonic())
         if wait >= seconds:
-            raise RateLimited(endpoint=endpoint.label, retry_after=wait)
+            raise errors.RateLimited(endpoint=endpoint.label, retry_after=wait)
         if wait > 0:
             await self.sleep(wait)
 
     def _is_the_ranges(
-        self, fault: RpcError, endpoint: Endpoint, questions: Sequence[Request[object]]
+        self, fault: errors.RpcError, endpoint: Endpoint, questions: Sequence[Request[object]]
     ) -> bool:
         """Whether an endpoint that answers otherwise fails at logs of more than a few blocks."""
-        server_side = not isinstance(fault, HttpFault) or fault.status >= 500
+        server_side = not isinstance(fault, errors.HttpFault) or fault.status >= 500
         wide = any(map(self._asks_many_blocks, questions))
         return endpoint.chain_checked and server_side and wide
 
@@ -283,12 +275,12 @@ class RpcExchange(Struct, frozen=True):
 
     def _check_chain(self, endpoint: Endpoint, reply: wire.Reply) -> None:
         answered = self._outcome(endpoint, chain_id(), reply)
-        if isinstance(answered, RpcError) and answered.retryable:
+        if isinstance(answered, errors.RpcError) and answered.retryable:
             raise answered
         if not isinstance(answered, int):
-            raise Malformed("it does not say which chain it is of", endpoint=endpoint.label)
+            raise errors.Malformed("it does not say which chain it is of", endpoint=endpoint.label)
         if answered != self.network.chain_id:
-            raise WrongChain(answered, self.network, endpoint=endpoint.label)
+            raise errors.WrongChain(answered, self.network, endpoint=endpoint.label)
         endpoint.chain_checked = True
 
     def _outcomes(
@@ -308,13 +300,13 @@ class RpcExchange(Struct, frozen=True):
         try:
             return question.parse(reply.value)
         except InvalidValueError as error:
-            return Malformed(f"{error} ({question.method})", endpoint=endpoint.label)
+            return errors.Malformed(f"{error} ({question.method})", endpoint=endpoint.label)
 
-    def _status_fault(self, endpoint: Endpoint, answer: HttpAnswer) -> RpcError:
+    def _status_fault(self, endpoint: Endpoint, answer: HttpAnswer) -> errors.RpcError:
         wait = self._wait(answer)
         if answer.status == 429:
-            return RateLimited(endpoint=endpoint.label, retry_after=wait)
-        return HttpFault(answer.status, endpoint=endpoint.label, retry_after=wait)
+            return errors.RateLimited(endpoint=endpoint.label, retry_after=wait)
+        return errors.HttpFault(answer.status, endpoint=endpoint.label, retry_after=wait)
 
     def _wait(self, answer: HttpAnswer) -> float | None:
         return answer.wait(self.wall_clock())
@@ -332,10 +324,10 @@ async def _off_loop(size: int, read: Callable[P, T], *given: P.args, **named: P.
 
 
 def _is_the_methods(
-    fault: RpcError, endpoint: Endpoint, questions: Sequence[Request[object]]
+    fault: errors.RpcError, endpoint: Endpoint, questions: Sequence[Request[object]]
 ) -> bool:
     """Whether an endpoint that answers otherwise fails at nothing but a method it may lack."""
-    broken_off = not isinstance(fault, Unreachable) or not fault.before_sending
+    broken_off = not isinstance(fault, errors.Unreachable) or not fault.before_sending
     return endpoint.chain_checked and broken_off and [q.dispensable for q in questions] == [True]
 
 

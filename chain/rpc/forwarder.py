@@ -13,9 +13,8 @@ from contextlib import asynccontextmanager
 from chain.base.clean_text import clean_text
 from chain.base.loopback_http import HOST, LoopbackHandler, LoopbackServer
 from chain.rpc.errors import RpcError
-from chain.rpc.reader import Reader
 from chain.rpc.records import Json
-from chain.rpc.requests import Request
+from chain.rpc.requests import Reader, Request
 
 _READS = re.compile(
     r"eth_(get\w+|call|chainId|blockNumber|gasPrice|maxPriorityFeePerGas|feeHistory|blobBaseFee"

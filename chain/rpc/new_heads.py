@@ -17,7 +17,7 @@ from msgspec import Struct
 from chain.base import strict_json
 from chain.base.http import has_address, web_socket
 from chain.contracts.networks import Network
-from chain.rpc import requests, values, wire
+from chain.rpc import records, requests, wire
 from chain.rpc.endpoint import SOCKET_SCHEMES, Endpoint, endpoints_of
 from chain.rpc.errors import (
     HttpFault,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_INVALID = (wire.InvalidRpcReplyError, values.InvalidValueError, strict_json.InvalidJsonError)
+_INVALID = (wire.InvalidRpcReplyError, records.InvalidValueError, strict_json.InvalidJsonError)
 _LARGEST_MESSAGE = 1 << 18
 _MOST_DOUBLINGS = 16
 
@@ -131,7 +131,7 @@ async def _subscribed(
         yield _heads(network, socket, endpoint, identity)
 
 
-_SUBSCRIBE: Request[str] = Request("eth_subscribe", ("newHeads",), values.text)
+_SUBSCRIBE: Request[str] = Request("eth_subscribe", ("newHeads",), records.text)
 
 
 def _connection(
@@ -167,9 +167,9 @@ async def _heads(
         except TimeoutError:
             what = f"announced no block for {silence:.0f} s"
             raise Unreachable(what, endpoint=endpoint.label) from None
-        told = values.fields(values.fields(strict_json.loads(message)).get("params"))
+        told = records.fields(records.fields(strict_json.loads(message)).get("params"))
         if told.get("subscription") == identity:
-            yield values.small_quantity(values.fields(told.get("result")).get("number"))
+            yield records.small_quantity(records.fields(told.get("result")).get("number"))
 
 
 async def _received(socket: ClientConnection) -> bytes:

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 from chain.contracts.networks import Network
 from chain.rpc.endpoint import Endpoint
 from chain.rpc.errors import BlockMissing, RateLimited, Reorged, RpcError, RpcRefused, StatePruned
-from chain.rpc.reader import Reader
-from chain.rpc.records import Block
-from chain.rpc.requests import Request
+from chain.rpc.records import Block, Hash
+from chain.rpc.requests import Reader, Request
 from chain.rpc.requests import block as block_at
-from chain.rpc.values import Hash
 
 if TYPE_CHECKING:
+    from chain.rpc.client import Failover
     from chain.rpc.exchange import Outcome, RpcExchange
-    from chain.rpc.failover import Failover
 
 YOUNG_SECONDS = 60.0
 """How long a machine behind the same address may lack a block that another has."""

@@ -1,21 +1,26 @@
-"""The questions that can be put to a node, each with the check of its answer."""
+"""The questions that can be put to a node, alone or many at once, each checking its answer."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import MEGABYTE
+from chain.contracts.abi import WORD, AbiError, address_bytes, selector
 from chain.contracts.networks import Address, Network
-from chain.rpc import records, values
+from chain.rpc import records
+from chain.rpc.errors import RpcError
 from chain.rpc.records import (
     BLOCK_TAGS,
     Block,
     BlockRef,
     FeeHistory,
+    Hash,
+    InvalidValueError,
     Json,
     Log,
     LogFilter,
@@ -24,7 +29,7 @@ from chain.rpc.records import (
     StateOverride,
     Transaction,
 )
-from chain.rpc.values import Hash
+from chain.rpc.records import data as hex_data
 
 
 class RequestLimits(Struct, frozen=True):
@@ -100,7 +105,7 @@ class Request(Struct, Generic[T_co], frozen=True):
 
 
 def chain_id() -> Request[int]:
-    return Request("eth_chainId", (), values.small_quantity)
+    return Request("eth_chainId", (), records.small_quantity)
 
 
 def block(ref: BlockRef) -> Request[Block | None]:
@@ -115,9 +120,9 @@ def block(ref: BlockRef) -> Request[Block | None]:
             return None
         found = records.block(value)
         if isinstance(ref, int) and found.number != ref:
-            raise values.InvalidValueError("another block than the one asked for")
+            raise records.InvalidValueError("another block than the one asked for")
         if by_hash and found.hash != ref:
-            raise values.InvalidValueError("another block than the one asked for")
+            raise records.InvalidValueError("another block than the one asked for")
         return found
 
     return Request(method, (_plain_ref(ref), False), parse)
@@ -137,7 +142,9 @@ def call(
     params: list[Json] = [_transaction(to, data, sender, value, gas), state_block(at)]
     if state_override:
         params.append(written_override(state_override))
-    return Request("eth_call", tuple(params), values.data, block_param=1, answer_bytes=answer_bytes)
+    return Request(
+        "eth_call", tuple(params), records.data, block_param=1, answer_bytes=answer_bytes
+    )
 
 
 def estimate_gas(
@@ -151,7 +158,7 @@ def estimate_gas(
     return Request(
         "eth_estimateGas",
         (_transaction(to, data, sender, value, None), state_block(at)),
-        values.small_quantity,
+        records.small_quantity,
         block_param=1,
     )
 
@@ -167,26 +174,23 @@ def logs(wanted: LogFilter) -> Request[tuple[Log, ...]]:
         alone = len(wanted.addresses) == 1
         query["address"] = wanted.addresses[0] if alone else list(wanted.addresses)
     return Request(
-        "eth_getLogs",
-        (query,),
-        lambda value: records.logs(value, wanted),
-        answer_bytes=_LOGS_BYTES,
+        "eth_getLogs", (query,), lambda value: records.logs(value, wanted), answer_bytes=_LOGS_BYTES
     )
 
 
 def balance(address: Address, at: BlockRef = "latest") -> Request[int]:
-    return Request("eth_getBalance", (address, state_block(at)), values.quantity, block_param=1)
+    return Request("eth_getBalance", (address, state_block(at)), records.quantity, block_param=1)
 
 
 def code(address: Address, at: BlockRef = "latest") -> Request[bytes]:
-    return Request("eth_getCode", (address, state_block(at)), values.data, block_param=1)
+    return Request("eth_getCode", (address, state_block(at)), records.data, block_param=1)
 
 
 def storage(address: Address, slot: int | Hash, at: BlockRef = "latest") -> Request[Hash]:
     """One word of a contract's storage, as 32 bytes in hex."""
     place = hex(slot) if isinstance(slot, int) else slot
     return Request(
-        "eth_getStorageAt", (address, place, state_block(at)), values.word, block_param=2
+        "eth_getStorageAt", (address, place, state_block(at)), records.word, block_param=2
     )
 
 
@@ -201,19 +205,16 @@ def spent_nonces(number: int) -> Request[tuple[SpentNonce, ...] | None]:
 
 def transaction_count(address: Address, at: BlockRef = "latest") -> Request[int]:
     return Request(
-        "eth_getTransactionCount",
-        (address, state_block(at)),
-        values.small_quantity,
-        block_param=1,
+        "eth_getTransactionCount", (address, state_block(at)), records.small_quantity, block_param=1
     )
 
 
 def gas_price() -> Request[int]:
-    return Request("eth_gasPrice", (), values.quantity)
+    return Request("eth_gasPrice", (), records.quantity)
 
 
 def max_priority_fee() -> Request[int]:
-    return Request("eth_maxPriorityFeePerGas", (), values.quantity)
+    return Request("eth_maxPriorityFeePerGas", (), records.quantity)
 
 
 def fee_history(
@@ -235,7 +236,7 @@ def transaction(transaction_hash: Hash) -> Request[Transaction | None]:
             return None
         found = records.transaction(value)
         if found.hash != transaction_hash.lower():
-            raise values.InvalidValueError("another transaction than the one asked for")
+            raise records.InvalidValueError("another transaction than the one asked for")
         return found
 
     return Request("eth_getTransactionByHash", (transaction_hash,), parse)
@@ -249,7 +250,7 @@ def receipt(transaction_hash: Hash) -> Request[Receipt | None]:
             return None
         found = records.receipt(value)
         if found.transaction_hash != transaction_hash.lower():
-            raise values.InvalidValueError("another receipt than the one asked for")
+            raise records.InvalidValueError("another receipt than the one asked for")
         return found
 
     return Request("eth_getTransactionReceipt", (transaction_hash,), parse)
@@ -261,9 +262,9 @@ def send_raw(signed: bytes) -> Request[Hash]:
     def parse(value: object) -> Hash:
         from chain.contracts.addresses import keccak  # loads a C library that no read needs
 
-        found = values.hash32(value)
+        found = records.hash32(value)
         if found != "0x" + keccak(signed).hex():
-            raise values.InvalidValueError("another transaction's hash")
+            raise records.InvalidValueError("another transaction's hash")
         return found
 
     return Request("eth_sendRawTransaction", ("0x" + signed.hex(),), parse, idempotent=False)
@@ -317,3 +318,146 @@ def written_override(override: StateOverride) -> dict[str, Json]:
             entry["stateDiff"] = dict(pretended.storage)
         written[account] = entry
     return written
+
+
+_AGGREGATE = "aggregate3((address,bool,bytes)[])"
+
+# A monitor makes tens of thousands of calls a poll: both layouts are spelled out here, where
+# `chain.contracts.abi` would walk through their types for every single one.
+_ARRAY_FOLLOWS = WORD.to_bytes(WORD, "big")
+_MAY_FAIL_AND_BYTES_FOLLOW = (1).to_bytes(WORD, "big") + (3 * WORD).to_bytes(WORD, "big")
+_BYTES_FOLLOW = 2 * WORD
+
+
+class Call(Struct, frozen=True):
+    target: Address
+    data: bytes
+
+
+class CallOutcome(Struct, frozen=True):
+    success: bool
+    data: bytes
+    """What the contract returned; the reason where it failed."""
+
+
+def aggregate(calls: Sequence[Call]) -> bytes:
+    """Calldata that makes all calls, letting each fail without the others."""
+    targets: dict[Address, bytes] = {}
+    offsets: list[bytes] = []
+    bodies: list[bytes] = []
+    offset = WORD * len(calls)
+    for request in calls:
+        target = targets.get(request.target)
+        if target is None:
+            target = targets[request.target] = bytes(12) + address_bytes(request.target)
+        length = len(request.data)
+        head = target + _MAY_FAIL_AND_BYTES_FOLLOW + length.to_bytes(WORD, "big")
+        body = head + request.data + bytes(-length % WORD)
+        offsets.append(offset.to_bytes(WORD, "big"))
+        bodies.append(body)
+        offset += len(body)
+    count = len(calls).to_bytes(WORD, "big")
+    return b"".join((selector(_AGGREGATE), _ARRAY_FOLLOWS, count, *offsets, *bodies))
+
+
+def decode_aggregate(answer: bytes) -> list[CallOutcome]:
+    """The outcomes in the order of the calls; raises `AbiError` on anything else.
+
+    Only the canonical layout passes: every byte is read once, in order, and none is left over.
+    """
+    word = int.from_bytes
+    if len(answer) < 2 * WORD or answer[:WORD] != _ARRAY_FOLLOWS:
+        raise AbiError("The outcomes do not begin where they must.")
+    count = word(answer[WORD : 2 * WORD], "big")
+    base = 2 * WORD
+    if count * WORD > len(answer) - base:
+        raise AbiError(f"{count} outcomes are announced, beyond the data's end.")
+    at = base + count * WORD
+    outcomes: list[CallOutcome] = []
+    for place in range(base, at, WORD):
+        if word(answer[place : place + WORD], "big") != at - base:
+            raise AbiError(f"The offset at byte {place} does not point to the next outcome.")
+        success = word(answer[at : at + WORD], "big")
+        follows = word(answer[at + WORD : at + 2 * WORD], "big")
+        length = word(answer[at + 2 * WORD : at + 3 * WORD], "big")
+        start = at + 3 * WORD
+        at = start + length + -length % WORD
+        if success > 1 or follows != _BYTES_FOLLOW or at > len(answer):
+            raise AbiError(f"The outcome before byte {start} is not laid out as it must be.")
+        if any(answer[start + length : at]):
+            raise AbiError(f"The bytes at {start} are not padded with zeros to whole words.")
+        outcomes.append(CallOutcome(success == 1, answer[start : start + length]))
+    if at != len(answer):
+        raise AbiError(f"{len(answer) - at} bytes are left over after the outcomes.")
+    return outcomes
+
+
+def multicall(
+    multicall3: Address,
+    calls: Sequence[Call],
+    at: BlockRef = "latest",
+    *,
+    answer_bytes: int | None = None,
+) -> Request[list[CallOutcome]]:
+    """One `eth_call` for all; an answer with another number of outcomes is refused."""
+    asked = call(multicall3, aggregate(calls), at, answer_bytes=answer_bytes)
+
+    def parse(value: object) -> list[CallOutcome]:
+        try:
+            outcomes = decode_aggregate(hex_data(value))
+        except AbiError:
+            outcomes = None
+        if outcomes is None or len(outcomes) != len(calls):
+            raise InvalidValueError("the outcomes of other calls than those asked for")
+        return outcomes
+
+    return Request(
+        asked.method,
+        asked.params,
+        parse,
+        block_param=asked.block_param,
+        answer_bytes=asked.answer_bytes,
+    )
+
+
+T = TypeVar("T")
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+E = TypeVar("E")
+
+
+class Reader(ABC):
+    @abstractmethod
+    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
+        """Each question's own outcome, in one HTTP request where the endpoint takes batches."""
+
+    async def ask(self, request: Request[T]) -> T:
+        """One question's answer."""
+        [outcome] = await self.settle([request])
+        if isinstance(outcome, RpcError):
+            raise outcome
+        return outcome
+
+    @overload
+    async def together(self, a: Request[A], b: Request[B], /) -> tuple[A, B]: ...
+    @overload
+    async def together(self, a: Request[A], b: Request[B], c: Request[C], /) -> tuple[A, B, C]: ...
+    @overload
+    async def together(
+        self, a: Request[A], b: Request[B], c: Request[C], d: Request[D], /
+    ) -> tuple[A, B, C, D]: ...
+    @overload
+    async def together(
+        self, a: Request[A], b: Request[B], c: Request[C], d: Request[D], e: Request[E], /
+    ) -> tuple[A, B, C, D, E]: ...
+    @overload
+    async def together(self, *requests: Request[T]) -> tuple[T, ...]: ...
+    async def together(self, *requests: Request[object]) -> tuple[object, ...]:
+        """All answers, from one endpoint, in one HTTP request where it takes batches."""
+        outcomes = await self.settle(requests)
+        for outcome in outcomes:
+            if isinstance(outcome, RpcError):
+                raise outcome
+        return tuple(outcomes)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from chain.base import strict_json
-from chain.rpc import values
+from chain.rpc import records
 from chain.rpc.endpoint import Endpoint
 from chain.rpc.errors import (
     BlockMissing,
@@ -153,8 +153,8 @@ def revert_data(data: object, *, nested: bool = False) -> bytes:
     if not isinstance(data, str):
         return b""
     try:
-        return values.data(data.removeprefix("Reverted "))
-    except values.InvalidValueError:
+        return records.data(data.removeprefix("Reverted "))
+    except records.InvalidValueError:
         return b""
 
 
@@ -301,11 +301,7 @@ def _unanswered(error: ServerError, words: str, shown: str, label: str) -> RpcEr
         return BlockMissing(shown, endpoint=label)
     server_side = error.code == -32603 or -32099 <= error.code <= -32000
     return RpcRefused(
-        error.code,
-        shown,
-        endpoint=label,
-        retryable=server_side,
-        lasting=not is_brief(error),
+        error.code, shown, endpoint=label, retryable=server_side, lasting=not is_brief(error)
     )
 
 

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from chain.base import strict_json
 from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
-from chain.base.home import write_atomically
-from chain.base.locks import locked, locked_if_free
+from chain.base.home import locked, locked_if_free, write_atomically
 from chain.contracts.abi import AbiError
 from chain.standing_orders.order import (
     PricePast,

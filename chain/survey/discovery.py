@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from msgspec import Struct, field, to_builtins
 
-from chain.base.quantity import Quantity, Unknown, combine
 from chain.base.store import Store
+from chain.base.units import Quantity, Unknown, combine
 from chain.contracts.hooks import NO_HOOK, HookPassport, hook_passport
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.clean_text import SYMBOL_LIMIT, clean_symbol
-from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import Store
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.abi import WORD, AbiError, decode, encode_call
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.read.block_reader import OneBlock
 from chain.rpc.errors import Reverted, RpcRefused, TooLarge
-from chain.rpc.multicall import Call, CallOutcome, multicall
-from chain.rpc.reader import Reader
 from chain.rpc.records import Block, BlockRef
+from chain.rpc.requests import Call, CallOutcome, Reader, multicall
 from chain.tokens.token import MOST_DECIMALS, Token, listed_symbols, listed_token
 
 if TYPE_CHECKING:

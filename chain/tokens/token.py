@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 
-from msgspec import Struct, json
+from msgspec import Struct, convert, json
 
 from chain.base.clean_text import without_own_marks
 from chain.contracts.addresses import shortened
@@ -189,36 +189,30 @@ def _kinds() -> dict[str, TokenClass]:
     return {item.token.symbol: item.kind for known in _lists().values() for item in known.tokens}
 
 
+class _ListedRow(Struct, frozen=True):
+    address: str
+    symbol: str
+    decimals: int
+    kind: TokenClass
+    coin: str | None = None
+
+
+class _NetworkRows(Struct, frozen=True):
+    tokens: tuple[_ListedRow, ...]
+    platform: str | None = None
+
+
 @cache
 def _lists() -> dict[str, TokenList]:
     data = tomllib.loads(data_file("tokens.toml").read_text("utf-8"))
-    return {name: _token_list(entry) for name, entry in data["network"].items()}
+    networks = convert(data["network"], dict[str, _NetworkRows])
+    return {
+        name: TokenList(tuple(map(_listed, rows.tokens)), rows.platform)
+        for name, rows in networks.items()
+    }
 
 
-def _token_list(entry: dict[str, object]) -> TokenList:
-    rows = entry["tokens"]
-    if not isinstance(rows, list):
-        raise TypeError("tokens must be a list in tokens.toml")
-    platform = entry.get("platform")
-    return TokenList(
-        tokens=tuple(_listed(row) for row in rows),
-        platform=None if platform is None else str(platform),
-    )
-
-
-def _listed(row: dict[str, object]) -> ListedToken:
-    decimals = row["decimals"]
-    if not isinstance(decimals, int):
-        raise TypeError(f"{row['symbol']} needs whole decimals in tokens.toml")
-    coin = row.get("coin")
-    return ListedToken(
-        token=Token(
-            address=str(row["address"]).lower(),
-            symbol=str(row["symbol"]),
-            decimals=decimals,
-            verified=True,
-            suspicious=False,
-        ),
-        kind=TokenClass(str(row["kind"])),
-        coin=None if coin is None else str(coin),
-    )
+def _listed(row: _ListedRow) -> ListedToken:
+    address = row.address.lower()
+    token = Token(address, row.symbol, row.decimals, verified=True, suspicious=False)
+    return ListedToken(token, row.kind, row.coin)

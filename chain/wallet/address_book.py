@@ -13,13 +13,12 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, ValidationError, convert, field, to_builtins
 from msgspec.structs import replace
 
-from chain.base.home import write_atomically
-from chain.base.locks import locked
+from chain.base.home import locked, write_atomically
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address
 from chain.wallet.errors import NoSuchWalletError, WalletError
-from chain.wallet.private_files import read_bounded
+from chain.wallet.secrets import read_bounded
 
 _FILE_NAME = "wallets.json"
 _LOCK_NAME = ".lock"

@@ -19,8 +19,7 @@ from chain.wallet.errors import (
 )
 from chain.wallet.keyring_store import Keyring, find_keyring
 from chain.wallet.keystore_file import keystore_path, read_keystore, write_keystore
-from chain.wallet.private_files import guard_process
-from chain.wallet.secrets import Passphrase, PrivateKey
+from chain.wallet.secrets import Passphrase, PrivateKey, guard_process
 from chain.wallet.signer import Signer
 
 
@@ -143,10 +142,7 @@ def _needed_keyring() -> Keyring:
 
 
 def store_key(
-    home: Home,
-    key: PrivateKey,
-    choice: StoreChoice,
-    new_passphrase: Callable[[str], Passphrase],
+    home: Home, key: PrivateKey, choice: StoreChoice, new_passphrase: Callable[[str], Passphrase]
 ) -> tuple[KeyStorage, str, str]:
     """Where it is now, in which place, and why not in the keyring."""
     why = "A file was asked for."

@@ -11,8 +11,7 @@ from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address
 from chain.wallet.errors import KeystoreError, WalletError, WrongPassphraseError, discreetly
-from chain.wallet.private_files import read_bounded, write_once
-from chain.wallet.secrets import Passphrase, PrivateKey
+from chain.wallet.secrets import Passphrase, PrivateKey, read_bounded, write_once
 
 USUAL_COST = 2**18
 """scrypt's N as geth and eth-account choose it: a second and 256 MB for every guess."""
@@ -124,7 +123,8 @@ def read_keystore(path: Path, passphrase: Passphrase) -> PrivateKey:
     key = discreetly(
         lambda: _decrypted(fields, passphrase), lambda _: WrongPassphraseError(path.name)
     )
-    claimed = _claimed_address(fields)
+    found = _ADDRESS.fullmatch(str(fields.get("address", "")))
+    claimed = None if found is None else f"0x{found[1].lower()}"
     if claimed is not None and claimed != key.address:
         key.wipe()
         raise KeystoreError(
@@ -175,11 +175,6 @@ def _checked(path: Path) -> dict[str, object]:
     check_derivation(crypto.get("kdf"), derivation, available_memory())
     crypto.update(cipherparams=cipher, kdfparams=derivation)
     return {**fields, "crypto": crypto}
-
-
-def _claimed_address(fields: dict[str, object]) -> Address | None:
-    found = _ADDRESS.fullmatch(str(fields.get("address", "")))
-    return None if found is None else f"0x{found[1].lower()}"
 
 
 def _lowered(value: object) -> dict[str, object] | None:

@@ -13,8 +13,7 @@ from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from chain.standing_orders.call import OrderRefusedError, read_call
 from chain.wallet.demo import refuse_demo_elsewhere
 from chain.wallet.errors import WalletError, WalletRefusedError, discreetly
-from chain.wallet.private_files import guard_process
-from chain.wallet.secrets import CURVE_ORDER, PrivateKey
+from chain.wallet.secrets import CURVE_ORDER, PrivateKey, guard_process
 
 _DYNAMIC_FEE = 2
 _SET_CODE = 4

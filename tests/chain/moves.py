@@ -25,7 +25,7 @@ from chain.contracts.calldata import (
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.devnet.defaults import control_url
 from chain.devnet.world.writing import sign_transaction
-from chain.rpc.multicall import Call, aggregate, decode_aggregate
+from chain.rpc.requests import Call, aggregate, decode_aggregate
 from tests import node_rpc
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from chain.contracts.pool_key import PoolKey
     from chain.devnet.world.accounts import Account
-    from chain.positions.identity import PositionIdentity
+    from chain.positions.snapshot import PositionIdentity
 
 NEVER = 2**48 - 1
 _GWEI = 10**9

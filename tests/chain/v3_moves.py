@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from chain.contracts import abi
 from chain.contracts.v3_pool import v3_pool_address
-from chain.devnet.world.v3 import SWAP_ROUTER
+from chain.devnet.world.v3_life import SWAP_ROUTER
 from tests.chain.moves import NEVER, CallFailedError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from agents.bus.envelope import Envelope, Role
-    from agents.bus.transport import EnvelopeTransport
+    from agents.bus.worker import EnvelopeTransport
 
 DELAY_SECONDS = 0.002
 

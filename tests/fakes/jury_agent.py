@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agents.bus.envelope import Role
 from agents.bus.host import AgentHost
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from tests.fakes.jury import JURY, JuryServices, Parrot
 from tests.fakes.pipe_transport import MOST_LINE, AgentEnd
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chain.contracts.abi import decode, encode, selector
 from chain.contracts.storage import EXTSLOAD
-from chain.rpc.multicall import decode_aggregate
+from chain.rpc.requests import decode_aggregate
 from tests.fakes.proxy import Proxy
 
 if TYPE_CHECKING:

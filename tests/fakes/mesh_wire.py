@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agents.bus.envelope import CLI
 from agents.bus.host import AgentHost
 from agents.bus.run import RemoteAgents
-from agents.bus.transport import Ambient, BusLimits
+from agents.bus.worker import Ambient, BusLimits
 from agents.mesh.endpoint import MeshEndpoint
 from agents.mesh.frame import new_key
 from agents.mesh.peers import Peer, PeerBook

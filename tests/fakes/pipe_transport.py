@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from agents.bus.envelope import CLI
-from agents.bus.transport import QueueTransport, TransportError
+from agents.bus.worker import QueueTransport, TransportError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

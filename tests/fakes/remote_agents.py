@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agents.bus.envelope import CLI
 from agents.bus.host import AgentHost
 from agents.bus.run import RemoteAgents
-from agents.bus.transport import Ambient, QueueTransport
+from agents.bus.worker import Ambient, QueueTransport
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

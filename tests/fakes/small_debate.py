@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 from agents.bus.bus import Bus, FlowSpec
 from agents.bus.envelope import CLI, Kind, Payload, Registry, Role, Thought
-from agents.bus.transport import Ambient, BusLimits, QueueTransport
-from agents.bus.worker import HandlerContext, Outgoing, Services
+from agents.bus.worker import Ambient, BusLimits, HandlerContext, Outgoing, QueueTransport, Services
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from agents.bus.envelope import Envelope
     from agents.bus.replay import Record
-    from agents.bus.transport import EnvelopeTransport
-    from agents.bus.worker import Handler
+    from agents.bus.worker import EnvelopeTransport, Handler
 
 
 SCOUT = Role("scout")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from chain.rpc.reader import Reader
+from chain.rpc.requests import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.home import cache_folder
-from chain.base.locks import locked
+from chain.base.home import cache_folder, locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

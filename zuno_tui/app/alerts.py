@@ -16,8 +16,7 @@ from agents.monitor.alerts.state import (
     read_price_alerts,
 )
 from agents.monitor.alerts.store import AlertStore
-from chain.base.quantity import Quantity, Unknown
-from chain.base.units import NumeralError, read_numeral, spelled_out
+from chain.base.units import NumeralError, Quantity, Unknown, read_numeral, spelled_out
 from chain.contracts.networks import all_networks, network_named
 from chain.positions.reference import position_label
 from chain.prices.ladder import read_prices

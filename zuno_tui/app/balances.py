@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from chain.base.quantity import Quantity, Unknown
+from chain.base.units import Quantity, Unknown
 from chain.contracts.addresses import shortened
 from chain.prices.ladder import read_prices
 from chain.prices.price import PriceBook

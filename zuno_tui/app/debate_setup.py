@@ -14,8 +14,7 @@ from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.record import FileSink, MemorySink, RecordWriter, running_versions
 from agents.bus.replay import RecordBrokenError, read_record
 from agents.bus.run import ArgumentEnd, Listener, SpokenTurn
-from agents.bus.transport import Ambient, BusLimits
-from agents.bus.worker import StageFailedError
+from agents.bus.worker import Ambient, BusLimits, StageFailedError
 from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.facts import ScoutContext
 from agents.lp.observe import ChainObserver
@@ -30,9 +29,8 @@ from agents.lp.rebuild import (
     stricter_plan,
 )
 from agents.model.budget import Budget, BudgetReport, DebateBudget
-from agents.model.interface import Model
-from agents.model.settings import ModelSettings, RoleModels
-from chain.base.redaction import Redactor
+from agents.model.interface import Model, ModelSettings, RoleModels
+from chain.base.clean_text import Redactor
 from chain.base.store import Store
 from chain.positions.overview import Sources
 from zuno_tui.app.agents_elsewhere import AgentPlaces, Gathering, SecondCritic, gathered_agents

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agents.model.settings import ModelSettings
+from agents.model.interface import ModelSettings
 from chain.base.home import HomeError
 from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.base.store import Store

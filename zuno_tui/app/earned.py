@@ -9,17 +9,15 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
-from chain.base.units import DAY
+from chain.base.units import DAY, Known, Quantity, Unknown, combine
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.hours import PoolHours
 from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
-from chain.positions.overview import Overview, Sources, read_overview
+from chain.positions.overview import Overview, Sources, read_overview, read_worths
 from chain.positions.performance import Performance, gains, read_performance
 from chain.positions.reference import position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
-from chain.positions.wallet_worth import read_worths
 from chain.prices.price import WorthUnit
 from chain.read.logs import ScanProgress
 from chain.rpc.errors import RpcError

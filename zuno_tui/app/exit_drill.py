@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.base.units import Known, Quantity, Unknown, combine
 from chain.execution.build.builder import build
 from chain.execution.build.facts import BuildError, position_facts
 from chain.execution.build.requests import CloseRequest

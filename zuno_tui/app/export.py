@@ -2,8 +2,7 @@
 
 from chain.base.units import time_text
 from chain.contracts.addresses import checksummed
-from chain.execution.decode.batches import single_calls
-from chain.execution.decode.decoder import decode
+from chain.execution.decode.decoder import decode, single_calls
 from chain.execution.decode.records import DecodedStep, Execute, ModifyLiquidities
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch, PlanStep

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from chain.base.clean_text import SecretStruct
 from chain.base.home import Home
-from chain.base.redaction import SecretStruct
 from chain.contracts.abi import selector
 from chain.contracts.networks import Network, all_networks
 from chain.names.ens import ResolvedName

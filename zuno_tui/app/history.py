@@ -9,9 +9,8 @@ from msgspec.structs import replace
 from chain.bookkeeping.wallet_history import read_wallet_history
 from chain.contracts.networks import Address
 from chain.execution.outbox.outbox import Outbox
-from chain.positions.overview import Sources
+from chain.positions.overview import Sources, read_worths
 from chain.positions.reference import position_label
-from chain.positions.wallet_worth import read_worths
 from chain.prices.price import WorthUnit
 from chain.read.logs import ScanProgress
 from chain.rpc.errors import RpcError

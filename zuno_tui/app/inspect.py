@@ -7,8 +7,7 @@ from agents.lp.advice_words import edge_sentence
 from agents.numbers.advice import edge_of
 from agents.numbers.rounding import significant
 from chain.base.errors import ZunoError
-from chain.base.quantity import Quantity, Unknown
-from chain.base.units import HOUR, age_text
+from chain.base.units import HOUR, Quantity, Unknown, age_text
 from chain.contracts.addresses import checksummed
 from chain.math.liquidity import Amounts
 from chain.positions.overview import OnePosition, read_one

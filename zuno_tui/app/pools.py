@@ -12,8 +12,7 @@ from agents.numbers.advice import edge_of
 from agents.numbers.fees import apr
 from agents.numbers.rounding import significant
 from agents.scorecard.pool_days import PoolDayStore, PoolWindow, RankKey, days_of
-from chain.base.quantity import Known, Quantity, Unknown
-from chain.base.units import DAY
+from chain.base.units import DAY, Known, Quantity, Unknown
 from chain.contracts.hooks import Danger
 from chain.contracts.networks import Network
 from chain.contracts.pool_key import PoolId

@@ -16,7 +16,7 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, Network
 from chain.names.ens import ResolvedName, is_name, network_of_names, resolve_name
 from chain.positions.memory import SearchProgress
-from chain.positions.wallet_worth import WalletWorth, read_worths
+from chain.positions.overview import WalletWorth, read_worths
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import parsed_address, read_book
 from chain.wallet.errors import NoSuchWalletError

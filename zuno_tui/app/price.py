@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from chain.base.quantity import Quantity, Unknown
+from chain.base.units import Quantity, Unknown
 from chain.contracts.networks import Network
 from chain.prices.ladder import read_prices
 from chain.read.gas import read_gas_price

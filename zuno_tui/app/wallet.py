@@ -11,8 +11,7 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.errors import WalletError, WalletRefusedError
-from chain.wallet.private_files import guard_process
-from chain.wallet.secrets import Passphrase, PrivateKey
+from chain.wallet.secrets import Passphrase, PrivateKey, guard_process
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table

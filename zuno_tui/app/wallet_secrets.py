@@ -6,8 +6,7 @@ import warnings
 from pathlib import Path
 
 from chain.wallet.errors import WalletError, WalletRefusedError
-from chain.wallet.private_files import read_private
-from chain.wallet.secrets import Passphrase, PrivateKey
+from chain.wallet.secrets import Passphrase, PrivateKey, read_private
 from zuno_tui.app.session import say
 
 SHORTEST_PASSPHRASE = 8

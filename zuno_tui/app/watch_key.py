@@ -5,7 +5,7 @@ from argparse import Namespace
 
 from msgspec.structs import replace
 
-from chain.base.quantity import Unknown
+from chain.base.units import Unknown
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, all_networks
 from chain.execution.build.gas_bill import gas_bill

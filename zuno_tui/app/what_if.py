@@ -5,7 +5,7 @@ from math import isqrt
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.base.units import Known, Quantity, Unknown, combine
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.positions.overview import Overview, read_overview

@@ -66,7 +66,7 @@ def read_alert(text: str) -> str:
 
 
 def read_without_key(text: str) -> str:
-    from chain.base.redaction import LIKE_A_KEY
+    from chain.base.clean_text import LIKE_A_KEY
 
     if LIKE_A_KEY.search(text):
         raise ValueError(_EXPOSED)

@@ -41,7 +41,7 @@ class DiscreetParser(argparse.ArgumentParser):
     """Complains without quoting what looks like a key."""
 
     def error(self, message: str) -> NoReturn:
-        from chain.base.redaction import LIKE_A_KEY
+        from chain.base.clean_text import LIKE_A_KEY
 
         super().error(LIKE_A_KEY.sub("(hidden)", self._nearer(message)))
 

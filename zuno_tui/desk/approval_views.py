@@ -7,7 +7,7 @@ from msgspec import Struct
 from chain.base.home import Home
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, Network, network_named
-from chain.execution.decode.batches import single_calls
+from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.parties import parties_of
 from chain.execution.decode.records import DecodedStep
 from chain.execution.decode.words import names_on

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chain.base.redaction import SecretStruct
+from chain.base.clean_text import SecretStruct
 from zuno_tui.app.last_block import old_block_words
 from zuno_tui.desk.events import Event, Said, StatusChanged, ViewAsked
 from zuno_tui.present.views import JobView, StatusView, ViewName

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from agents.lp.advice_words import edge_sentence
 from agents.numbers.advice import week_edge
-from chain.base.quantity import Known, Quantity, Unknown
-from chain.base.units import DAY
+from chain.base.units import DAY, Known, Quantity, Unknown
 from chain.bookkeeping.wallet_history import WalletHistory, read_wallet_history
 from chain.contracts.addresses import checksummed
 from chain.history.events import fee_terms
@@ -22,11 +21,10 @@ from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths, read_states
 from chain.positions.by_day import DayMemory, DayOfRange, hours_of_range, settled_days
 from chain.positions.circumstances import LiquidityChange
-from chain.positions.overview import OnePosition, read_one
+from chain.positions.overview import OnePosition, read_one, read_worths
 from chain.positions.performance import Performance, gains, read_performance
 from chain.positions.reference import position_label
 from chain.positions.snapshot import PositionSnapshot
-from chain.positions.wallet_worth import read_worths
 from chain.prices.price import PriceBook, WorthUnit
 from chain.read.block_reader import OneBlock
 from chain.tokens.pair import Pair, pair_of

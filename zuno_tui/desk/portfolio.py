@@ -8,9 +8,8 @@ from typing import NamedTuple
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from chain.base.quantity import Quantity, Unknown
 from chain.base.store import Store, read_as
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Quantity, Unknown
 from chain.contracts.addresses import shortened
 from chain.positions.reference import position_label
 from chain.prices.price import WorthUnit

@@ -7,9 +7,8 @@ from fractions import Fraction
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from chain.base.quantity import Unknown
 from chain.base.store import Store, StoreError, read_as
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Unknown
 from chain.contracts.networks import Address, Network
 from chain.history.hours import hour_of
 from chain.positions.memory import SearchProgress
@@ -246,7 +245,7 @@ class PositionReader:
         return passed >= self._rhythm.between_gains or _held(overview) != self._gains_of
 
     async def _read_idle(self) -> Fraction:
-        from chain.positions.wallet_worth import read_worths
+        from chain.positions.overview import read_worths
 
         context = self._desk_context
         unit = context.session.settings.unit

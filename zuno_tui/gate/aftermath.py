@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from chain.base.quantity import Known
+from chain.base.units import Known
 from chain.contracts.networks import Address
 from chain.execution.outbox.receipts import NotIncludedError, read_realised
 from chain.execution.outbox.records import SUCCEEDED, Dispatch

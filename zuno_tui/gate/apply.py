@@ -10,7 +10,7 @@ from msgspec import Struct
 from chain.base.errors import ZunoError
 from chain.base.store import Store
 from chain.contracts.networks import Address, Network
-from chain.execution.decode.batches import single_calls
+from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.words import describe, names_on
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox

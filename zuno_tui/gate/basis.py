@@ -22,8 +22,8 @@ from chain.pools.depth import quote_at_most, quotes_across, read_depths
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.overview import Sources, tokens_at
 from chain.read.block_reader import OneBlock, read_slots
-from chain.rpc.reader import Reader
 from chain.rpc.records import Block
+from chain.rpc.requests import Reader
 from chain.tokens import Token
 from zuno_tui.gate.actions.target import ActionTarget, TargetKind, read_subject
 from zuno_tui.gate.contract_code import CodeHashes, read_code_hashes

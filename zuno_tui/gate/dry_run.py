@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from chain.contracts.networks import Address
 from chain.execution.build.facts import BuildError
 from chain.execution.build.requests import ReRangeRequest, SeveralRequest, swap_in
-from chain.execution.decode.batches import single_calls
+from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.words import describe, names_on
 from chain.execution.exit_tax import shortfall_words, untold_tokens
 from chain.execution.outbox.outbox import Outbox

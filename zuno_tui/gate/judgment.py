@@ -12,8 +12,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import PoolFacts, PositionFacts, Tolerance, position_facts
 from chain.execution.build.gas_bill import GasBill, gas_bill
 from chain.execution.build.requests import QuotedSwap
-from chain.execution.decode.batches import single_calls
-from chain.execution.decode.decoder import DecodingError, decode
+from chain.execution.decode.decoder import DecodingError, decode, single_calls
 from chain.execution.decode.parties import Parties, mentions_of, parties_of
 from chain.execution.decode.records import (
     Batch,
@@ -26,9 +25,8 @@ from chain.execution.decode.records import (
 from chain.execution.exit_tax import kept_back
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch
-from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.policy import PolicyRefused, check
-from chain.execution.policy.shapes import plain_swap
+from chain.execution.policy.shapes import PolicyContext, key_of, plain_swap
 from chain.execution.transaction import UnsignedTransaction
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions

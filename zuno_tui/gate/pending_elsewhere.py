@@ -11,7 +11,7 @@ from chain.contracts.networks import Address
 from chain.execution.outbox.records import Dispatch
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-from chain.rpc.reader import Reader
+from chain.rpc.requests import Reader
 
 _LOOKS = 3
 _BETWEEN_LOOKS = 0.5

@@ -8,9 +8,8 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.quantity import Unknown
 from chain.base.store import Store
-from chain.base.units import APPROVAL_SECONDS, COIN
+from chain.base.units import APPROVAL_SECONDS, COIN, Unknown
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution.build.builder import Built, build, with_gas
@@ -21,8 +20,8 @@ from chain.execution.build.sizing import Band, price_band
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.records import DecodedStep
-from chain.execution.policy.context import PolicyContext, key_of
 from chain.execution.policy.policy import PolicyRefused, check
+from chain.execution.policy.shapes import PolicyContext, key_of
 from chain.execution.simulate import Simulation, simulate_whole
 from chain.positions.overview import Sources, tokens_at
 from chain.read.gas import read_gas_price

@@ -2,8 +2,7 @@
 
 from msgspec import Struct
 
-from chain.base.quantity import Unknown
-from chain.base.units import COIN
+from chain.base.units import COIN, Unknown
 from chain.contracts.networks import Address
 from chain.execution.build.facts import FactsUnknownError
 from chain.execution.build.gas_bill import GasBill

@@ -24,7 +24,7 @@ from chain.execution.outbox.resume import StepFinding, StepSituation, look
 from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-from chain.rpc.reader import Reader
+from chain.rpc.requests import Reader
 from zuno_tui.gate.aftermath import Aftermath, read_aftermath
 from zuno_tui.gate.agreement import Connections, evidence_of
 from zuno_tui.gate.allowances import GivenAllowance, read_given

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from chain.base.quantity import Quantity, Unknown
-from chain.base.units import MICRO
+from chain.base.units import MICRO, Quantity, Unknown
 from chain.contracts.networks import NATIVE, Address
 from chain.positions.overview import Sources, tokens_at
 from chain.prices.ladder import read_prices

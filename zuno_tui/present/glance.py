@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.quantity import Quantity, Unknown
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Quantity, Unknown
 from chain.prices.price import WorthUnit
 from zuno_tui.present.views import GlanceView
 from zuno_tui.present.words import money, round_usd

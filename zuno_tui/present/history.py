@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
-from chain.base.units import DAY
+from chain.base.units import DAY, Known, Quantity, Unknown, combine
 from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
 from chain.bookkeeping.results import YEAR, StoryResult
 from chain.bookkeeping.wallet_history import WalletHistory

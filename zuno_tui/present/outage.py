@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.redaction import shortened_urls
+from chain.base.clean_text import shortened_urls
 from chain.base.units import age_text
 
 if TYPE_CHECKING:

@@ -10,17 +10,15 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.quantity import Unknown
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Unknown
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.history.hours import PoolHours, hour_of
 from chain.history.volatility import PricePoint
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.by_day import liquidity_in
+from chain.positions.by_day import liquidity_in, worth
 from chain.positions.overview import Overview
 from chain.positions.performance import PATH_STEP, DailyResult, Performance
-from chain.positions.profit import worth
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import WorthUnit
 from chain.tokens import listed_token

@@ -31,9 +31,15 @@ from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.numbers.calibrated import calibration_words
 from agents.numbers.fees import apr
 from agents.numbers.outlook import HOURS_PER_WEEK
-from agents.numbers.profiles import PROFILES, ProfileRules, Tiebreak
 from agents.numbers.rounding import gained
-from agents.numbers.rules import JudgmentVerdict, PlanVerdict, Rule
+from agents.numbers.rules import (
+    PROFILES,
+    JudgmentVerdict,
+    PlanVerdict,
+    ProfileRules,
+    Rule,
+    Tiebreak,
+)
 from agents.scorecard.track_record import TrackRecord, track_record
 from chain.base.store import Store
 from chain.base.units import UNKNOWN, hours, hours_cell, listed, percent, times_words, usd

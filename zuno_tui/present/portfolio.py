@@ -7,11 +7,10 @@ from typing import NamedTuple, cast
 from msgspec import Struct, field
 
 from agents.monitor.alerts.alert import Alert, alert_document
-from chain.base.quantity import Known, Quantity, Unknown
-from chain.base.units import HOUR
+from chain.base.units import HOUR, Known, Quantity, Unknown
 from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, Network
-from chain.positions.wallet_worth import IdleAmount, WalletWorth
+from chain.positions.overview import IdleAmount, WalletWorth
 from chain.prices.price import WorthUnit
 from zuno_tui.catalog.feature import Attachment, unknown_attachments
 from zuno_tui.present.output import Json, OutputColumn, table

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.numbers.fees import apr
-from chain.base.quantity import Quantity, Unknown
+from chain.base.units import Quantity, Unknown
 from chain.contracts.hooks import Danger
 from chain.contracts.networks import Address, Network
 from chain.math.liquidity import Amounts

@@ -12,8 +12,7 @@ from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import MarketContext, ScoutContext, path_steps
 from agents.lp.plan import Candidate, OwnRange, ShapeChoice
 from agents.numbers.edges import TICK_LOG, TickRange, price_tick
-from agents.numbers.profiles import PROFILES
-from agents.numbers.rules import judge_move
+from agents.numbers.rules import PROFILES, judge_move
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, usable_ticks
 from chain.positions.reference import position_label

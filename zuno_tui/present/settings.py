@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agents.lp.debate import DEFAULT_ROUNDS
 from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE
-from agents.numbers.profiles import RiskProfile
-from chain.base.redaction import shortened_urls
+from agents.numbers.rules import RiskProfile
+from chain.base.clean_text import shortened_urls
 from chain.base.units import GWEI
 from chain.contracts.addresses import checksummed, shortened
 from chain.contracts.networks import all_networks

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.base.quantity import Quantity, Unknown
+from chain.base.units import Quantity, Unknown
 from chain.math.price import format_amount
 from chain.prices.price import WorthUnit
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.units import PIPS, Numeral, NumeralError, read_numeral
 from chain.contracts.networks import Address, Network, all_networks

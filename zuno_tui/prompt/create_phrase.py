@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.units import Numeral, written
 from chain.contracts.networks import NATIVE, Address, Network

@@ -11,8 +11,7 @@ from typing import Generic, Protocol, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.clean_text import clean_text
-from chain.base.redaction import NOT_KEPT, looks_secret
+from chain.base.clean_text import NOT_KEPT, clean_text, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
 from chain.positions.reference import is_v3

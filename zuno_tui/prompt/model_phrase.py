@@ -8,8 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.bus.envelope import Role
 from agents.model.interface import Model, ModelPrompt, ModelUnavailable
-from chain.base.clean_text import clean_text
-from chain.base.redaction import looks_secret
+from chain.base.clean_text import clean_text, looks_secret
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import Interpretation, Typed, TypedCommands, interpret, may_look
 from zuno_tui.prompt.phrase_error import NotReadYetError

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from chain.contracts.networks import all_networks
 from zuno_tui.catalog.arguments import read_duration
 from zuno_tui.prompt.context import PhraseContext

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from chain.base.clean_text import DROP
+from chain.base.clean_text import DROP, looks_secret
 from chain.base.home import FILE_MODE, write_atomically
-from chain.base.redaction import looks_secret
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 
 MOST_KEPT = 500

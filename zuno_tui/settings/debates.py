@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from agents.lp.debate import DEFAULT_ROUNDS, LP_FLOW
 from agents.model.budget import NANO, BudgetLimits, TokenRate, known_prices
-from agents.model.settings import DEBATE_SECONDS, RoleModels
-from agents.numbers.profiles import RiskProfile
+from agents.model.interface import DEBATE_SECONDS, RoleModels
+from agents.numbers.rules import RiskProfile
 from zuno_tui.settings.check import SettingsError, checked
 from zuno_tui.settings.load import Settings, TransportChoice, told
 from zuno_tui.settings.models import ModelChoice, model_choices, role_models

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from chain.base.home import FOLDER_MODE, write_atomically
-from chain.base.locks import locked
+from chain.base.home import FOLDER_MODE, locked, write_atomically
 from zuno_tui.settings.check import SettingsError, UnfitError
 from zuno_tui.settings.load import checked_file, read_settings_file
 from zuno_tui.settings.schema import network_called

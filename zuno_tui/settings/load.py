@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from msgspec import field
 from msgspec.structs import replace
 
-from chain.base.redaction import SecretStruct
+from chain.base.clean_text import SecretStruct
 from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
 from chain.prices.price import WorthUnit
 from zuno_tui.settings.check import (

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from agents.bus.envelope import Role
 from agents.lp.debate import LP_FLOW
-from agents.model.settings import PROVIDERS, ModelLimits, ModelSettings, RoleModels
-from chain.base.redaction import SecretStruct
+from agents.model.interface import PROVIDERS, ModelLimits, ModelSettings, RoleModels
+from chain.base.clean_text import SecretStruct
 from zuno_tui.settings.check import SettingsError, checked
 from zuno_tui.settings.load import VARIABLES, told
 from zuno_tui.settings.plain_http import refuse_plain

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from chain.base.redaction import SecretStruct
+from chain.base.clean_text import SecretStruct
 from chain.base.units import ADDRESS
 from chain.contracts.networks import UnknownNetworkError, network_named
 from chain.positions.reference import read_position_number

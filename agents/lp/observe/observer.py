@@ -26,23 +26,22 @@ from agents.lp.observe.pool_facts import (
 )
 from agents.lp.observe.pool_reading import SeenPool, observed_pool, read_pools, swap_pools
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
 from chain.base.errors import Failure, ZunoError
-from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import StoreError
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.abi import AbiError
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import AlsoWords, BatchReader, read_of_both
-from chain.positions.identity import PositionIdentity
+from chain.positions.by_day import SinceEntry, worth
 from chain.positions.overview import Sources, currencies, price_question, price_words, tokens_at
 from chain.positions.performance import read_accounts
-from chain.positions.profit import SinceEntry, worth
 from chain.positions.reference import is_v3, position_name, token_id_of
-from chain.positions.snapshot import PositionSnapshot
+from chain.positions.snapshot import PositionIdentity, PositionSnapshot
 from chain.prices.ladder import market_prices, price_book
 from chain.prices.price import PriceBook
 from chain.read.block_reader import OneBlock

@@ -9,8 +9,7 @@ from msgspec import Struct
 from agents.lp.facts import RATE_PARTS, ROOT_PARTS, ObservedPoolFacts, PricePathFacts, TokenFacts
 from agents.numbers.rounding import significant
 from agents.numbers.shapes import MAX_CENTER_OFFSET_TICKS, MAX_WIDTH_MULTIPLIER, MOST_BASE_SIGMAS
-from chain.base.quantity import Known, Quantity, Unknown
-from chain.base.units import HOUR
+from chain.base.units import HOUR, Known, Quantity, Unknown
 from chain.contracts.hooks import HookPassport
 from chain.contracts.networks import Address, Network
 from chain.contracts.v3_pool import is_v3_pool

@@ -24,9 +24,8 @@ from agents.numbers.fees import FeeSpread, fee_spread, implied_daily_sigma
 from agents.numbers.regime import RegimeReading, read_regime
 from agents.numbers.rounding import significant
 from agents.numbers.survival import SigmaEstimate, estimate_sigma
-from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY as DAY_SECONDS
-from chain.base.units import HOUR
+from chain.base.units import HOUR, Known, Quantity, Unknown, combine
 from chain.contracts.hooks import NO_HOOK, HookPassport, hook_passport
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
@@ -54,7 +53,7 @@ from chain.pools.state import PoolState, plain_pools
 from chain.positions.overview import Sources
 from chain.positions.snapshot import STORAGE, V3_POOL
 from chain.prices.coingecko import CoinGecko
-from chain.prices.pair_series import market_closes
+from chain.prices.ladder import market_closes
 from chain.prices.price import PriceBook
 from chain.read.block_reader import OneBlock
 from chain.read.logs import ScanProgress

@@ -428,16 +428,12 @@ def _refreshed(alert: Alert, finding: Finding, now: float) -> Alert:
         message=clean_line(finding.message),
         reason=clean_line(finding.reason),
         next_command=clean_line(finding.next_command),
-        numbers=_clean_numbers(finding.numbers),
+        numbers={
+            name: clean_line(value) if isinstance(value, str) else value
+            for name, value in finding.numbers.items()
+        },
         updated_at=now,
     )
-
-
-def _clean_numbers(numbers: Mapping[str, Number]) -> dict[str, Number]:
-    return {
-        name: clean_line(value) if isinstance(value, str) else value
-        for name, value in numbers.items()
-    }
 
 
 def clean_line(text: str) -> str:

@@ -9,21 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from agents.monitor.alerts import store_page
 from agents.monitor.alerts import store_tables as tables
 from agents.monitor.alerts.alert import Alert, AlertEvent, AlertMute
 from agents.monitor.alerts.state import PriceAlert, read_price_alerts
-from agents.monitor.alerts.store_page import (
-    AlertDocumentError,
-    Failures,
-    Poll,
-    StorePage,
-    View,
-    WatchCursor,
-    WatchPlace,
-    Writing,
-    in_order,
-    read_view,
-)
 from agents.monitor.alerts.store_tables import abandon, open_tables, renew_view
 from chain.base.errors import ZunoError
 from chain.base.home import Home
@@ -42,14 +31,14 @@ class UnknownAlertError(ZunoError, LookupError):
 class WatchState(NamedTuple):
     """Where the watch over one place stands."""
 
-    cursor: WatchCursor | None
+    cursor: store_page.WatchCursor | None
     """None before the first poll."""
     baselines: Mapping[int, Mapping[str, object]]
     """By position: what it is compared with."""
-    failures: Failures | None = None
+    failures: store_page.Failures | None = None
     """None when the last poll could see it."""
 
-    def after(self, poll: Poll) -> WatchState:
+    def after(self, poll: store_page.Poll) -> WatchState:
         cursor = poll.cursor or self.cursor
         if not poll.baselines:
             return WatchState(cursor, self.baselines, poll.failures)
@@ -70,19 +59,19 @@ class AlertStore:
     def __init__(self, database: Path, view: Path) -> None:
         self._database = database
         self._path = view
-        self._view = View()
+        self._view = store_page.View()
         self._connection: sqlite3.Connection | None = None
         self._inode = 0
         self._lock = threading.RLock()
-        self._truth = StorePage({}, [], 1)
+        self._truth = store_page.StorePage({}, [], 1)
         self._truth_revision = -1
-        self._shown: StorePage | None = None
-        self._waiting: list[Writing] = []
+        self._shown: store_page.StorePage | None = None
+        self._waiting: list[store_page.Writing] = []
         self._sorted: tuple[Alert, ...] | None = None
         self._last_shown: tuple[Alert, ...] = ()
         self._last_revision = -1
         self._now = 0.0
-        self._states: dict[WatchPlace, WatchState] = {}
+        self._states: dict[store_page.WatchPlace, WatchState] = {}
         self._view_is_old = True
         self._damaged: set[int] = set()
         self.trouble: str | None = None
@@ -120,7 +109,9 @@ class AlertStore:
             if free:
                 self._refresh()
                 if self._sorted is None:
-                    self._last_shown = in_order((self._shown or self._truth).alerts.values())
+                    self._last_shown = store_page.in_order(
+                        (self._shown or self._truth).alerts.values()
+                    )
                     self._sorted = self._last_shown
             return self._last_shown
 
@@ -139,7 +130,7 @@ class AlertStore:
                 return alert
         raise UnknownAlertError(alert_id)
 
-    def state(self, place: WatchPlace) -> WatchState:
+    def state(self, place: store_page.WatchPlace) -> WatchState:
         """The cursor and baselines of a place, as the last poll left them."""
         with self._lock:
             kept = self._states.get(place)
@@ -157,12 +148,12 @@ class AlertStore:
             self._states[place] = kept
             return kept
 
-    def apply(self, polls: Sequence[Poll], now: float) -> tuple[AlertEvent, ...]:
+    def apply(self, polls: Sequence[store_page.Poll], now: float) -> tuple[AlertEvent, ...]:
         """Write the polls' changes, cursors and baselines together; the events they caused."""
         with self._lock:
             before = [self.state(poll.place) for poll in polls]
 
-            def writing(page: StorePage) -> None:
+            def writing(page: store_page.StorePage) -> None:
                 for poll in polls:
                     page.poll(poll, now)
                 # Last, so that what is over by now is not told again.
@@ -184,7 +175,7 @@ class AlertStore:
         """Note that a person knows of all these, in one writing."""
         with self._lock:
 
-            def writing(page: StorePage) -> None:
+            def writing(page: store_page.StorePage) -> None:
                 for alert_id in alert_ids:
                     page.ack(alert_id, now)
 
@@ -234,7 +225,10 @@ class AlertStore:
                 except sqlite3.DatabaseError as error:
                     if not is_damage(error) or self._connection is None:
                         raise
-                    self._begin_anew(now)
+                    self._connection.close()
+                    self._connection = None
+                    told = abandon(self._database, self._inode, now=now)
+                    self.notices += () if told is None else (told,)
                     return self._flush(now)
             except (OSError, sqlite3.Error, tables.NewerStoreError) as error:
                 self._note(error)
@@ -251,7 +245,7 @@ class AlertStore:
             if free:
                 self._lock.release()
 
-    def _write(self, writing: Writing, now: float) -> tuple[AlertEvent, ...]:
+    def _write(self, writing: store_page.Writing, now: float) -> tuple[AlertEvent, ...]:
         self._waiting.append(writing)
         try:
             return self.retry(now)
@@ -273,7 +267,7 @@ class AlertStore:
                 revision = tables.read_revision(connection)
             self._waiting.clear()
             self._view_is_old |= revision != self._truth_revision
-            self._truth = StorePage(page.alerts, page.mutes, page.next_id)
+            self._truth = store_page.StorePage(page.alerts, page.mutes, page.next_id)
             self._truth_revision, self._shown, self._sorted = revision, None, None
         if self._view_is_old:
             renew_view(connection, self._path, self._view, self._truth, self._truth_revision)
@@ -296,13 +290,6 @@ class AlertStore:
         self._view_is_old = True
         self._load(self._connection)
         return self._connection
-
-    def _begin_anew(self, now: float) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        told = abandon(self._database, self._inode, now=now)
-        self.notices += () if told is None else (told,)
 
     def _replaced(self) -> bool:
         """Whether the file was moved away since, as a process does that finds it damaged."""
@@ -337,11 +324,11 @@ class AlertStore:
     def _show_view(self) -> None:
         """Without the database the view still tells what was known."""
         try:
-            alerts = read_view(self._path) or []
-        except (OSError, AlertDocumentError):
+            alerts = store_page.read_view(self._path) or []
+        except (OSError, store_page.AlertDocumentError):
             return
         number = 1 + max((alert.id for alert in alerts), default=0)
-        self._truth = StorePage({alert.subject: alert for alert in alerts}, [], number)
+        self._truth = store_page.StorePage({alert.subject: alert for alert in alerts}, [], number)
         self._show_waiting()
 
     def _note_damaged(self, numbers: tuple[int, ...]) -> None:
@@ -360,5 +347,5 @@ class AlertStore:
         )
 
 
-def _copy(page: StorePage) -> StorePage:
-    return StorePage(dict(page.alerts), list(page.mutes), page.next_id)
+def _copy(page: store_page.StorePage) -> store_page.StorePage:
+    return store_page.StorePage(dict(page.alerts), list(page.mutes), page.next_id)

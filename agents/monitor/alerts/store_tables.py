@@ -26,8 +26,7 @@ from agents.monitor.alerts.store_page import (
     read_alert,
     read_view,
 )
-from chain.base.home import set_aside, write_atomically
-from chain.base.locks import locked
+from chain.base.home import locked, set_aside, write_atomically
 from chain.base.sqlite import is_damage, open_database, set_database_aside, transaction
 
 ALERTS_VERSION = 1
@@ -215,8 +214,7 @@ def write_page(
         place = _place(poll.place)
         if poll.cursor is not None:
             connection.execute(
-                "INSERT OR REPLACE INTO alert_cursors VALUES (?, ?)",
-                (place, _cursor(poll.cursor)),
+                "INSERT OR REPLACE INTO alert_cursors VALUES (?, ?)", (place, _cursor(poll.cursor))
             )
         if poll.failures is None:
             connection.execute("DELETE FROM alert_failures WHERE place = ?", (place,))

@@ -457,19 +457,12 @@ class _Route(Struct):
     task: asyncio.Task[None] | None = None
 
 
-class Delivery:
-    def __init__(
-        self,
-        events: EventSource,
-        notebook: MonitorState,
-        clock: Callable[[], float],
-        tell: Callable[[Step], None],
-    ) -> None:
-        self._events = events
-        self._notebook = notebook
-        self._clock = clock
-        self._tell = tell
-        self._routes: dict[str, _Route] = {}
+class Delivery(Struct, eq=False):
+    events: EventSource
+    notebook: MonitorState
+    clock: Callable[[], float]
+    tell: Callable[[Step], None]
+    _routes: dict[str, _Route] = {}
 
     async def use(self, channels: Sequence[Channel]) -> None:
         """Send through these from now on; one whose settings did not change goes on as it was."""
@@ -479,7 +472,7 @@ class Delivery:
                 await self._end(self._routes.pop(name))
         for name, channel in wanted.items():
             if name not in self._routes:
-                channel_worker = ChannelWorker(channel, self._events, self._notebook, self._clock)
+                channel_worker = ChannelWorker(channel, self.events, self.notebook, self.clock)
                 route = _Route(channel_worker, channel.fingerprint, channel.pace)
                 route.task = asyncio.create_task(self._carry(route), name=f"to {name}")
                 self._routes[name] = route
@@ -520,7 +513,7 @@ class Delivery:
             if wait == 0:
                 step = await route.channel_worker.step()
                 if step is not None:
-                    self._tell(step)
+                    self.tell(step)
                 if isinstance(step, Stopped) and step.first:
                     self._tell_others(route, step)
                 continue

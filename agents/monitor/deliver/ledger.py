@@ -242,7 +242,9 @@ def without_stale(waiting: tuple[AlertEvent, ...], now: float) -> tuple[AlertEve
     return tuple(
         event
         for event in waiting
-        if event.kind is not EventKind.RESOLVED or now - event.at < DAY or _has_rise(event, waiting)
+        if event.kind is not EventKind.RESOLVED
+        or now - event.at < DAY
+        or any(other.alert.id == event.alert.id and _is_critical(other) for other in waiting)
     )
 
 
@@ -349,7 +351,3 @@ def _is_beyond(event: AlertEvent, pace: Pace, ledger: DeliveryLedger) -> bool:
 
 def _is_critical(event: AlertEvent) -> bool:
     return event.kind in RAISING and event.alert.severity is Severity.CRITICAL
-
-
-def _has_rise(event: AlertEvent, waiting: Sequence[AlertEvent]) -> bool:
-    return any(other.alert.id == event.alert.id and _is_critical(other) for other in waiting)

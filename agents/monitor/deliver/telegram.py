@@ -22,10 +22,9 @@ from agents.monitor.deliver.channel import (
 )
 from agents.monitor.deliver.delivery import announcement
 from agents.monitor.deliver.ledger import FOR_PEOPLE, Pace
-from chain.base.clean_text import clean_text, quoted, without_own_marks
+from chain.base.clean_text import Redactor, SecretStruct, clean_text, quoted, without_own_marks
 from chain.base.home import write_atomically
 from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpLimits
-from chain.base.redaction import Redactor, SecretStruct
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.base.units import DAY, MEGABYTE
 
@@ -329,31 +328,20 @@ class ChatStep(Struct, frozen=True):
     wait_seconds: float = 0.0
 
 
-class ChatBot:
-    def __init__(
-        self,
-        connection: BotConnection,
-        chats: frozenset[str],
-        answer: Callable[[ChatQuestion], Awaitable[ChatReply | None]],
-        offsets: OffsetStore,
-        *,
-        clock: Callable[[], float],
-        oldest_seconds: float = _OLDEST_SECONDS,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._connection = connection
-        self._chats = chats
-        self._answer = answer
-        """None where nothing is to be answered."""
-        self._offsets = offsets
-        self._oldest_seconds = oldest_seconds
-        self._clock = clock
-        self._sleep = sleep
-        self._failures = 0
+class ChatBot(Struct, eq=False):
+    connection: BotConnection
+    chats: frozenset[str]
+    answer: Callable[[ChatQuestion], Awaitable[ChatReply | None]]
+    """None where nothing is to be answered."""
+    offsets: OffsetStore
+    clock: Callable[[], float]
+    oldest_seconds: float = _OLDEST_SECONDS
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _failures: int = 0
 
     async def look(self, *, seconds: int = LOOK_SECONDS) -> ChatStep:
         """Ask once for questions and answer those that came."""
-        offset = self._offsets.read()
+        offset = self.offsets.read()
         asked = {
             "offset": offset,
             "limit": _MOST_AT_ONCE,
@@ -362,40 +350,37 @@ class ChatBot:
         }
         limits = HttpLimits(5.0, seconds + 15.0, MEGABYTE)
         body = json.dumps(asked).encode()
-        outcome, result = await self._connection.ask("getUpdates", body, limits, now=self._clock())
+        outcome, result = await self.connection.ask("getUpdates", body, limits, now=self.clock())
         if not isinstance(outcome, Delivered):
             return self._troubled(outcome)
         self._failures = 0
         batch = read_updates(result, offset)
         answered = strangers = too_old = 0
         for question in batch.questions:
-            if not self._is_known(question):
+            if not any(map(question.is_from, self.chats)):
                 strangers += 1
-            elif self._clock() - question.date > self._oldest_seconds:
+            elif self.clock() - question.date > self.oldest_seconds:
                 too_old += 1
             else:
                 sent = await self._reply(question)
                 if not isinstance(sent, Delivered):
                     return self._troubled(sent)
                 answered += 1
-            self._offsets.keep(question.update_id + 1)
+            self.offsets.keep(question.update_id + 1)
         if batch.next_offset != offset:
-            self._offsets.keep(batch.next_offset)
+            self.offsets.keep(batch.next_offset)
         return ChatStep(answered, strangers, too_old)
 
-    def _is_known(self, question: ChatQuestion) -> bool:
-        return any(map(question.is_from, self._chats))
-
     async def _reply(self, question: ChatQuestion) -> Outcome:
-        reply = await self._answer(question)
+        reply = await self.answer(question)
         if reply is None:
             return Delivered()
         outcome: Outcome = Delayed("nothing was tried")
         for attempt in range(_TRIES):
-            outcome = await send_reply(self._connection, question.chat, reply, now=self._clock())
+            outcome = await send_reply(self.connection, question.chat, reply, now=self.clock())
             if not isinstance(outcome, Delayed):
                 break
-            await self._sleep(_rest(outcome, attempt))
+            await self.sleep(_rest(outcome, attempt))
         if isinstance(outcome, ChannelRefused):
             # This chat takes nothing, and asking again for its question would hold up the others.
             return Delivered()

@@ -6,20 +6,10 @@ import json
 from collections.abc import Sequence
 
 from agents.monitor.alerts.alert import AlertEvent, event_document
-from agents.monitor.deliver.channel import (
-    DELIVERY_LIMITS,
-    ChannelRefused,
-    Delayed,
-    Delivered,
-    Notification,
-    Outcome,
-    event_id,
-    fingerprint,
-    is_news,
-)
+from agents.monitor.deliver import channel
 from agents.monitor.deliver.ledger import EVERYTHING, Pace
+from chain.base.clean_text import SecretStruct
 from chain.base.http import HttpClient, HttpError, HttpLimits
-from chain.base.redaction import SecretStruct
 
 SIGNATURE_HEADER = "x-zuno-signature"
 EVENT_HEADER = "x-zuno-event"
@@ -38,46 +28,48 @@ class Webhook:
     name = "webhook"
     pause_seconds = 0.0
 
-    def __init__(self, settings: WebhookSettings, limits: HttpLimits = DELIVERY_LIMITS) -> None:
+    def __init__(
+        self, settings: WebhookSettings, limits: HttpLimits = channel.DELIVERY_LIMITS
+    ) -> None:
         self._url = settings.url
         self._limits = limits
         self._http = HttpClient(settings.url)
         self._secret = settings.secret
         self.pace = settings.pace
-        self.fingerprint = fingerprint(settings.url, settings.secret or "")
+        self.fingerprint = channel.fingerprint(settings.url, settings.secret or "")
 
     def wants(self, event: AlertEvent) -> bool:
-        return is_news(event)
+        return channel.is_news(event)
 
-    def letter(self, events: Sequence[AlertEvent]) -> Notification:
+    def letter(self, events: Sequence[AlertEvent]) -> channel.Notification:
         """Events go one by one: a program needs no digest, and answers for each."""
         event = events[0]
-        document = {"id": event_id(event), **event_document(event)}
-        return Notification(json.dumps(document, allow_nan=False).encode(), (event,))
+        document = {"id": channel.event_id(event), **event_document(event)}
+        return channel.Notification(json.dumps(document, allow_nan=False).encode(), (event,))
 
-    def notice(self, text: str) -> Notification:
-        return Notification(
+    def notice(self, text: str) -> channel.Notification:
+        return channel.Notification(
             json.dumps({"id": None, "happened": "trouble", "text": text}).encode(), ()
         )
 
-    async def send(self, letter: Notification, *, now: float) -> Outcome:
-        headers = {EVENT_HEADER: event_id(letter.events[0])} if letter.events else {}
+    async def send(self, letter: channel.Notification, *, now: float) -> channel.Outcome:
+        headers = {EVENT_HEADER: channel.event_id(letter.events[0])} if letter.events else {}
         if self._secret is not None:
             headers[SIGNATURE_HEADER] = signature(self._secret, letter.body)
         try:
             posted = await self._http.post(self._url, letter.body, self._limits, headers)
         except HttpError as error:
-            return Delayed(f"it {error}")
+            return channel.Delayed(f"it {error}")
         if 200 <= posted.status < 300:
-            return Delivered()
+            return channel.Delivered()
         reason = f"HTTP {posted.status}"
         if posted.status in _LATER or posted.status >= 500:
-            return Delayed(reason, posted.wait(now), answered=posted.status >= 500)
+            return channel.Delayed(reason, posted.wait(now), answered=posted.status >= 500)
         if 300 <= posted.status < 400:
-            return ChannelRefused(
+            return channel.ChannelRefused(
                 f"{reason}, it points elsewhere. Set [webhook] url to where that is."
             )
-        return ChannelRefused(f"{reason}. Check [webhook] url and secret in the settings.")
+        return channel.ChannelRefused(f"{reason}. Check [webhook] url and secret in the settings.")
 
     async def close(self) -> None:
         await self._http.close()

@@ -557,9 +557,7 @@ _NONE_STANDING: frozenset[AlertKind] = frozenset()
 
 
 def findings(
-    situation: Situation,
-    thresholds: Thresholds,
-    standing: Collection[AlertKind] = _NONE_STANDING,
+    situation: Situation, thresholds: Thresholds, standing: Collection[AlertKind] = _NONE_STANDING
 ) -> list[Finding]:
     """All that is the matter, given the kinds whose alerts stand already."""
     judgments = (judge_kind(kind, situation, thresholds, kind in standing) for kind in RULES)

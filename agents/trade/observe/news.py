@@ -18,7 +18,7 @@ from agents.model.interface import Model, ModelPrompt, ModelUnavailable
 from agents.model.reply_text import StructuredReply
 from agents.trade.facts import ContextSection
 from agents.trade.findings import Sentence
-from agents.trade.observe.sections import section, unavailable
+from agents.trade.observe.observer import section, unavailable
 from agents.trade.routing import ROUTES, RouteName
 from agents.trade.terms import SectionName, SectionStatus
 from chain.base.clean_text import clean_text
@@ -194,8 +194,7 @@ class NewsReader:
     def _recent(self, feeds: Sequence[Sequence[Headline]], now: float) -> list[Headline]:
         found = {item for feed in feeds for item in feed}
         return sorted(
-            (item for item in found if now - self._window < item.time <= now + _AHEAD),
-            reverse=True,
+            (item for item in found if now - self._window < item.time <= now + _AHEAD), reverse=True
         )
 
     async def _feed(self, url: str) -> tuple[Headline, ...]:

@@ -8,8 +8,7 @@ from msgspec import Struct, field
 from chain.base.units import DAY, HOUR
 from chain.contracts.abi import encode_call
 from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR, STRANGER, Account
-from chain.devnet.world.deployment import CONTRACTS
-from chain.devnet.world.hook_code import SUBSCRIBER
+from chain.devnet.world.deployment import CONTRACTS, SUBSCRIBER
 from chain.devnet.world.market import (
     HISTORY_ENDS,
     MARKET_OPENS,

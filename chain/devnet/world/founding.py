@@ -5,36 +5,7 @@ from collections.abc import Mapping
 from chain.contracts.abi import encode_call
 from chain.contracts.calldata import initialize_pool
 from chain.contracts.networks import NATIVE
-from chain.devnet.world.accounts import (
-    DEMO_WALLET,
-    DEPLOYER,
-    ISSUER,
-    MEDIUM_PROVIDER,
-    NARROW_PROVIDER,
-    NEIGHBOUR,
-    PROVIDERS,
-    STRANGER,
-    TRADERS,
-    WIDE_PROVIDER,
-    Account,
-)
-from chain.devnet.world.deployment import (
-    CONTRACTS,
-    ETHER,
-    FAKE_USDC,
-    GENESIS_TIME,
-    HOSTILE,
-    TOKENS,
-    UNIVERSAL_ROUTER,
-    USDC,
-    USDT,
-    WBTC,
-    WETH,
-    ContractName,
-    DevnetToken,
-    deploy_protocol,
-    deploy_tokens,
-)
+from chain.devnet.world import accounts, deployment
 from chain.devnet.world.market import SimulatedMarket
 from chain.devnet.world.pools import ETH_USDC, POOLS, Crowd, Currency, DevnetPool
 from chain.devnet.world.price_path import OPENING, Asset, sqrt_price_at
@@ -43,16 +14,22 @@ from chain.devnet.world.writing import BlockDraft, ChainWriter, NodeState, Unsig
 from chain.math.ticks import nearest_usable_tick, usable_ticks
 
 _BLOCK_SECONDS = 12
-_MINTABLE = (USDC, USDT, WBTC)
+_MINTABLE = (deployment.USDC, deployment.USDT, deployment.WBTC)
 _RICHES = 10**12
 """Whole tokens a bot gets of everything: it must never run out."""
 
-_RESIDENT_WETH = 1_000_000 * ETHER
-_DEMO_WETH = 30 * ETHER
-_DEMO_TOKENS = {USDC: 180_000, USDT: 40_000, WBTC: 1, FAKE_USDC: 5_000_000, HOSTILE: 1_000}
+_RESIDENT_WETH = 1_000_000 * deployment.ETHER
+_DEMO_WETH = 30 * deployment.ETHER
+_DEMO_TOKENS = {
+    deployment.USDC: 180_000,
+    deployment.USDT: 40_000,
+    deployment.WBTC: 1,
+    deployment.FAKE_USDC: 5_000_000,
+    deployment.HOSTILE: 1_000,
+}
 
 # Of the depth in dollars: how much stands in the full range, in the medium and in the narrow one.
-_SHARES = {WIDE_PROVIDER: 30, MEDIUM_PROVIDER: 45, NARROW_PROVIDER: 25}
+_SHARES = {accounts.WIDE_PROVIDER: 30, accounts.MEDIUM_PROVIDER: 45, accounts.NARROW_PROVIDER: 25}
 
 PROTOCOL_FEE_POOL = ETH_USDC
 PROTOCOL_FEE = 300 << 12 | 200
@@ -60,8 +37,8 @@ PROTOCOL_FEE = 300 << 12 | 200
 
 LOOK_ALIKE_POOL = DevnetPool(
     "WETH/USDC (another USDC)",
-    Currency(WETH.address, WETH.decimals, Asset.ETHER),
-    Currency(FAKE_USDC.address, FAKE_USDC.decimals, Asset.DOLLAR),
+    Currency(deployment.WETH.address, deployment.WETH.decimals, Asset.ETHER),
+    Currency(deployment.FAKE_USDC.address, deployment.FAKE_USDC.decimals, Asset.DOLLAR),
     10_000,
     200,
     NATIVE,
@@ -74,62 +51,62 @@ LOOK_ALIKE_POOL = DevnetPool(
 
 
 def found(
-    writer: ChainWriter, codes: Mapping[ContractName, bytes], market: SimulatedMarket
+    writer: ChainWriter, codes: Mapping[deployment.ContractName, bytes], market: SimulatedMarket
 ) -> None:
     """Put everything on an empty chain, up to the first trade."""
     steps = (
-        lambda page: deploy_tokens(page, codes),
-        lambda page: deploy_protocol(page, codes),
+        lambda page: deployment.deploy_tokens(page, codes),
+        lambda page: deployment.deploy_protocol(page, codes),
         _fund,
         lambda page: _open_pools(page, market),
         *(lambda page, pool=pool: _provide(page, pool) for pool in POOLS),
         _set_trap,
     )
     for number, step in enumerate(steps, start=1):
-        with writer.block_at(GENESIS_TIME + number * _BLOCK_SECONDS) as page:
+        with writer.block_at(deployment.GENESIS_TIME + number * _BLOCK_SECONDS) as page:
             step(page)
     _expect_contracts(NodeState(writer.node))
 
 
 def _expect_contracts(state: NodeState) -> None:
     """Whatever is deployed stands where `CONTRACTS` and `TOKENS` foretold."""
-    manager = CONTRACTS.position_manager
+    manager = deployment.CONTRACTS.position_manager
     named = int.from_bytes(state.call(manager, encode_call("poolManager()")))
-    if named != int(CONTRACTS.pool_manager, 16):
+    if named != int(deployment.CONTRACTS.pool_manager, 16):
         raise WorldError(f"The PositionManager is not at {manager}, or speaks to another pool.")
-    for token in TOKENS:
+    for token in deployment.TOKENS:
         if not state.call(token.address, encode_call("decimals()")):
             raise WorldError(f"There is no token {token.name} at {token.address}.")
 
 
 def _fund(page: BlockDraft) -> None:
-    spenders = (CONTRACTS.position_manager, UNIVERSAL_ROUTER)
-    for bot in (*PROVIDERS, *TRADERS):
+    spenders = (deployment.CONTRACTS.position_manager, deployment.UNIVERSAL_ROUTER)
+    for bot in (*accounts.PROVIDERS, *accounts.TRADERS):
         for token in _MINTABLE:
             _mint_tokens(page, token, bot, _RICHES)
         _wrap(page, bot, _RESIDENT_WETH)
-        for token in (WETH, *_MINTABLE):
+        for token in (deployment.WETH, *_MINTABLE):
             approve_for_good(page, bot, token.address, spenders)
     for token, amount in _DEMO_TOKENS.items():
-        _mint_tokens(page, token, DEMO_WALLET, amount)
-    _wrap(page, DEMO_WALLET, _DEMO_WETH)
-    for token in (USDC, WBTC):
-        _mint_tokens(page, token, NEIGHBOUR, 1_000_000)
+        _mint_tokens(page, token, accounts.DEMO_WALLET, amount)
+    _wrap(page, accounts.DEMO_WALLET, _DEMO_WETH)
+    for token in (deployment.USDC, deployment.WBTC):
+        _mint_tokens(page, token, accounts.NEIGHBOUR, 1_000_000)
 
 
 def _open_pools(page: BlockDraft, market: SimulatedMarket) -> None:
     for pool in POOLS:
         data = initialize_pool(pool.key, sqrt_price_at(pool.milliticks(OPENING)))
-        page.send(UnsignedCall(DEPLOYER, CONTRACTS.position_manager, data))
-    manager = CONTRACTS.pool_manager
-    controller = encode_call("setProtocolFeeController(address)", DEPLOYER.address)
-    page.send(UnsignedCall(DEPLOYER, manager, controller))
+        page.send(UnsignedCall(accounts.DEPLOYER, deployment.CONTRACTS.position_manager, data))
+    manager = deployment.CONTRACTS.pool_manager
+    controller = encode_call("setProtocolFeeController(address)", accounts.DEPLOYER.address)
+    page.send(UnsignedCall(accounts.DEPLOYER, manager, controller))
     protocol_fee = encode_call(
         "setProtocolFee((address,address,uint24,int24,address),uint24)",
         PROTOCOL_FEE_POOL.key.values,
         PROTOCOL_FEE,
     )
-    page.send(UnsignedCall(DEPLOYER, manager, protocol_fee))
+    page.send(UnsignedCall(accounts.DEPLOYER, manager, protocol_fee))
     for intent in market.opening(page.state, page.timestamp).intents:
         page.send(intent)
 
@@ -137,9 +114,9 @@ def _open_pools(page: BlockDraft, market: SimulatedMarket) -> None:
 def _provide(page: BlockDraft, pool: DevnetPool) -> None:
     medium, narrow = pool.breadth
     ranges = {
-        WIDE_PROVIDER: usable_ticks(pool.tick_spacing),
-        MEDIUM_PROVIDER: _around(pool, medium),
-        NARROW_PROVIDER: _around(pool, narrow),
+        accounts.WIDE_PROVIDER: usable_ticks(pool.tick_spacing),
+        accounts.MEDIUM_PROVIDER: _around(pool, medium),
+        accounts.NARROW_PROVIDER: _around(pool, narrow),
     }
     for provider, ticks in ranges.items():
         dollars = pool.depth * _SHARES[provider] // 100
@@ -151,14 +128,14 @@ def _set_trap(page: BlockDraft) -> None:
     """A stranger's pool of the look-alike token, and what an unwary owner once approved."""
     pool = LOOK_ALIKE_POOL
     data = initialize_pool(pool.key, sqrt_price_at(pool.milliticks(OPENING)))
-    page.send(UnsignedCall(STRANGER, CONTRACTS.position_manager, data))
-    _mint_tokens(page, FAKE_USDC, STRANGER, _RICHES)
-    _wrap(page, STRANGER, 10 * ETHER)
+    page.send(UnsignedCall(accounts.STRANGER, deployment.CONTRACTS.position_manager, data))
+    _mint_tokens(page, deployment.FAKE_USDC, accounts.STRANGER, _RICHES)
+    _wrap(page, accounts.STRANGER, 10 * deployment.ETHER)
     ticks = usable_ticks(pool.tick_spacing)
     liquidity = liquidity_worth(page.state, pool, ticks, pool.depth, OPENING)
-    mint(page, STRANGER, pool, ticks, liquidity)
-    approval = encode_call("approve(address,uint256)", STRANGER.address, 2**256 - 1)
-    page.send(UnsignedCall(DEMO_WALLET, USDT.address, approval))
+    mint(page, accounts.STRANGER, pool, ticks, liquidity)
+    approval = encode_call("approve(address,uint256)", accounts.STRANGER.address, 2**256 - 1)
+    page.send(UnsignedCall(accounts.DEMO_WALLET, deployment.USDT.address, approval))
 
 
 def _around(pool: DevnetPool, half_width: int) -> tuple[int, int]:
@@ -169,11 +146,13 @@ def _around(pool: DevnetPool, half_width: int) -> tuple[int, int]:
     return lower, upper
 
 
-def _mint_tokens(page: BlockDraft, token: DevnetToken, recipient: Account, whole: int) -> None:
+def _mint_tokens(
+    page: BlockDraft, token: deployment.DevnetToken, recipient: accounts.Account, whole: int
+) -> None:
     amount = whole * 10**token.decimals
     data = encode_call("mint(address,uint256)", recipient.address, amount)
-    page.send(UnsignedCall(ISSUER, token.address, data))
+    page.send(UnsignedCall(accounts.ISSUER, token.address, data))
 
 
-def _wrap(page: BlockDraft, owner: Account, amount: int) -> None:
-    page.send(UnsignedCall(owner, WETH.address, encode_call("deposit()"), value=amount))
+def _wrap(page: BlockDraft, owner: accounts.Account, amount: int) -> None:
+    page.send(UnsignedCall(owner, deployment.WETH.address, encode_call("deposit()"), value=amount))

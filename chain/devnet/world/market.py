@@ -14,8 +14,13 @@ from chain.contracts.calldata import SwapExactIn, execute, swap_exact_in
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.storage import pool_slots
 from chain.devnet.world.accounts import ARBITRAGEUR, CROWD, KEEPER, Account
-from chain.devnet.world.deployment import CONTRACTS, GENESIS_TIME, UNIVERSAL_ROUTER
-from chain.devnet.world.hook_code import FEE_STEWARD, UPDATE_FEE
+from chain.devnet.world.deployment import (
+    CONTRACTS,
+    FEE_STEWARD,
+    GENESIS_TIME,
+    UNIVERSAL_ROUTER,
+    UPDATE_FEE,
+)
 from chain.devnet.world.pools import (
     DYNAMIC,
     POOLS,

@@ -15,8 +15,7 @@ from chain.contracts.storage import (
     pool_slots,
     tick_slots,
 )
-from chain.devnet.world.deployment import USDC, USDT, WBTC, WETH
-from chain.devnet.world.hook_code import EXIT_GUARD, FEE_STEWARD
+from chain.devnet.world.deployment import EXIT_GUARD, FEE_STEWARD, USDC, USDT, WBTC, WETH
 from chain.devnet.world.price_path import MILLITICKS_PER_TENFOLD, Asset, sqrt_price_at
 from chain.math.fees import swap_fee, unpack_protocol_fee
 from chain.math.sqrt_price import amount0_delta, amount1_delta, divide_up
@@ -71,11 +70,7 @@ class DevnetPool(Struct, frozen=True):
     @property
     def key(self) -> PoolKey:
         return PoolKey(
-            self.currency0.address,
-            self.currency1.address,
-            self.fee,
-            self.tick_spacing,
-            self.hooks,
+            self.currency0.address, self.currency1.address, self.fee, self.tick_spacing, self.hooks
         )
 
     def milliticks(self, prices: Mapping[Asset, int]) -> int:
@@ -90,35 +85,35 @@ _PEGGED = (60, 12)
 
 WETH_USDC_LOW = DevnetPool(
     "WETH/USDC 0.05%", WETH_CURRENCY, USDC_CURRENCY, 500, 10, NATIVE,
-    12_000_000, Crowd(40, 98), _VOLATILE, 4_000,
+    12_000_000, Crowd(40, 98), _VOLATILE, 4_000
 )  # fmt: skip
 WETH_USDC = DevnetPool(
     "WETH/USDC 0.30%", WETH_CURRENCY, USDC_CURRENCY, 3000, 60, NATIVE,
-    6_000_000, Crowd(15, 250), _VOLATILE, 6_000,
+    6_000_000, Crowd(15, 250), _VOLATILE, 6_000
 )  # fmt: skip
 ETH_USDC = DevnetPool(
     "ETH/USDC 0.30%", ETH_CURRENCY, USDC_CURRENCY, 3000, 60, NATIVE,
-    5_000_000, Crowd(12, 150), _VOLATILE, 6_000,
+    5_000_000, Crowd(12, 150), _VOLATILE, 6_000
 )  # fmt: skip
 DYNAMIC = DevnetPool(
     "WETH/USDC dynamic", WETH_CURRENCY, USDC_CURRENCY, DYNAMIC_FEE, 60, FEE_STEWARD,
-    3_000_000, Crowd(14, 150), _VOLATILE, 6_000,
+    3_000_000, Crowd(14, 150), _VOLATILE, 6_000
 )  # fmt: skip
 STABLE = DevnetPool(
     "USDC/USDT 0.01%", USDC_CURRENCY, USDT_CURRENCY, 100, 1, NATIVE,
-    8_000_000, Crowd(6, 900), _PEGGED, 800,
+    8_000_000, Crowd(6, 900), _PEGGED, 800
 )  # fmt: skip
 GUARDED = DevnetPool(
     "WETH/USDC 0.30% guarded", WETH_CURRENCY, USDC_CURRENCY, 3000, 60, EXIT_GUARD,
-    1_500_000, Crowd(5, 90), _VOLATILE, 6_000,
+    1_500_000, Crowd(5, 90), _VOLATILE, 6_000
 )  # fmt: skip
 SLEEPY = DevnetPool(
     "WETH/WBTC 0.05%", WETH_CURRENCY, WBTC_CURRENCY, 500, 10, NATIVE,
-    4_000_000, Crowd(2, 10), _VOLATILE, 40_000,
+    4_000_000, Crowd(2, 10), _VOLATILE, 40_000
 )  # fmt: skip
 USDC_WBTC = DevnetPool(
     "USDC/WBTC 0.30%", USDC_CURRENCY, WBTC_CURRENCY, 3000, 60, NATIVE,
-    4_000_000, Crowd(6, 130), _VOLATILE, 6_000,
+    4_000_000, Crowd(6, 130), _VOLATILE, 6_000
 )  # fmt: skip
 
 POOLS = (WETH_USDC_LOW, WETH_USDC, ETH_USDC, DYNAMIC, STABLE, GUARDED, SLEEPY, USDC_WBTC)

@@ -83,10 +83,7 @@ def approve_exactly(page: BlockDraft, owner: Account, pool: DevnetPool, amounts:
             continue
         page.send(UnsignedCall(owner, currency.address, approve_token(CONTRACTS.permit2, amount)))
         grant = approve_through_permit2(
-            currency.address,
-            CONTRACTS.position_manager,
-            amount,
-            page.timestamp + _APPROVAL_SECONDS,
+            currency.address, CONTRACTS.position_manager, amount, page.timestamp + _APPROVAL_SECONDS
         )
         page.send(UnsignedCall(owner, CONTRACTS.permit2, grant))
 

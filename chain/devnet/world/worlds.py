@@ -17,12 +17,11 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from chain.base.home import cache_folder, write_atomically
-from chain.base.locks import locked
-from chain.devnet.anvil import Anvil, AnvilError, genesis_file, running_anvil
+from chain.base.home import cache_folder, locked, write_atomically
+from chain.devnet.anvil import Anvil, AnvilError, bundled_lock, genesis_file, running_anvil
 from chain.devnet.defaults import BLOCK_SECONDS, CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
-from chain.devnet.npm_packages import bundled_lock
+from chain.devnet.world import writing
 from chain.devnet.world.accounts import WATCH_KEY
 from chain.devnet.world.demo_life import DemoLife, Event
 from chain.devnet.world.deployment import (
@@ -46,16 +45,7 @@ from chain.devnet.world.market import (
     market_closings,
 )
 from chain.devnet.world.price_path import Calendar, Draws, SeededPath, seeded_path
-from chain.devnet.world.v3 import place_v3, v3_codes
-from chain.devnet.world.v3_life import V3Life
-from chain.devnet.world.writing import (
-    BASE_FEE_FLOOR,
-    GAS_LIMIT,
-    BlockDraft,
-    ChainWriter,
-    WorldError,
-    WrittenBlock,
-)
+from chain.devnet.world.v3_life import V3Life, place_v3, v3_codes
 
 Progress = Callable[[int, int], None]
 """How many of how many blocks there are."""
@@ -77,7 +67,7 @@ class SavedWorld(Struct, frozen=True):
     path_seed: int
     positions: dict[str, int]
     """Token ids of the demo wallet by the state each was in when the history ended."""
-    blocks: tuple[WrittenBlock, ...]
+    blocks: tuple[writing.WrittenBlock, ...]
     next_base_fee: int
     state_root: str
 
@@ -149,13 +139,13 @@ def _fresh_node(
         accounts,
         chain_id=chain_id,
         timestamp=GENESIS_TIME,
-        gas_limit=GAS_LIMIT,
-        base_fee=BASE_FEE_FLOOR,
+        gas_limit=writing.GAS_LIMIT,
+        base_fee=writing.BASE_FEE_FLOOR,
     ) as genesis:
         arguments = (
             *("--init", str(genesis)),
             *("--chain-id", str(chain_id)),
-            *("--gas-limit", str(GAS_LIMIT)),
+            *("--gas-limit", str(writing.GAS_LIMIT)),
             *("--accounts", "0"),
             *("--order", "fifo"),
             "--no-mining",
@@ -197,7 +187,7 @@ def _written_world(making: WorldMaking, node: NodeClient, folder: Path) -> Saved
                 return saved
     if not _is_written_again(making, node, saved):
         file.unlink(missing_ok=True)
-        raise WorldError(
+        raise writing.WorldError(
             "The saved market history came out otherwise on this node. It was deleted: start again."
         )
     return saved
@@ -205,7 +195,7 @@ def _written_world(making: WorldMaking, node: NodeClient, folder: Path) -> Saved
 
 def _is_written_again(making: WorldMaking, node: NodeClient, saved: SavedWorld) -> bool:
     """Whether the node took every block and ended in the state that was saved."""
-    writer = ChainWriter(node, making.chain_id, GENESIS_TIME)
+    writer = writing.ChainWriter(node, making.chain_id, GENESIS_TIME)
     try:
         for done, block in enumerate(saved.blocks):
             making.progress(done, len(saved.blocks))
@@ -219,7 +209,7 @@ def make_world(making: WorldMaking, node: NodeClient) -> SavedWorld:
     """Make a world up on an empty node: its contracts, its market's history, the demo's life."""
     size = _SIZES[making.size]
     market = SimulatedMarket(seeded_path(making.seed), size.sparse_seconds)
-    writer = ChainWriter(node, making.chain_id, GENESIS_TIME)
+    writer = writing.ChainWriter(node, making.chain_id, GENESIS_TIME)
     found(writer, making.codes, market)
     life = DemoLife(market)
     moments = _moments(market, life, size, v3=making.v3)
@@ -244,7 +234,7 @@ def _moments(
     trading = SwapBudget(market, size.most_swaps - set_aside, len(visits))
     beside = V3Life(market, visits) if v3 else None
 
-    def visited(visit: MarketVisit, page: BlockDraft) -> None:
+    def visited(visit: MarketVisit, page: writing.BlockDraft) -> None:
         trading.visit(visit, page)
         if beside is not None:
             beside.visit(visit, page)
@@ -273,14 +263,14 @@ class SwapBudget:
         self._spent += len(planned.swaps)
         return planned
 
-    def visit(self, visit: MarketVisit, page: BlockDraft) -> None:
+    def visit(self, visit: MarketVisit, page: writing.BlockDraft) -> None:
         self._send(page, self.plan(visit, page.state))
 
-    def close(self, closing: MarketClosing, page: BlockDraft) -> None:
+    def close(self, closing: MarketClosing, page: writing.BlockDraft) -> None:
         """Bring pools to the market's price, on swaps set aside for it."""
         self._send(page, self._market.closing(page.state, page.timestamp, closing.pools))
 
-    def _send(self, page: BlockDraft, round_: MarketRound) -> None:
+    def _send(self, page: writing.BlockDraft, round_: MarketRound) -> None:
         for intent in round_.intents:
             page.send(intent)
 
@@ -299,12 +289,10 @@ DECIDING_MODULES = (
     "devnet/world/demo_life",
     "devnet/world/deployment",
     "devnet/world/founding",
-    "devnet/world/hook_code",
     "devnet/world/market",
     "devnet/world/pools",
     "devnet/world/price_path",
     "devnet/world/providing",
-    "devnet/world/v3",
     "devnet/world/v3_life",
     "devnet/world/worlds",
     "devnet/world/writing",

@@ -1,21 +1,25 @@
 """Exchanges through ccxt (extra `trade`): loaded when one is opened, asked within bounds."""
 
+from __future__ import annotations
+
 import asyncio
 import importlib
 import importlib.util
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
 from chain.base.clean_text import quoted
-from chain.base.errors import Failure, ZunoError
+from chain.base.errors import Failure, ZunoError, error_kind
 from chain.exchange.orders.order import OrderProgress, OrderState, VenueOrder
-from chain.exchange.orders.venue import OrderUnansweredError, VenueKeys
+from chain.exchange.orders.venue import OrderUnansweredError, TellsOfOrders, Venue, VenueKeys
+from chain.exchange.public.market import VenueAnswer, VenueReading
 from chain.prices.market_http import MOST_BAN_SECONDS, MarketError, let_rest, refuse_resting
 
 # The package's own start loads every exchange it knows, which takes seconds; here it is entered
@@ -295,3 +299,218 @@ async def _looked(
         return await find(order)
     except MarketError:
         return None
+
+
+# Whoever hears it looks at the venue. So an event that is forged, doubled or late causes a look and
+# nothing else, and one that is lost is made good by the next look, which the clock brings anyway.
+_FIRST_REST, _LONGEST_REST = 1.0, 60.0
+"""Before a stream that broke is opened again; twice as long each time, until it tells something."""
+
+
+class CcxtOrderStream:
+    """Opened when it is first waited for, and anew after it broke."""
+
+    def __init__(
+        self,
+        exchange: str,
+        keys: VenueKeys | None = None,
+        *,
+        base_url: str | None = None,
+        socket_url: str | None = None,
+        options: Mapping[str, object] | None = None,
+        asked: Mapping[str, object] | None = None,
+    ) -> None:
+        self._exchange = exchange
+        self._keys = keys
+        self._urls = {"base_url": base_url, "socket_url": socket_url}
+        self._options = options
+        self._asked = dict(asked or {})
+        self._client: Any = None
+        self._timers: list[asyncio.TimerHandle] = []
+
+    async def event(self) -> None:
+        """Until the venue tells of an order; MarketError where the stream broke."""
+        try:
+            if self._client is None:
+                self._client = self._opened()
+            await self._client.watch_orders(params=self._asked)
+        except Exception as error:
+            # Whatever came in, and whatever ccxt made of it: the look does not depend on it.
+            await self.close()
+            raise MarketError(f"the stream of orders broke ({error_kind(error)})") from None
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
+        if client is not None:
+            # First what carries the stream: a venue that is gone answers no farewell.
+            if client.session is not None:
+                await client.session.close()
+            await client.close()
+
+    def _opened(self) -> Any:  # noqa: ANN401 - ccxt's classes have no types
+        client = open_client(
+            self._exchange, self._keys, **self._urls, options=self._options, streams=True
+        )
+        broken = ccxt_errors().NetworkError
+        read, spawn = client.handle_message, client.spawn
+
+        def handle(socket: Any, message: object) -> None:  # noqa: ANN401
+            try:
+                read(socket, message)
+            except Exception as error:
+                # Raised in the loop's own callback it would be printed, and the stream be deaf.
+                socket.reject(broken(error_kind(error)))
+
+        def delay(milliseconds: float, work: object, *given: object) -> None:
+            # ccxt renews its key for the stream later on, also after that was closed.
+            loop = asyncio.get_running_loop()
+            self._timers.append(loop.call_later(milliseconds / 1000, spawn, work, *given))
+
+        client.handle_message, client.delay = handle, delay
+        return client
+
+
+@asynccontextmanager
+async def order_bell(
+    venue: Venue, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+) -> AsyncIterator[asyncio.Event]:
+    """Set whenever there is a reason to look; never where the venue has no stream.
+
+    However many events come while somebody looks, they cause one more look.
+    """
+    rung = asyncio.Event()
+    if not (venue.abilities.streams and isinstance(venue, TellsOfOrders)):
+        yield rung
+        return
+    listening = asyncio.create_task(_listen(venue, rung, sleep), name="stream of orders")
+    try:
+        yield rung
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+
+
+async def _listen(
+    venue: TellsOfOrders, rung: asyncio.Event, sleep: Callable[[float], Awaitable[None]]
+) -> None:
+    rest = _FIRST_REST
+    while True:
+        try:
+            await venue.order_stream.event()
+            rest = _FIRST_REST
+        except MarketError:
+            await sleep(rest)
+            rest = min(2 * rest, _LONGEST_REST)
+        # Also after it broke: nobody knows what it did not tell.
+        rung.set()
+
+
+_PATIENCE = 5.0
+_HOUR = 3600
+_FUNDING_HOURS = 8
+
+
+class VenuesRead(NamedTuple):
+    found: tuple[VenueReading, ...]
+    failed: tuple[str, ...]
+    """What those say that told nothing."""
+
+
+class OtherVenues:
+    """Asks all at once; each may fail alone."""
+
+    def __init__(self, base_url: str | None = None, *, patience: float = _PATIENCE) -> None:
+        """Another address is for servers of the same shapes; raises where ccxt is missing."""
+        self._patience = patience
+        self._errors = ccxt_errors()
+        self._clients = {name: open_client(name, base_url=base_url) for name in _READERS}
+
+    async def close(self) -> None:
+        await asyncio.gather(*(client.close() for client in self._clients.values()))
+
+    async def read(self, coin: str) -> VenuesRead:
+        asked = (self._one(name, coin) for name in self._clients)
+        answers = await asyncio.gather(*asked)
+        return VenuesRead(
+            tuple(answer for answer in answers if isinstance(answer, VenueReading)),
+            tuple(str(answer) for answer in answers if isinstance(answer, MarketError)),
+        )
+
+    async def _one(self, name: str, coin: str) -> VenueReading | MarketError:
+        title, read = _READERS[name]
+        try:
+            async with asyncio.timeout(self._patience):
+                return await read(self._clients[name], VenueAnswer(title), coin)
+        except TimeoutError:
+            return MarketError(f"{title} did not answer within {self._patience:g} s")
+        except MarketError as error:
+            return error
+        except self._errors.BaseError as error:
+            said = quoted(str(error)) or "without a reason"
+            return MarketError(f"{title} answers {error_kind(error)} ({said})")
+
+
+async def _bybit(client: Any, read: VenueAnswer, coin: str) -> VenueReading:  # noqa: ANN401
+    asked = {"category": "linear", "symbol": f"{coin}USDT"}
+    answer = read.mapping(await client.publicGetV5MarketTickers(asked), "contract")
+    result = read.mapping(answer.get("result"), "contract")
+    row = _only(read, result.get("list"), coin, f"{coin}USDT", "symbol")
+    hours = read.positive(row.get("fundingIntervalHour") or _FUNDING_HOURS, "funding interval")
+    return VenueReading(
+        "Bybit",
+        read.positive(row.get("markPrice"), "mark"),
+        read.number(row.get("fundingRate"), "funding rate") * _FUNDING_HOURS / hours,
+        read.amount(row.get("openInterestValue"), "open interest"),
+    )
+
+
+async def _okx(client: Any, read: VenueAnswer, coin: str) -> VenueReading:  # noqa: ANN401
+    name = f"{coin}-USDT-SWAP"
+    asked = {"instType": "SWAP", "instId": name}
+    interest, mark, funding = await asyncio.gather(
+        client.publicGetPublicOpenInterest(asked),
+        client.publicGetPublicMarkPrice(asked),
+        client.publicGetPublicFundingRate({"instId": name}),
+    )
+    rows = [
+        _only(read, read.mapping(answer, "contract").get("data"), coin, name, "instId")
+        for answer in (interest, mark, funding)
+    ]
+    price = read.positive(rows[1].get("markPx"), "mark")
+    due = [read.number(rows[2].get(key), "funding") for key in ("fundingTime", "nextFundingTime")]
+    hours = (due[1] - due[0]) / 1000 / _HOUR
+    if hours <= 0:
+        raise read.wrong("funding interval")
+    return VenueReading(
+        "OKX",
+        price,
+        read.number(rows[2].get("fundingRate"), "funding rate") * _FUNDING_HOURS / hours,
+        read.amount(rows[0].get("oiCcy"), "open interest") * price,
+    )
+
+
+async def _upbit(client: Any, read: VenueAnswer, coin: str) -> VenueReading:  # noqa: ANN401
+    """Spot in won, at the venue's own price of a dollar coin."""
+    market = f"KRW-{coin}"
+    rows = read.rows(await client.publicGetTicker({"markets": f"{market},KRW-USDT"}), "ticker")
+    won = read.positive(_only(read, rows, coin, market, "market").get("trade_price"), "price")
+    dollar = _only(read, rows, coin, "KRW-USDT", "market").get("trade_price")
+    return VenueReading("Upbit", won / read.positive(dollar, "price of a dollar"), None, None)
+
+
+def _only(read: VenueAnswer, rows: object, coin: str, name: str, key: str) -> dict[str, object]:
+    for row in read.rows(rows, "answer"):
+        entry = read.mapping(row, "answer")
+        if entry.get(key) == name:
+            return entry
+    raise read.wrong(f"answer about {coin}")
+
+
+_READERS: dict[str, tuple[str, Callable[[Any, VenueAnswer, str], Awaitable[VenueReading]]]] = {
+    "bybit": ("Bybit", _bybit),
+    "okx": ("OKX", _okx),
+    "upbit": ("Upbit", _upbit),
+}

@@ -14,8 +14,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.exchange.orders.closing import PlanOrders
-from chain.exchange.orders.hedge import HedgeStart
+from chain.exchange.orders.hedge import HedgeStart, PlanOrders
 from chain.exchange.orders.journal import JournalEntry, JournalState, TradeApproval, TradeJournal
 from chain.exchange.orders.order import (
     OrderProgress,

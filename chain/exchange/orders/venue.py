@@ -15,9 +15,8 @@ from chain.exchange.orders.order import (
     fitted,
     market_parts,
 )
-from chain.exchange.public.abilities import VenueAbilities
 from chain.exchange.public.binance import BinancePublic
-from chain.exchange.public.market import ContractRules, FundingPayment, FundingState
+from chain.exchange.public.market import ContractRules, FundingPayment, FundingState, VenueAbilities
 
 KEY_WARNED_DAYS = 14
 """So long before what signs on a venue ends, every look at the account says so."""

@@ -3,28 +3,24 @@
 The embedded chain's exchange and any server of the same shapes are read with the same client.
 """
 
+from __future__ import annotations
+
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from itertools import pairwise
 from math import inf
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from chain.base.http import ClosedAtEnd, HttpLimits
-from chain.exchange.public.book import BookSnapshot
-from chain.exchange.public.market import (
-    BookLevel,
-    Candle,
-    ContractRules,
-    FundingPayment,
-    FundingState,
-    NoContractError,
-    OpenInterestPoint,
-    OrderBook,
-    VenueAnswer,
-)
-from chain.prices.market_http import MARKET_LIMITS, MarketHttp
+from chain.base.http import ClosedAtEnd, HttpLimits, web_socket
+from chain.base.strict_json import InvalidJsonError, loads
+from chain.exchange.public import market
+from chain.exchange.public.book import BookChange, BookSnapshot, StreamedBook, StreamGapError
+from chain.exchange.public.market import BookLevel, OrderBook, VenueAnswer
+from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
 
 SOURCE = "Binance"
 BASE_URL = "https://fapi.binance.com"
@@ -61,7 +57,7 @@ class BinancePublic(ClosedAtEnd):
         self.name = address.name
         self._http = MarketHttp(address.base_url, {}, name=address.name, limits=address.limits)
         self._clock = clock
-        self._read = VenueAnswer(address.name)
+        self._read = market.VenueAnswer(address.name)
         self._hours: dict[str, float] | None = None
 
     async def close(self) -> None:
@@ -72,16 +68,16 @@ class BinancePublic(ClosedAtEnd):
         answer = self._read.mapping(await self._get("/fapi/v1/time"), "time")
         return self._read.seconds(answer.get("serverTime"), "time")
 
-    async def rules(self, symbol: str) -> ContractRules:
+    async def rules(self, symbol: str) -> market.ContractRules:
         answer = self._read.mapping(await self._get("/fapi/v1/exchangeInfo"), "list of contracts")
         for entry in self._read.rows(answer.get("symbols"), "list of contracts"):
             if isinstance(entry, dict) and entry.get("symbol") == symbol:
                 return self._contract(symbol, entry)
-        raise NoContractError(f"{self.name} trades no {symbol}")
+        raise market.NoContractError(f"{self.name} trades no {symbol}")
 
     async def candles(
         self, symbol: str, interval: CandleInterval, *, count: int, since: int | None = None
-    ) -> tuple[Candle, ...]:
+    ) -> tuple[market.Candle, ...]:
         """The newest so many, or the first so many since a time; the last may still be traded."""
         start = {} if since is None else {"startTime": str(since * 1000)}
         rows = self._read.rows(
@@ -99,7 +95,7 @@ class BinancePublic(ClosedAtEnd):
             raise self._read.wrong("order of candles")
         return candles
 
-    async def book(self, symbol: str, *, levels: int = 100) -> OrderBook:
+    async def book(self, symbol: str, *, levels: int = 100) -> market.OrderBook:
         return (await self.snapshot(symbol, levels=levels)).book
 
     async def snapshot(self, symbol: str, *, levels: int = MOST_LEVELS) -> BookSnapshot:
@@ -113,12 +109,12 @@ class BinancePublic(ClosedAtEnd):
         )
         if not ordered or (bids and asks and bids[0].price >= asks[0].price):
             raise self._read.wrong("book")
-        book = OrderBook(self._read.seconds(answer.get("T"), "book's time"), bids, asks)
+        book = market.OrderBook(self._read.seconds(answer.get("T"), "book's time"), bids, asks)
         return BookSnapshot(int(self._read.positive(answer.get("lastUpdateId"), "book")), book)
 
-    async def funding(self, symbol: str) -> FundingState:
+    async def funding(self, symbol: str) -> market.FundingState:
         answer = self._read.mapping(await self._get("/fapi/v1/premiumIndex", symbol=symbol), "mark")
-        return FundingState(
+        return market.FundingState(
             time=self._read.seconds(answer.get("time"), "mark's time"),
             mark=self._read.positive(answer.get("markPrice"), "mark"),
             index=self._read.positive(answer.get("indexPrice"), "index"),
@@ -141,7 +137,7 @@ class BinancePublic(ClosedAtEnd):
             }
         return self._hours
 
-    async def payments(self, symbol: str, *, since: int) -> tuple[FundingPayment, ...]:
+    async def payments(self, symbol: str, *, since: int) -> tuple[market.FundingPayment, ...]:
         """What was paid since a time, the oldest first."""
         rows = self._read.rows(
             await self._get(
@@ -151,7 +147,9 @@ class BinancePublic(ClosedAtEnd):
         )
         return tuple(sorted(map(self._payment, rows)))
 
-    async def open_interest(self, symbol: str, *, hours: int) -> tuple[OpenInterestPoint, ...]:
+    async def open_interest(
+        self, symbol: str, *, hours: int
+    ) -> tuple[market.OpenInterestPoint, ...]:
         """By the hour, the oldest first."""
         rows = self._read.rows(
             await self._get(
@@ -181,7 +179,7 @@ class BinancePublic(ClosedAtEnd):
     async def _get(self, path: str, **parameters: str) -> object:
         return await self._http.get(path, parameters, now=self._clock())
 
-    def _contract(self, symbol: str, entry: dict[str, object]) -> ContractRules:
+    def _contract(self, symbol: str, entry: dict[str, object]) -> market.ContractRules:
         filters = {
             row.get("filterType"): row
             for row in self._read.rows(entry.get("filters"), "contract")
@@ -196,7 +194,7 @@ class BinancePublic(ClosedAtEnd):
             value = filters.get(name, {}).get(field, "0")
             return self._read.amount(value, f"contract {symbol}") or default
 
-        return ContractRules(
+        return market.ContractRules(
             symbol,
             price_step=step("PRICE_FILTER", "tickSize"),
             quantity_step=step("LOT_SIZE", "stepSize"),
@@ -209,12 +207,12 @@ class BinancePublic(ClosedAtEnd):
             most_price=bound("PRICE_FILTER", "maxPrice", inf),
         )
 
-    def _candle(self, row: object) -> Candle:
+    def _candle(self, row: object) -> market.Candle:
         fields = self._read.rows(row, "candle")
         if len(fields) < _KLINE_FIELDS:
             raise self._read.wrong("candle")
         low, high = (self._read.positive(fields[place], "candle") for place in (3, 2))
-        candle = Candle(
+        candle = market.Candle(
             time=int(self._read.seconds(fields[0], "candle's time")),
             open=self._read.positive(fields[1], "candle"),
             high=high,
@@ -228,13 +226,13 @@ class BinancePublic(ClosedAtEnd):
             raise self._read.wrong("candle")
         return candle
 
-    def _levels(self, value: object) -> tuple[BookLevel, ...]:
+    def _levels(self, value: object) -> tuple[market.BookLevel, ...]:
         levels = []
         for row in self._read.rows(value, "book"):
             match row:
                 case [price, quantity]:
                     levels.append(
-                        BookLevel(
+                        market.BookLevel(
                             self._read.positive(price, "book"), self._read.amount(quantity, "book")
                         )
                     )
@@ -242,18 +240,190 @@ class BinancePublic(ClosedAtEnd):
                     raise self._read.wrong("book")
         return tuple(levels)
 
-    def _payment(self, row: object) -> FundingPayment:
+    def _payment(self, row: object) -> market.FundingPayment:
         entry = self._read.mapping(row, "funding history")
         mark = entry.get("markPrice")
-        return FundingPayment(
+        return market.FundingPayment(
             int(self._read.seconds(entry.get("fundingTime"), "funding history")),
             self._read.number(entry.get("fundingRate"), "funding history"),
             None if mark in (None, "") else self._read.positive(mark, "funding history"),
         )
 
-    def _interest(self, row: object) -> OpenInterestPoint:
+    def _interest(self, row: object) -> market.OpenInterestPoint:
         entry = self._read.mapping(row, "open interest")
-        return OpenInterestPoint(
+        return market.OpenInterestPoint(
             int(self._read.seconds(entry.get("timestamp"), "open interest")),
             self._read.amount(entry.get("sumOpenInterest"), "open interest"),
         )
+
+
+# While it is built anew nobody is told a book: what cannot be known to be right is unknown.
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
+
+
+STREAM_URL = "wss://fstream.binance.com"
+_LARGEST_MESSAGE = 4_000_000
+_NOT_YET = "its stream has told no book yet"
+
+
+class StreamLimits(Struct, frozen=True):
+    connect_seconds: float = 3.0
+    silent_seconds: float = 5.0
+    """A book changes many times a second: one that does not is cut off."""
+    rest_seconds: float = 0.5
+    """Before the stream is opened, or the snapshot asked for, again."""
+
+
+class LiveBook:
+    """One contract's book as the stream has it now; None where that is not known."""
+
+    def __init__(self, name: str, limits: StreamLimits) -> None:
+        self._name = name
+        self._limits = limits
+        self._streamed: StreamedBook | None = None
+        self._why = _NOT_YET
+        self._heard_at = 0.0
+        self._known = asyncio.Event()
+        self.rebuilt = 0
+        """How often it was built from a snapshot."""
+
+    def book(self, levels: int) -> OrderBook:
+        """Raises MarketError while it is not known to be right."""
+        silent = _now() - self._heard_at
+        if self._streamed is None or silent > self._limits.silent_seconds:
+            why = self._why if self._streamed is None else "its stream has fallen silent"
+            raise MarketError(f"{self._name}'s book is unknown: {why}")
+        try:
+            return self._streamed.book(levels)
+        except StreamGapError as error:
+            raise MarketError(f"{self._name}'s book is unknown: {error}") from None
+
+    async def known(self) -> None:
+        """Until there is a book."""
+        await self._known.wait()
+
+    def built(self, streamed: StreamedBook) -> None:
+        self._streamed = streamed
+        self.rebuilt += 1
+        self.heard()
+        self._known.set()
+
+    def heard(self) -> None:
+        self._heard_at = _now()
+
+    def lost(self, why: str) -> None:
+        self._streamed, self._why = None, why
+        self._known.clear()
+
+
+class BookStream:
+    def __init__(
+        self,
+        name: str,
+        snapshot: Callable[[str], Awaitable[BookSnapshot]],
+        *,
+        url: str = STREAM_URL,
+        limits: StreamLimits | None = None,
+    ) -> None:
+        """`snapshot` asks the venue for a whole book of a contract."""
+        self._name = name
+        self._snapshot = snapshot
+        self._url = url.rstrip("/")
+        self._limits = limits or StreamLimits()
+        self._read = VenueAnswer(name)
+
+    @asynccontextmanager
+    async def following(self, symbol: str) -> AsyncIterator[LiveBook]:
+        live = LiveBook(self._name, self._limits)
+        task = asyncio.create_task(self._follow(symbol, live), name=f"book of {symbol}")
+        try:
+            yield live
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _follow(self, symbol: str, live: LiveBook) -> None:
+        """Until cancelled; whatever breaks is let go of and begun again."""
+        from websockets.exceptions import WebSocketException
+
+        while True:
+            why = "its stream has ended"
+            try:
+                async with self._connection(symbol) as socket:
+                    await self._keep(symbol, socket, live)
+            except TimeoutError:
+                why = "its stream has fallen silent"
+            except (MarketError, StreamGapError) as error:
+                why = str(error)
+            except InvalidJsonError:
+                why = "its stream cannot be read"
+            except (OSError, WebSocketException):
+                pass
+            live.lost(why)
+            await asyncio.sleep(self._limits.rest_seconds)
+
+    async def _keep(self, symbol: str, socket: ClientConnection, live: LiveBook) -> None:
+        """As long as the stream lasts; a gap is mended by another snapshot of the same stream."""
+        while True:
+            # The snapshot comes after a change, so that changes reach back to it.
+            waiting = [await self._change(socket)]
+            streamed = StreamedBook(await self._snapshot(symbol))
+            told = False
+            try:
+                while True:
+                    streamed.apply(waiting.pop() if waiting else await self._change(socket))
+                    live.heard()
+                    if streamed.is_joined and not told:
+                        live.built(streamed)
+                        told = True
+            except StreamGapError as gap:
+                live.lost(str(gap))
+                await asyncio.sleep(self._limits.rest_seconds)
+
+    async def _change(self, socket: ClientConnection) -> BookChange:
+        async with asyncio.timeout(self._limits.silent_seconds):
+            message = await socket.recv(decode=False)
+        entry = self._read.mapping(loads(message), "change")
+        told = self._read.mapping(entry.get("data", entry), "change")
+        first, last, before = (self._number(told.get(name)) for name in ("U", "u", "pu"))
+        return BookChange(
+            first,
+            last,
+            before,
+            self._read.seconds(told.get("T") or told.get("E"), "change"),
+            self._levels(told.get("b")),
+            self._levels(told.get("a")),
+        )
+
+    def _number(self, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self._read.wrong("change's number")
+        return value
+
+    def _levels(self, value: object) -> tuple[BookLevel, ...]:
+        found = []
+        for row in self._read.rows(value, "change"):
+            match row:
+                case [price, quantity]:
+                    found.append(
+                        BookLevel(
+                            self._read.positive(price, "change"),
+                            self._read.amount(quantity, "change"),
+                        )
+                    )
+                case _:
+                    raise self._read.wrong("change")
+        return tuple(found)
+
+    def _connection(self, symbol: str) -> AbstractAsyncContextManager[ClientConnection]:
+        return web_socket(
+            f"{self._url}/stream?streams={symbol.lower()}@depth@100ms",
+            connect_seconds=self._limits.connect_seconds,
+            most_bytes=_LARGEST_MESSAGE,
+        )
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chain.base.units import DAY, HOUR
-from chain.exchange.public.market import VenueAnswer
-from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
+from chain.exchange.public.market import MarketSource
+from chain.prices.market_http import MarketError
 
 SOURCE = "Deribit"
 BASE_URL = "https://www.deribit.com"
@@ -45,15 +45,11 @@ class VolatilityIndex(Struct, frozen=True):
     closes: tuple[float, ...]
 
 
-class DeribitPublic:
+class DeribitPublic(MarketSource):
     """Each question raises `MarketError`, with a phrase that can stand after "unknown:"."""
 
-    def __init__(self, base_url: str = BASE_URL) -> None:
-        self._http = MarketHttp(base_url, {}, name=SOURCE, limits=MARKET_LIMITS)
-        self._read = VenueAnswer(SOURCE)
-
-    async def close(self) -> None:
-        await self._http.close()
+    name = SOURCE
+    url = BASE_URL
 
     async def volatility_index(self, coin: str, now: float) -> VolatilityIndex:
         """The hours of the last 30 days."""

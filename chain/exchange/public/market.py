@@ -1,17 +1,50 @@
 """What a perpetual's market shows, in one form for every venue, every field checked."""
 
 import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from msgspec import Struct
 
-from chain.prices.market_http import MarketError
+from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
+
+
+class VenueAbilities(Struct, frozen=True, kw_only=True):
+    spot: bool = False
+    """Coins are bought and what is held is sold: nothing is short, nothing pays funding."""
+    leverage: float = 3.0
+    """The most of one order."""
+    stops: bool = True
+    """It keeps stops and profits until their price is reached."""
+    groups: bool = False
+    """It takes an order with its stop and its profit as one, and cancels what is left over."""
+    streams: bool = False
+    """It tells of an account's orders by itself, so that nobody need ask in between."""
+    rests: bool = True
+    """An order may wait in its book."""
+    money: str = "USD"
+    """What the limit of an order is counted in."""
+    most_order: float = 2_000.0
+
 
 _MOST = 1e18
 
 
 class NoContractError(MarketError):
     """The venue does not trade it."""
+
+
+class MarketSource:
+    """A server that tells everybody something of the market."""
+
+    name: ClassVar[str]
+    url: ClassVar[str] = ""
+
+    def __init__(self, base_url: str = "") -> None:
+        self._http = MarketHttp(base_url or self.url, {}, name=self.name, limits=MARKET_LIMITS)
+        self._read = VenueAnswer(self.name)
+
+    async def close(self) -> None:
+        await self._http.close()
 
 
 class VenueAnswer:

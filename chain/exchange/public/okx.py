@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from chain.exchange.public.market import VenueAnswer
-from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
+from chain.exchange.public.market import MarketSource
+from chain.prices.market_http import MarketError
 
 SOURCE = "OKX"
 BASE_URL = "https://www.okx.com"
@@ -27,13 +27,9 @@ class _Liquidation(NamedTuple):
     dollars: float
 
 
-class OkxPublic:
-    def __init__(self, base_url: str = BASE_URL) -> None:
-        self._http = MarketHttp(base_url, {}, name=SOURCE, limits=MARKET_LIMITS)
-        self._read = VenueAnswer(SOURCE)
-
-    async def close(self) -> None:
-        await self._http.close()
+class OkxPublic(MarketSource):
+    name = SOURCE
+    url = BASE_URL
 
     async def liquidated(self, coin: str, now: float) -> LiquidatedHour:
         """Of the coin's perpetual contract in dollars, within the hour before now."""

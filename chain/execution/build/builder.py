@@ -10,7 +10,7 @@ from chain.contracts import calldata as actions
 from chain.contracts.delegation import NOBODY, BatchCall, execute_batch
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.signed_delegation import SignedDelegation
-from chain.execution.build import recipes
+from chain.execution.build import recipes, requests
 from chain.execution.build.facts import (
     BuildError,
     ChainFacts,
@@ -21,26 +21,6 @@ from chain.execution.build.facts import (
     Tolerance,
 )
 from chain.execution.build.recipes import Change, Recipe, RecipeBounds
-from chain.execution.build.requests import (
-    Allowance,
-    CallRequest,
-    CancelOrdersRequest,
-    CloseRequest,
-    CollectRequest,
-    CompoundRequest,
-    CreateRequest,
-    DecreaseRequest,
-    DelegateRequest,
-    IncreaseRequest,
-    Request,
-    ReRangeRequest,
-    RevokeRequest,
-    SeveralRequest,
-    SwapRequest,
-    UnwrapRequest,
-    WalletRequest,
-    WrapRequest,
-)
 from chain.execution.build.sizing import guaranteed_by_exit, survivable, with_wallet_balance
 from chain.execution.transaction import Authorization, UnsignedTransaction
 
@@ -145,7 +125,7 @@ class Built(Struct, frozen=True):
 
 
 def build(
-    request: Request,
+    request: requests.Request,
     facts: ChainFacts,
     *,
     as_one: bool = False,
@@ -158,7 +138,7 @@ def build(
     that fit no more once it is done.
     """
     facts = replace(facts, tolerance=survivable(request, facts))
-    if isinstance(request, DelegateRequest):
+    if isinstance(request, requests.DelegateRequest):
         return Built(_lending(request, facts), (), (), facts.deadline, facts.tolerance)
     moving = _recipes(request, facts)
     _needs_balances(moving, facts)
@@ -198,13 +178,15 @@ def _taken_back(recipe: Recipe, facts: ChainFacts) -> Iterator[Recipe]:
     for token, amount in sorted(recipe.pulled):
         there = facts.allowances.get(token, TokenAllowances())
         if not _suffices(there.through_permit2.get(recipe.to, _NONE), amount, facts.deadline):
-            yield recipes.revoke(Allowance(token, recipe.to, through_permit2=True), facts)
+            yield recipes.revoke(requests.Allowance(token, recipe.to, through_permit2=True), facts)
         if there.to_permit2 < amount:
             permit2 = facts.network.contracts.permit2
-            yield recipes.revoke(Allowance(token, permit2, through_permit2=False), facts)
+            yield recipes.revoke(requests.Allowance(token, permit2, through_permit2=False), facts)
 
 
-def _lending(request: DelegateRequest, facts: ChainFacts) -> tuple[UnsignedTransaction, ...]:
+def _lending(
+    request: requests.DelegateRequest, facts: ChainFacts
+) -> tuple[UnsignedTransaction, ...]:
     step = "undelegate" if request.delegate == NOBODY else "delegate"
     before = [recipes.cancel_all_orders()] if request.cancels_orders else []
     first = tuple(_transaction(recipe, place, facts) for place, recipe in enumerate(before))
@@ -238,30 +220,30 @@ def raised_gas(built: Built, more: Sequence[int]) -> Built:
     )
 
 
-def _recipes(request: CallRequest, facts: ChainFacts) -> list[Recipe]:
+def _recipes(request: requests.CallRequest, facts: ChainFacts) -> list[Recipe]:
     match request:
-        case ReRangeRequest():
+        case requests.ReRangeRequest():
             return _re_range(request, facts)
-        case CreateRequest(pool, span, budget, swap):
+        case requests.CreateRequest(pool, span, budget, swap):
             made = (
                 recipes.create(pool, span, budget, facts)
                 if swap is None
                 else recipes.swap_and_enter(pool, span, budget, swap, facts)
             )
-        case IncreaseRequest(position, budget):
+        case requests.IncreaseRequest(position, budget):
             made = recipes.add(position, budget, facts)
-        case SwapRequest(_, swap):
+        case requests.SwapRequest(_, swap):
             made = recipes.swap(swap, facts)
-        case WrapRequest(amount):
+        case requests.WrapRequest(amount):
             made = recipes.wrap(amount, facts)
-        case UnwrapRequest(amount):
+        case requests.UnwrapRequest(amount):
             made = recipes.unwrap(amount, facts)
             _needs(made.to, amount, facts.balances)
-        case RevokeRequest(allowances):
+        case requests.RevokeRequest(allowances):
             return [recipes.revoke(each, facts) for each in allowances]
-        case CancelOrdersRequest(delegations):
+        case requests.CancelOrdersRequest(delegations):
             return [*map(recipes.cancel_order, delegations)] or [recipes.cancel_all_orders()]
-        case SeveralRequest(parts):
+        case requests.SeveralRequest(parts):
             changes = [_change_of_position(part, facts) for part in parts]
             return [
                 recipes.carried_out(changes[first : first + MOST_TOGETHER], facts)
@@ -273,23 +255,27 @@ def _recipes(request: CallRequest, facts: ChainFacts) -> list[Recipe]:
 
 
 def _change_of_position(
-    request: CloseRequest | CollectRequest | DecreaseRequest | CompoundRequest, facts: ChainFacts
+    request: requests.CloseRequest
+    | requests.CollectRequest
+    | requests.DecreaseRequest
+    | requests.CompoundRequest,
+    facts: ChainFacts,
 ) -> Change:
     position = request.position
-    if isinstance(request, CloseRequest):
+    if isinstance(request, requests.CloseRequest):
         return recipes.leave(position, facts)
     _needs_liquidity(position)
     match request:
-        case CollectRequest():
+        case requests.CollectRequest():
             return recipes.take_out(position, 0, "collect", facts)
-        case DecreaseRequest(_, percent):
+        case requests.DecreaseRequest(_, percent):
             return recipes.take_out(position, _part(position, percent), "decrease", facts)
-        case CompoundRequest():
+        case requests.CompoundRequest():
             return recipes.compound(position, facts)
     assert_never(request)
 
 
-def _re_range(request: ReRangeRequest, facts: ChainFacts) -> list[Recipe]:
+def _re_range(request: requests.ReRangeRequest, facts: ChainFacts) -> list[Recipe]:
     position, span = request.position, request.span
     _needs_liquidity(position)
     if request.swap is None:
@@ -322,10 +308,10 @@ def _wrapping(spending: Recipe, facts: ChainFacts) -> list[Recipe]:
     return [recipes.wrap(missing, facts)]
 
 
-def _dismissal(request: CallRequest, facts: ChainFacts) -> list[Recipe]:
-    if isinstance(request, CreateRequest | SwapRequest | WalletRequest):
+def _dismissal(request: requests.CallRequest, facts: ChainFacts) -> list[Recipe]:
+    if isinstance(request, requests.CreateRequest | requests.SwapRequest | requests.WalletRequest):
         return []
-    parts = request.parts if isinstance(request, SeveralRequest) else (request,)
+    parts = request.parts if isinstance(request, requests.SeveralRequest) else (request,)
     return [
         recipes.unsubscribe(part.position, facts)
         for part in parts

@@ -21,8 +21,8 @@ from chain.execution.transaction import UnsignedTransaction
 from chain.read.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError
-from chain.rpc.reader import Reader
 from chain.rpc.records import BlockRef
+from chain.rpc.requests import Reader
 
 Item: TypeAlias = "bytes | Sequence[Item]"
 

@@ -10,18 +10,9 @@ from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import SignedDelegation, disable, raise_nonce
+from chain.execution.build import sizing
 from chain.execution.build.facts import BuildError, ChainFacts, PoolFacts, PositionFacts, Span
 from chain.execution.build.requests import Allowance, QuotedSwap
-from chain.execution.build.sizing import (
-    Sized,
-    buys_liquidity,
-    exit_minimums,
-    guaranteed_by_exit,
-    least_bought,
-    size_entry,
-    size_move,
-    size_swap_entry,
-)
 from chain.math.liquidity import Amounts
 
 NOTHING = Amounts(0, 0)
@@ -73,9 +64,9 @@ def carried_out(changes: Sequence[Change], facts: ChainFacts) -> Recipe:
 
 
 def leave(position: PositionFacts, facts: ChainFacts) -> Change:
-    least = exit_minimums(position, position.liquidity, facts.tolerance)
+    least = sizing.exit_minimums(position, position.liquidity, facts.tolerance)
     key = position.pool.key
-    paid = guaranteed_by_exit(position, facts.tolerance)
+    paid = sizing.guaranteed_by_exit(position, facts.tolerance)
     return Change(
         "exit",
         (
@@ -88,7 +79,7 @@ def leave(position: PositionFacts, facts: ChainFacts) -> Change:
 
 def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFacts) -> Change:
     """Remove a part of the liquidity; of none, the fees alone come out."""
-    least = exit_minimums(position, liquidity, facts.tolerance)
+    least = sizing.exit_minimums(position, liquidity, facts.tolerance)
     key = position.pool.key
     return Change(
         step,
@@ -96,18 +87,19 @@ def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFac
             actions.Decrease(position.token_id, liquidity, *least),
             actions.TakePair(key.currency0, key.currency1, facts.sender),
         ),
-        RecipeBounds(_sum(least, position.fees)),
+        RecipeBounds(least.plus(position.fees)),
     )
 
 
 def move(position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
     """Burn and mint at one price, so that what the one pays funds the other."""
-    sized = size_move(position, span, facts.tolerance)
+    sized = sizing.size_move(position, span, facts.tolerance)
     key = position.pool.key
     data = actions.modify_liquidities(
         [
             actions.Burn(
-                position.token_id, *exit_minimums(position, position.liquidity, facts.tolerance)
+                position.token_id,
+                *sizing.exit_minimums(position, position.liquidity, facts.tolerance),
             ),
             _mint(key, span, sized, facts),
             actions.CloseCurrency(key.currency0),
@@ -122,7 +114,7 @@ def move(position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
 
 def add(position: PositionFacts, budget: Amounts, facts: ChainFacts) -> Recipe:
     """Add liquidity from the wallet; the fees that come out with it are paid against the cost."""
-    sized = size_entry(position.span, position.pool.sqrt_price_x96, budget, facts.tolerance)
+    sized = sizing.size_entry(position.span, position.pool.sqrt_price_x96, budget, facts.tolerance)
     key = position.pool.key
     value = sized.most.amount0 if key.currency0 == NATIVE else 0
     data = actions.modify_liquidities(
@@ -139,20 +131,22 @@ def add(position: PositionFacts, budget: Amounts, facts: ChainFacts) -> Recipe:
 
 
 def compound(position: PositionFacts, facts: ChainFacts) -> Change:
-    if not buys_liquidity(position.span, position.pool.sqrt_price_x96, position.fees):
+    if not sizing.buys_liquidity(position.span, position.pool.sqrt_price_x96, position.fees):
         raise BuildError(
             f"The fees of position #{position.token_id} buy no liquidity in its range: there are "
             "none, or none of a token the range takes now. See them: zuno inspect "
             f"{position.token_id}; take them out: zuno collect {position.token_id}"
         )
-    sized = size_entry(position.span, position.pool.sqrt_price_x96, position.fees, facts.tolerance)
+    sized = sizing.size_entry(
+        position.span, position.pool.sqrt_price_x96, position.fees, facts.tolerance
+    )
     bounds = RecipeBounds(taken=sized.most, liquidity=sized.liquidity)
     return Change("compound", tuple(_growth(position, sized)), bounds)
 
 
 def create(pool: PoolFacts, span: Span, budget: Amounts, facts: ChainFacts) -> Recipe:
     """Mint from what the wallet holds of both tokens."""
-    sized = size_entry(span, pool.sqrt_price_x96, budget, facts.tolerance)
+    sized = sizing.size_entry(span, pool.sqrt_price_x96, budget, facts.tolerance)
     key = pool.key
     value = sized.most.amount0 if key.currency0 == NATIVE else 0
     data = actions.modify_liquidities(
@@ -189,7 +183,7 @@ def swap_and_enter(
     """
     key, manager = pool.key, _manager(facts)
     router = _router(facts)
-    bought, sized, brought, spent = size_swap_entry(
+    bought, sized, brought, spent = sizing.size_swap_entry(
         pool, span, funds, swap, facts.tolerance, liquidity=liquidity
     )
     currencies = (key.currency0, key.currency1)
@@ -230,7 +224,7 @@ def swap_and_enter(
 
 def swap(quoted: QuotedSwap, facts: ChainFacts) -> Recipe:
     """Sell an exact amount; all that comes out goes to the wallet."""
-    bought, key = least_bought(quoted, facts.tolerance), quoted.pool
+    bought, key = sizing.least_bought(quoted, facts.tolerance), quoted.pool
     data = actions.execute(
         (
             actions.swap_exact_in(
@@ -283,12 +277,12 @@ def revoke(allowance: Allowance, facts: ChainFacts) -> Recipe:
     return Recipe("revoke", facts.network.contracts.permit2, data)
 
 
-def _mint(key: PoolKey, span: Span, sized: Sized, facts: ChainFacts) -> actions.Mint:
+def _mint(key: PoolKey, span: Span, sized: sizing.Sized, facts: ChainFacts) -> actions.Mint:
     ticks = (span.tick_lower, span.tick_upper)
     return actions.Mint(key, *ticks, sized.liquidity, *sized.most, facts.sender)
 
 
-def _growth(position: PositionFacts, sized: Sized) -> list[actions.PositionAction]:
+def _growth(position: PositionFacts, sized: sizing.Sized) -> list[actions.PositionAction]:
     # The fees of the position come out as credit, so either currency may close either way.
     key = position.pool.key
     return [
@@ -306,10 +300,6 @@ def _change(currency: Address, value: int, facts: ChainFacts) -> tuple[actions.S
 def _pulled(key: PoolKey, amounts: Amounts) -> tuple[tuple[Address, int], ...]:
     pairs = zip((key.currency0, key.currency1), amounts, strict=True)
     return tuple((token, amount) for token, amount in pairs if amount and token != NATIVE)
-
-
-def _sum(left: Amounts, right: Amounts) -> Amounts:
-    return Amounts(left.amount0 + right.amount0, left.amount1 + right.amount1)
 
 
 def _manager(facts: ChainFacts) -> Address:

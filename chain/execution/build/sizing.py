@@ -119,7 +119,7 @@ def guaranteed_by_exit(position: PositionFacts, tolerance: Tolerance) -> Amounts
     A swap that follows the exit must be sized, and quoted, on these.
     """
     least = exit_minimums(position, position.liquidity, tolerance)
-    return Amounts(least.amount0 + position.fees.amount0, least.amount1 + position.fees.amount1)
+    return least.plus(position.fees)
 
 
 def buys_liquidity(span: Span, sqrt_price: int, funds: Amounts) -> bool:
@@ -177,12 +177,7 @@ def size_swap_entry(
     )
     if any(need > there for need, there in zip(brought, kept, strict=True)):
         raise BuildError("The swap leaves less than the range takes. Ask for a new plan.")
-    return SwapEntry(
-        bought,
-        sized,
-        brought,
-        Amounts(sold.amount0 + brought.amount0, sold.amount1 + brought.amount1),
-    )
+    return SwapEntry(bought, sized, brought, sold.plus(brought))
 
 
 def size_move(position: PositionFacts, span: Span, tolerance: Tolerance) -> Sized:
@@ -190,7 +185,7 @@ def size_move(position: PositionFacts, span: Span, tolerance: Tolerance) -> Size
 
     def funds(sqrt_price: int) -> Amounts:
         held = position.span.holds(sqrt_price, position.liquidity, round_up=False)
-        return Amounts(held.amount0 + position.fees.amount0, held.amount1 + position.fees.amount1)
+        return held.plus(position.fees)
 
     return _sized(span, position.pool.sqrt_price_x96, funds, (position.span,), tolerance)
 

@@ -8,45 +8,12 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from chain.base.errors import ZunoError
 from chain.contracts.addresses import keccak
 from chain.contracts.networks import Address
-from chain.execution.decode.records import (
-    Action,
-    Batch,
-    BatchedCall,
-    Call,
-    CancelAllOrders,
-    CancelOrder,
-    Command,
-    DecodedBurn,
-    DecodedCloseCurrency,
-    DecodedDecrease,
-    DecodedDelegation,
-    DecodedIncrease,
-    DecodedMint,
-    DecodedPermit2Transfer,
-    DecodedPoolKey,
-    DecodedPositionManagerCall,
-    DecodedSettle,
-    DecodedSettlePair,
-    DecodedStep,
-    DecodedSwapExactIn,
-    DecodedSweep,
-    DecodedTake,
-    DecodedTakePair,
-    DecodedV4Swap,
-    Delegation,
-    Deposit,
-    Execute,
-    ModifyLiquidities,
-    Multicall,
-    Permit2Approval,
-    PlainCall,
-    TokenApproval,
-    Unsubscribe,
-    Withdraw,
-)
+from chain.execution.decode import records
 from chain.execution.transaction import UnsignedTransaction
 
 
@@ -109,35 +76,35 @@ _PLAN = ("bytes", "bytes[]")
 _TRANSFER = ("address", "address", "uint160")
 _V4_SWAP, _PERMIT2_TRANSFER, _POSITION_MANAGER_CALL = 0x10, 0x02, 0x14
 
-_ACTIONS: dict[int, type[Action]] = {
+_ACTIONS: dict[int, type[records.Action]] = {
     action.code: action
     for action in (
-        DecodedIncrease,
-        DecodedDecrease,
-        DecodedMint,
-        DecodedBurn,
-        DecodedSwapExactIn,
-        DecodedSettle,
-        DecodedSettlePair,
-        DecodedTake,
-        DecodedTakePair,
-        DecodedCloseCurrency,
-        DecodedSweep,
+        records.DecodedIncrease,
+        records.DecodedDecrease,
+        records.DecodedMint,
+        records.DecodedBurn,
+        records.DecodedSwapExactIn,
+        records.DecodedSettle,
+        records.DecodedSettlePair,
+        records.DecodedTake,
+        records.DecodedTakePair,
+        records.DecodedCloseCurrency,
+        records.DecodedSweep,
     )
 }
 
 
-def decode(transaction: UnsignedTransaction) -> DecodedStep:
+def decode(transaction: UnsignedTransaction) -> records.DecodedStep:
     """The transaction with its calldata read back."""
     given = transaction.authorization
     if given is None:
-        return DecodedStep(transaction, decode_call(transaction.data))
+        return records.DecodedStep(transaction, decode_call(transaction.data))
     if transaction.data:
         raise DecodingError("The account is lent by a transaction that does something else, too.")
-    return DecodedStep(transaction, Delegation(given.delegate))
+    return records.DecodedStep(transaction, records.Delegation(given.delegate))
 
 
-def decode_call(data: bytes) -> Call:
+def decode_call(data: bytes) -> records.Call:
     if len(data) > _LONGEST:
         raise DecodingError(f"The calldata is {len(data)} bytes long, more than any known call.")
     call = _read_call(data)
@@ -146,156 +113,159 @@ def decode_call(data: bytes) -> Call:
     return call
 
 
-def encode_call(call: Call) -> bytes:
+def encode_call(call: records.Call) -> bytes:
     """The one canonical form of a call."""
     match call:
-        case ModifyLiquidities(actions, deadline):
+        case records.ModifyLiquidities(actions, deadline):
             return _written(_MODIFY, (_written_plan(actions), deadline))
-        case Multicall(calls):
+        case records.Multicall(calls):
             return _written(_MULTICALL, (tuple(encode_call(each) for each in calls),))
-        case Execute(commands, deadline):
+        case records.Execute(commands, deadline):
             codes = bytes(_code(command) for command in commands)
             inputs = tuple(_written_command(command) for command in commands)
             return _written(_EXECUTE, (codes, inputs, deadline))
-        case Batch(calls):
+        case records.Batch(calls):
             written = tuple((each.to, each.value, encode_call(each.call)) for each in calls)
             return _written(_EXECUTE_BATCH, (_BATCH_MODE, write((_CALLS,), (written,))))
-        case Delegation():
+        case records.Delegation():
             return b""
-        case Unsubscribe():
+        case records.Unsubscribe():
             function: tuple[str, tuple[str, ...]] = _UNSUBSCRIBE
-        case TokenApproval():
+        case records.TokenApproval():
             function = _APPROVE_TOKEN
-        case Permit2Approval():
+        case records.Permit2Approval():
             function = _APPROVE_PERMIT2
-        case Deposit():
+        case records.Deposit():
             function = _DEPOSIT
-        case Withdraw():
+        case records.Withdraw():
             function = _WITHDRAW
-        case CancelOrder():
+        case records.CancelOrder():
             function = _CANCEL_ORDER
-        case CancelAllOrders():
+        case records.CancelAllOrders():
             function = _CANCEL_ALL
     return _written(function, _values(call))
 
 
-def _read_call(data: bytes) -> Call:
+def _read_call(data: bytes) -> records.Call:
     if data[:4] == _selector(_EXECUTE_BATCH):
         mode, calls = read(_EXECUTE_BATCH[1], data[4:])
         if mode != _BATCH_MODE:
             raise DecodingError("The batch is not one that is carried out whole or not at all.")
         (single_calls,) = read((_CALLS,), calls)
-        return Batch(tuple(_read_batched(*each) for each in single_calls))
+        return records.Batch(tuple(_read_batched(*each) for each in single_calls))
     return _read_plain(data)
 
 
-def _read_batched(to: Address, value: int, data: bytes) -> BatchedCall:
-    return BatchedCall(to, value, _read_plain(data))
+def _read_batched(to: Address, value: int, data: bytes) -> records.BatchedCall:
+    return records.BatchedCall(to, value, _read_plain(data))
 
 
-def _read_plain(data: bytes) -> PlainCall:
+def _read_plain(data: bytes) -> records.PlainCall:
     function = _functions().get(data[:4])
     if function is None:
         raise DecodingError(f"No known call begins with 0x{data[:4].hex()}.")
     values = read(function[1], data[4:])
     if function == _MODIFY:
         plan, deadline = values
-        return ModifyLiquidities(_read_plan(plan), deadline)
+        return records.ModifyLiquidities(_read_plan(plan), deadline)
     if function == _MULTICALL:
         (calls,) = values
-        return Multicall(tuple(_read_inner(each) for each in calls))
+        return records.Multicall(tuple(_read_inner(each) for each in calls))
     if function == _EXECUTE:
         codes, inputs, deadline = values
-        return Execute(tuple(_read_commands(codes, inputs)), deadline)
+        return records.Execute(tuple(_read_commands(codes, inputs)), deadline)
     if function == _CANCEL_ORDER:
         (delegation,) = values
-        return CancelOrder(DecodedDelegation(*delegation))
-    simple: dict[tuple[str, tuple[str, ...]], type[PlainCall]] = {
-        _UNSUBSCRIBE: Unsubscribe,
-        _APPROVE_TOKEN: TokenApproval,
-        _APPROVE_PERMIT2: Permit2Approval,
-        _DEPOSIT: Deposit,
-        _WITHDRAW: Withdraw,
-        _CANCEL_ALL: CancelAllOrders,
+        return records.CancelOrder(records.DecodedDelegation(*delegation))
+    simple: dict[tuple[str, tuple[str, ...]], type[records.PlainCall]] = {
+        _UNSUBSCRIBE: records.Unsubscribe,
+        _APPROVE_TOKEN: records.TokenApproval,
+        _APPROVE_PERMIT2: records.Permit2Approval,
+        _DEPOSIT: records.Deposit,
+        _WITHDRAW: records.Withdraw,
+        _CANCEL_ALL: records.CancelAllOrders,
     }
     return simple[function](*values)
 
 
-def _read_inner(data: bytes) -> ModifyLiquidities | Unsubscribe:
+def _read_inner(data: bytes) -> records.ModifyLiquidities | records.Unsubscribe:
     call = _read_plain(data)
-    if not isinstance(call, ModifyLiquidities | Unsubscribe):
+    if not isinstance(call, records.ModifyLiquidities | records.Unsubscribe):
         raise DecodingError("A multicall may hold only modifyLiquidities and unsubscribe.")
     return call
 
 
-def _read_commands(codes: bytes, inputs: Sequence[bytes]) -> Iterable[Command]:
+def _read_commands(codes: bytes, inputs: Sequence[bytes]) -> Iterable[records.Command]:
     _same_length(codes, inputs)
     for code, data in zip(codes, inputs, strict=True):
         if code == _V4_SWAP:
-            yield DecodedV4Swap(_read_plan(data))
+            yield records.DecodedV4Swap(_read_plan(data))
         elif code == _PERMIT2_TRANSFER:
-            yield DecodedPermit2Transfer(*read(_TRANSFER, data))
+            yield records.DecodedPermit2Transfer(*read(_TRANSFER, data))
         elif code == _POSITION_MANAGER_CALL:
             call = _read_plain(data)
-            if not isinstance(call, ModifyLiquidities):
+            if not isinstance(call, records.ModifyLiquidities):
                 raise DecodingError("The router may call only modifyLiquidities.")
-            yield DecodedPositionManagerCall(call)
+            yield records.DecodedPositionManagerCall(call)
         else:
             raise DecodingError(f"The router's command 0x{code:02x} is not known.")
 
 
-def _read_plan(data: bytes) -> tuple[Action, ...]:
+def _read_plan(data: bytes) -> tuple[records.Action, ...]:
     codes, inputs = read(_PLAN, data)
     _same_length(codes, inputs)
     return tuple(_read_action(code, each) for code, each in zip(codes, inputs, strict=True))
 
 
-def _read_action(code: int, data: bytes) -> Action:
+def _read_action(code: int, data: bytes) -> records.Action:
     action = _ACTIONS.get(code)
     if action is None:
         raise DecodingError(f"The action 0x{code:02x} is not known.")
     values = read(_layout(action), data)
-    if action is DecodedSwapExactIn:
+    if action is records.DecodedSwapExactIn:
         (values,) = values
-    if action in (DecodedSwapExactIn, DecodedMint):
-        values = (DecodedPoolKey(*values[0]), *values[1:])
+    if action in (records.DecodedSwapExactIn, records.DecodedMint):
+        values = (records.DecodedPoolKey(*values[0]), *values[1:])
     return action(*values)
 
 
-def _written_plan(actions: tuple[Action, ...]) -> bytes:
+def _written_plan(actions: tuple[records.Action, ...]) -> bytes:
     codes = bytes(action.code for action in actions)
     return write(_PLAN, (codes, tuple(_written_action(action) for action in actions)))
 
 
-def _written_action(action: Action) -> bytes:
+def _written_action(action: records.Action) -> bytes:
     values = _values(action)
     return write(
-        _layout(type(action)), (values,) if isinstance(action, DecodedSwapExactIn) else values
+        _layout(type(action)),
+        (values,) if isinstance(action, records.DecodedSwapExactIn) else values,
     )
 
 
-def _layout(action: type[Action]) -> tuple[str, ...]:
+def _layout(action: type[records.Action]) -> tuple[str, ...]:
     # A swap's fields are one tuple; all other actions lay theirs out flat.
-    return (f"({','.join(action.layout)})",) if action is DecodedSwapExactIn else action.layout
+    return (
+        (f"({','.join(action.layout)})",) if action is records.DecodedSwapExactIn else action.layout
+    )
 
 
-def _code(command: Command) -> int:
+def _code(command: records.Command) -> int:
     match command:
-        case DecodedV4Swap():
+        case records.DecodedV4Swap():
             return _V4_SWAP
-        case DecodedPermit2Transfer():
+        case records.DecodedPermit2Transfer():
             return _PERMIT2_TRANSFER
-        case DecodedPositionManagerCall():
+        case records.DecodedPositionManagerCall():
             return _POSITION_MANAGER_CALL
 
 
-def _written_command(command: Command) -> bytes:
+def _written_command(command: records.Command) -> bytes:
     match command:
-        case DecodedV4Swap(actions):
+        case records.DecodedV4Swap(actions):
             return _written_plan(actions)
-        case DecodedPermit2Transfer():
+        case records.DecodedPermit2Transfer():
             return write(_TRANSFER, _values(command))
-        case DecodedPositionManagerCall(call):
+        case records.DecodedPositionManagerCall(call):
             return encode_call(call)
 
 
@@ -304,7 +274,7 @@ def _same_length(codes: bytes, inputs: Sequence[bytes]) -> None:
         raise DecodingError(f"{len(codes)} codes come with {len(inputs)} inputs.")
 
 
-def _values(record: Call | Command | Action) -> tuple[object, ...]:
+def _values(record: records.Call | records.Command | records.Action) -> tuple[object, ...]:
     return tuple(getattr(record, name) for name in record.__struct_fields__)
 
 
@@ -321,3 +291,69 @@ def _functions() -> dict[bytes, tuple[str, tuple[str, ...]]]:
 def _selector(function: tuple[str, tuple[str, ...]]) -> bytes:
     name, types = function
     return keccak(f"{name}({','.join(types)})".encode())[:4]
+
+
+def single_calls(steps: Iterable[records.DecodedStep]) -> tuple[records.DecodedStep, ...]:
+    """The steps in their order, a batch's calls in its place."""
+    return tuple(single for step in steps for single in _singles(step))
+
+
+def _singles(step: records.DecodedStep) -> tuple[records.DecodedStep, ...]:
+    if not isinstance(step.call, records.Batch):
+        return (step,)
+    return tuple(
+        records.DecodedStep(
+            replace(
+                step.transaction,
+                to=each.to,
+                value=each.value,
+                data=encode_call(each.call),
+                step=_name(each.call),
+            ),
+            each.call,
+        )
+        for each in step.call.calls
+    )
+
+
+_NAMES: dict[type[records.PlainCall], str] = {
+    records.Unsubscribe: "unsubscribe",
+    records.Deposit: "wrap",
+    records.Withdraw: "unwrap",
+    records.CancelOrder: "cancel order",
+    records.CancelAllOrders: "cancel all orders",
+    records.Multicall: "multicall",
+}
+
+
+def _name(call: records.PlainCall) -> str:
+    """What the step is called where it is sent alone."""
+    match call:
+        case records.TokenApproval() | records.Permit2Approval():
+            given = (
+                "allow Permit2"
+                if isinstance(call, records.TokenApproval)
+                else "allow through Permit2"
+            )
+            return given if call.amount else "revoke"
+        case records.Execute(commands):
+            enters = any(isinstance(each, records.DecodedPositionManagerCall) for each in commands)
+            return "enter" if enters else "swap"
+        case records.ModifyLiquidities():
+            return _change_name(call)
+        case _:
+            return _NAMES[type(call)]
+
+
+def _change_name(call: records.ModifyLiquidities) -> str:
+    kinds = [type(action) for action in call.actions]
+    if records.DecodedBurn in kinds:
+        return "move" if records.DecodedMint in kinds else "exit"
+    if records.DecodedMint in kinds:
+        return "create"
+    if records.DecodedIncrease in kinds:
+        return "increase"
+    taken = [
+        action.liquidity for action in call.actions if isinstance(action, records.DecodedDecrease)
+    ]
+    return "decrease" if any(taken) else "collect"

@@ -7,33 +7,8 @@ from msgspec import Struct
 
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
-from chain.execution.decode.batches import single_calls
-from chain.execution.decode.records import (
-    Action,
-    Batch,
-    Call,
-    DecodedBurn,
-    DecodedDecrease,
-    DecodedIncrease,
-    DecodedMint,
-    DecodedPermit2Transfer,
-    DecodedPositionManagerCall,
-    DecodedStep,
-    DecodedSwapExactIn,
-    DecodedSweep,
-    DecodedTake,
-    DecodedTakePair,
-    DecodedV4Swap,
-    Delegation,
-    Deposit,
-    Execute,
-    ModifyLiquidities,
-    Multicall,
-    Permit2Approval,
-    TokenApproval,
-    Unsubscribe,
-    Withdraw,
-)
+from chain.execution.decode import records
+from chain.execution.decode.decoder import single_calls
 
 SENDER: Address = "0x" + "00" * 19 + "01"
 """Written in an action, whoever sends the transaction."""
@@ -64,18 +39,24 @@ class Parties(Struct, frozen=True):
         return tuple(recipient for recipient in self.recipients if recipient != self.sender)
 
 
-def parties_of(steps: Sequence[DecodedStep]) -> Parties:
+def parties_of(steps: Sequence[records.DecodedStep]) -> Parties:
     """Read out of the bytes alone."""
     sender = steps[0].transaction.sender
-    lent = [step.call.delegate for step in steps if isinstance(step.call, Delegation)]
-    batched, transactions = any(isinstance(step.call, Batch) for step in steps), len(steps)
+    lent = [step.call.delegate for step in steps if isinstance(step.call, records.Delegation)]
+    batched, transactions = any(isinstance(step.call, records.Batch) for step in steps), len(steps)
     steps = single_calls(steps)
     calls = [step.call for step in steps]
-    approvals = [call for call in calls if isinstance(call, TokenApproval | Permit2Approval)]
+    approvals = [
+        call for call in calls if isinstance(call, records.TokenApproval | records.Permit2Approval)
+    ]
     given = [approval for approval in approvals if approval.amount]
     actions = [action for call in calls for action in actions_of(call)]
-    moved = [command for command in _commands(calls) if isinstance(command, DecodedPermit2Transfer)]
-    taken = [action.recipient for action in actions if isinstance(action, DecodedTake)]
+    moved = [
+        command
+        for command in _commands(calls)
+        if isinstance(command, records.DecodedPermit2Transfer)
+    ]
+    taken = [action.recipient for action in actions if isinstance(action, records.DecodedTake)]
     return Parties(
         sender=sender,
         recipients=_distinct(
@@ -97,27 +78,29 @@ def parties_of(steps: Sequence[DecodedStep]) -> Parties:
         batched=len(steps) if batched else 0,
         deadlines=tuple(sorted({end for call in calls for end in _deadlines(call)})),
         expirations=tuple(
-            sorted({grant.expiration for grant in given if isinstance(grant, Permit2Approval)})
+            sorted(
+                {grant.expiration for grant in given if isinstance(grant, records.Permit2Approval)}
+            )
         ),
     )
 
 
-def actions_of(call: Call) -> tuple[Action, ...]:
+def actions_of(call: records.Call) -> tuple[records.Action, ...]:
     """Every action in a call, whichever command carries it."""
     match call:
-        case ModifyLiquidities(actions):
+        case records.ModifyLiquidities(actions):
             return actions
-        case Multicall(calls):
+        case records.Multicall(calls):
             return tuple(action for call in calls for action in actions_of(call))
-        case Execute(commands):
+        case records.Execute(commands):
             return tuple(
                 action
                 for command in commands
                 for action in (
                     command.actions
-                    if isinstance(command, DecodedV4Swap)
+                    if isinstance(command, records.DecodedV4Swap)
                     else command.call.actions
-                    if isinstance(command, DecodedPositionManagerCall)
+                    if isinstance(command, records.DecodedPositionManagerCall)
                     else ()
                 )
             )
@@ -125,40 +108,40 @@ def actions_of(call: Call) -> tuple[Action, ...]:
             return ()
 
 
-def parts_of(actions: tuple[Action, ...]) -> tuple[tuple[Action, ...], ...]:
+def parts_of(actions: tuple[records.Action, ...]) -> tuple[tuple[records.Action, ...], ...]:
     """The actions on each position by themselves, where a call changes several in turn."""
-    changes = DecodedBurn | DecodedDecrease | DecodedIncrease
+    changes = records.DecodedBurn | records.DecodedDecrease | records.DecodedIncrease
     begins = [at for at, action in enumerate(actions) if at and isinstance(action, changes)]
     return tuple(actions[first:end] for first, end in pairwise((0, *begins, len(actions))))
 
 
-def _recipients(actions: Iterable[Action]) -> Iterator[Address]:
+def _recipients(actions: Iterable[records.Action]) -> Iterator[Address]:
     for action in actions:
         match action:
-            case DecodedTakePair() | DecodedSweep():
+            case records.DecodedTakePair() | records.DecodedSweep():
                 yield action.recipient
-            case DecodedMint():
+            case records.DecodedMint():
                 yield action.owner
             case _:
                 pass
 
 
-def _commands(calls: Iterable[Call]) -> Iterator[object]:
+def _commands(calls: Iterable[records.Call]) -> Iterator[object]:
     for call in calls:
-        if isinstance(call, Execute):
+        if isinstance(call, records.Execute):
             yield from call.commands
 
 
-def _deadlines(call: Call) -> Iterator[int]:
+def _deadlines(call: records.Call) -> Iterator[int]:
     match call:
-        case ModifyLiquidities(_, deadline):
+        case records.ModifyLiquidities(_, deadline):
             yield deadline
-        case Execute(commands, deadline):
+        case records.Execute(commands, deadline):
             yield deadline
             for command in commands:
-                if isinstance(command, DecodedPositionManagerCall):
+                if isinstance(command, records.DecodedPositionManagerCall):
                     yield command.call.deadline
-        case Multicall(calls):
+        case records.Multicall(calls):
             for part in calls:
                 yield from _deadlines(part)
         case _:
@@ -177,7 +160,7 @@ class Mentions(Struct, frozen=True):
     positions: tuple[int, ...]
     pools: tuple[PoolKey, ...]
     """Those that are entered or swapped in; a position's own is not named by the bytes."""
-    swaps: tuple[DecodedSwapExactIn, ...]
+    swaps: tuple[records.DecodedSwapExactIn, ...]
     revoked: tuple[Address, ...]
     """Tokens of which an allowance is taken back."""
     turned: tuple[Address, ...]
@@ -186,44 +169,46 @@ class Mentions(Struct, frozen=True):
     """Whether a position is burned before anything is entered."""
 
 
-def mentions_of(steps: Sequence[DecodedStep]) -> Mentions:
+def mentions_of(steps: Sequence[records.DecodedStep]) -> Mentions:
     steps = single_calls(steps)
     actions = [action for step in steps for action in actions_of(step.call)]
     changed = [
         action.token_id
         for action in actions
-        if isinstance(action, DecodedBurn | DecodedDecrease | DecodedIncrease)
+        if isinstance(
+            action, records.DecodedBurn | records.DecodedDecrease | records.DecodedIncrease
+        )
     ]
-    dismissed = [step.call.token_id for step in steps if isinstance(step.call, Unsubscribe)]
+    dismissed = [step.call.token_id for step in steps if isinstance(step.call, records.Unsubscribe)]
     pools = [
         PoolKey(*action.pool)
         for action in actions
-        if isinstance(action, DecodedMint | DecodedSwapExactIn)
+        if isinstance(action, records.DecodedMint | records.DecodedSwapExactIn)
     ]
     return Mentions(
         positions=tuple(dict.fromkeys((*changed, *dismissed))),
         pools=tuple(dict.fromkeys(pools)),
-        swaps=tuple(action for action in actions if isinstance(action, DecodedSwapExactIn)),
+        swaps=tuple(action for action in actions if isinstance(action, records.DecodedSwapExactIn)),
         revoked=tuple(dict.fromkeys(_revoked(steps))),
         turned=tuple(
             dict.fromkeys(
                 token
                 for step in steps
-                if isinstance(step.call, Deposit | Withdraw)
+                if isinstance(step.call, records.Deposit | records.Withdraw)
                 for token in (NATIVE, step.transaction.to)
             )
         ),
-        leaves=any(isinstance(action, DecodedBurn) for action in actions),
+        leaves=any(isinstance(action, records.DecodedBurn) for action in actions),
     )
 
 
-def _revoked(steps: Sequence[DecodedStep]) -> list[Address]:
+def _revoked(steps: Sequence[records.DecodedStep]) -> list[Address]:
     found = []
     for step in steps:
         match step.call:
-            case TokenApproval(_, 0):
+            case records.TokenApproval(_, 0):
                 found.append(step.transaction.to)
-            case Permit2Approval(token, _, 0):
+            case records.Permit2Approval(token, _, 0):
                 found.append(token)
             case _:
                 pass

@@ -11,42 +11,9 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.delegation import DELEGATION_MANAGER, ENTRY_POINT, NOBODY, NONCES
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import DYNAMIC_FEE
-from chain.execution.decode.batches import single_calls
+from chain.execution.decode import records
+from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.parties import SENDER, parts_of
-from chain.execution.decode.records import (
-    Action,
-    Batch,
-    CancelAllOrders,
-    CancelOrder,
-    Command,
-    DecodedBurn,
-    DecodedCloseCurrency,
-    DecodedDecrease,
-    DecodedIncrease,
-    DecodedMint,
-    DecodedPermit2Transfer,
-    DecodedPoolKey,
-    DecodedPositionManagerCall,
-    DecodedSettle,
-    DecodedSettlePair,
-    DecodedStep,
-    DecodedSwapExactIn,
-    DecodedSweep,
-    DecodedTake,
-    DecodedTakePair,
-    DecodedV4Swap,
-    Delegation,
-    Deposit,
-    Execute,
-    ModifyLiquidities,
-    Multicall,
-    Permit2Approval,
-    PlainCall,
-    TokenApproval,
-    Unsubscribe,
-    Withdraw,
-    name_of,
-)
 from chain.tokens.token import Token, amount_text
 
 
@@ -55,7 +22,7 @@ class Field(NamedTuple):
     value: str
 
 
-def field_table(step: DecodedStep) -> tuple[Field, ...]:
+def field_table(step: records.DecodedStep) -> tuple[Field, ...]:
     """No two transactions have the same table."""
     envelope = (
         Field(name, _text(value))
@@ -69,7 +36,7 @@ def field_table(step: DecodedStep) -> tuple[Field, ...]:
 
 def _rows(name: str, value: object) -> Iterator[Field]:
     if isinstance(value, Struct):
-        yield Field(name, name_of(value))
+        yield Field(name, records.name_of(value))
         for part, inner in asdict(value).items():
             yield from _rows(f"{name}.{part}", inner)
     elif isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -137,47 +104,49 @@ def names_on(network: Network, you: Address, tokens: Mapping[Address, Token]) ->
     return Names(you, tokens, known)
 
 
-def describe(step: DecodedStep, names: Names) -> tuple[str, ...]:
+def describe(step: records.DecodedStep, names: Names) -> tuple[str, ...]:
     """What the transaction does, a sentence for each thing it does."""
     transaction = step.transaction
-    if isinstance(step.call, Batch):
+    if isinstance(step.call, records.Batch):
         return tuple(line for each in single_calls([step]) for line in describe(each, names))
     lines = list(_call(step.call, transaction.to, transaction.value, names))
-    if transaction.value and not isinstance(step.call, Deposit):
+    if transaction.value and not isinstance(step.call, records.Deposit):
         sent = names.amount(transaction.value, NATIVE)
         lines.insert(0, f"Send {sent} along to {names.place(transaction.to)}.")
     return tuple(lines)
 
 
-def _call(call: PlainCall | Delegation, to: Address, value: int, names: Names) -> Iterator[str]:
+def _call(
+    call: records.PlainCall | records.Delegation, to: Address, value: int, names: Names
+) -> Iterator[str]:
     match call:
-        case ModifyLiquidities(actions, deadline):
+        case records.ModifyLiquidities(actions, deadline):
             for part in parts_of(actions):
                 yield from _actions(part, names)
             yield f"Refused by the chain after {time_text(deadline)}."
-        case Execute(commands, deadline):
+        case records.Execute(commands, deadline):
             for command in commands:
                 yield from _command(command, names)
             yield f"Refused by the chain after {time_text(deadline)}."
-        case Multicall(calls):
+        case records.Multicall(calls):
             for each in calls:
                 yield from _call(each, to, value, names)
-        case Delegation(delegate):
+        case records.Delegation(delegate):
             yield from _lending(delegate, names)
-        case Unsubscribe(token_id):
+        case records.Unsubscribe(token_id):
             yield f"Dismiss the subscriber of position #{token_id}."
-        case TokenApproval() | Permit2Approval():
+        case records.TokenApproval() | records.Permit2Approval():
             yield _approval(call, to, names)
-        case Deposit():
+        case records.Deposit():
             yield f"Wrap {names.amount(value, NATIVE)} into {names.currency(to)}."
-        case Withdraw(amount):
+        case records.Withdraw(amount):
             yield f"Unwrap {names.amount(amount, to)}."
-        case CancelOrder() | CancelAllOrders():
+        case records.CancelOrder() | records.CancelAllOrders():
             yield _cancelling(call)
 
 
-def _cancelling(call: CancelOrder | CancelAllOrders) -> str:
-    if isinstance(call, CancelAllOrders):
+def _cancelling(call: records.CancelOrder | records.CancelAllOrders) -> str:
+    if isinstance(call, records.CancelAllOrders):
         return "Cancel every order signed so far, wherever its file is: the chain refuses them."
     key = checksummed(call.delegation.delegate)
     return f"Cancel the order that was signed for {key}: the chain refuses it from then on."
@@ -199,60 +168,70 @@ def _lending(delegate: Address, names: Names) -> Iterator[str]:
     yield "To undo it: zuno wallet undelegate"
 
 
-def _approval(call: TokenApproval | Permit2Approval, to: Address, names: Names) -> str:
-    token = to if isinstance(call, TokenApproval) else call.token
+def _approval(
+    call: records.TokenApproval | records.Permit2Approval, to: Address, names: Names
+) -> str:
+    token = to if isinstance(call, records.TokenApproval) else call.token
     spender = names.place(call.spender)
     if call.amount == 0:
         return f"Allow {spender} to move no more {names.currency(token)}."
     limit = f"Allow {spender} to move at most {names.amount(call.amount, token)}"
-    if isinstance(call, TokenApproval):
+    if isinstance(call, records.TokenApproval):
         return f"{limit}."
     return f"{limit} until {time_text(call.expiration)}."
 
 
-def _command(command: Command, names: Names) -> Iterator[str]:
+def _command(command: records.Command, names: Names) -> Iterator[str]:
     match command:
-        case DecodedV4Swap(actions):
+        case records.DecodedV4Swap(actions):
             yield from _actions(actions, names)
-        case DecodedPermit2Transfer(token, recipient, amount):
+        case records.DecodedPermit2Transfer(token, recipient, amount):
             yield f"Move {names.amount(amount, token)} from you to {names.place(recipient)}."
-        case DecodedPositionManagerCall(call):
+        case records.DecodedPositionManagerCall(call):
             yield from _actions(call.actions, names)
             yield f"Refused by the PositionManager after {time_text(call.deadline)}."
 
 
-def _actions(actions: tuple[Action, ...], names: Names) -> Iterator[str]:
+def _actions(actions: tuple[records.Action, ...], names: Names) -> Iterator[str]:
     pair = _pair(actions)
     for action in actions:
         match action:
-            case DecodedBurn() | DecodedDecrease() | DecodedIncrease() | DecodedMint():
+            case (
+                records.DecodedBurn()
+                | records.DecodedDecrease()
+                | records.DecodedIncrease()
+                | records.DecodedMint()
+            ):
                 yield _change(action, pair, actions, names) + _hook_data(action.hook_data)
-            case DecodedSwapExactIn():
+            case records.DecodedSwapExactIn():
                 yield _swap(action, names) + _hook_data(action.hook_data)
             case _:
                 yield _balancing(action, names)
 
 
 def _change(
-    action: DecodedBurn | DecodedDecrease | DecodedIncrease | DecodedMint,
+    action: records.DecodedBurn
+    | records.DecodedDecrease
+    | records.DecodedIncrease
+    | records.DecodedMint,
     pair: tuple[Address, Address] | None,
-    actions: tuple[Action, ...],
+    actions: tuple[records.Action, ...],
     names: Names,
 ) -> str:
     match action:
-        case DecodedMint(pool, lower, upper, liquidity, most0, most1, owner):
+        case records.DecodedMint(pool, lower, upper, liquidity, most0, most1, owner):
             most = _both(most0, most1, (pool.currency0, pool.currency1), names)
             return (
                 f"Open a position in {_pool(pool, names)} from tick {lower} to {upper} "
                 f"with liquidity {liquidity}: pay at most {most}; its owner is "
                 f"{names.place(owner)}."
             )
-        case DecodedIncrease(token_id, liquidity, most0, most1):
+        case records.DecodedIncrease(token_id, liquidity, most0, most1):
             most = _both(most0, most1, pair, names)
             return f"Add liquidity {liquidity} to position #{token_id}: pay at most {most}."
-        case DecodedBurn(token_id, least0, least1):
+        case records.DecodedBurn(token_id, least0, least1):
             doing = f"Burn position #{token_id}"
-        case DecodedDecrease(token_id, liquidity, least0, least1):
+        case records.DecodedDecrease(token_id, liquidity, least0, least1):
             doing = (
                 f"Take liquidity {liquidity} out of position #{token_id}"
                 if liquidity
@@ -262,12 +241,12 @@ def _change(
     return f"{doing}: receive at least {least} besides fees{_receiver(actions, names)}."
 
 
-def _receiver(actions: tuple[Action, ...], names: Names) -> str:
-    taken = [action.recipient for action in actions if isinstance(action, DecodedTakePair)]
+def _receiver(actions: tuple[records.Action, ...], names: Names) -> str:
+    taken = [action.recipient for action in actions if isinstance(action, records.DecodedTakePair)]
     return f" at {names.place(taken[0])}" if taken else ""
 
 
-def _swap(swap: DecodedSwapExactIn, names: Names) -> str:
+def _swap(swap: records.DecodedSwapExactIn, names: Names) -> str:
     pair = (swap.pool.currency0, swap.pool.currency1)
     sold, bought = pair if swap.zero_for_one else pair[::-1]
     return (
@@ -276,38 +255,40 @@ def _swap(swap: DecodedSwapExactIn, names: Names) -> str:
     )
 
 
-def _balancing(action: Action, names: Names) -> str:
+def _balancing(action: records.Action, names: Names) -> str:
     match action:
-        case DecodedSettle(currency, amount, payer_is_user):
+        case records.DecodedSettle(currency, amount, payer_is_user):
             payer = "you" if payer_is_user else "what the contract holds"
             told = f"what is owed in {names.currency(currency)}"
             return f"Pay {told if amount == _ALL else names.amount(amount, currency)} from {payer}."
-        case DecodedSettlePair(currency0, currency1):
+        case records.DecodedSettlePair(currency0, currency1):
             pair = f"{names.currency(currency0)} and {names.currency(currency1)}"
             return f"Pay what is owed in {pair} from you."
-        case DecodedTake(currency, recipient, amount):
+        case records.DecodedTake(currency, recipient, amount):
             told = f"all {names.currency(currency)} that comes out"
             taken = told if amount == _ALL else names.amount(amount, currency)
             return f"Send {taken} to {names.place(recipient)}."
-        case DecodedTakePair(currency0, currency1, recipient):
+        case records.DecodedTakePair(currency0, currency1, recipient):
             pair = f"{names.currency(currency0)} and {names.currency(currency1)}"
             return f"Send all {pair} that comes out to {names.place(recipient)}."
-        case DecodedCloseCurrency(currency):
+        case records.DecodedCloseCurrency(currency):
             return (
                 f"Settle {names.currency(currency)} with you: what is over comes, what lacks goes."
             )
-        case DecodedSweep(currency, recipient):
+        case records.DecodedSweep(currency, recipient):
             left = f"whatever {names.currency(currency)} is left in the contract"
             return f"Send {left} to {names.place(recipient)}."
-    raise AssertionError(f"{name_of(action)} has words of its own")
+    raise AssertionError(f"{records.name_of(action)} has words of its own")
 
 
-def _pair(actions: tuple[Action, ...]) -> tuple[Address, Address] | None:
+def _pair(actions: tuple[records.Action, ...]) -> tuple[Address, Address] | None:
     """The two currencies a call balances; a burn itself does not name them."""
     for action in actions:
-        if isinstance(action, DecodedTakePair | DecodedSettlePair):
+        if isinstance(action, records.DecodedTakePair | records.DecodedSettlePair):
             return action.currency0, action.currency1
-    closed = [action.currency for action in actions if isinstance(action, DecodedCloseCurrency)]
+    closed = [
+        action.currency for action in actions if isinstance(action, records.DecodedCloseCurrency)
+    ]
     return (closed[0], closed[1]) if len(closed) == 2 else None
 
 
@@ -317,7 +298,7 @@ def _both(amount0: int, amount1: int, pair: tuple[Address, Address] | None, name
     return f"{names.amount(amount0, pair[0])} and {names.amount(amount1, pair[1])}"
 
 
-def _pool(pool: DecodedPoolKey, names: Names) -> str:
+def _pool(pool: records.DecodedPoolKey, names: Names) -> str:
     pair = f"{names.currency(pool.currency0)}/{names.currency(pool.currency1)}"
     fee = "dynamic fee" if pool.fee == DYNAMIC_FEE else f"fee {pool.fee / 10_000:g}%"
     hook = "" if pool.hooks == NATIVE else f", hook {checksummed(pool.hooks)}"

@@ -23,7 +23,7 @@ from chain.execution.outbox.rules import check_not_over
 from chain.execution.transaction import Authorization, SignedTransaction, UnsignedTransaction
 from chain.rpc import requests
 from chain.rpc.errors import NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
-from chain.rpc.reader import Reader
+from chain.rpc.requests import Reader
 
 _DYNAMIC_FEE, _SET_CODE, _AUTHORIZING = 2, 4, 5
 _UNSIGNED_FIELDS = 9
@@ -74,7 +74,7 @@ def _lends(given: Authorization, leave: Sequence[bytes], sender: Address) -> boo
 def _signer(kind: int, fields: Sequence[object], point: Sequence[bytes]) -> Address | None:
     from rlp.codec import encode_raw
 
-    parity, r, s = map(_number, point)
+    parity, r, s = (int.from_bytes(data, "big") for data in point)
     encoded = bytes([kind]) + bytes(encode_raw(fields))  # type: ignore[no-untyped-call]
     return recovered_address(keccak(encoded), parity=parity, r=r, s=s)
 
@@ -95,10 +95,6 @@ def _fields(transaction: UnsignedTransaction) -> list[object]:
 
 def _quantity(value: int) -> bytes:
     return value.to_bytes((value.bit_length() + 7) // 8, "big")
-
-
-def _number(data: bytes) -> int:
-    return int.from_bytes(data, "big")
 
 
 def _changed(transaction: UnsignedTransaction) -> ChangedBytesError:

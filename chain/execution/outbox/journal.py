@@ -11,8 +11,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from chain.base.errors import Failure, ZunoError
-from chain.base.home import sync_folder
-from chain.base.locks import locked_if_free
+from chain.base.home import locked_if_free, sync_folder
 from chain.base.sqlite import connect, make_durable, transaction
 from chain.base.store import TABLE
 from chain.execution.outbox.records import (

@@ -11,8 +11,8 @@ from msgspec import Struct
 from chain.execution.outbox.records import Dispatch, PlanStep
 from chain.rpc import requests
 from chain.rpc.errors import Malformed, RpcError, RpcRefused, StatePruned
-from chain.rpc.reader import Reader
 from chain.rpc.records import Block, Receipt, SpentNonce, Transaction
+from chain.rpc.requests import Reader
 
 _LOOKS_AGAIN = 6
 LEAST_DOUBT_SECONDS = 10.0

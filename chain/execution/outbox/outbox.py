@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from chain.base.store import Store
+from chain.execution.outbox import rules
 from chain.execution.outbox.journal import (
     OutboxError,
     add_version,
@@ -33,20 +34,6 @@ from chain.execution.outbox.records import (
     PlanStep,
     StepState,
     VersionKind,
-)
-from chain.execution.outbox.rules import (
-    check_can_replace,
-    check_can_sign,
-    check_no_other_effect,
-    check_not_over,
-    check_plan,
-    check_replacement,
-    check_signature,
-    check_spent,
-    check_unspent,
-    claim_nonce,
-    grant,
-    spend,
 )
 from chain.execution.outbox.same_chain import (
     Genesis,
@@ -113,7 +100,7 @@ class Outbox:
 
     def plan(self, planned: PlannedDispatch, *, now: float) -> Dispatch:
         """Write down a plan's transactions; writing the same ones again changes nothing."""
-        check_plan(planned)
+        rules.check_plan(planned)
         with one_transaction(self._connection, may_have_sent=False) as journal:
             inserted = journal.execute(
                 "INSERT INTO outbox_dispatches VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)"
@@ -153,7 +140,7 @@ class Outbox:
         """Let this hash be applied once, within ten minutes."""
         with one_transaction(self._connection, may_have_sent=False):
             dispatch = self._dispatch(dispatch_hash)
-            grant(self._connection, dispatch_hash, dispatch_hash, now)
+            rules.grant(self._connection, dispatch_hash, dispatch_hash, now)
             for step in dispatch.steps:
                 move_step(self._connection, step, StepState.APPROVED, now=now)
             return self._dispatch(dispatch_hash)
@@ -162,25 +149,25 @@ class Outbox:
         """Spend the approval; of any number of callers exactly one gets past here."""
         with one_transaction(self._connection, may_have_sent=False):
             dispatch = self._dispatch(dispatch_hash)
-            check_not_over(dispatch)
-            spend(self._connection, dispatch_hash, now)
-            check_unspent(dispatch, self._siblings(dispatch))
+            rules.check_not_over(dispatch)
+            rules.spend(self._connection, dispatch_hash, now)
+            rules.check_unspent(dispatch, self._siblings(dispatch))
             return self._dispatch(dispatch_hash)
 
     def record_signed(
         self, dispatch_hash: str, position: int, signed: SignedTransaction, *, now: float
     ) -> PlanStep:
         """Put the first signed bytes of a step on disk; only then may they be sent."""
-        check_signature(signed)
+        rules.check_signature(signed)
         # An earlier step may be on its way; this one is not sent before it is written down.
         with one_transaction(self._connection, may_have_sent=position > 0):
             dispatch = self._dispatch(dispatch_hash)
-            check_not_over(dispatch)
-            check_can_sign(dispatch, position, signed)
+            rules.check_not_over(dispatch)
+            rules.check_can_sign(dispatch, position, signed)
             if position == 0:
                 # Two approvals of one plan may be used before either of them is signed.
-                check_no_other_effect(dispatch, self._siblings(dispatch))
-            claim_nonce(self._connection, dispatch, position)
+                rules.check_no_other_effect(dispatch, self._siblings(dispatch))
+            rules.claim_nonce(self._connection, dispatch, position)
             step = dispatch.steps[position]
             add_version(self._connection, step, VersionKind.ORIGINAL, signed, now)
             move_step(self._connection, step, StepState.SIGNED, now=now)
@@ -192,7 +179,7 @@ class Outbox:
         """Let one dearer version of a step be signed once, within ten minutes."""
         with one_transaction(self._connection):
             self._check_replaceable(dispatch_hash, position, unsigned)
-            grant(self._connection, unsigned.digest, dispatch_hash, now)
+            rules.grant(self._connection, unsigned.digest, dispatch_hash, now)
 
     def consume_replacement(
         self, dispatch_hash: str, position: int, unsigned: UnsignedTransaction, *, now: float
@@ -200,19 +187,19 @@ class Outbox:
         """Spend the approval of a dearer version; only then may it be signed."""
         with one_transaction(self._connection):
             self._check_replaceable(dispatch_hash, position, unsigned)
-            spend(self._connection, unsigned.digest, now)
+            rules.spend(self._connection, unsigned.digest, now)
 
     def record_replacement(
         self, dispatch_hash: str, position: int, signed: SignedTransaction, *, now: float
     ) -> PlanStep:
         """Put a dearer version with the same nonce on disk."""
-        check_signature(signed)
+        rules.check_signature(signed)
         with one_transaction(self._connection):
             dispatch = self._dispatch(dispatch_hash)
             step = dispatch.steps[position]
             kind = self._check_replaceable(dispatch_hash, position, signed.unsigned)
-            check_spent(self._connection, signed.unsigned.digest)
-            claim_nonce(self._connection, dispatch, position)
+            rules.check_spent(self._connection, signed.unsigned.digest)
+            rules.claim_nonce(self._connection, dispatch, position)
             add_version(self._connection, step, kind, signed, now)
             reason = f"{kind} signed"
             move_step(self._connection, step, StepState.SIGNED, now=now, reason=reason)
@@ -344,11 +331,11 @@ class Outbox:
     ) -> VersionKind:
         dispatch = self._dispatch(dispatch_hash)
         step = dispatch.steps[position]
-        check_can_replace(step)
-        kind = check_replacement(step, unsigned)
+        rules.check_can_replace(step)
+        kind = rules.check_replacement(step, unsigned)
         # Taking a nonce for nothing undoes no end; the same bytes at a higher fee would.
         if kind is VersionKind.SPEED_UP:
-            check_not_over(dispatch)
+            rules.check_not_over(dispatch)
         return kind
 
     def _moved(

@@ -12,9 +12,8 @@ from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, RpcError
-from chain.rpc.reader import Reader
 from chain.rpc.records import Log, Receipt
-from chain.rpc.requests import Request
+from chain.rpc.requests import Reader, Request
 
 T = TypeVar("T")
 

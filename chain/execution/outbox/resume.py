@@ -16,7 +16,7 @@ from chain.execution.outbox.records import Dispatch, Doubt, EndCode, PlanStep, S
 from chain.execution.outbox.rules import END_WORDS
 from chain.execution.outbox.same_chain import ChainState, keep_sight, sight_chain
 from chain.rpc.errors import RpcError
-from chain.rpc.reader import Reader
+from chain.rpc.requests import Reader
 
 WITHIN_SECONDS = 4.0
 """A person who starts zuno knows where things stand within five seconds."""
@@ -198,12 +198,7 @@ class _Looking(Struct, frozen=True):
 
     async def _observed(self, dispatch: Dispatch, step: PlanStep) -> Observed:
         return await observe(
-            self.outbox,
-            self.reads,
-            dispatch,
-            step,
-            now=self.clock(),
-            evidence=self.evidence,
+            self.outbox, self.reads, dispatch, step, now=self.clock(), evidence=self.evidence
         )
 
 

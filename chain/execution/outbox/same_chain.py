@@ -16,8 +16,8 @@ from chain.execution.outbox.records import Dispatch, EndCode
 from chain.execution.outbox.rules import PlanOverError, check_not_over
 from chain.rpc import requests
 from chain.rpc.errors import REORG_DEPTH, Malformed, NoEndpoint, RpcError
-from chain.rpc.reader import Reader
 from chain.rpc.records import Block
+from chain.rpc.requests import Reader
 
 if TYPE_CHECKING:
     from chain.execution.outbox.outbox import Outbox

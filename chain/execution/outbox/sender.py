@@ -27,7 +27,7 @@ from chain.execution.outbox.same_chain import Genesis, newest_of, note_seen, req
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-from chain.rpc.reader import Reader
+from chain.rpc.requests import Reader
 
 PLAIN_TRANSFER_GAS = 21_000
 

@@ -9,21 +9,8 @@ from chain.contracts.hooks import NO_HOOK, Danger, hook_passport
 from chain.contracts.networks import Address
 from chain.execution.build.facts import Span
 from chain.execution.build.sizing import Band, least_paid, most_taken, narrowed, price_band
-from chain.execution.decode.records import (
-    Action,
-    Call,
-    DecodedBurn,
-    DecodedDecrease,
-    DecodedIncrease,
-    DecodedMint,
-    DecodedPoolKey,
-    DecodedStep,
-    DecodedSwapExactIn,
-    Execute,
-    ModifyLiquidities,
-)
-from chain.execution.policy.context import PolicyContext, key_of
-from chain.execution.policy.shapes import swap_and_enter
+from chain.execution.decode import records
+from chain.execution.policy.shapes import PolicyContext, key_of, swap_and_enter
 from chain.math.ticks import MAX_TICK
 
 
@@ -34,7 +21,7 @@ class Notional(NamedTuple):
     """Tokens of it whose worth nobody knows."""
 
 
-def notional(steps: Sequence[DecodedStep], context: PolicyContext) -> Notional:
+def notional(steps: Sequence[records.DecodedStep], context: PolicyContext) -> Notional:
     """What the steps put into ranges; what they take out is never limited."""
     total = Fraction(0)
     unpriced: dict[Address, None] = {}
@@ -61,23 +48,27 @@ def notional_faults(entered: Notional, context: PolicyContext) -> Iterator[str]:
         )
 
 
-def _entered(steps: Sequence[DecodedStep], context: PolicyContext) -> Iterator[tuple[Address, int]]:
+def _entered(
+    steps: Sequence[records.DecodedStep], context: PolicyContext
+) -> Iterator[tuple[Address, int]]:
     for step in steps:
         for action in _all_actions(step.call):
             match action:
-                case DecodedMint(pool, _, _, _, most0, most1):
+                case records.DecodedMint(pool, _, _, _, most0, most1):
                     yield from ((pool.currency0, most0), (pool.currency1, most1))
-                case DecodedIncrease(token_id, _, most0, most1) if token_id in context.positions:
+                case records.DecodedIncrease(token_id, _, most0, most1) if (
+                    token_id in context.positions
+                ):
                     key = context.positions[token_id].pool.key
                     yield from ((key.currency0, most0), (key.currency1, most1))
                 case _:
                     pass
 
 
-def _all_actions(call: Call) -> tuple[Action, ...]:
-    if isinstance(call, ModifyLiquidities):
+def _all_actions(call: records.Call) -> tuple[records.Action, ...]:
+    if isinstance(call, records.ModifyLiquidities):
         return call.actions
-    if isinstance(call, Execute):
+    if isinstance(call, records.Execute):
         recipe = swap_and_enter(call)
         return () if recipe is None else recipe.enter.actions
     return ()
@@ -88,27 +79,27 @@ _ELSEWHERE_BIPS = 100
 """How much less than at the price of the pool entered a swap through another may pay."""
 
 
-def hook_data_faults(actions: tuple[Action, ...]) -> Iterator[str]:
+def hook_data_faults(actions: tuple[records.Action, ...]) -> Iterator[str]:
     if any(getattr(action, "hook_data", b"") for action in actions):
         yield "it hands data to a hook"
 
 
 def amount_faults(
-    action: Action, context: PolicyContext, sqrt_price_after: int | None = None
+    action: records.Action, context: PolicyContext, sqrt_price_after: int | None = None
 ) -> Iterator[str]:
     """Whether the amounts of one action can drift no further than the limit on slippage."""
     match action:
-        case DecodedBurn(token_id, least0, least1):
+        case records.DecodedBurn(token_id, least0, least1):
             position = context.positions[token_id]
             yield from _exit_faults(token_id, position.liquidity, (least0, least1), context)
-        case DecodedDecrease(token_id, liquidity, least0, least1):
+        case records.DecodedDecrease(token_id, liquidity, least0, least1):
             yield from _exit_faults(token_id, liquidity, (least0, least1), context)
-        case DecodedIncrease(token_id, liquidity, most0, most1):
+        case records.DecodedIncrease(token_id, liquidity, most0, most1):
             position = context.positions[token_id]
             price = position.pool.sqrt_price_x96
             yield from _entry_faults(position.span, price, liquidity, (most0, most1), context)
             yield from entry_faults(key_of(position.pool.key), context)
-        case DecodedMint(pool, lower, upper, liquidity, most0, most1):
+        case records.DecodedMint(pool, lower, upper, liquidity, most0, most1):
             if not -MAX_TICK <= lower < upper <= MAX_TICK:
                 yield f"ticks {lower} to {upper} are no range"
                 return
@@ -120,7 +111,7 @@ def amount_faults(
 
 
 def swap_faults(
-    swap: DecodedSwapExactIn, entered: DecodedPoolKey, context: PolicyContext
+    swap: records.DecodedSwapExactIn, entered: records.DecodedPoolKey, context: PolicyContext
 ) -> Iterator[str]:
     """Whether the swap must pay what its pool was quoted for, and its pool is no worse a place."""
     out = quoted(swap, context)
@@ -136,7 +127,7 @@ def swap_faults(
 
 
 def _elsewhere_faults(
-    swap: DecodedSwapExactIn, entered: DecodedPoolKey, context: PolicyContext
+    swap: records.DecodedSwapExactIn, entered: records.DecodedPoolKey, context: PolicyContext
 ) -> Iterator[str]:
     """Whether a swap elsewhere pays about the price of the pool that is entered.
 
@@ -154,7 +145,7 @@ def _elsewhere_faults(
         )
 
 
-def worth_faults(swap: DecodedSwapExactIn, context: PolicyContext) -> Iterator[str]:
+def worth_faults(swap: records.DecodedSwapExactIn, context: PolicyContext) -> Iterator[str]:
     """Whether a swap pays about what it sells is worth, where the worth of both is known.
 
     Nothing else holds a pool to the market: anybody can open one at a price of his own.
@@ -174,7 +165,7 @@ def worth_faults(swap: DecodedSwapExactIn, context: PolicyContext) -> Iterator[s
         )
 
 
-def quoted(swap: DecodedSwapExactIn, context: PolicyContext) -> tuple[int, int] | None:
+def quoted(swap: records.DecodedSwapExactIn, context: PolicyContext) -> tuple[int, int] | None:
     """What the swap was quoted to pay, and the price it leaves behind."""
     wanted = (swap.pool, swap.zero_for_one, swap.amount_in)
     for quote in context.quotes:
@@ -183,7 +174,7 @@ def quoted(swap: DecodedSwapExactIn, context: PolicyContext) -> tuple[int, int] 
     return None
 
 
-def entry_faults(pool: DecodedPoolKey, context: PolicyContext) -> Iterator[str]:
+def entry_faults(pool: records.DecodedPoolKey, context: PolicyContext) -> Iterator[str]:
     """Whether money may be given into the hands of this pool and its hook."""
     facts = context.pools.get(pool)
     if facts is None:

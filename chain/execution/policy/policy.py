@@ -13,7 +13,7 @@ from msgspec import Struct
 from chain.base.units import COIN
 from chain.contracts.delegation import DELEGATION_MANAGER, NOBODY, NONCES
 from chain.contracts.networks import NATIVE, Address
-from chain.execution.decode.batches import single_calls
+from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.parties import parts_of
 from chain.execution.decode.records import (
     Action,
@@ -39,6 +39,7 @@ from chain.execution.decode.records import (
     Withdraw,
     name_of,
 )
+from chain.execution.policy import shapes
 from chain.execution.policy.bounds import (
     amount_faults,
     code_faults,
@@ -49,16 +50,7 @@ from chain.execution.policy.bounds import (
     swap_faults,
     worth_faults,
 )
-from chain.execution.policy.context import PolicyContext, key_of
-from chain.execution.policy.shapes import (
-    PlainSwap,
-    SwapAndEnter,
-    direct_faults,
-    plain_swap,
-    plain_swap_faults,
-    router_faults,
-    swap_and_enter,
-)
+from chain.execution.policy.shapes import PolicyContext, key_of
 from chain.execution.transaction import UnsignedTransaction
 
 Pulls = Counter[tuple["Address", "Address"]]
@@ -76,7 +68,7 @@ def pulls(steps: Sequence[DecodedStep], context: PolicyContext) -> Pulls:
                     for token, amount in _entering(part, context):
                         total[token, spender] += amount
             case Execute() as call:
-                recipe, alone = swap_and_enter(call), plain_swap(call)
+                recipe, alone = shapes.swap_and_enter(call), shapes.plain_swap(call)
                 if recipe is not None:
                     total[recipe.settle.currency, spender] += recipe.swap.amount_in
                     for transfer in recipe.transfers:
@@ -285,7 +277,7 @@ def _targets(call: Call, context: PolicyContext) -> frozenset[Address | None]:
 
 
 def _direct_faults(call: ModifyLiquidities, value: int, context: PolicyContext) -> Iterator[str]:
-    faults = [*direct_faults(call, context), *hook_data_faults(call.actions)]
+    faults = [*shapes.direct_faults(call, context), *hook_data_faults(call.actions)]
     yield from faults
     yield from _deadline_faults(call.deadline, context)
     if faults:
@@ -300,7 +292,7 @@ def _direct_faults(call: ModifyLiquidities, value: int, context: PolicyContext) 
 
 
 def _router_faults(call: Execute, value: int, context: PolicyContext) -> Iterator[str]:
-    recipe, alone = swap_and_enter(call), plain_swap(call)
+    recipe, alone = shapes.swap_and_enter(call), shapes.plain_swap(call)
     yield from _deadline_faults(call.deadline, context)
     if alone is not None:
         yield from _swap_alone_faults(alone, value, context)
@@ -309,7 +301,7 @@ def _router_faults(call: Execute, value: int, context: PolicyContext) -> Iterato
         yield "the router's commands are neither a swap nor the swap-and-enter recipe"
         return
     faults = [
-        *router_faults(recipe, context),
+        *shapes.router_faults(recipe, context),
         *hook_data_faults((recipe.swap, recipe.mint)),
     ]
     yield from faults
@@ -323,8 +315,10 @@ def _router_faults(call: Execute, value: int, context: PolicyContext) -> Iterato
     yield from _funding_faults(recipe, value)
 
 
-def _swap_alone_faults(recipe: PlainSwap, value: int, context: PolicyContext) -> Iterator[str]:
-    faults = [*plain_swap_faults(recipe, context), *hook_data_faults((recipe.swap,))]
+def _swap_alone_faults(
+    recipe: shapes.PlainSwap, value: int, context: PolicyContext
+) -> Iterator[str]:
+    faults = [*shapes.plain_swap_faults(recipe, context), *hook_data_faults((recipe.swap,))]
     yield from faults
     if faults:
         return
@@ -335,7 +329,7 @@ def _swap_alone_faults(recipe: PlainSwap, value: int, context: PolicyContext) ->
         yield f"it sends {value} wei along, which is not what the swap sells"
 
 
-def _funding_faults(recipe: SwapAndEnter, value: int) -> Iterator[str]:
+def _funding_faults(recipe: shapes.SwapAndEnter, value: int) -> Iterator[str]:
     """Whether no more is brought to the mint than it may take besides what the swap buys."""
     pool, swap = recipe.mint.pool, recipe.swap
     most = {

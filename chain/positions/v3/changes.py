@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts import abi
 from chain.contracts.networks import Network
 from chain.history.events import LogPlace
 from chain.math.liquidity import Amounts
+from chain.positions.by_day import SinceEntry, since_entry, unknown_entry
 from chain.positions.circumstances import NOTHING, LiquidityChange
-from chain.positions.profit import SinceEntry, since_entry, unknown_entry
 from chain.positions.reference import token_id_of
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import EventError, expected, settle_in_parts, sound_answers
@@ -20,8 +20,7 @@ from chain.read.logs import NARROWABLE
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, RpcRefused, StatePruned
-from chain.rpc.records import Block, Log, LogFilter, Receipt
-from chain.rpc.values import Hash
+from chain.rpc.records import Block, Hash, Log, LogFilter, Receipt
 
 INCREASED = abi.topic("IncreaseLiquidity(uint256,uint128,uint256,uint256)")
 DECREASED = abi.topic("DecreaseLiquidity(uint256,uint128,uint256,uint256)")
@@ -136,9 +135,9 @@ def _account(
         if log.topics[0] == COLLECTED:
             # What was taken out of the range is paid first; the rest were fees.
             principal = Amounts(*map(min, owed, amounts))
-            owed, fees, amounts = _less(owed, principal), _less(amounts, principal), NOTHING
+            owed, fees, amounts = owed.less(principal), amounts.less(principal), NOTHING
         elif liquidity < 0:
-            owed = Amounts(owed.amount0 + amounts.amount0, owed.amount1 + amounts.amount1)
+            owed = owed.plus(amounts)
         gas = _gas(network, receipts[log.transaction_hash])
         changes.append(
             LiquidityChange(
@@ -164,7 +163,7 @@ def _account(
         paid_out = Known(principal, _LOGS, log.block_number)
         booked.append(replace(changes[-1], liquidity_delta=leaves, amounts=paid_out))
     unpaid = Amounts(snapshot.fees0, snapshot.fees1)
-    fees_alone = _less(unpaid, Amounts(*map(min, owed, unpaid)))
+    fees_alone = unpaid.less(Amounts(*map(min, owed, unpaid)))
     earning = replace(snapshot, fees0=fees_alone.amount0, fees1=fees_alone.amount1)
     return V3Account(since_entry(earning, tuple(changes)), tuple(booked), owed)
 
@@ -195,7 +194,3 @@ def _gas(network: Network, receipt: Receipt | None) -> Quantity[int]:
     }
     cost = receipt.gas_used * receipt.effective_gas_price + (receipt.l1_fee or 0)
     return Known(cost // max(1, len(tokens)), "receipt", receipt.block_number)
-
-
-def _less(whole: Amounts, part: Amounts) -> Amounts:
-    return Amounts(whole.amount0 - part.amount0, whole.amount1 - part.amount1)

@@ -1,28 +1,28 @@
-"""Asking one block about positions of v3: whose they are, what they hold, and what is missing."""
+"""Positions of v3 at one block: what is asked about them, and each as a withdrawal would pay it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from chain.contracts.networks import Address, Network, V3Contracts
+from msgspec import Struct
+
+from chain.contracts import abi
+from chain.contracts.hooks import NO_HOOK, hook_passport
+from chain.contracts.networks import NATIVE, Address, Network, V3Contracts
 from chain.contracts.pool_key import PoolId
-from chain.pools.v3 import decode_number
+from chain.contracts.v3_pool import v3_pool_address, v3_pool_key, v3_position_key
+from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed
+from chain.math.liquidity import amounts_for_liquidity
+from chain.math.ticks import sqrt_price_at_tick
+from chain.pools.v3 import TICK_TYPES, decode_number, decode_slot0, pool_call, told_by
 from chain.positions import custody
-from chain.positions.custody import balance_call
+from chain.positions.custody import Custody, balance_call
 from chain.positions.reference import is_v3, token_id_of, v3_number
-from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
-from chain.positions.v3.answers import (
-    ManagerRecord,
-    V3Place,
-    decode_position,
-    owned_call,
-    place_calls,
-    position_call,
-)
-from chain.positions.v3.snapshot import v3_pool_snapshot, v3_reading, v3_snapshot
-from chain.rpc.multicall import Call, CallOutcome
+from chain.positions.snapshot import PoolSnapshot, PositionIdentity, PositionSnapshot, range_status
 from chain.rpc.records import Block
+from chain.rpc.requests import Call, CallOutcome
 
 if TYPE_CHECKING:
     from chain.positions.memory import PositionMemory
@@ -176,3 +176,230 @@ class V3Reader:
         manager = self._contracts.position_manager
         told = self._told.get(custody.about(manager, custody.OWNER, token_id))
         return None if told is None else custody.decode_owner(told)
+
+
+_OWED_END = 1 << 128
+"""Both contracts count what they owe in 128 bits, and begin again at zero."""
+
+
+class V3Reading(Struct, frozen=True):
+    """All that was told of one position."""
+
+    token_id: int
+    owner: Address
+    record: ManagerRecord
+    pool: PoolSnapshot
+    outside_lower: FeeGrowth
+    outside_upper: FeeGrowth
+    in_pool: PoolRecord
+
+
+def v3_pool_snapshot(
+    factory: Address, place: V3Place, calls: PlaceCalls, told: Mapping[Call, CallOutcome]
+) -> PoolSnapshot:
+    slot0 = decode_slot0(told[calls.slot0])
+    spacing = decode_number("int24", told[calls.spacing])
+    key = v3_pool_key(factory, place.token0, place.token1, place.fee, spacing)
+    protocol = slot0.protocol_fee(place.fee)
+    return PoolSnapshot(
+        pool_id=key.pool_id,
+        key=key,
+        sqrt_price_x96=slot0.sqrt_price_x96,
+        tick=slot0.tick,
+        # The protocol's part comes out of the fee, where in v4 it comes on top.
+        lp_fee=place.fee - max(protocol),
+        protocol_fee=protocol,
+        liquidity=decode_number("uint128", told[calls.liquidity]),
+        fee_growth=FeeGrowth(
+            decode_number("uint256", told[calls.growth0]),
+            decode_number("uint256", told[calls.growth1]),
+        ),
+        hook=hook_passport(NO_HOOK, place.fee),
+    )
+
+
+def v3_reading(
+    token_id: int,
+    owner: Address,
+    record: ManagerRecord,
+    *,
+    pool: PoolSnapshot,
+    calls: PlaceCalls,
+    told: Mapping[Call, CallOutcome],
+) -> V3Reading:
+    return V3Reading(
+        token_id,
+        owner,
+        record,
+        pool,
+        decode_growth_outside(told[calls.lower]),
+        decode_growth_outside(told[calls.upper]),
+        decode_in_pool(told[calls.in_pool]),
+    )
+
+
+def v3_snapshot(reading: V3Reading, block: Block) -> PositionSnapshot:
+    pool, record, place = reading.pool, reading.record, reading.record.place
+    amounts = amounts_for_liquidity(
+        pool.sqrt_price_x96,
+        sqrt_price_at_tick(place.tick_lower),
+        sqrt_price_at_tick(place.tick_upper),
+        record.liquidity,
+        round_up=False,
+    )
+    inside = fee_growth_inside(
+        pool.tick,
+        place.tick_lower,
+        place.tick_upper,
+        global_growth=pool.fee_growth,
+        outside_lower=reading.outside_lower,
+        outside_upper=reading.outside_upper,
+    )
+    fees0, fees1 = payable_fees(record, reading.in_pool, inside)
+    key = pool.key
+    return PositionSnapshot(
+        identity=PositionIdentity(
+            v3_number(reading.token_id), key, key.pool_id, place.tick_lower, place.tick_upper
+        ),
+        block=block,
+        pool=pool,
+        custody=Custody(
+            reading.owner, None if record.approved == NATIVE else record.approved, None
+        ),
+        liquidity=record.liquidity,
+        amount0=amounts.amount0,
+        amount1=amounts.amount1,
+        fees0=fees0,
+        fees1=fees1,
+        fee_growth_inside=inside,
+        status=range_status(pool.tick, place.tick_lower, place.tick_upper),
+    )
+
+
+def payable_fees(record: ManagerRecord, in_pool: PoolRecord, inside: FeeGrowth) -> tuple[int, int]:
+    """What `collect` pays: what the manager owes the token, but no more than the pool owes it.
+
+    The pool counts all tokens of a range as one and rounds down whenever any of them changes, so
+    it may owe the manager some units less than the manager owes its tokens.
+    """
+    if record.liquidity == 0:
+        # Nothing is brought up to date for an empty position.
+        return min(record.owed0, in_pool.owed0), min(record.owed1, in_pool.owed1)
+    to_token = fees_owed(inside, record.growth_last, record.liquidity)
+    to_manager = fees_owed(inside, in_pool.growth_last, in_pool.liquidity)
+    return (
+        min(
+            (record.owed0 + to_token.fees0) % _OWED_END,
+            (in_pool.owed0 + to_manager.fees0) % _OWED_END,
+        ),
+        min(
+            (record.owed1 + to_token.fees1) % _OWED_END,
+            (in_pool.owed1 + to_manager.fees1) % _OWED_END,
+        ),
+    )
+
+
+_CALLS_KEPT = 50_000
+_WORD = 32
+_OWNED = "tokenOfOwnerByIndex(address,uint256)"
+_POSITION = abi.selector("positions(uint256)")
+_POSITION_TYPES = (
+    *("uint96", "address", "address", "address", "uint24", "int24", "int24"),
+    *("uint128", "uint256", "uint256", "uint128", "uint128"),
+)
+_IN_POOL_TYPES = ("uint128", "uint256", "uint256", "uint128", "uint128")
+
+
+class V3Place(Struct, frozen=True, array_like=True):
+    """What never changes about a position: its pool and its range."""
+
+    token0: Address
+    token1: Address
+    fee: int
+    tick_lower: int
+    tick_upper: int
+
+
+class ManagerRecord(Struct, frozen=True):
+    """What the position manager keeps of one token."""
+
+    approved: Address
+    place: V3Place
+    liquidity: int
+    growth_last: FeeGrowth
+    owed0: int
+    owed1: int
+
+
+class PoolRecord(Struct, frozen=True):
+    """What a pool keeps of all liquidity in one range that the position manager brought."""
+
+    liquidity: int
+    growth_last: FeeGrowth
+    owed0: int
+    owed1: int
+
+
+class PlaceCalls(Struct, frozen=True):
+    """All that a pool is asked for one position."""
+
+    slot0: Call
+    liquidity: Call
+    growth0: Call
+    growth1: Call
+    spacing: Call
+    lower: Call
+    upper: Call
+    in_pool: Call
+
+    @property
+    def all(self) -> tuple[Call, ...]:
+        pool = (self.slot0, self.liquidity, self.growth0, self.growth1, self.spacing)
+        return (*pool, self.lower, self.upper, self.in_pool)
+
+
+def owned_call(manager: Address, owner: Address, index: int) -> Call:
+    """Which token of a wallet comes at this place, counted from zero."""
+    return Call(manager, abi.encode_call(_OWNED, owner, index))
+
+
+@lru_cache(maxsize=_CALLS_KEPT)
+def position_call(manager: Address, token_id: int) -> Call:
+    return Call(manager, _POSITION + token_id.to_bytes(_WORD, "big"))
+
+
+@lru_cache(maxsize=_CALLS_KEPT)
+def place_calls(factory: Address, manager: Address, place: V3Place) -> PlaceCalls:
+    pool = v3_pool_address(factory, place.token0, place.token1, place.fee)
+    key = v3_position_key(manager, place.tick_lower, place.tick_upper)
+
+    return PlaceCalls(
+        slot0=pool_call(pool, "slot0()"),
+        liquidity=pool_call(pool, "liquidity()"),
+        growth0=pool_call(pool, "feeGrowthGlobal0X128()"),
+        growth1=pool_call(pool, "feeGrowthGlobal1X128()"),
+        spacing=pool_call(pool, "tickSpacing()"),
+        lower=pool_call(pool, "ticks(int24)", place.tick_lower),
+        upper=pool_call(pool, "ticks(int24)", place.tick_upper),
+        in_pool=pool_call(pool, "positions(bytes32)", key),
+    )
+
+
+def decode_position(outcome: CallOutcome) -> ManagerRecord | None:
+    """None for a token that does not exist, of which the contract refuses to speak."""
+    if not outcome.success:
+        return None
+    told = abi.decode(_POSITION_TYPES, outcome.data)
+    _, approved, token0, token1, fee, lower, upper, liquidity, last0, last1, owed0, owed1 = told
+    place = V3Place(token0, token1, fee, lower, upper)
+    return ManagerRecord(approved, place, liquidity, FeeGrowth(last0, last1), owed0, owed1)
+
+
+def decode_in_pool(outcome: CallOutcome) -> PoolRecord:
+    liquidity, last0, last1, owed0, owed1 = abi.decode(_IN_POOL_TYPES, told_by(outcome))
+    return PoolRecord(liquidity, FeeGrowth(last0, last1), owed0, owed1)
+
+
+def decode_growth_outside(outcome: CallOutcome) -> FeeGrowth:
+    _, _, outside0, outside1, *_ = abi.decode(TICK_TYPES, told_by(outcome))
+    return FeeGrowth(outside0, outside1)

@@ -10,8 +10,7 @@ import pytest
 from agents.backtest.hours import bar_hours
 from agents.backtest.report import BacktestError, BarUnits, bars_of_hours
 from agents.numbers.advice import edge_ratio
-from chain.base.quantity import Known
-from chain.base.units import HOUR
+from chain.base.units import HOUR, Known
 from chain.history.fee_rate import hour_sums
 from chain.history.hours import HourRow, PoolHours
 from chain.rpc.records import Block

@@ -13,7 +13,7 @@ from agents.backtest.hours import PoolBars
 from agents.backtest.report import backtest
 from agents.backtest.walking import BacktestTerms
 from agents.numbers.advice import edge_ratio
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from benchmarks.bar_files import DATA, ETH_HOURS, POLYGON_MINUTES, polygon_minutes, semi_real_hours
 
 if TYPE_CHECKING:

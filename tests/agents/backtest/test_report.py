@@ -13,7 +13,7 @@ from agents.backtest.hours import bar_hours, window_starts
 from agents.backtest.report import BacktestError, backtest, drawn_windows, interval
 from agents.backtest.walking import BacktestTerms, make_track
 from agents.numbers.advice import AdvisedAction, edge_ratio
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from tests.agents.backtest.made_up_bars import bars_along, random_prices
 
 if TYPE_CHECKING:

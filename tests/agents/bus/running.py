@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
 from agents.bus.run import Listener, replay_flow, run_flow
-from agents.bus.transport import Ambient, BusLimits
-from chain.base.redaction import Redactor
+from agents.bus.worker import Ambient, BusLimits
+from chain.base.clean_text import Redactor
 from tests.fakes.jury import JURY, JuryServices, Parrot, Question
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 from agents.bus.bus import Bus
 from agents.bus.envelope import CLI, FailureCause, FlowFailed, FlowTerms, Kind
 from agents.bus.run import RemoteAgents
-from agents.bus.transport import Ambient, BusLimits, QueueTransport
+from agents.bus.worker import Ambient, BusLimits, QueueTransport
 from tests.agents.bus.running import REQUEST, assert_replays, run_jury
 from tests.fakes.jury import (
     EXPERTS,

@@ -10,8 +10,14 @@ import pytest
 
 from agents.bus.bus import Bus, BusFullError, FlowSpec
 from agents.bus.envelope import CLI, Envelope, EnvelopeError, FailureCause, FlowFailed, Kind, Role
-from agents.bus.transport import Ambient, BusLimits, QueueTransport
-from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
+from agents.bus.worker import (
+    Ambient,
+    BusLimits,
+    HandlerContext,
+    Outgoing,
+    QueueTransport,
+    StageFailedError,
+)
 from tests.fakes.small_debate import (
     AGENTS,
     CRITIC,

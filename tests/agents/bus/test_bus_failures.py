@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.bus.envelope import CLI, Envelope, FailureCause, Kind, Role, Thought
-from agents.bus.transport import Ambient, BusLimits, QueueTransport
-from agents.bus.worker import HandlerContext, Outgoing
+from agents.bus.worker import Ambient, BusLimits, HandlerContext, Outgoing, QueueTransport
 from tests.agents.bus.failing_handlers import (
     crash,
     failure,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.bus.envelope import CLI, Envelope, FailureCause, Kind, Role
-from agents.bus.transport import BusLimits, QueueTransport, TransportError
-from agents.bus.worker import HandlerContext, Outgoing
+from agents.bus.worker import BusLimits, HandlerContext, Outgoing, QueueTransport, TransportError
 from tests.agents.bus.failing_handlers import (
     crash,
     failure,

@@ -14,9 +14,8 @@ from agents.bus.envelope import CLI
 from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.replay import RecordBrokenError, RecordedTurns, read_record
 from agents.bus.run import RemoteAgents, replay_flow
-from agents.bus.transport import QueueTransport
-from agents.bus.worker import Board, HandlerContext, Outgoing
-from chain.base.redaction import Redactor
+from agents.bus.worker import Board, HandlerContext, Outgoing, QueueTransport
+from chain.base.clean_text import Redactor
 from chain.base.strict_json import canonical
 from tests.agents.bus.running import REQUEST, assert_replays, run_jury
 from tests.fakes.jury import (

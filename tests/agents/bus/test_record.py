@@ -15,12 +15,11 @@ from agents.bus.envelope import CLI, AgentFact, Envelope, Kind, Payload, Registr
 from agents.bus.record import FileSink, MemorySink, RecordError, RecordWriter, verify_record
 from agents.bus.replay import RecordBrokenError, read_record, replay
 from agents.bus.run import FlowOutcome, run_flow
-from agents.bus.transport import Ambient
-from agents.bus.worker import Outgoing
+from agents.bus.worker import Ambient, Outgoing
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
 from agents.model.recorded import NoRecordedReplyError, RecordedModel
 from agents.model.speaking import ask_on_record
-from chain.base.redaction import Redactor, SecretFieldError
+from chain.base.clean_text import Redactor, SecretFieldError
 from chain.base.strict_json import canonical
 from tests.fakes.small_debate import (
     CRITIC,

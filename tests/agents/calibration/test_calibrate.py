@@ -25,9 +25,8 @@ from agents.calibration.calibrate import (
 from agents.numbers.edges import TICK_LOG, Edges
 from agents.numbers.regime import daily_ticks
 from agents.numbers.survival import SIGMA_SCATTER, buffer_hours, estimate_sigma, survival
-from chain.base.quantity import Known
 from chain.base.table_file import TableError
-from chain.base.units import HOUR
+from chain.base.units import HOUR, Known
 from chain.history.volatility import PairClass, volatility
 
 if TYPE_CHECKING:

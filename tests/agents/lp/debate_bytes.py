@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agents.lp.facts import Capital, CreateGoal
 from agents.lp.payloads import FlowCreateStart, FlowStart
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.strict_json import digest
 from chain.contracts.networks import NATIVE

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agents.bus.record import MemorySink, RecordWriter
-from agents.bus.transport import Ambient
-from agents.bus.worker import StageFailedError
+from agents.bus.worker import Ambient, StageFailedError
 from agents.lp.debate import hold_debate
 from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import FlowCreateStart, FlowStart
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor
 from chain.base.store import Store
 from chain.base.strict_json import canonical
 from chain.contracts.networks import network_named
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from agents.lp.plan import Plan
     from agents.lp.services import Eyes
     from agents.model.interface import Model
-    from agents.numbers.profiles import RiskProfile
+    from agents.numbers.rules import RiskProfile
 
 DEVNET = network_named("devnet")
 NOW = 1_768_000_000.0

@@ -26,9 +26,8 @@ from agents.numbers.outlook import (
     look_at,
     net_over,
 )
-from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import writable
-from agents.numbers.rules import JudgmentVerdict, MoveNumbers, judge_move
+from agents.numbers.rules import PROFILES, JudgmentVerdict, MoveNumbers, judge_move
 from agents.numbers.survival import week_sigma
 from chain.base.units import PIPS
 from chain.math.liquidity import Amounts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import UnusableReplyError, parse_reply
 from agents.numbers.rounding import significant
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,9 +21,9 @@ from agents.lp.facts import (
 )
 from agents.numbers.edges import price_tick
 from agents.numbers.fees import full_range_value
-from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import read_regime
 from agents.numbers.rounding import significant
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey

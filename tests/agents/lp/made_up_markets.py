@@ -19,8 +19,8 @@ from agents.lp.facts import (
     TokenFacts,
 )
 from agents.lp.payloads import FlowCreateStart, FlowStart
-from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import read_regime
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.networks import NATIVE
 from chain.math.liquidity import amounts_for_liquidity

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from agents.bus.record import FileSink, MemorySink, RecordWriter, verify_record
 from agents.bus.replay import read_record
 from agents.bus.run import ArgumentEnd, Listener
-from agents.bus.transport import Ambient, BusLimits
+from agents.bus.worker import Ambient, BusLimits
 from agents.lp.debate import hold_debate, replay_debate
 from agents.lp.facts import PositionPast
 from agents.lp.plan import Plan
@@ -23,8 +23,8 @@ from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits, TokenRate
 from agents.model.client import OpenAIModel
 from agents.model.connection import ModelConnections
-from agents.model.settings import ModelLimits, ModelSettings, RoleModels
-from chain.base.redaction import Redactor
+from agents.model.interface import ModelLimits, ModelSettings, RoleModels
+from chain.base.clean_text import Redactor
 from chain.base.store import Store
 from tests.agents.lp.made_up_markets import FixedEyes, market_context, start_of
 from tests.fakes.model_endpoint import model_endpoint
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from agents.bus.envelope import Role
     from agents.lp.facts import CreateContext, MarketContext
     from agents.lp.plan import Plan
-    from agents.numbers.profiles import RiskProfile
+    from agents.numbers.rules import RiskProfile
     from tests.fakes.model_endpoint import ChatRequest, Conduct
 
     Context = MarketContext | CreateContext

@@ -23,7 +23,7 @@ from chain.contracts.calldata import (
 )
 from chain.contracts.networks import NATIVE
 from chain.math.liquidity import Amounts
-from chain.rpc.multicall import Call, aggregate, decode_aggregate
+from chain.rpc.requests import Call, aggregate, decode_aggregate
 from tests import node_rpc
 from tests.agents.lp.debating import DEVNET
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.numbers.advice import AdviceReason
-from agents.numbers.profiles import RiskProfile
-from agents.numbers.rules import JudgmentVerdict
+from agents.numbers.rules import JudgmentVerdict, RiskProfile
 from agents.numbers.survival import estimate_sigma
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import TOKEN1, Market

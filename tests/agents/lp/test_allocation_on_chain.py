@@ -9,7 +9,7 @@ import pytest
 
 from agents.lp.facts import Capital, CreateContext, CreateGoal
 from agents.lp.payloads import FlowCreateStart, FlowStart
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import ARBITRAGEUR

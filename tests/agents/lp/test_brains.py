@@ -14,7 +14,7 @@ from agents.lp.conclude import rules_alone
 from agents.lp.payloads import SCOUT
 from agents.lp.propose import may_win
 from agents.model.interface import Answer, Usage
-from agents.numbers.profiles import PROFILES, RiskProfile
+from agents.numbers.rules import PROFILES, RiskProfile
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import TOKEN0, TOKEN1, Market
 

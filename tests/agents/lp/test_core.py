@@ -13,8 +13,7 @@ from agents.lp.evaluation_context import evaluation_of
 from agents.lp.judge import Opinion
 from agents.lp.plan import ShapeChoice
 from agents.lp.propose import candidates_of, shapes_by_rules
-from agents.numbers.profiles import PROFILES, RiskProfile
-from agents.numbers.rules import Decision, JudgmentVerdict, Rule
+from agents.numbers.rules import PROFILES, Decision, JudgmentVerdict, RiskProfile, Rule
 from agents.numbers.shapes import MAX_CANDIDATES, MIN_CANDIDATES, ExposureBias
 from chain.contracts.networks import NATIVE
 from chain.math.liquidity import Amounts

@@ -11,8 +11,7 @@ import pytest
 
 from agents.bus.envelope import FailureCause
 from agents.bus.record import MemorySink, RecordWriter
-from agents.bus.transport import Ambient, BusLimits
-from agents.bus.worker import StageFailedError
+from agents.bus.worker import Ambient, BusLimits, StageFailedError
 from agents.lp.advice_words import option_letter
 from agents.lp.conclude import rules_alone
 from agents.lp.debate import HANDLERS, hold_debate
@@ -28,8 +27,8 @@ from agents.lp.payloads import (
 )
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.numbers.advice import AdviceReason
-from agents.numbers.profiles import RiskProfile
-from chain.base.redaction import Redactor
+from agents.numbers.rules import RiskProfile
+from chain.base.clean_text import Redactor
 from tests.agents.lp.debating import NOW, REQUEST, argue_over, start_of
 from tests.agents.lp.made_up import HOOK_POWER, TOKEN0, Market
 from tests.agents.lp.second_opinion import FLOORS, check_argued

@@ -14,8 +14,7 @@ from agents.lp.conclude import is_permitted, rules_alone
 from agents.lp.plan import plan_identity
 from agents.lp.spoken import closing_sentence
 from agents.numbers.advice import AdviceReason
-from agents.numbers.profiles import PROFILES, CheckedAssumption, RiskProfile
-from agents.numbers.rules import JudgmentVerdict
+from agents.numbers.rules import PROFILES, CheckedAssumption, JudgmentVerdict, RiskProfile
 from chain.math.ticks import usable_ticks
 from tests.agents.lp.made_up import TOKEN0, TOKEN1, Market
 from tests.agents.lp.one_round import concluded, judged

@@ -11,7 +11,7 @@ import pytest_asyncio
 from agents.bus.envelope import FailureCause
 from agents.lp.payloads import FlowStart
 from agents.numbers.advice import AdviceReason
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from tests.agents.lp.debating import Argued, argue, watching
 from tests.agents.lp.second_opinion import check_argued
 

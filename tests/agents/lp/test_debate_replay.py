@@ -20,8 +20,8 @@ from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST, FlowStart
 from agents.lp.services import DebateServices
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import parse_reply
-from agents.numbers.profiles import RiskProfile
-from chain.base.redaction import Redactor
+from agents.numbers.rules import RiskProfile
+from chain.base.clean_text import Redactor
 from chain.base.strict_json import canonical, digest
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debating import Seen, argue, argue_over, start_of, watching

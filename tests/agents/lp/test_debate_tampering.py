@@ -21,8 +21,7 @@ from agents.lp.payloads import (
     context_hash,
 )
 from agents.lp.propose import candidates_of, shapes_by_rules
-from agents.numbers.profiles import RiskProfile
-from agents.numbers.rules import JudgmentVerdict
+from agents.numbers.rules import JudgmentVerdict, RiskProfile
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market
 

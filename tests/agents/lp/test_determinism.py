@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.lp.payloads import FlowStart
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from chain.base.store import Store
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debate_bytes import all_debated, debated

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import DOLLAR_DOLLAR, TOKEN0, TOKEN1, Market
 from tests.agents.lp.second_opinion import check_argued

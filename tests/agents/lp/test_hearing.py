@@ -10,10 +10,9 @@ import pytest
 
 from agents.lp.facts import AdviceRecord, DeskMemory, EarlierAdvice
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST, FlowStart
-from agents.model.brief import MOST_QUOTED, STRUCK, quotation
-from agents.model.claims import ClaimLedger
+from agents.model.claims import ClaimLedger, Unit
 from agents.model.interface import Answer, Usage
-from agents.model.numerals import Unit
+from agents.model.speaking import MOST_QUOTED, STRUCK, quotation
 from tests.agents.lp.debating import Seen, argue, argue_over
 from tests.agents.lp.made_up import TIME, Market
 
@@ -163,7 +162,7 @@ def test_a_statement_is_bounded_and_never_cut_within_a_number(
 
 def test_the_range_of_a_position_is_told_from_either_side(ledger: ClaimLedger) -> None:
     from agents.lp.briefing import describe_position
-    from agents.model.brief import Brief
+    from agents.model.speaking import Brief
 
     for market, words in (
         (Market(0.02, off_centre=-2.5), "downwards"),

@@ -17,14 +17,13 @@ from msgspec.structs import replace
 
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.lp.debate import HANDLERS, hold_debate, replay_debate
 from agents.lp.plan import Plan
 from agents.lp.plan_document import plan_document
-from agents.model.brief import MOST_QUOTED
-from agents.numbers.profiles import RiskProfile
-from chain.base.clean_text import DROP
-from chain.base.redaction import Redactor
+from agents.model.speaking import MOST_QUOTED
+from agents.numbers.rules import RiskProfile
+from chain.base.clean_text import DROP, Redactor
 from tests.agents.lp.floors import broken_floors
 from tests.agents.lp.hostile_replies import KEY, QUOTED, HostileModel
 from tests.agents.lp.made_up_markets import (

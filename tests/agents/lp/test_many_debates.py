@@ -12,11 +12,11 @@ from msgspec import structs
 
 from agents.bus.bus import Bus, Flow
 from agents.bus.envelope import FailureCause, FlowFailed
-from agents.bus.transport import Ambient, QueueTransport
+from agents.bus.worker import Ambient, QueueTransport
 from agents.lp.debate import HANDLERS, LP_FLOW
 from agents.lp.payloads import CRITIC, DEBATE, SCOUT, STRATEGIST, FlowStart, PlanReady
 from agents.lp.services import DebateServices
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debating import NOW, argue, watching
 

@@ -17,7 +17,7 @@ from agents.lp.debate import HANDLERS
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST, USUAL_TOKENS
 from agents.lp.plan import ShapeChoice
-from agents.model.settings import ModelLimits
+from agents.model.interface import ModelLimits
 from tests.agents.lp.honest_model import SHAPES, honest, only_for, sceptical, shapes_of_round
 from tests.agents.lp.made_up_markets import create_context, market_context
 from tests.agents.lp.model_table import (

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.bus.record import MemorySink, RecordWriter
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.lp.briefing import ALONE, ArbiterReply, CriticReply, ScoutReply, StrategistReply
 from agents.lp.debate import HANDLERS, hold_debate
 from agents.lp.facts import MarketContext
 from agents.lp.payloads import STRATEGIST
-from agents.model.brief import STRUCK, Brief
+from agents.model.claims import Unit, find_numerals
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
-from agents.model.numerals import Unit, find_numerals
-from agents.numbers.profiles import RiskProfile
+from agents.model.speaking import STRUCK, Brief
 from agents.numbers.regime import Regime
-from chain.base.redaction import Redactor
+from agents.numbers.rules import RiskProfile
+from chain.base.clean_text import Redactor
 from tests.agents.lp.made_up_markets import (
     STATES,
     WISHES,

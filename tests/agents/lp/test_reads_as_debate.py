@@ -12,8 +12,8 @@ import pytest
 from agents.lp.advice_words import move_name, option_letter
 from agents.lp.conclude import not_closed
 from agents.model.interface import Answer, Usage
-from agents.numbers.profiles import RiskProfile
 from agents.numbers.rounding import gained
+from agents.numbers.rules import RiskProfile
 from chain.base.units import usd
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import DOLLAR_DOLLAR, TOKEN0, TOKEN1, Market

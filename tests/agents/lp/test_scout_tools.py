@@ -21,7 +21,7 @@ from agents.lp.scout_tools import (
     volatility_answer,
     window_moves,
 )
-from agents.model.brief import Brief
+from agents.model.speaking import Brief
 from chain.base.strict_json import canonical
 from chain.pools.depth import quote_exact_input
 from tests.agents.lp.made_up_markets import COIN, market_context

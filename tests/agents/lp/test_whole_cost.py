@@ -12,8 +12,7 @@ from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import Capital, CreateContext, CreateGoal, depth_of
 from agents.lp.payloads import FlowCreateStart
 from agents.lp.plan import ShapeChoice
-from agents.numbers.profiles import PROFILES, RiskProfile
-from agents.numbers.rules import JudgmentVerdict, Rule, cautioned, judge_move
+from agents.numbers.rules import PROFILES, JudgmentVerdict, RiskProfile, Rule, cautioned, judge_move
 from agents.numbers.shapes import ExposureBias
 from chain.contracts import abi
 from chain.contracts.calldata import SwapExactIn

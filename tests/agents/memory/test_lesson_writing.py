@@ -10,7 +10,7 @@ from agents.memory.memory import EndedTrade, PostMortem, TradeSetup, written
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import parse_reply
 from agents.trade.routing import RouteName
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

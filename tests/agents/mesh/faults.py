@@ -16,7 +16,7 @@ from tests.agents.mesh.processes import hold
 if TYPE_CHECKING:
     from agents.bus.run import SpokenTurn
     from agents.mesh.peers import Peer
-    from agents.numbers.profiles import RiskProfile
+    from agents.numbers.rules import RiskProfile
     from tests.agents.mesh.processes import Held, Mesh
     from zuno_tui.app.agents_elsewhere import AgentPlaces
     from zuno_tui.app.session import Session

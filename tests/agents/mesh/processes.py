@@ -20,7 +20,7 @@ from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import CRITIC, FlowStart
 from agents.mesh.layout import DESK, MeshPlan, lay_out, planned_members
 from agents.mesh.peers import Engine
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from chain.base.home import Home, cache_folder
 from chain.base.strict_json import canonical
 from chain.contracts.networks import network_named

@@ -19,7 +19,7 @@ from agents.bus.envelope import (
     Role,
     Thought,
 )
-from agents.bus.transport import TransportError
+from agents.bus.worker import TransportError
 from agents.mesh.endpoint import STRUCTURAL_ATTEMPTS, THOUGHT_ATTEMPTS, MeshEndpoint
 from agents.mesh.frame import LARGEST_PAYLOAD, DropCause, FlowStamp, Frame, FrameHeader, FrameKind
 from agents.mesh.transport import DeskTransport, TakenMessage

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.transport import BusLimits
+from agents.bus.worker import BusLimits
 from agents.mesh.frame import DropCause, FrameKind, open_frame
 from tests.agents.bus.running import REQUEST, assert_replays, run_jury
 from tests.agents.mesh.hostile_frames import LIE, hostile_frames, lie_of

@@ -19,8 +19,7 @@ from agents.lp.payloads import CRITIC, PlanReady
 from agents.lp.plan import Plan, plan_identity
 from agents.lp.rebuild import PlanFault, PlanRefusedError, refuse_unless_rebuilt
 from agents.lp.services import DebateServices
-from agents.numbers.profiles import RiskProfile
-from agents.numbers.rules import JudgmentVerdict, PlanVerdict
+from agents.numbers.rules import JudgmentVerdict, PlanVerdict, RiskProfile
 from tests.agents.lp.debating import Argued, Seen, argue, argue_over, start_of
 from tests.agents.lp.made_up import TOKEN1, Market
 from tests.fakes.mesh_wire import mesh_of

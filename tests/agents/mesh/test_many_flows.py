@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.bus.envelope import FailureCause
-from agents.bus.transport import BusLimits
+from agents.bus.worker import BusLimits
 from tests.agents.bus.running import run_jury
 from tests.agents.mesh.test_mesh_flows import ALL, looking
 from tests.fakes.jury import EXPERTS, JURY, Verdict

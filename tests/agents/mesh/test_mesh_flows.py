@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.bus.envelope import CLI
-from agents.bus.transport import BusLimits
+from agents.bus.worker import BusLimits
 from tests.agents.bus.running import assert_replays, run_jury
 from tests.fakes.jury import CLERK, EXPERTS, JUDGE, JURY, JuryServices, Parrot, Verdict
 from tests.fakes.mesh_wire import Wire, mesh_of

@@ -20,7 +20,7 @@ from agents.bus.envelope import FailureCause
 from agents.bus.replay import read_record
 from agents.lp.debate import replay_debate
 from agents.mesh.peers import Engine
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from chain.base.home import Home
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.honest_model import honest

@@ -10,7 +10,7 @@ import pytest
 
 from agents.bus.envelope import FailureCause
 from agents.bus.run import replay_flow
-from agents.bus.transport import BusLimits
+from agents.bus.worker import BusLimits
 from agents.mesh.frame import DropCause, FrameHeader, FrameKind
 from agents.mesh.peers import gather_roles
 from tests.agents.bus.running import assert_replays, run_jury

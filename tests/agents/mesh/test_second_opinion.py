@@ -10,7 +10,7 @@ import pytest
 from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.replay import read_record
 from agents.bus.run import Listener
-from agents.bus.transport import Ambient, BusLimits
+from agents.bus.worker import Ambient, BusLimits
 from agents.lp.payloads import CRITIC
 from agents.lp.rebuild import (
     SECOND_OPINION,
@@ -21,7 +21,7 @@ from agents.lp.rebuild import (
 )
 from agents.lp.services import DebateServices
 from agents.numbers.rules import JudgmentVerdict
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor
 from tests.agents.lp.debating import Seen, argue_over
 from tests.agents.lp.made_up import Market
 from tests.fakes.mesh_wire import mesh_of

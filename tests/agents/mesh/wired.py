@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agents.bus.host import AgentHost
 from agents.bus.record import running_versions
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import CRITIC
 from agents.lp.services import DebateServices

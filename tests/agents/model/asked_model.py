@@ -16,8 +16,14 @@ from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits
 from agents.model.client import OpenAIModel
 from agents.model.connection import ModelConnections
-from agents.model.interface import Answer, ModelPrompt, ModelUnavailable
-from agents.model.settings import ModelLimits, ModelSettings, RoleModels
+from agents.model.interface import (
+    Answer,
+    ModelLimits,
+    ModelPrompt,
+    ModelSettings,
+    ModelUnavailable,
+    RoleModels,
+)
 from chain.base.store import Store
 
 if TYPE_CHECKING:

@@ -15,8 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.model.claims import ClaimFlag, ClaimLedger, FlagKind, Quantity, without_ids
-from agents.model.numerals import Unit, find_numerals
+from agents.model.claims import (
+    ClaimFlag,
+    ClaimLedger,
+    FlagKind,
+    Quantity,
+    Unit,
+    find_numerals,
+    without_ids,
+)
 
 HERE = Path(__file__).parent
 # Labelled before a line of the ledger was written. It then raised one false alarm and missed

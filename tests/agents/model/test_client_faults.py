@@ -249,7 +249,7 @@ LOADING = """
 import asyncio, sys, time
 import agents.model.client
 from agents.model.connection import ModelConnections
-from agents.model.settings import ModelSettings
+from agents.model.interface import ModelSettings
 assert not {"openai", "httpx2"} & sys.modules.keys()
 
 async def main():

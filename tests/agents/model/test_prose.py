@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from agents.model.client import ProseReader, ProseStream
 from agents.model.reply_text import PROSE_LIMIT
-from chain.base.clean_text import clean_text
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor, clean_text
 
 KEY = "sk-canary-THE-KEY-0123456789abcdef"
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"

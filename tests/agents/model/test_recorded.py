@@ -19,12 +19,17 @@ from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits
 from agents.model.client import OpenAIModel
 from agents.model.connection import ModelConnections
-from agents.model.interface import ModelPrompt, ModelUnavailable
+from agents.model.interface import (
+    ModelLimits,
+    ModelPrompt,
+    ModelSettings,
+    ModelUnavailable,
+    RoleModels,
+)
 from agents.model.recorded import RecordedModel
 from agents.model.reply_text import UnusableReplyError
-from agents.model.settings import ModelLimits, ModelSettings, RoleModels
 from agents.model.speaking import ask_on_record
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor
 from chain.base.store import Store
 from tests.fakes.model_endpoint import ChatRequest, fails, model_endpoint, refuses, says
 

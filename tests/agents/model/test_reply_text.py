@@ -19,8 +19,7 @@ from agents.model.reply_text import (
     strict_schema,
     whole_text,
 )
-from chain.base.clean_text import clean_text
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor, clean_text
 
 NOTHING = Redactor()
 

@@ -8,8 +8,7 @@ import pytest
 
 from agents.bus.replay import read_record
 from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST
-from agents.model.interface import Unavailability
-from agents.model.settings import ModelLimits
+from agents.model.interface import ModelLimits, Unavailability
 from tests.agents.lp.made_up_markets import market_context
 from tests.agents.lp.model_table import A_CALL, Table, assert_kept_well, plan_of_the_rules
 from tests.fakes.model_endpoint import ends_early, never_answers, refuses

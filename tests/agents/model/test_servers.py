@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from agents.bus.replay import read_record
 from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST
 from agents.model.abilities import AbilityMemory, ReplyForm, ServerAbilities
-from agents.model.interface import Unavailability
-from agents.model.settings import ModelLimits, ModelSettings
+from agents.model.interface import ModelLimits, ModelSettings, Unavailability
 from agents.model.speaking import CUT_QUESTION
 from tests.agents.lp.made_up_markets import market_context
 from tests.agents.lp.model_table import MODEL, Table, assert_kept_well, plan_of_the_rules

@@ -14,7 +14,7 @@ from agents.bus.worker import StageFailedError
 from agents.lp.facts import PastChange, PositionPast
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST
 from agents.model.abilities import AbilityMemory
-from agents.model.settings import ModelLimits, ModelSettings
+from agents.model.interface import ModelLimits, ModelSettings
 from agents.model.tools import LOOKING_SECONDS, MOST_CALLS, TOOL_FACT
 from tests.agents.lp.made_up_markets import create_context, market_context
 from tests.agents.lp.model_table import KEY, MODEL, Table, assert_kept_well, plan_of_the_rules

@@ -16,7 +16,7 @@ from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET, NARROW_PROVIDER
 from chain.devnet.world.pools import POOLS
 from chain.positions.overview import Sources
-from chain.rpc.multicall import Call, aggregate, decode_aggregate
+from chain.rpc.requests import Call, aggregate, decode_aggregate
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.past_client import PastClient
 from tests.agents.monitor.reference import reference_excursions, swap_ticks

@@ -11,7 +11,7 @@ from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind, Severi
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.rules.risks import operators_changed
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
-from chain.positions.identity import identify
+from chain.positions.snapshot import identify
 from chain.rpc.errors import Malformed
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, UPPER, position

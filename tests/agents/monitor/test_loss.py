@@ -16,8 +16,8 @@ from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.positions.change_reader import ChangeReader
-from chain.positions.identity import identify
 from chain.positions.overview import Sources
+from chain.positions.snapshot import identify
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, Unreachable
 from tests.agents.monitor.made_up_alerts import NOW
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from chain.base.home import Home
     from chain.devnet.launch import DevnetReady
-    from chain.positions.profit import SinceEntry
+    from chain.positions.by_day import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from tests.chain.moves import Moves
 

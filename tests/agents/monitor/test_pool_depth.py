@@ -9,7 +9,7 @@ import pytest
 from agents.monitor.alerts.alert import AlertKind
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
-from chain.positions.identity import identify
+from chain.positions.snapshot import identify
 from tests.agents.monitor.walked_market import WalkedPool
 
 if TYPE_CHECKING:

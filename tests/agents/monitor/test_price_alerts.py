@@ -17,7 +17,7 @@ from agents.monitor.alerts.state import (
 )
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.alerts.store_page import Poll, WatchPlace
-from agents.monitor.rules.price_crossings import COOLDOWN_SECONDS, price_crossings
+from agents.monitor.rules.worth_risks import COOLDOWN_SECONDS, price_crossings
 from chain.base.home import Home
 from chain.contracts.networks import NATIVE, network_named
 from chain.rpc.records import Block

@@ -12,7 +12,7 @@ from agents.monitor.judge import Valuing
 from agents.monitor.reader import Reading
 from agents.monitor.rules.baseline import INSIDE
 from agents.monitor.rules.worth_risks import Losses
-from chain.base.quantity import Known
+from chain.base.units import Known
 from chain.positions.search import WalletPositions
 from chain.prices.ladder import price_book
 from tests.agents.monitor.made_up_alerts import WALLET

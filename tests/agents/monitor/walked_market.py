@@ -10,7 +10,7 @@ from chain.contracts import abi
 from chain.devnet.world.accounts import ARBITRAGEUR, MEDIUM_PROVIDER
 from chain.devnet.world.price_path import MILLITICKS, Asset, Calendar, Draws, Mood, SeededPath
 from chain.math.ticks import sqrt_price_at_tick
-from chain.rpc.multicall import Call, aggregate, decode_aggregate
+from chain.rpc.requests import Call, aggregate, decode_aggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

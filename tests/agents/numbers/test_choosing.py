@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.numbers.profiles import PROFILES, RiskProfile
 from agents.numbers.rules import (
+    PROFILES,
     JudgedMove,
     JudgmentVerdict,
     MoveNumbers,
     PlanVerdict,
+    RiskProfile,
     arbiter_choice,
     move_verdict,
     stay_verdict,

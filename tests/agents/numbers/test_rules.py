@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.numbers.profiles import PROFILES, RiskProfile, Tiebreak
 from agents.numbers.rules import (
+    PROFILES,
     Decision,
     JudgmentVerdict,
     MoveNumbers,
+    RiskProfile,
     Rule,
+    Tiebreak,
     decide,
     judge_move,
     strictest,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from agents.numbers.edges import TICK_LOG, Edges, TickRange, edges_of, price_tick
 from agents.numbers.inventory import allocate_inventory
-from agents.numbers.profiles import PROFILES, RiskProfile
 from agents.numbers.regime import daily_ticks
+from agents.numbers.rules import PROFILES, RiskProfile
 from agents.numbers.shapes import (
     MAX_CENTER_OFFSET_TICKS,
     REVISION_MARGIN,

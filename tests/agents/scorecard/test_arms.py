@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from agents.bus.record import MemorySink, RecordWriter, running_versions
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.lp.briefing import AloneReply, CriticReply, ScoutReply, StrategistReply
 from agents.lp.facts import DeskMemory
 from agents.lp.payloads import CRITIC, FlowStart
@@ -38,9 +38,9 @@ from agents.scorecard.arms import (
     taken_by_rules,
     taken_of,
 )
+from agents.scorecard.score import WeekInterval, by_week
 from agents.scorecard.scoring import amounts_of, lost_to_arbitrage, worth1
-from agents.scorecard.weeks import WeekInterval, by_week
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor
 from chain.base.units import DAY, HOUR
 from chain.history.hours import HourRow
 from chain.math.ticks import sqrt_price_at_tick

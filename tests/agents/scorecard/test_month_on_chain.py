@@ -13,7 +13,7 @@ import pytest
 from agents.lp.payloads import FlowStart
 from agents.lp.plan import Choice, Plan, plan_identity
 from agents.numbers.advice import AdviceReason
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from agents.scorecard.judging import judge_due
 from agents.scorecard.score import AdviceKind, summarise
 from agents.scorecard.scoring import DecidedPlan

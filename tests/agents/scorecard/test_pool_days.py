@@ -7,8 +7,15 @@ import random
 import pytest
 from msgspec import to_builtins
 
-from agents.scorecard.pool_days import PoolDay, PoolDayStore, RankKey, days_of, window
-from agents.scorecard.pool_rankings import rank_correlation, ranking_scores
+from agents.scorecard.pool_days import (
+    PoolDay,
+    PoolDayStore,
+    RankKey,
+    days_of,
+    rank_correlation,
+    ranking_scores,
+    window,
+)
 from chain.base.store import Store
 from chain.base.units import DAY, HOUR
 from chain.history.hours import HourRow, PoolHours

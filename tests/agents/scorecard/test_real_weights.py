@@ -22,7 +22,7 @@ from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits
 from agents.model.client import OpenAIModel
 from agents.model.connection import ModelConnections
-from agents.model.settings import ModelLimits, ModelSettings, RoleModels
+from agents.model.interface import ModelLimits, ModelSettings, RoleModels
 from agents.scorecard.arm_scores import arms_report
 from agents.scorecard.arms import Arm
 from chain.base.store import Store

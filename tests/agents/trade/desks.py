@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.bus.record import MemorySink, RecordWriter, running_versions
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.observe.observer import MarketObserver
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 
 if TYPE_CHECKING:

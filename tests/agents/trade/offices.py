@@ -13,7 +13,7 @@ from agents.trade.facts import BookFacts, BookSample, ContextSection
 from agents.trade.routing import ROLE_ROUTES, ROUTES
 from agents.trade.services import DeskObservation
 from agents.trade.terms import SectionName, SectionStatus
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor
 from tests.agents.trade.cases import NOW, hours, question, snapshot
 from tests.agents.trade.desks import Seen, argue
 

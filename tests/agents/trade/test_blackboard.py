@@ -9,7 +9,7 @@ import pytest
 
 from agents.memory.memory import TradeMemory
 from agents.trade.observe.news import MemoryIngestion
-from agents.trade.observe.sections import section
+from agents.trade.observe.observer import section
 from agents.trade.payloads import JUDGE, META
 from agents.trade.terms import ExpertName, SectionName
 from tests.agents.trade.cases import NOW

@@ -10,11 +10,10 @@ import pytest
 
 from agents.trade.expert_rules import macro_finding
 from agents.trade.facts import TradeContext
-from agents.trade.observe.sections import FearGreedReader, MacroReader, OptionsReader
+from agents.trade.observe.observer import FearGreedReader, MacroReader, OptionsReader
 from agents.trade.terms import Bias, DeskLimits, SectionName, SectionStatus
 from chain.exchange.public.deribit import DeribitPublic, OptionQuote, option_delta
-from chain.exchange.public.fear_greed import FearGreedIndex
-from chain.exchange.public.fred import Fred
+from chain.exchange.public.surroundings import FearGreedIndex, Fred
 from chain.prices.market_http import MarketError
 from tests.agents.trade.cases import context
 from tests.fakes.exchange import ExchangeDouble, Refusal

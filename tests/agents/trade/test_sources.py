@@ -13,10 +13,9 @@ from agents.memory.memory import CHANNEL, TradeMemory
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import parse_reply
 from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader, read_feed
-from agents.trade.observe.observer import MarketObserver
-from agents.trade.observe.sections import LiquidationsReader, section
+from agents.trade.observe.observer import LiquidationsReader, MarketObserver, section
 from agents.trade.terms import SectionName, SectionStatus, TradeDecision
-from chain.base.redaction import Redactor
+from chain.base.clean_text import Redactor
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from chain.exchange.public.market import FundingState
 from chain.exchange.public.okx import OkxPublic

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from agents.trade.terms import DeskLimits
-from agents.trade.triage import spike_of
-from agents.trade.triage_rates import TradedHours, spike_ratios, triage_rates
+from agents.trade.triage import TradedHours, spike_of, spike_ratios, triage_rates
 from chain.base.table_file import TableError
 from chain.exchange.public.market import Candle
 

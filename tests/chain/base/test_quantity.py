@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.base.units import Known, Quantity, Unknown, combine
 
 
 def test_what_is_computed_keeps_its_source() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chain.base.redaction import masked_urls, shortened_urls
+from chain.base.clean_text import masked_urls, shortened_urls
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from chain.base.quantity import Known, Unknown
-from chain.base.units import DAY
+from chain.base.units import DAY, Known, Unknown
 from chain.bookkeeping.ledger import (
     EntryKind,
     LedgerAccount,
@@ -24,11 +23,11 @@ from chain.contracts.pool_key import PoolKey
 from chain.history.events import LogPlace
 from chain.math.liquidity import Amounts
 from chain.positions.circumstances import LiquidityChange
-from chain.positions.identity import identify
+from chain.positions.snapshot import identify
 from chain.tokens import Token
 
 if TYPE_CHECKING:
-    from chain.positions.wallet_worth import WalletWorth
+    from chain.positions.overview import WalletWorth
 
 OWNER = "0x" + "aa" * 20
 DOLLAR, APPLE = "0x" + "11" * 20, "0x" + "22" * 20

@@ -5,12 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.base.quantity import Known, Quantity
+from chain.base.units import Known, Quantity
 from chain.bookkeeping.ledger import EntryKind, LedgerAccount
 from chain.bookkeeping.wallet_history import read_custody_log, read_wallet_history
 from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR, WIDE_PROVIDER
-from chain.positions.overview import Sources
-from chain.positions.wallet_worth import read_worths
+from chain.positions.overview import Sources, read_worths
 from chain.prices.price import WorthUnit
 from chain.rpc.client import RpcClient
 from tests.chain.between import Door, without_archive

@@ -14,15 +14,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.devnet import anvil, process
-from chain.devnet.anvil import AddressTakenError, AnvilError, find_anvil, running_anvil
+from chain.devnet.anvil import (
+    AddressTakenError,
+    AnvilError,
+    PackageError,
+    bundled_lock,
+    find_anvil,
+    running_anvil,
+)
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
-from chain.devnet.npm_packages import PackageError, bundled_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from chain.devnet.npm_packages import LockedPackage
+    from chain.devnet.anvil import LockedPackage
 
 LISTENING = "Listening on 127.0.0.1:4711"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chain.devnet.world.hook_code import AssemblyError, assemble
+from chain.devnet.world.deployment import AssemblyError, assemble
 
 
 def test_pushes_take_as_few_bytes_as_the_number_needs() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chain.devnet.npm_packages import (
+from chain.devnet.anvil import (
     LockedFile,
     LockedPackage,
     PackageError,

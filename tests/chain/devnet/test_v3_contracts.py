@@ -7,9 +7,9 @@ import pytest
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
 from chain.contracts.v3_pool import _CREATION_HASH, v3_pool_address
-from chain.devnet.npm_packages import bundled_lock
+from chain.devnet.anvil import bundled_lock
 from chain.devnet.world.accounts import DEPLOYER
-from chain.devnet.world.v3 import (
+from chain.devnet.world.v3_life import (
     FEE_TIERS,
     constructor_arguments,
     constructor_storage,

@@ -15,8 +15,7 @@ from chain.base.home import cache_folder
 from chain.contracts.abi import topic
 from chain.devnet.defaults import DEMO_SEED
 from chain.devnet.world import worlds
-from chain.devnet.world.deployment import CONTRACTS, TOKENS
-from chain.devnet.world.hook_code import EXIT_GUARD, FEE_STEWARD
+from chain.devnet.world.deployment import CONTRACTS, EXIT_GUARD, FEE_STEWARD, TOKENS
 from chain.devnet.world.market import HISTORY_ENDS, point_of
 from chain.devnet.world.pools import POOLS
 from chain.devnet.world.worlds import SavedWorld, making_digest, opened_world
@@ -196,9 +195,9 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.base.clean_text",
         "chain.base.errors",
         "chain.base.home",
-        "chain.base.locks",
         "chain.base.loopback_http",
         "chain.base.recursion_limit",
+        "chain.base.strict_json",
         "chain.contracts",
         "chain.contracts.delegation",
         "chain.contracts.hooks",
@@ -207,7 +206,6 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.devnet",
         "chain.devnet.defaults",
         "chain.devnet.json_rpc",
-        "chain.devnet.npm_packages",
         "chain.devnet.world",
         "chain.execution",
         "chain.execution.transaction",

@@ -14,25 +14,23 @@ from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.devnet.world.accounts import DEMO_WALLET, KEEPER, NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import (
     CONTRACTS,
+    EXIT_GUARD,
+    EXITS_REFUSED,
     FAKE_USDC,
+    FEE_STEWARD,
     HOSTILE,
+    REFUSING,
+    SET_REFUSING,
+    SUBSCRIBER,
     TOKENS,
     UNIVERSAL_ROUTER,
+    UPDATE_FEE,
     USDC,
     USDT,
     WBTC,
     WETH,
 )
 from chain.devnet.world.founding import LOOK_ALIKE_POOL, PROTOCOL_FEE, PROTOCOL_FEE_POOL
-from chain.devnet.world.hook_code import (
-    EXIT_GUARD,
-    EXITS_REFUSED,
-    FEE_STEWARD,
-    REFUSING,
-    SET_REFUSING,
-    SUBSCRIBER,
-    UPDATE_FEE,
-)
 from chain.devnet.world.market import HISTORY_ENDS, SMALL_SIZE, STEWARD_FEES
 from chain.devnet.world.pools import (
     DYNAMIC,

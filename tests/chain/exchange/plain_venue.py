@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.exchange.orders.venue import AccountCheck, VenueAccount
-from chain.exchange.public.abilities import VenueAbilities
+from chain.exchange.public.market import VenueAbilities
 
 if TYPE_CHECKING:
     from chain.exchange.orders.order import VenueOrder

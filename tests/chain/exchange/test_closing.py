@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chain.exchange.orders.closing import PlanOrders, closings
+from chain.exchange.orders.hedge import PlanOrders, closings
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from tests.chain.exchange.markets import order
 

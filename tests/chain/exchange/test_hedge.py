@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from chain.exchange.orders.closing import PlanOrders
-from chain.exchange.orders.hedge import HedgeFill, HedgeKey, HedgeStart, TakenOver, position_hedges
+from chain.exchange.orders.hedge import (
+    HedgeFill,
+    HedgeKey,
+    HedgeStart,
+    PlanOrders,
+    TakenOver,
+    position_hedges,
+)
 from chain.exchange.orders.journal import TradeApproval, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from chain.exchange.public.market import FundingPayment

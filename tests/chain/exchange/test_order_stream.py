@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.base.home import Home
-from chain.base.locks import locked_if_free
+from chain.base.home import Home, locked_if_free
+from chain.exchange.orders.ccxt_client import order_bell
 from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import TradeApproval, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderType
-from chain.exchange.orders.order_stream import order_bell
 from tests.chain.exchange import test_binance_venue, test_hyperliquid_venue, test_upbit_venue
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import ExchangeDouble, Refusal

@@ -80,7 +80,7 @@ WRONG = [
 
 
 async def test_venues_tell_price_funding_and_interest_and_each_may_be_missing_alone() -> None:
-    from chain.exchange.orders.other_venues import OtherVenues
+    from chain.exchange.orders.ccxt_client import OtherVenues
 
     double = ExchangeDouble(faults=dict(PAGES))
     async with double.running() as url, BinancePublic(ExchangeAddress(url, "loopback")) as market:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chain.exchange.public.binance import BookStream, LiveBook, StreamLimits
 from chain.exchange.public.book import (
     BookChange,
     BookSnapshot,
     StreamedBook,
     StreamGapError,
 )
-from chain.exchange.public.book_stream import BookStream, LiveBook, StreamLimits
 from chain.exchange.public.market import BookLevel, OrderBook
 from chain.prices.market_http import MarketError
 

@@ -39,7 +39,7 @@ from chain.execution.build.requests import (
     swap_in,
 )
 from chain.execution.build.sizing import guaranteed_by_exit
-from chain.execution.policy.context import PolicyContext, PolicyLimits, key_of
+from chain.execution.policy.shapes import PolicyContext, PolicyLimits, key_of
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
 

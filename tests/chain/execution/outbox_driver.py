@@ -21,8 +21,7 @@ from chain.execution.outbox.resume import StepSituation, look
 from chain.execution.outbox.sender import Patience, Sender
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
-from chain.rpc.reader import Reader
-from chain.rpc.requests import RequestLimits
+from chain.rpc.requests import Reader, RequestLimits
 from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from chain.execution.build.requests import CallRequest
     from chain.execution.decode.records import Action, Call, Command, DecodedStep
-    from chain.execution.policy.context import PolicyContext
+    from chain.execution.policy.shapes import PolicyContext
 
 STRANGER = "0x" + "66" * 20
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.execution.outbox.records import Dispatch, PlannedDispatch
     from chain.execution.transaction import UnsignedTransaction
-    from chain.rpc.reader import Reader
+    from chain.rpc.requests import Reader
     from tests.chain.moves import Moves
     from tests.fakes.fault_server import Asked, Connection
     from tests.fakes.honest_node import HonestNode

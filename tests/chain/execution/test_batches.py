@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from chain.contracts.delegation import BatchCall, delegate_in, delegated_code, execute_batch
 from chain.execution.build.builder import build
 from chain.execution.build.requests import DelegateRequest, RevokeRequest
-from chain.execution.decode.batches import single_calls
-from chain.execution.decode.decoder import DecodingError, decode, encode_call
+from chain.execution.decode.decoder import DecodingError, decode, encode_call, single_calls
 from chain.execution.decode.parties import mentions_of, parties_of
 from chain.execution.decode.records import Batch, Permit2Approval, TokenApproval
 from chain.execution.policy.policy import Allowed, check
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.execution.decode.records import DecodedStep
-    from chain.execution.policy.context import PolicyContext
+    from chain.execution.policy.shapes import PolicyContext
     from chain.execution.transaction import UnsignedTransaction
 
 SEEDS = 80

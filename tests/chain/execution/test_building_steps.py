@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from chain.contracts import abi
 from chain.devnet.world.accounts import KEEPER
-from chain.devnet.world.deployment import ETHER
-from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
+from chain.devnet.world.deployment import ETHER, EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.pools import STABLE, WETH_USDC_LOW
 from chain.execution.build.builder import build, with_gas
 from chain.execution.build.facts import BuildError, Span, Tolerance

@@ -14,8 +14,8 @@ from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Doubt, EndCode, StepState
 from chain.execution.outbox.resume import StepSituation, look
 from chain.rpc.errors import Unreachable
-from chain.rpc.reader import Reader
 from chain.rpc.records import Block, Receipt
+from chain.rpc.requests import Reader
 from tests.chain.execution.outbox_kit import planned, transfer
 from tests.chain.execution.sending_kit import PATIENCE, Bench, bench_on
 

@@ -10,7 +10,7 @@ from rlp.codec import encode_raw
 
 from chain.contracts.abi import encode_call
 from chain.contracts.networks import NATIVE, network_named
-from chain.devnet.world.hook_code import assemble
+from chain.devnet.world.deployment import assemble
 from chain.execution.build.builder import Built, StepBounds
 from chain.execution.build.facts import FactsUnknownError, Tolerance
 from chain.execution.build.gas_bill import (

@@ -26,7 +26,7 @@ from chain.execution.outbox.resume import (
 from chain.execution.outbox.sender import Fees, cancellation
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import REORG_DEPTH
-from chain.rpc.reader import Reader
+from chain.rpc.requests import Reader
 from tests import node_rpc
 from tests.chain.execution import told_node
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, planned, signed_by, transfer

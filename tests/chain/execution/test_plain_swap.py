@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from chain.contracts.networks import Address
     from chain.execution.decode.records import DecodedStep
-    from chain.execution.policy.context import PolicyContext
+    from chain.execution.policy.shapes import PolicyContext
 
 OWNER, STRANGER, TOKEN = ("0x" + part * 20 for part in ("a1", "b2", "c3"))
 SOLD = 10**18

@@ -31,8 +31,8 @@ from chain.execution.decode.records import (
     Permit2Approval,
     TokenApproval,
 )
-from chain.execution.policy.context import key_of
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
+from chain.execution.policy.shapes import key_of
 from chain.math.liquidity import Amounts
 from chain.pools.depth import quote_exact_input
 from tests.chain.execution.made_up_plans import (

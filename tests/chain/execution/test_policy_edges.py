@@ -26,8 +26,8 @@ from chain.execution.decode.records import (
     Unsubscribe,
 )
 from chain.execution.policy.bounds import amount_faults, code_faults, notional, swap_faults
-from chain.execution.policy.context import PolicyLimits
 from chain.execution.policy.policy import Allowed, PolicyRefused, _place, _takes_back, check
+from chain.execution.policy.shapes import PolicyLimits
 from chain.math.liquidity import Amounts
 from tests.chain.execution.made_up_plans import context_of
 from tests.chain.execution.on_small_world import fresh_chain
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chain.execution.decode.records import Action, DecodedStep
-    from chain.execution.policy.context import PolicyContext
+    from chain.execution.policy.shapes import PolicyContext
 
 LIMITS = PolicyLimits(max_fee_per_gas=10**11)
 

@@ -18,7 +18,7 @@ from tests.chain.execution.policy_bench import Bench, altered, reasons, setting,
 
 if TYPE_CHECKING:
     from chain.execution.decode.records import Action, DecodedStep
-    from chain.execution.policy.context import PolicyContext
+    from chain.execution.policy.shapes import PolicyContext
 
 
 @pytest.fixture(scope="module")

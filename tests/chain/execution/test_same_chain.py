@@ -37,8 +37,8 @@ from tests.fakes.told_reader import ToldReader
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chain.rpc.reader import Reader
     from chain.rpc.records import Json
+    from chain.rpc.requests import Reader
 
 CHAIN = Genesis(31337, block(0).hash)
 OTHER = Genesis(31337, block(0, fork="bb").hash)

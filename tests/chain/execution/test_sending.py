@@ -15,7 +15,7 @@ from chain.execution.outbox.records import StepState
 from chain.execution.outbox.sender import Fees, NotSentError, cancellation, speed_up
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, RpcRefused, Unreachable
-from chain.rpc.reader import Reader
+from chain.rpc.requests import Reader
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, signed_by, transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, SendFault, bench_on, through

@@ -33,7 +33,7 @@ from tests.chain.execution.policy_bench import STRANGER, altered, reasons
 if TYPE_CHECKING:
     from chain.execution.build.facts import PositionFacts
     from chain.execution.decode.records import Action, DecodedStep
-    from chain.execution.policy.context import PolicyContext
+    from chain.execution.policy.shapes import PolicyContext
     from tests.chain.execution.on_small_world import Chain
 
 TOGETHER = ("healthy", "native", "dynamic fee", "above its range", "below its range")

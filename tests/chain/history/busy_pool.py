@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.history.events import SWAP, swap_event
-from chain.history.log_proof import PoolMark
+from chain.history.events import SWAP, PoolMark, swap_event
 from chain.rpc.errors import TooLarge
 from chain.rpc.records import Block, Log
 

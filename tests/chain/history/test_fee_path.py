@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from chain.history.events import FeeTerms
-from chain.history.fee_path import growth_inside, joined_path, path_of_swap
 from chain.history.fee_rate import LiquidityRange
+from chain.history.hours import growth_inside, joined_path, path_of_swap
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from tests.chain.history.exact_fees import range_fees

@@ -10,9 +10,8 @@ from statistics import median
 import pytest
 
 from agents.numbers.advice import edge_ratio
-from chain.base.quantity import Known, Unknown
 from chain.base.table_file import read_timed_table
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Known, Unknown
 from chain.history.fee_rate import daily_rates, hour_sums
 from chain.history.hours import HourRow, PoolHours
 from chain.math.ticks import sqrt_price_at_tick

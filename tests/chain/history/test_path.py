@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.base.quantity import Known, Quantity, Unknown
-from chain.base.units import HOUR
+from chain.base.units import HOUR, Known, Quantity, Unknown
 from chain.history.volatility import (
     extremes,
     path_efficiency,

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from agents.numbers.advice import week_edge
-from chain.base.quantity import Known
 from chain.base.store import Store
 from chain.base.table_file import read_timed_table
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Known
 from chain.contracts import abi
 from chain.contracts.networks import network_named
 from chain.contracts.v3_pool import v3_pool_key

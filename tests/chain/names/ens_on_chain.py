@@ -9,7 +9,7 @@ from ens.utils import address_to_reverse_domain, raw_name_to_hash
 
 from chain.contracts.abi import selector
 from chain.contracts.networks import network_named
-from chain.devnet.world.hook_code import assemble
+from chain.devnet.world.deployment import assemble
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.base.quantity import Known, Unknown
 from chain.base.store import Store
+from chain.base.units import Known, Unknown
 from chain.contracts.abi import decode, encode_call
 from chain.contracts.hooks import Danger
 from chain.contracts.networks import network_named

@@ -8,7 +8,7 @@ import pytest
 
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, hook_passport
 from chain.devnet.world.accounts import DEPLOYER
-from chain.pools.hook_targets import passes_calls_on, read_hook_targets
+from chain.pools.state import passes_calls_on, read_hook_targets
 from tests import node_rpc
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
-from chain.base.quantity import Known, Unknown
+from chain.base.units import Known, Unknown
 from chain.contracts.networks import NATIVE, network_named
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS, FAKE_USDC, HOSTILE, TOKENS, USDC, WBTC, WETH

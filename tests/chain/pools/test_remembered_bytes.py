@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from chain.base.quantity import Known
 from chain.base.store import Store
+from chain.base.units import Known
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.v3_pool import v3_pool_key
-from chain.history.events import FeeTerms, LogPlace, ModifyLiquidityEvent
-from chain.history.fee_path import PaidPiece
+from chain.history.events import FeeTerms, LogPlace, LogProof, ModifyLiquidityEvent, PoolMark
 from chain.history.hour_reader import HourMemory
-from chain.history.hours import HourRow, KeptHours, Landmark, RecentSwap
-from chain.history.log_proof import LogProof, PoolMark
+from chain.history.hours import HourRow, KeptHours, Landmark, PaidPiece, RecentSwap
 from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.positions.change_reader import ChangeMemory, PastChanges
 from chain.positions.circumstances import ChangeCircumstances
 from chain.positions.holdings import Holdings
-from chain.positions.identity import identify
 from chain.positions.memory import PositionMemory
+from chain.positions.snapshot import identify
 from chain.survey.discovery import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
@@ -25,7 +25,7 @@ from chain.history.volatility import (
 )
 from chain.math.ticks import sqrt_price_at_tick
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
-from chain.prices.pair_series import market_closes
+from chain.prices.ladder import market_closes
 from chain.tokens.token import TokenClass
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
 

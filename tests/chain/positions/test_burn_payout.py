@@ -10,7 +10,7 @@ import pytest
 from chain.contracts.abi import encode_call
 from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import DEMO_WALLET, KEEPER
-from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
+from chain.devnet.world.deployment import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.pools import GUARDED
 from chain.positions.batch_reader import read_positions
 from chain.positions.holdings import custody_topics

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Unknown
 from chain.base.store import Store
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Known, Unknown
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.history.events import FeeTerms
 from chain.history.hour_reader import read_hours
@@ -20,13 +19,13 @@ from chain.positions.by_day import (
     liquidity_in,
     result_path,
     settled_days,
+    worth,
 )
 from chain.positions.change_reader import ChangeReader
-from chain.positions.profit import worth
 
 if TYPE_CHECKING:
     from chain.history.hours import PoolHours
-    from chain.positions.profit import SinceEntry
+    from chain.positions.by_day import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
 

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
-from chain.base.quantity import Known, Unknown
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Known, Unknown
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE
 from chain.math.liquidity import Amounts
 from chain.positions.batch_reader import read_positions
 from chain.positions.by_day import liquidity_in
-from chain.positions.identity import layout_of
 from chain.positions.overview import Sources
 from chain.positions.performance import DailyResult, earning_since, read_performance
+from chain.positions.snapshot import layout_of
 from chain.rpc import requests
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
     from chain.history.hours import PoolHours
-    from chain.positions.profit import SinceEntry
+    from chain.positions.by_day import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves

@@ -9,7 +9,7 @@ import pytest
 from chain.contracts.abi import encode_call, selector
 from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR, STRANGER
-from chain.devnet.world.hook_code import EXIT_GUARD, SUBSCRIBER
+from chain.devnet.world.deployment import EXIT_GUARD, SUBSCRIBER
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, STABLE, WETH_USDC
 from chain.positions.discovery import Discovery
 from chain.positions.snapshot import RangeStatus

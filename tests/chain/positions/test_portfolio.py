@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.base.quantity import Known, Unknown
+from chain.base.units import Known, Unknown
 from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import USDC, WETH

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.base.quantity import Known, Unknown
+from chain.base.units import Known, Unknown
 from chain.contracts.abi import topic
 from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER
@@ -17,11 +17,11 @@ from chain.rpc.client import RpcClient
 from tests.chain.between import Door, without_archive
 
 if TYPE_CHECKING:
-    from chain.base.quantity import Quantity
+    from chain.base.units import Quantity
     from chain.devnet.launch import DevnetReady
     from chain.math.liquidity import Amounts
+    from chain.positions.by_day import SinceEntry
     from chain.positions.circumstances import LiquidityChange
-    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves

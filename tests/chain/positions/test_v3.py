@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.base.quantity import Known
+from chain.base.units import Known
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import USDC, USDT, WETH
 from chain.devnet.world.pools import WETH_USDC
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_positions
+from chain.positions.by_day import worth
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_one, read_overview
 from chain.positions.performance import read_performance
-from chain.positions.profit import worth
 from chain.positions.reference import v3_number
 from chain.positions.snapshot import RangeStatus
 from chain.positions.v3.changes import NARROW, V3Account, v3_accounts
@@ -27,7 +27,7 @@ from tests.chain.between import Door
 from tests.chain.v3_moves import V3Moves
 
 if TYPE_CHECKING:
-    from chain.base.quantity import Quantity
+    from chain.base.units import Quantity
     from chain.positions.search import WalletPositions
     from chain.positions.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk

@@ -22,8 +22,7 @@ from chain.positions.reference import (
     v3_number,
 )
 from chain.positions.snapshot import PoolSnapshot, RangeStatus
-from chain.positions.v3.answers import ManagerRecord, PoolRecord, V3Place
-from chain.positions.v3.snapshot import V3Reading, v3_snapshot
+from chain.positions.v3.reader import ManagerRecord, PoolRecord, V3Place, V3Reading, v3_snapshot
 from tests.chain.positions.examples import BLOCK
 
 if TYPE_CHECKING:
@@ -65,8 +64,8 @@ def drawn(rng: random.Random) -> V3Reading:
     )
     key = v3_pool_key(FACTORY, ONE, TWO, 500, 10)
     pool = PoolSnapshot(
-        key.pool_id,
         key,
+        key.pool_id,
         price,
         tick_at_sqrt_price(price),
         500,

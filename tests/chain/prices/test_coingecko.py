@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.base.http import HttpLimits
-from chain.base.quantity import Known, Unknown
+from chain.base.units import Known, Unknown
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.prices.market_http import KEPT_SECONDS, MarketError
 from tests.fakes.coingecko import Answer, CoinGeckoDouble

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.base.http import HttpLimits
-from chain.base.quantity import Known, Unknown
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, Known, Unknown
 from chain.bookkeeping.wallet_history import price_of_then
 from chain.contracts.networks import NATIVE, network_named
 from chain.prices.coingecko import (

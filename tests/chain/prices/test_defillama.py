@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.base.http import HttpLimits
-from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.networks import NATIVE, network_named
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.prices.defillama import DefiLlama, DefiLlamaSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.networks import NATIVE, network_named
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.prices.ladder import ether_address, market_prices, price_book, with_ether

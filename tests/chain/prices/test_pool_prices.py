@@ -8,8 +8,8 @@ from math import isqrt
 import pytest
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import Store
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey

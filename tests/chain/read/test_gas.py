@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Unknown
-from chain.base.units import GWEI
+from chain.base.units import GWEI, Known, Unknown
 from chain.contracts.abi import encode_call, selector
 from chain.contracts.networks import network_named
-from chain.devnet.world.hook_code import assemble
+from chain.devnet.world.deployment import assemble
 from chain.read.gas import (
     GAS_PRICE_ORACLE,
     NODE_INTERFACE,

@@ -23,7 +23,7 @@ from tests.chain.between import Door
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
-    from chain.rpc.multicall import Call, CallOutcome
+    from chain.rpc.requests import Call, CallOutcome
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves
 

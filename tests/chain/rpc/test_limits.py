@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from chain.rpc import requests, values
+from chain.rpc import records, requests
 from chain.rpc.errors import HttpFault, RpcError, TimedOut, Unreachable
 from chain.rpc.requests import RequestLimits
 from tests.chain.rpc.conftest import QUICK, client_of
@@ -137,7 +137,7 @@ async def test_large_answers_are_read_beside_the_event_loop(
 
     def parse(value: object) -> bytes:
         threads.append(threading.current_thread())
-        return values.data(value)
+        return records.data(value)
 
     echo = replace(requests.call("0x" + "11" * 20, b"a" * size), parse=parse)
     async with FaultServer() as server, client_of(base, [server.url], RequestLimits()) as client:
@@ -150,7 +150,7 @@ def test_importing_the_client_loads_no_http_library() -> None:
         [
             sys.executable,
             "-c",
-            "import sys, chain.rpc.client, chain.rpc.multicall; print(' '.join(sys.modules))",
+            "import sys, chain.rpc.client, chain.rpc.requests; print(' '.join(sys.modules))",
         ],
         capture_output=True,
         check=True,

@@ -14,9 +14,8 @@ from chain.contracts.abi import AbiError, decode, encode_call
 from chain.contracts.addresses import keccak
 from chain.contracts.networks import network_named
 from chain.rpc.client import RpcClient
-from chain.rpc.multicall import Call, CallOutcome, aggregate, decode_aggregate, multicall
-from chain.rpc.requests import call
-from chain.rpc.values import InvalidValueError
+from chain.rpc.records import InvalidValueError
+from chain.rpc.requests import Call, CallOutcome, aggregate, call, decode_aggregate, multicall
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady

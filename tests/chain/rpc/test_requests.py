@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.rpc import requests
-from chain.rpc.records import AccountOverride, LogFilter
-from chain.rpc.values import InvalidValueError
+from chain.rpc.records import AccountOverride, InvalidValueError, LogFilter
 from tests.chain.rpc.test_values import ANYTHING, HEX_LIKE
 from tests.fakes.honest_node import LOG_TOPIC, HonestNode
 

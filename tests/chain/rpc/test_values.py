@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chain.rpc import values
-from chain.rpc.values import InvalidValueError
+from chain.rpc import records
+from chain.rpc.records import InvalidValueError
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=70),
@@ -22,26 +22,26 @@ HEX = "0123456789abcdefABCDEF"
 
 @given(st.integers(0, 2**256 - 1))
 def test_every_quantity_comes_through(number: int) -> None:
-    assert values.quantity(hex(number)) == number
-    assert values.quantity("0x" + hex(number)[2:].upper()) == number
+    assert records.quantity(hex(number)) == number
+    assert records.quantity("0x" + hex(number)[2:].upper()) == number
 
 
 @given(st.integers(2**256))
 def test_a_quantity_past_256_bits_is_refused(number: int) -> None:
     with pytest.raises(InvalidValueError):
-        values.quantity(hex(number))
+        records.quantity(hex(number))
 
 
 @given(st.integers(2**64, 2**256 - 1))
 def test_a_block_number_past_64_bits_is_refused(number: int) -> None:
     with pytest.raises(InvalidValueError):
-        values.small_quantity(hex(number))
+        records.small_quantity(hex(number))
 
 
 @given(ANYTHING | HEX_LIKE)
 def test_only_minimal_hex_is_a_quantity(value: object) -> None:
     try:
-        number = values.quantity(value)
+        number = records.quantity(value)
     except InvalidValueError:
         return
     assert isinstance(value, str)
@@ -51,14 +51,14 @@ def test_only_minimal_hex_is_a_quantity(value: object) -> None:
 
 @given(st.binary())
 def test_bytes_come_through(content: bytes) -> None:
-    assert values.data("0x" + content.hex()) == content
-    assert values.data("0x" + content.hex().upper()) == content
+    assert records.data("0x" + content.hex()) == content
+    assert records.data("0x" + content.hex().upper()) == content
 
 
 @given(ANYTHING | HEX_LIKE)
 def test_only_even_hex_is_bytes(value: object) -> None:
     try:
-        content = values.data(value)
+        content = records.data(value)
     except InvalidValueError:
         return
     assert isinstance(value, str)
@@ -68,7 +68,7 @@ def test_only_even_hex_is_bytes(value: object) -> None:
 @given(st.text(HEX, min_size=30, max_size=70), st.sampled_from(["0x", "0X", ""]))
 def test_hashes_and_addresses_have_their_length(digits: str, prefix: str) -> None:
     text = prefix + digits
-    for check, length in ((values.hash32, 64), (values.address, 40)):
+    for check, length in ((records.hash32, 64), (records.address, 40)):
         if prefix == "0x" and len(digits) == length:
             assert check(text) == text.lower()
         else:
@@ -79,17 +79,17 @@ def test_hashes_and_addresses_have_their_length(digits: str, prefix: str) -> Non
 @given(ANYTHING)
 def test_no_value_of_any_type_breaks_a_check(value: object) -> None:
     checks = (
-        values.quantity,
-        values.small_quantity,
-        values.data,
-        values.hash32,
-        values.address,
-        values.word,
-        values.boolean,
-        values.text,
-        values.ratio,
-        values.fields,
-        values.items,
+        records.quantity,
+        records.small_quantity,
+        records.data,
+        records.hash32,
+        records.address,
+        records.word,
+        records.boolean,
+        records.text,
+        records.ratio,
+        records.fields,
+        records.items,
     )
     for check in checks:
         try:
@@ -107,10 +107,10 @@ def test_no_value_of_any_type_breaks_a_check(value: object) -> None:
     ],
 )
 def test_words_are_filled_up(given_word: str, word: str) -> None:
-    assert values.word(given_word) == word
+    assert records.word(given_word) == word
 
 
 @pytest.mark.parametrize("wrong", [True, "0.5", None, -0.1, float("nan"), float("inf"), [0.5]])
 def test_shares_are_finite_and_not_negative(wrong: object) -> None:
     with pytest.raises(InvalidValueError):
-        values.ratio(wrong)
+        records.ratio(wrong)

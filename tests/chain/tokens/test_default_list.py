@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import pytest
 
-from chain.base.quantity import Known
+from chain.base.units import Known
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE, Network, all_networks, network_named
 from chain.contracts.pool_key import PoolKey

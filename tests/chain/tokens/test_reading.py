@@ -7,7 +7,7 @@ import pytest
 from chain.base.store import Store
 from chain.contracts.abi import encode
 from chain.contracts.networks import network_named
-from chain.rpc.multicall import CallOutcome
+from chain.rpc.requests import CallOutcome
 from chain.tokens import Token, amount_text, ask_tokens
 
 ETHEREUM = network_named("ethereum")

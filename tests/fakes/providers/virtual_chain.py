@@ -14,7 +14,7 @@ from chain.history.events import MODIFY_LIQUIDITY, SWAP
 from chain.math.ticks import tick_at_sqrt_price
 from chain.positions import custody
 from chain.positions.holdings import APPROVAL_FOR_ALL, TRANSFER
-from chain.positions.identity import identify, layout_of
+from chain.positions.snapshot import identify, layout_of
 from tests.fakes.honest_node import NodeRefusalError
 from tests.fakes.providers.clock import START
 from tests.fakes.providers.virtual_market import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.contracts.networks import Address, Network
-    from chain.positions.identity import PositionIdentity
+    from chain.positions.snapshot import PositionIdentity
     from tests.fakes.providers.clock import VirtualClock
 
 _WORD = 32

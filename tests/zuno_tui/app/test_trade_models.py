@@ -9,11 +9,11 @@ import pytest
 
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.trade.flow import TRADE_FLOW, hold_desk, replay_desk
 from agents.trade.routing import ROLE_ROUTES
+from chain.base.clean_text import Redactor
 from chain.base.home import Home
-from chain.base.redaction import Redactor
 from tests.agents.trade.cases import question
 from tests.agents.trade.desks import REQUEST, Seen
 from tests.agents.trade.offices import REPLIES, rising_market

@@ -17,7 +17,7 @@ from agents.monitor.alerts.alert import AlertKind, AlertSubject, Raised
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
 from chain.base.home import Home
-from chain.base.quantity import Known
+from chain.base.units import Known
 from chain.bookkeeping.ledger import EntryKind
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import ETHER, USDC, USDT, WBTC, WETH

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.bus.record import FileSink, RecordWriter, running_versions
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.lp.debate import hold_debate
+from chain.base.clean_text import Redactor
 from chain.base.home import Home
-from chain.base.redaction import Redactor
 from tests.agents.lp.honest_model import honest
 from tests.agents.lp.made_up_markets import FixedEyes, create_context, market_context, start_of
 from tests.fakes.model_endpoint import fails, says

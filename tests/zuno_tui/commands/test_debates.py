@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.numbers.profiles import CheckedAssumption
+from agents.numbers.rules import CheckedAssumption
 from tests.agents.conftest import positions_by_state
 from tests.zuno_tui.conftest import CommandLine, Spoken
 
@@ -233,7 +233,7 @@ def test_a_record_that_another_hand_wrote_does_not_match(
 ) -> None:
     """Its chain of hashes holds, since it was written anew, but the agents do not say so."""
     from agents.bus.record import FileSink, RecordWriter
-    from chain.base.redaction import Redactor
+    from chain.base.clean_text import Redactor
 
     forged = tmp_path / "forged.jsonl"
     header, *lines = map(json.loads, _record(desk, plan).read_text().splitlines())

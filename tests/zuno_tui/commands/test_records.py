@@ -20,12 +20,12 @@ from agents.bus.replay import (
     judgment_words,
     read_record,
 )
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.lp.debate import hold_debate
 from agents.lp.payloads import A_NEW_POSITION, UNFINISHED, UNKNOWN, summarise
 from agents.lp.plan_document import plan_document, plan_in, was_edited
+from chain.base.clean_text import Redactor
 from chain.base.home import Home
-from chain.base.redaction import Redactor
 from tests.agents.lp.debating import NOW, REQUEST, Seen, start_of
 from tests.agents.lp.made_up import Market
 from zuno_tui.app.replay import replayed

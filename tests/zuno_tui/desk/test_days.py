@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.base.quantity import Known, Unknown
+from chain.base.units import Known, Unknown
 from chain.prices.price import WorthUnit
 from zuno_tui.desk.details import days_sum
 

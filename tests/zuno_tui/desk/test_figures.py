@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import httpx2
 import pytest
 
-from chain.base.quantity import Known
+from chain.base.units import Known
 from chain.contracts.calldata import Burn, CloseCurrency, Mint
 from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.history.log_proof import read_marks
-from chain.positions.overview import read_overview
+from chain.history.events import read_marks
+from chain.positions.overview import read_overview, read_worths
 from chain.positions.performance import read_performance
-from chain.positions.wallet_worth import read_worths
 from chain.prices.price import WorthUnit
 from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain

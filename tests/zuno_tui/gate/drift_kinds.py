@@ -11,7 +11,7 @@ from chain.contracts.addresses import keccak
 from chain.contracts.calldata import TO_SENDER, Decrease, TakePair, initialize_pool
 from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import DEMO_WALLET, STRANGER, WIDE_PROVIDER
-from chain.devnet.world.hook_code import EXIT_GUARD
+from chain.devnet.world.deployment import EXIT_GUARD
 from chain.devnet.world.pools import ETH_USDC, WETH_USDC_LOW
 from chain.execution.build.facts import Tolerance
 from chain.execution.build.sizing import price_band

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.contracts.abi import selector
-from chain.devnet.world.hook_code import assemble
+from chain.devnet.world.deployment import assemble
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from chain.contracts.abi import encode
 from chain.devnet.world.accounts import DEMO_WALLET, STRANGER
-from chain.devnet.world.deployment import CONTRACTS, USDC, WBTC, WETH
-from chain.devnet.world.hook_code import EXIT_GUARD
+from chain.devnet.world.deployment import CONTRACTS, EXIT_GUARD, USDC, WBTC, WETH
 from chain.devnet.world.pools import DYNAMIC, SLEEPY, WETH_USDC, WETH_USDC_LOW
 from tests.fakes.lying_endpoint import Lie, contract_reads, refused, results
 from tests.zuno_tui.gate.lie_parts import (

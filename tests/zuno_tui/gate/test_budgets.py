@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.execution.build.facts import Tolerance, position_facts
 from chain.execution.build.sizing import drift_band, most_taken
 from chain.math.liquidity import liquidity_for_amounts

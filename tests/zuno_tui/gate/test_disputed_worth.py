@@ -6,7 +6,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
-from chain.base.quantity import Known, Unknown
+from chain.base.units import Known, Unknown
 from chain.contracts.networks import NATIVE
 from chain.prices.price import DollarPrice, PriceBook
 from chain.tokens import Token

@@ -11,10 +11,10 @@ import pytest
 from chain.contracts.abi import encode_call
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import KEEPER
-from chain.devnet.world.hook_code import FEE_STEWARD, UPDATE_FEE
+from chain.devnet.world.deployment import FEE_STEWARD, UPDATE_FEE
 from chain.devnet.world.pools import DYNAMIC
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.policy.context import DEAREST_POOL_FEE
+from chain.execution.policy.shapes import DEAREST_POOL_FEE
 from tests.chain.moves import Moves
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine

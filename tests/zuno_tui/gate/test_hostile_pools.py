@@ -9,7 +9,7 @@ import pytest
 
 from chain.base.store import Store
 from chain.contracts.networks import network_named
-from chain.devnet.world.hook_code import EXIT_GUARD, SUBSCRIBER
+from chain.devnet.world.deployment import EXIT_GUARD, SUBSCRIBER
 from chain.execution.build.facts import Span, position_facts
 from chain.execution.build.requests import ReRangeRequest
 from chain.execution.exit_tax import kept_back

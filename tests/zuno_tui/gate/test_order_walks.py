@@ -24,7 +24,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import ask_count
 from chain.devnet.world.accounts import WATCH_KEY
 from chain.math.liquidity import Amounts
-from chain.positions.profit import worth
+from chain.positions.by_day import worth
 from chain.standing_orders.book import StandingOrders
 from chain.standing_orders.call import read_call
 from chain.standing_orders.order import (

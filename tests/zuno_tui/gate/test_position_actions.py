@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Unknown
-from chain.base.units import read_numeral
+from chain.base.units import Known, Unknown, read_numeral
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Unknown
+from chain.base.units import Known, Unknown
 from chain.contracts.networks import network_named
 from chain.execution.outbox.receipts import NotIncludedError
 from chain.execution.outbox.records import Inclusion, StepState

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from msgspec.structs import replace
 
-from chain.base.quantity import Unknown
+from chain.base.units import Unknown
 from chain.contracts.networks import network_named
 from chain.execution.build.facts import FactsUnknownError
 from chain.execution.build.gas_bill import GasBill

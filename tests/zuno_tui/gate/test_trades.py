@@ -15,8 +15,7 @@ from agents.trade.facts import DeskSettings
 from agents.trade.observe.observer import MarketObserver
 from agents.trade.plan_document import trade_document
 from agents.trade.terms import TradeDecision
-from chain.base.home import Home
-from chain.base.locks import locked_if_free
+from chain.base.home import Home, locked_if_free
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.exchange.orders.journal import TradeJournal

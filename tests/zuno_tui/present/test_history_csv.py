@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from msgspec.structs import replace
 
-from chain.base.quantity import Known, Unknown
+from chain.base.units import Known, Unknown
 from chain.bookkeeping.ledger import (
     EntryKind,
     LedgerAccount,

@@ -2,8 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from chain.base.quantity import Known, Unknown
-from chain.base.units import age_text
+from chain.base.units import Known, Unknown, age_text
 from chain.contracts.networks import network_named
 from chain.prices.price import WorthUnit
 from chain.tokens import unlisted_token

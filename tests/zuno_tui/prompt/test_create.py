@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.networks import NATIVE, Network, all_networks, network_named
 from chain.tokens.token import listed_tokens

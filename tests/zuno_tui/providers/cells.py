@@ -13,7 +13,7 @@ from agents.lp.observe import ChainObserver
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.poll import Watch, poll_once
 from agents.monitor.rules.thresholds import WatchSettings
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from chain.base.home import Home
 from chain.base.store import Store
 from chain.base.units import DAY

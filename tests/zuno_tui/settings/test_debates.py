@@ -9,7 +9,7 @@ import pytest
 
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT
 from agents.model.budget import BudgetLimits, TokenRate
-from agents.model.settings import (
+from agents.model.interface import (
     ANSWER_TOKENS,
     DEBATE_SECONDS,
     DEFAULT_MODEL,
@@ -18,7 +18,7 @@ from agents.model.settings import (
     ModelSettings,
     RoleModels,
 )
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from tests.zuno_tui.settings.strict_loading import load_strictly
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import DebateSettings, debate_settings

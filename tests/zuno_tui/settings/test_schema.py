@@ -11,7 +11,7 @@ from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import MOST_ROUNDS as ROUNDS_OF_A_DEBATE
 from agents.monitor.alerts.alert import Severity
 from agents.monitor.rules.thresholds import LEAST_INTERVAL_SECONDS, Thresholds
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from tests.zuno_tui.settings.strict_loading import load_strictly
 from zuno_tui.settings import Settings, SettingsError, schema
 from zuno_tui.settings.check import checked

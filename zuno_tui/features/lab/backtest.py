@@ -22,10 +22,9 @@ from agents.backtest.report import (
 )
 from agents.backtest.walking import BacktestTerms
 from agents.numbers.advice import AdvisedAction
-from agents.numbers.profiles import RiskProfile
-from chain.base.quantity import Unknown
+from agents.numbers.rules import RiskProfile
 from chain.base.table_file import TableError
-from chain.base.units import DAY
+from chain.base.units import DAY, Unknown
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, survey_pools

@@ -13,7 +13,7 @@ from msgspec import Struct, ValidationError, convert, to_builtins
 
 from agents.bus.record import MemorySink, RecordWriter, running_versions
 from agents.bus.run import Listener
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.lp.debate import LP_FLOW, debate_start
 from agents.lp.facts import MarketContext, ObservedPool, ScoutContext
 from agents.lp.payloads import context_hash
@@ -41,10 +41,10 @@ from agents.scorecard.arms import (
 )
 from agents.scorecard.debate_check import CountedShare
 from agents.scorecard.judging import block_hashes
+from agents.scorecard.score import WeekInterval
 from agents.scorecard.scoring import judged_hours
-from agents.scorecard.weeks import WeekInterval
+from chain.base.clean_text import Redactor
 from chain.base.home import FOLDER_MODE, append_line, write_atomically
-from chain.base.redaction import Redactor
 from chain.base.store import Store
 from chain.base.strict_json import canonical, digest, loads
 from chain.base.units import UNKNOWN, percent, usd

@@ -13,7 +13,7 @@ from agents.bus.envelope import Kind
 from agents.bus.record import MemorySink, RecordWriter, check_lines
 from agents.bus.replay import Record, RecordBrokenError, read_record
 from agents.bus.run import Listener
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.lp.debate import LP_FLOW, debate_start, hold_debate
 from agents.lp.payloads import summarise
 from agents.lp.plan import Plan
@@ -29,8 +29,8 @@ from agents.scorecard.debate_check import (
     PlanDecision,
     debate_check,
 )
+from chain.base.clean_text import Redactor
 from chain.base.errors import error_kind
-from chain.base.redaction import Redactor
 from chain.base.store import Store
 from chain.base.units import UNKNOWN, percent
 from zuno_tui.app.debate_setup import debate_limits, live_model, with_keys

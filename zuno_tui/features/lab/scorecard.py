@@ -16,10 +16,11 @@ from agents.scorecard.judging import (
     judge_due,
     past_plans,
 )
-from agents.scorecard.pool_days import PoolDay, PoolDayStore
-from agents.scorecard.pool_rankings import (
+from agents.scorecard.pool_days import (
     FEWEST_RANKINGS,
     NEXT_DAYS,
+    PoolDay,
+    PoolDayStore,
     RankingScore,
     ranking_scores,
 )

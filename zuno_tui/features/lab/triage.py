@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agents.trade.triage_rates import (
+from agents.trade.triage import (
     FOLLOWED_HOURS,
     FollowedMoves,
     TriageRates,

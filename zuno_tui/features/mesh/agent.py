@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from agents.bus.envelope import CLI, Envelope, FlowTerms, Role
 from agents.bus.host import AgentHost
 from agents.bus.record import running_versions
-from agents.bus.transport import Ambient
-from agents.bus.worker import StageFailedError
+from agents.bus.worker import Ambient, StageFailedError
 from agents.lp.debate import LP_FLOW
 from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
 from agents.lp.observe import ChainObserver
@@ -30,10 +29,9 @@ from agents.model.budget import Budget
 from agents.model.connection import ModelConnections
 from agents.model.interface import Model
 from agents.monitor.heartbeat import Supervisor
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from chain.base.errors import error_kind
-from chain.base.home import Home
-from chain.base.locks import locked_if_free
+from chain.base.home import Home, locked_if_free
 from chain.base.store import Store
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.positions.overview import Sources

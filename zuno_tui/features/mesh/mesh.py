@@ -30,8 +30,7 @@ from agents.mesh.peers import (
     read_member,
 )
 from agents.mesh.supervising import Program, bare_environment, supervise
-from chain.base.home import Home, write_atomically
-from chain.base.locks import locked_if_free
+from chain.base.home import Home, locked_if_free, write_atomically
 from zuno_tui.app.demo_place import EMBEDDED_NETWORK, running_demo
 from zuno_tui.app.session import Session, say
 from zuno_tui.features.mesh.remote_agents import DESK_LOCK, mesh_folder

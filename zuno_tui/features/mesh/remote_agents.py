@@ -65,7 +65,7 @@ async def on_the_mesh(session: Session) -> AsyncIterator[Gathering | str]:
     from agents.mesh.joining import joined
     from agents.mesh.peers import EngineError, MeshFileError, gather_roles
     from agents.mesh.transport import DeskTransport
-    from chain.base.locks import locked_if_free
+    from chain.base.home import locked_if_free
 
     async with AsyncExitStack() as stack:
         try:

@@ -16,7 +16,7 @@ from chain.rpc.errors import RpcError
 from chain.standing_orders.book import StandingOrders, StandingOrdersError, order_file, read_order
 from chain.standing_orders.call import OrderRefusedError, read_call
 from chain.wallet.keystore import open_signer
-from chain.wallet.private_files import read_bounded, write_once
+from chain.wallet.secrets import read_bounded, write_once
 from chain.wallet.watch_key import watch_key
 from zuno_tui.app.confirming import require_typed
 from zuno_tui.app.session import Session, say

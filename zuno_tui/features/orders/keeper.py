@@ -18,7 +18,7 @@ from agents.monitor.heartbeat import Note, Troubled
 from agents.monitor.rules.worth_risks import LossReader
 from chain.base.clean_text import clean_text, quoted
 from chain.base.errors import ZunoError, error_kind
-from chain.base.quantity import Unknown
+from chain.base.units import Unknown
 from chain.contracts.abi import encode_call
 from chain.contracts.addresses import checksummed
 from chain.contracts.delegation import DELEGATION_MANAGER

@@ -17,8 +17,7 @@ from agents.monitor.deliver.telegram import (
     KeptOffset,
     TelegramSettings,
 )
-from chain.base.home import Home
-from chain.base.locks import locked_if_free
+from chain.base.home import Home, locked_if_free
 from chain.base.units import DAY
 from chain.standing_orders.book import StandingOrders
 from zuno_tui.settings import SettingsError, load_settings

@@ -14,8 +14,8 @@ from pydantic import Field
 
 from agents.bus.envelope import Role
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError
+from agents.model.claims import numbers_in_words
 from agents.model.interface import Model, ModelPrompt, ModelUnavailable
-from agents.model.numerals import numbers_in_words
 from agents.model.reply_text import StructuredReply
 from agents.monitor.deliver.channel import DELIVERY_LIMITS, fingerprint
 from agents.monitor.deliver.delivery import unclickable
@@ -30,9 +30,8 @@ from agents.monitor.deliver.telegram import (
     TelegramSettings,
 )
 from agents.trade.routing import ROUTES, RouteName
-from chain.base.clean_text import clean_text, quoted
-from chain.base.locks import locked_if_free
-from chain.base.redaction import looks_secret
+from chain.base.clean_text import clean_text, looks_secret, quoted
+from chain.base.home import locked_if_free
 from zuno_tui.app.session import Session, say
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.feature import obeyed_word

@@ -20,7 +20,7 @@ from agents.trade.leverage_guard import guard
 from agents.trade.plan import HedgePlan, TradePlan
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import DeskLimits, TradeDecision
-from chain.base.locks import locked_in_turn
+from chain.base.home import locked_in_turn
 from chain.base.strict_json import canonical, digest
 from chain.base.units import APPROVAL_SECONDS
 from chain.exchange.orders.engine import CANCELLED_HERE, OrderNotice, send_orders
@@ -33,8 +33,8 @@ from chain.exchange.orders.journal import (
 )
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType, VenueOrder
 from chain.exchange.orders.venue import Venue, VenueAccount, VenueFees
-from chain.exchange.public.abilities import VenueAbilities
 from chain.exchange.public.binance import BinancePublic
+from chain.exchange.public.market import VenueAbilities
 from zuno_tui.features.trade.hedges import hedging_coins, read_hedges
 from zuno_tui.features.trade.order_rules import order_fault
 from zuno_tui.gate.approval_tag import ApprovalTags

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import iso_time
 from chain.base.home import Home
-from chain.base.quantity import Unknown
+from chain.base.units import Unknown
 from chain.contracts.networks import Address, Network
-from chain.exchange.orders.closing import PlanOrders
 from chain.exchange.orders.engine import current_orders
 from chain.exchange.orders.hedge import (
     HedgeAccount,
     HedgeKey,
     HedgeStart,
+    PlanOrders,
     PositionHedge,
     position_hedges,
 )

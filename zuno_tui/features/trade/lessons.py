@@ -11,8 +11,8 @@ from agents.model.interface import Model
 from agents.trade.data_set import DataSet, DataSetRow, EndedRow, OrderRow, SentRow, run_row
 from agents.trade.facts import DeskRecord, Lesson, SetupRecord
 from agents.trade.plan import TradePlan
-from chain.exchange.orders.closing import TradeClosing, closings
 from chain.exchange.orders.engine import current_orders
+from chain.exchange.orders.hedge import TradeClosing, closings
 from chain.exchange.orders.order import OrderProgress, OrderType
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading

@@ -15,11 +15,10 @@ from msgspec.structs import replace
 
 from agents.bus.envelope import Role
 from agents.bus.run import Listener
-from agents.bus.transport import BusLimits
+from agents.bus.worker import BusLimits
 from agents.memory.lesson_writing import FEEDBACK, POST_MORTEM
 from agents.model.budget import Budget
-from agents.model.interface import Model
-from agents.model.settings import ModelSettings, RoleModels
+from agents.model.interface import Model, ModelSettings, RoleModels
 from agents.trade.observe.news import EXTRACTION
 from agents.trade.payloads import GEOMETRY
 from agents.trade.routing import (
@@ -30,7 +29,7 @@ from agents.trade.routing import (
     falls_back,
     provider_of,
 )
-from chain.base.redaction import SecretStruct
+from chain.base.clean_text import SecretStruct
 from zuno_tui.app.debate_setup import debate_limits, with_keys
 from zuno_tui.app.session import Session
 from zuno_tui.settings.debates import debate_settings, rules_only

@@ -14,8 +14,7 @@ from agents.monitor.deliver.delivery import unclickable
 from agents.monitor.deliver.telegram import BotConnection, ChatReply, TelegramSettings, send_reply
 from agents.trade.plan import TradePlan
 from chain.base.clean_text import clean_text
-from chain.base.home import Home, write_atomically
-from chain.base.locks import locked_in_turn
+from chain.base.home import Home, locked_in_turn, write_atomically
 from chain.base.units import DAY
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.run_view import message_lines, run_lines, run_of_plan

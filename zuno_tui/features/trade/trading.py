@@ -14,19 +14,19 @@ from agents.bus.envelope import Role
 from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.record import FileSink, RecordWriter, running_versions
 from agents.bus.run import ArgumentEnd, Listener
-from agents.bus.transport import Ambient
+from agents.bus.worker import Ambient
 from agents.memory.lesson_writing import feedback, kind_records
 from agents.memory.memory import TradeMemory
 from agents.model.interface import Model
 from agents.trade.facts import AccountFacts, DeskQuestion, DeskSettings, HedgeFacts, SpotAccount
 from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader
-from agents.trade.observe.observer import MarketObserver
-from agents.trade.observe.sections import (
+from agents.trade.observe.observer import (
     SIMULATED,
     FearGreedReader,
     LiquidationsReader,
     MacroReader,
+    MarketObserver,
     OptionsReader,
     SectionReader,
     SimulatedReader,
@@ -35,19 +35,15 @@ from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_document
 from agents.trade.terms import DeskLimits, Objective, SectionName, TradeMode
 from agents.trade.triage import TriageInput, anomalies
-from chain.base.locks import locked_if_free
-from chain.base.redaction import Redactor
-from chain.exchange.orders.ccxt_client import VenuePackageError
+from chain.base.clean_text import Redactor
+from chain.base.home import locked_if_free
+from chain.exchange.orders.ccxt_client import OtherVenues, VenuePackageError
 from chain.exchange.orders.engine import tend_orders
-from chain.exchange.orders.other_venues import OtherVenues
-from chain.exchange.public.binance import BASE_URL, BinancePublic
-from chain.exchange.public.book_stream import BookStream
+from chain.exchange.public.binance import BASE_URL, BinancePublic, BookStream
 from chain.exchange.public.deribit import DeribitPublic
-from chain.exchange.public.fear_greed import FearGreedIndex
-from chain.exchange.public.fred import Fred
 from chain.exchange.public.market import closed_candles, contract_symbol
 from chain.exchange.public.okx import OkxPublic
-from chain.exchange.public.surroundings import DemoSurroundings
+from chain.exchange.public.surroundings import DemoSurroundings, FearGreedIndex, Fred
 from chain.prices.market_http import MarketError
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, venue_terms
@@ -105,7 +101,7 @@ async def other_venues(session: Session) -> AsyncIterator[OtherVenues | None]:
     if session.network.clock == "head" or session.settings.trade.url is not None:
         yield None
         return
-    from chain.exchange.orders.other_venues import OtherVenues
+    from chain.exchange.orders.ccxt_client import OtherVenues
 
     try:
         venues = OtherVenues()

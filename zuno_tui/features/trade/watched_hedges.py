@@ -16,11 +16,11 @@ from agents.monitor.heartbeat import Note, Troubled
 from agents.monitor.poll import FeatureNews
 from agents.monitor.rules.risks import HeldHedge
 from chain.base.errors import ZunoError
-from chain.base.locks import locked_if_free
+from chain.base.home import locked_if_free
 from chain.base.units import DAY
+from chain.exchange.orders.ccxt_client import order_bell
 from chain.exchange.orders.engine import tend_orders
 from chain.exchange.orders.journal import KeyEnd, TradeJournal
-from chain.exchange.orders.order_stream import order_bell
 from chain.exchange.orders.venue import KEY_WARNED_DAYS, KnowsKeyEnd
 from chain.prices.market_http import MarketError
 from zuno_tui.app.session import Session

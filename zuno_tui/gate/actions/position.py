@@ -5,8 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Quantity
-from chain.base.units import Numeral
+from chain.base.units import Known, Numeral, Quantity
 from chain.contracts.networks import Address
 from chain.execution.build.facts import PositionFacts, Tolerance, position_facts
 from chain.execution.build.requests import (

@@ -14,10 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from chain.base.clean_text import DROP
+from chain.base.clean_text import DROP, LIKE_A_KEY
 from chain.base.errors import error_kind
 from chain.base.home import FILE_MODE
-from chain.base.redaction import LIKE_A_KEY
 
 if TYPE_CHECKING:
     from io import TextIOWrapper

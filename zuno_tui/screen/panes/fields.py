@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from chain.base.redaction import masked_urls
+from chain.base.clean_text import masked_urls
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -13,8 +13,7 @@ from textual.suggester import Suggester
 from textual.widgets import Input
 from textual.widgets.input import Selection
 
-from chain.base.clean_text import DROP
-from chain.base.redaction import looks_secret
+from chain.base.clean_text import DROP, looks_secret
 from chain.positions.reference import position_name
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.pieces import LONGEST_PHRASE

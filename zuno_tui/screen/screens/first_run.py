@@ -14,9 +14,8 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input, OptionList
 
-from chain.base.clean_text import DROP
+from chain.base.clean_text import DROP, looks_secret
 from chain.base.home import Home
-from chain.base.redaction import looks_secret
 from chain.contracts.addresses import checksummed
 from chain.names.ens import ResolvedName
 from chain.wallet.secrets import Passphrase, PrivateKey

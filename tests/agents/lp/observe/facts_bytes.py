@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from agents.lp.facts import Capital, CreateGoal
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.strict_json import canonical, digest
 from chain.contracts.networks import NATIVE

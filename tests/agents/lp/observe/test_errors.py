@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from agents.bus.worker import StageFailedError
 from agents.lp.observe import ChainUnreadableError, GasUnknownError, ObservationError
 from agents.lp.observe.observer import chain_faults_told
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from chain.base.store import StoreError
 from chain.contracts.abi import AbiError
 from tests.agents.lp.observe.conftest import DEVNET, scouting

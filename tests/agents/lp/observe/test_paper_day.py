@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agents.numbers.edges import TickRange
 from agents.numbers.outlook import Stake
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from chain.devnet.world.market import HISTORY_ENDS
 from chain.devnet.world.pools import POOLS
 from tests.agents.lp.observe.paper_day import PaperMarket, fees_paid

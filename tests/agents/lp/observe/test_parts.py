@@ -27,7 +27,7 @@ from agents.lp.observe.pool_reading import (
 )
 from agents.numbers.regime import Regime
 from agents.numbers.survival import SigmaWindows
-from chain.base.quantity import Known, Unknown
+from chain.base.units import Known, Unknown
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
@@ -43,7 +43,7 @@ from chain.rpc.records import Block
 from tests.fakes.coingecko import CoinGeckoDouble
 
 if TYPE_CHECKING:
-    from chain.base.quantity import Quantity
+    from chain.base.units import Quantity
 
 NOW = 1_760_000_000
 HOUR = 3600

@@ -11,8 +11,8 @@ from eth_abi.abi import decode
 from agents.lp.facts import depth_of
 from agents.lp.observe import NoSuchPositionError
 from agents.lp.observe.pool_facts import REACH
-from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime, read_regime
+from agents.numbers.rules import RiskProfile
 from agents.numbers.survival import estimate_sigma
 from chain.contracts.abi import encode_call
 from chain.contracts.networks import network_named
@@ -20,7 +20,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import NEIGHBOUR
 from chain.devnet.world.deployment import USDC
 from chain.pools.depth import quote_exact_input
-from chain.positions.identity import identify
+from chain.positions.snapshot import identify
 from tests.agents.lp.observe.raw_swaps import fee_rate, provider_fees, raw_swaps, volatility
 
 if TYPE_CHECKING:

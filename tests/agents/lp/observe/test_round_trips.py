@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.lp.facts import Capital, CreateGoal
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import WETH

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from agents.lp.facts import CreateContext, MarketContext
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import RiskProfile
 from chain.base.strict_json import digest
 from tests.agents.lp.observe.facts_bytes import all_facts, facts_bytes
 

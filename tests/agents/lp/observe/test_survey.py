@@ -9,8 +9,8 @@ import pytest
 from agents.bus.envelope import MOST_BYTES
 from agents.lp.facts import Capital, CreateContext, CreateGoal
 from agents.lp.observe import NoFittingPoolError
-from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
+from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import MAX_SURVEYED_POOLS, ExposureBias
 from chain.contracts.calldata import initialize_pool
 from chain.contracts.hooks import NO_HOOK

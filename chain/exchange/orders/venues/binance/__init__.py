@@ -3,7 +3,7 @@
 from functools import partial
 
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueOpening
-from chain.exchange.public.abilities import VenueAbilities
+from chain.exchange.public.market import VenueAbilities
 
 ABILITIES = VenueAbilities(streams=True)
 DEMO_URL = "https://demo-fapi.binance.com"

@@ -12,6 +12,7 @@ from chain.exchange.orders.ccxt_client import (
     BETWEEN_LOOKS,
     RECEIVE_MILLISECONDS,
     CcxtAsking,
+    CcxtOrderStream,
     NotThereError,
     open_client,
     refused,
@@ -27,7 +28,6 @@ from chain.exchange.orders.order import (
     unfit,
     would_take,
 )
-from chain.exchange.orders.order_stream import CcxtOrderStream
 from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys, sized_parts
 from chain.exchange.orders.venues.binance import ABILITIES, DEMO_STREAM_URL, DEMO_URL
 from chain.exchange.public.binance import BASE_URL, BinancePublic

@@ -3,7 +3,7 @@
 import re
 
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueFees, VenueKeys, VenueOpening
-from chain.exchange.public.abilities import VenueAbilities
+from chain.exchange.public.market import VenueAbilities
 
 ABILITIES = VenueAbilities(groups=True, streams=True)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")

@@ -16,6 +16,7 @@ from chain.exchange.orders.ccxt_client import (
     BETWEEN_LOOKS,
     RECEIVE_MILLISECONDS,
     CcxtAsking,
+    CcxtOrderStream,
     NotThereError,
     address_of,
     open_client,
@@ -30,7 +31,6 @@ from chain.exchange.orders.order import (
     VenueOrder,
     unfit,
 )
-from chain.exchange.orders.order_stream import CcxtOrderStream
 from chain.exchange.orders.venue import (
     KEY_WARNED_DAYS,
     AccountCheck,

@@ -1,7 +1,7 @@
 """Made-up money on the market that is read."""
 
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueOpening
-from chain.exchange.public.abilities import VenueAbilities
+from chain.exchange.public.market import VenueAbilities
 
 ABILITIES = VenueAbilities(groups=True)
 

@@ -1,7 +1,7 @@
 """Upbit's spot market in won: coins are bought, and what is held is sold."""
 
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueFees, VenueOpening
-from chain.exchange.public.abilities import VenueAbilities
+from chain.exchange.public.market import VenueAbilities
 
 ABILITIES = VenueAbilities(
     spot=True,

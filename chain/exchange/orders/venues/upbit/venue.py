@@ -11,6 +11,7 @@ from typing import Any
 from chain.exchange.orders.ccxt_client import (
     BETWEEN_LOOKS,
     CcxtAsking,
+    CcxtOrderStream,
     NotThereError,
     open_client,
     refused,
@@ -24,7 +25,6 @@ from chain.exchange.orders.order import (
     VenueOrder,
     market_parts,
 )
-from chain.exchange.orders.order_stream import CcxtOrderStream
 from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueKeys
 from chain.exchange.orders.venues.upbit import ABILITIES
 from chain.exchange.public.binance import BinancePublic
