@@ -138,10 +138,33 @@ def _list(session: Session, store: AlertStore, *, ended: bool, now: float) -> Co
     alerts = [alert for alert in store.current() if _is_meant(alert, session.flags)]
     shown = alerts if ended else [alert for alert in alerts if alert.active]
     nothing = "There has never been an alert." if ended else "There is no open alert."
+    beat, holder = health.beat, health.holder
     return CommandAnswer(
         heading=() if shown else (nothing,),
         lines=tuple(table(_COLUMNS, [_row(alert, now) for alert in shown])) if shown else (),
-        document=_document(shown, store, health),
+        document={
+            "alerts": [_told(alert) for alert in shown],
+            "monitor": {
+                "state": health.state.value,
+                "pid": None if holder is None else holder.pid,
+                "host": None if holder is None else holder.host,
+                "lastSeen": None if beat is None else iso_time(beat.at),
+                "trouble": None if beat is None else beat.trouble,
+                "troubles": list(health.troubles),
+            },
+            "channels": [
+                {
+                    "name": name,
+                    "stopped": progress.stopped,
+                    "trouble": progress.trouble,
+                    "sentUpTo": progress.cursor,
+                    "waiting": len(progress.waiting),
+                    "setAside": list(progress.set_aside),
+                }
+                for name, progress in health.channels.items()
+            ],
+            "trouble": store.trouble,
+        },
         remarks=() if session.as_json else _remarks(store, health, len(alerts) - len(shown)),
     )
 
@@ -220,33 +243,6 @@ def _kind(alert: Alert) -> str:
 
 def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def _document(alerts: list[Alert], store: AlertStore, health: WatchHealth) -> Json:
-    beat, holder = health.beat, health.holder
-    return {
-        "alerts": [_told(alert) for alert in alerts],
-        "monitor": {
-            "state": health.state.value,
-            "pid": None if holder is None else holder.pid,
-            "host": None if holder is None else holder.host,
-            "lastSeen": None if beat is None else iso_time(beat.at),
-            "trouble": None if beat is None else beat.trouble,
-            "troubles": list(health.troubles),
-        },
-        "channels": [
-            {
-                "name": name,
-                "stopped": progress.stopped,
-                "trouble": progress.trouble,
-                "sentUpTo": progress.cursor,
-                "waiting": len(progress.waiting),
-                "setAside": list(progress.set_aside),
-            }
-            for name, progress in health.channels.items()
-        ],
-        "trouble": store.trouble,
-    }
 
 
 def _told(alert: Alert) -> Json:

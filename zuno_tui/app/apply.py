@@ -2,7 +2,6 @@
 
 import asyncio
 from argparse import Namespace
-from pathlib import Path
 
 from chain.contracts.networks import Network
 from chain.execution.outbox.journal import OutboxError
@@ -65,7 +64,12 @@ async def _apply(session: Session, arguments: Namespace) -> int:
             waiting = await judged()
             _show(session.network, waiting)
             _ask(waiting, arguments)
-            with _signer(session, dispatch, arguments.passphrase_file) as signer:
+            with open_signer(
+                session.home,
+                session.network,
+                dispatch.sender,
+                lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
+            ) as signer:
                 # A word and a passphrase take their time, and the chain does not wait for them.
                 waiting = await judged()
                 dispatch = await _applied(sources, connections, outbox, waiting, signer)
@@ -111,15 +115,6 @@ def _ask(waiting: WaitingApproval, arguments: Namespace) -> None:
 
 def _indented(line: str) -> str:
     return wrapped(f"  {line}", indent=4)
-
-
-def _signer(session: Session, dispatch: Dispatch, passphrase_file: Path | None) -> Signer:
-    return open_signer(
-        session.home,
-        session.network,
-        dispatch.sender,
-        lambda wallet: ask_passphrase(wallet.name, passphrase_file),
-    )
 
 
 async def _applied(

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 
 from chain.bookkeeping.wallet_history import read_wallet_history
-from chain.contracts.networks import Address
 from chain.execution.outbox.outbox import Outbox
 from chain.positions.overview import Sources
 from chain.positions.reference import position_label
@@ -93,16 +92,12 @@ async def _chapter(
 ) -> HistoryChapter:
     if entry.worth is None:
         return HistoryChapter(entry, None)
-    sent: Mapping[str, str] = plans.get(_place(sources, entry.wallet), {})
+    sent: Mapping[str, str] = plans.get((sources.network.chain_id, entry.wallet), {})
     try:
         history = await read_wallet_history(sources, entry.worth, sent, watch=watch)
     except RpcError as error:
         return HistoryChapter(entry, None, error.sentence)
     return HistoryChapter(entry, history)
-
-
-def _place(sources: Sources, wallet: Address) -> tuple[int, str]:
-    return sources.network.chain_id, wallet
 
 
 def history_filter(token_id: int | None, since: str | None, until: str | None) -> HistoryFilter:

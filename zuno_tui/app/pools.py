@@ -117,7 +117,15 @@ async def surveyed_pools(session: Session, asked: ListPools) -> CommandAnswer:
             *_better_in_v4(survey, pools, weeks),
             *((_UNREAD_WORDS,) if UNREAD in weeks.values() else ()),
         ),
-        document=_document(survey, pools, weeks),
+        document={
+            "network": survey.network.name,
+            "chainId": survey.network.chain_id,
+            "block": survey.block.number,
+            "found": survey.found,
+            "listedAt": survey.listed_at,
+            "complete": survey.coverage.complete,
+            "pools": [_pool_document(survey, pool, weeks[pool.state.pool_id]) for pool in pools],
+        },
     )
 
 
@@ -256,20 +264,6 @@ def _daily_volatility(week: HourSums) -> float:
 _FULL_RANGE_WORDS = "FEES 7 D is what liquidity over all prices was paid; create opens in v4."
 _UNREAD_WORDS = "What a pool pays is known once its swaps were read: zuno pools --pays"
 _HOOK_WORDS = {Danger.NONE: "harmless", Danger.CAUTION: "caution", Danger.DANGEROUS: "dangerous"}
-
-
-def _document(
-    survey: PoolSurvey, pools: list[SurveyedPool], weeks: Mapping[PoolId, Quantity[HourSums]]
-) -> Json:
-    return {
-        "network": survey.network.name,
-        "chainId": survey.network.chain_id,
-        "block": survey.block.number,
-        "found": survey.found,
-        "listedAt": survey.listed_at,
-        "complete": survey.coverage.complete,
-        "pools": [_pool_document(survey, pool, weeks[pool.state.pool_id]) for pool in pools],
-    }
 
 
 def _pool_document(survey: PoolSurvey, pool: SurveyedPool, week: Quantity[HourSums]) -> Json:

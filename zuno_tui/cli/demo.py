@@ -210,7 +210,8 @@ class StartedChain(Struct, frozen=True):
             self.child.terminate()
             raise
         except DevnetError as error:
-            why = _last_line(self.narration)
+            lines = self.narration.read_text("utf-8", errors="replace").splitlines()
+            why = next((clean_text(line) for line in reversed(lines) if line.strip()), "")
             raise DevnetError(f"The embedded chain did not start. {why}") from error
 
 
@@ -222,11 +223,6 @@ def _started_chain(folder: Path) -> Iterator[StartedChain]:
         started_devnet(words.fileno(), speed=DEMO_SPEED, v3=True) as child,
     ):
         yield StartedChain(child, narration)
-
-
-def _last_line(narration: Path) -> str:
-    lines = narration.read_text("utf-8", errors="replace").splitlines()
-    return next((clean_text(line) for line in reversed(lines) if line.strip()), "")
 
 
 def _on_devnet(arguments: Namespace, devnet: DevnetReady) -> Namespace:

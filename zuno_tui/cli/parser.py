@@ -88,12 +88,14 @@ def _add_commands(
     parsers: Parsers, commands: Iterable[Command], shared: argparse.ArgumentParser
 ) -> None:
     for command in commands:
+        examples = "\n".join(("examples:", *(f"  {example}" for example in command.examples)))
+        parts = (command.notes, examples if command.examples else "")
         parser = parsers.add_parser(
             command.name,
             parents=[shared] if command.takes_shared_flags else [],
             help=command.does.replace("%", "%%"),
             description=f"{command.does[0].upper()}{command.does[1:]}.",
-            epilog=_epilog(command),
+            epilog="\n\n".join(filter(None, parts)) or None,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.set_defaults(chosen=command)
@@ -110,12 +112,6 @@ def _add_commands(
                 required=command.needs_subcommand,
             )
             _add_commands(actions, command.subcommands, shared)
-
-
-def _epilog(command: Command) -> str | None:
-    examples = "\n".join(("examples:", *(f"  {example}" for example in command.examples)))
-    parts = (command.notes, examples if command.examples else "")
-    return "\n\n".join(filter(None, parts)) or None
 
 
 def _add(

@@ -215,7 +215,9 @@ class Details:
             desk_context.tell(Said(words, "warn", intent.twin))
             return
         performance = await read_performance(desk_context.reading, [position.snapshot])
-        pair = self._pair(position)
+        pool = position.snapshot.pool
+        token0, token1 = position.tokens[pool.key.currency0], position.tokens[pool.key.currency1]
+        pair = pair_of(self._desk_context.session.network, token0, token1, pool.sqrt_price_x96)
         view = self._facts(position, performance, pair)
         desk_context.tell(DetailReady(view))
         progress("Reading a week of swaps")
@@ -264,11 +266,6 @@ class Details:
         (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD, with_v3=True)
         plans = sent_plans(context.session).get((sources.network.chain_id, context.wallet), {})
         return await read_wallet_history(sources, worth, plans)
-
-    def _pair(self, position: OnePosition) -> Pair:
-        pool = position.snapshot.pool
-        token0, token1 = position.tokens[pool.key.currency0], position.tokens[pool.key.currency1]
-        return pair_of(self._desk_context.session.network, token0, token1, pool.sqrt_price_x96)
 
     def _facts(self, position: OnePosition, performance: Performance, pair: Pair) -> DetailView:
         token_id = position.snapshot.token_id

@@ -40,6 +40,8 @@ from zuno_tui.settings import Flags
 
 def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
     """As seen from a desk that shows one wallet on one network."""
+    elsewhere = alert.network if alert.chain_id != network.chain_id else ""
+    other = shortened(alert.wallet_address) if alert.wallet_address != wallet else ""
     return AlertRow(
         alert_id=str(alert.id),
         severity=alert.severity.value,
@@ -49,7 +51,7 @@ def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
         message=alert.message if alert.active else f"{alert.message} Over: {alert.resolution}.",
         next_command=_phrase(alert, network) if alert.active else "",
         muted_until=alert.muted_until,
-        place=_place(alert, network, wallet),
+        place=" ".join(filter(None, (elsewhere, other))),
         fees=_fees(alert),
     )
 
@@ -59,12 +61,6 @@ def _fees(alert: Alert) -> float | None:
         return None
     dollars = alert.numbers.get("feesUsd")
     return float(dollars) if isinstance(dollars, int | float) else None
-
-
-def _place(alert: Alert, network: Network, wallet: Address) -> str:
-    elsewhere = alert.network if alert.chain_id != network.chain_id else ""
-    other = shortened(alert.wallet_address) if alert.wallet_address != wallet else ""
-    return " ".join(filter(None, (elsewhere, other)))
 
 
 def _phrase(alert: Alert, network: Network) -> str:

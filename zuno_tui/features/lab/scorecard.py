@@ -105,7 +105,11 @@ def scorecard_lines(scored: ScoredPlans) -> Iterator[str]:
     yield from _stay_lines(summary)
     yield _fee_line(summary)
     for debates in summary.debates:
-        yield _debate_line(debates)
+        unknown = f", {debates.unknown} unknown" if debates.unknown else ""
+        yield (
+            f"debating against the rules alone after {_HORIZON_NAMES[debates.days]}: "
+            f"{debates.better} better, {debates.worse} worse, {debates.same} the same{unknown}"
+        )
     yield ""
     newest = sorted(scores, key=lambda score: (score.made_at, score.days))[-_MOST_PLANS:]
     yield from table(
@@ -205,14 +209,6 @@ def _fee_line(summary: ScoreSummary) -> str:
     return (
         f"fees of a day: {fees.inside} of {fees.judged} inside their 10–90% "
         f"({fees.below} below, {fees.above} above)"
-    )
-
-
-def _debate_line(score: DebateScore) -> str:
-    unknown = f", {score.unknown} unknown" if score.unknown else ""
-    return (
-        f"debating against the rules alone after {_HORIZON_NAMES[score.days]}: "
-        f"{score.better} better, {score.worse} worse, {score.same} the same{unknown}"
     )
 
 
@@ -383,7 +379,7 @@ async def scored_plans(session: Session) -> CommandAnswer:
         and not session.home.orders.exists()
     ):
         empty = ScoredPlans(
-            session.network.name, session.network.chain_id, _nothing(), (), frozenset()
+            session.network.name, session.network.chain_id, Judged((), 0, (), ()), (), frozenset()
         )
         document = scorecard_document(empty) | more
         return CommandAnswer(lines=(_NO_PLAN, *ranked), document=document)
@@ -440,7 +436,3 @@ def _has_scores(session: Session) -> bool:
         return False
     with session.open_store() as store:
         return bool(ScoreStore(store, session.network.chain_id, lambda: 0.0).scores())
-
-
-def _nothing() -> Judged:
-    return Judged((), 0, (), ())

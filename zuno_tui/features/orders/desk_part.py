@@ -151,6 +151,8 @@ class Orders:
     def _ask(self, draft: OrderDraft) -> None:
         self._draft, self._asked = draft, draft.hash
         self.changed_at = self._desk_context.clock()
+        session = self._desk_context.session
+        wallet = read_book(session.home.keystore).at(session.address)
         view = OrderApprovalView(
             draft.plan_id,
             draft.hash,
@@ -160,14 +162,9 @@ class Orders:
             draft_terms(draft),
             draft_recipient(draft),
             draft_rows(draft),
-            self._needs_passphrase(),
+            wallet is not None and wallet.keeping is KeyStorage.FILE,
         )
         self._desk_context.tell(OrderConfirmationAsked(view))
-
-    def _needs_passphrase(self) -> bool:
-        session = self._desk_context.session
-        wallet = read_book(session.home.keystore).at(session.address)
-        return wallet is not None and wallet.keeping is KeyStorage.FILE
 
     async def _sign(self, shown: OrderDraft, passphrase: Passphrase | None) -> None:
         session, draft = self._desk_context.session, shown

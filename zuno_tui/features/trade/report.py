@@ -57,7 +57,7 @@ async def report_run(
     if telegram is not None:
         view = replace(run_of_plan(plan, ""), progress=sent)
         message = "\n".join(unclickable(line) for line in message_lines(view))
-        write_atomically(_marker(session.home, plan.plan_id), message.encode())
+        write_atomically(session.home.reports / f"{plan.plan_id}{_UNSENT}", message.encode())
         trouble = await send_waiting(session.home, telegram)
         if trouble:
             session.narrate(f"{trouble} It is sent with the next one, or by: zuno telegram")
@@ -108,7 +108,7 @@ async def send_waiting(home: Home, telegram: TelegramSettings) -> str:
                 if time.time() - _modified(marker) > DAY:
                     marker.unlink(missing_ok=True)
                     continue
-                reply = _waiting(home, marker)
+                reply = ChatReply(marker.read_text("utf-8"), chart_of(home, marker.stem))
                 outcome = await send_reply(connection, telegram.chat, reply, now=time.time())
                 if not isinstance(outcome, Delivered):
                     return f"Telegram did not take the report of {marker.stem}: {outcome.reason}."
@@ -133,14 +133,6 @@ def _keep(session: Session, plan: TradePlan, document: PlanDocument, sent: tuple
     drawn = session.home.records / f"{document.get('requestId')}.png"
     with suppress(FileNotFoundError):
         write_atomically(files.chart, drawn.read_bytes())
-
-
-def _waiting(home: Home, marker: Path) -> ChatReply:
-    return ChatReply(marker.read_text("utf-8"), chart_of(home, marker.stem))
-
-
-def _marker(home: Home, plan_id: str) -> Path:
-    return home.reports / f"{plan_id}{_UNSENT}"
 
 
 def _modified(path: Path) -> float:

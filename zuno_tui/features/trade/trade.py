@@ -177,7 +177,13 @@ async def approved(session: Session, plan_id: str | None) -> CommandAnswer:
         waiting = await approve_trade(trading, plan)
     return CommandAnswer(
         lines=tuple(waiting_lines(waiting)),
-        document=_waiting_document(waiting),
+        document={
+            "planId": waiting.plan.plan_id,
+            "hash": waiting.approval.hash,
+            "venue": waiting.approval.venue,
+            "expiresAt": waiting.expires_at,
+            "orders": [order.client_id for order in waiting.orders],
+        },
         remarks=(
             f"Approved for ten minutes; nothing is sent yet. To send it: zuno apply {plan.plan_id}",
         ),
@@ -402,16 +408,6 @@ def waiting_lines(waiting: ApprovedTrade) -> tuple[str, ...]:
         *(f"  {remark}" for remark in waiting.remarks),
         f"  hash {waiting.approval.hash}",
     )
-
-
-def _waiting_document(waiting: ApprovedTrade) -> dict[str, Json]:
-    return {
-        "planId": waiting.plan.plan_id,
-        "hash": waiting.approval.hash,
-        "venue": waiting.approval.venue,
-        "expiresAt": waiting.expires_at,
-        "orders": [order.client_id for order in waiting.orders],
-    }
 
 
 def progress_words(progress: OrderProgress, coin: str) -> str:

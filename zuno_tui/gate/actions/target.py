@@ -81,7 +81,15 @@ async def read_subject(
             return None
         return subject_of(*(found[token_id] for token_id in about.token_ids))
     if about.pool is not None:
-        return await _read_pool(sources, about.pool, at)
+        here = OneBlock(sources.client, sources.network, at)
+        words = (await read_slots(here, sources.network, pool_state_slots([about.pool]))).words
+        return next(
+            (
+                ActionTarget(here.block, PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee))
+                for state in pool_states([about.pool], words)
+            ),
+            None,
+        )
     return await read_wallet(sources, at)
 
 
@@ -93,15 +101,3 @@ async def read_wallet(sources: Sources, at: BlockRef = "latest") -> ActionTarget
     if head is None:
         raise FactsUnknownError("The block to build on is unknown.")
     return ActionTarget(head)
-
-
-async def _read_pool(sources: Sources, key: PoolKey, at: BlockRef) -> ActionTarget | None:
-    here = OneBlock(sources.client, sources.network, at)
-    words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
-    return next(
-        (
-            ActionTarget(here.block, PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee))
-            for state in pool_states([key], words)
-        ),
-        None,
-    )
