@@ -1,1 +1,43 @@
-"""What can be done, under the desk and the command line alike: a topic a file."""
+"""What can be done, under the desk and the command line alike: a topic a file.
+
+As `app.positions` a topic is loaded when it is first used: most commands need one of them.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from zuno_tui.app import (  # noqa: F401
+        alerts,
+        apply,
+        approve,
+        balances,
+        debate,
+        diff,
+        earned,
+        exit_drill,
+        export,
+        inspect,
+        market,
+        model,
+        monitor,
+        outbox,
+        plans,
+        pools,
+        portfolio,
+        positions,
+        price,
+        range,  # noqa: A004
+        replay,
+        revoke,
+        setting,
+        tour,
+        what_if,
+    )
+else:
+
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return import_module(f"{__name__}.{name}")

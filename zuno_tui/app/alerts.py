@@ -45,13 +45,13 @@ _COLUMNS = (
 )
 
 
-def list_alerts(session: Session, *, ended: bool) -> CommandAnswer:
+async def list_alerts(session: Session, *, ended: bool) -> CommandAnswer:
     now = time.time()
     with _open_store(session, now) as store:
         return _list(session, store, ended=ended, now=now)
 
 
-def show_alert(session: Session, alert_id: str) -> CommandAnswer:
+async def show_alert(session: Session, alert_id: str) -> CommandAnswer:
     """One, whole: nothing of it is cut."""
     now = time.time()
     with _open_store(session, now) as store:
@@ -72,13 +72,13 @@ def show_alert(session: Session, alert_id: str) -> CommandAnswer:
     )
 
 
-def acknowledge(session: Session, alert_id: str) -> CommandAnswer:
+async def acknowledge(session: Session, alert_id: str) -> CommandAnswer:
     now = time.time()
     with _open_store(session, now) as store:
         return _changed(store, _acked(session, store, alert_id, now), "acknowledged")
 
 
-def mute(session: Session, alert_id: str, seconds: int, until: str | None) -> CommandAnswer:
+async def mute(session: Session, alert_id: str, seconds: int, until: str | None) -> CommandAnswer:
     now = time.time()
     end = now + seconds if until is None else _read_moment(until, now)
     done = f"muted until {_moment(end)} UTC"

@@ -29,9 +29,9 @@ from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.settings import SettingsError
+from zuno_tui.settings.check import is_plain
 from zuno_tui.settings.debates import debate_settings
 from zuno_tui.settings.models import ModelChoice
-from zuno_tui.settings.plain_http import is_plain
 
 if TYPE_CHECKING:
     from chain.positions.overview import Sources

@@ -32,7 +32,7 @@ def chosen_settings(session: Session) -> DebateSettings:
     return debate_settings(session.settings, os.environ, profile=None, deterministic=False)
 
 
-def listed(session: Session) -> CommandAnswer:
+async def listed(session: Session) -> CommandAnswer:
     settings = chosen_settings(session)
     with session.open_store() as store:
         memory = AbilityMemory(store, time.time)

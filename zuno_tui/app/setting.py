@@ -36,7 +36,7 @@ def session_after(
 _COLUMNS = (OutputColumn("SETTING"), OutputColumn("IS"), OutputColumn("FROM"))
 
 
-def settings_answer(session: Session, name: str | None, value: str | None) -> CommandAnswer:
+async def settings_answer(session: Session, name: str | None, value: str | None) -> CommandAnswer:
     remarks: tuple[str, ...] = ()
     if name is not None and value is not None:
         session = session_after(session, os.environ, name, value)

@@ -147,6 +147,16 @@ class Verb(Struct, frozen=True):
         return self.usage or self.name
 
 
+def alone(intent: Intent, *fillers: str) -> Callable[[Remaining], Intent]:
+    """Reads a verb that nothing follows but words that add nothing."""
+
+    def read(said: Remaining) -> Intent:
+        said.end(*fillers)
+        return intent
+
+    return read
+
+
 class Group(IntEnum):
     """What a command is about, in the order in which they are listed."""
 

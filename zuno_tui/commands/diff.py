@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import DiffPlan
 from zuno_tui.catalog.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-async def _answer(session: Session, intent: DiffPlan) -> CommandAnswer:
-    from zuno_tui.app.diff import plan_difference
-
-    return await plan_difference(session, intent.plan_id, intent.candidate)
 
 
 def _read(said: Remaining) -> DiffPlan:
@@ -31,7 +24,9 @@ COMMAND = Command(
     does="the old range against the new one",
     group=Group.PLAN,
     intent=DiffPlan,
-    answer=_answer,
+    answer=lambda session, intent: app.diff.plan_difference(
+        session, intent.plan_id, intent.candidate
+    ),
     tells_old_block=True,
     verbs=(
         Verb(

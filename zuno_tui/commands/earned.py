@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from zuno_tui import app
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.catalog.possible import with_positions
 
 if TYPE_CHECKING:
     from zuno_tui.app.earned import EarningPeriod
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 _PERIODS: tuple[EarningPeriod, ...] = ("today", "week", "month", "all")
@@ -25,12 +24,6 @@ class ShowEarned(Intent, frozen=True):
     period: EarningPeriod | None = None
 
 
-async def _answer(session: Session, intent: ShowEarned) -> CommandAnswer:
-    from zuno_tui.app.earned import wallet_earned
-
-    return await wallet_earned(session, intent.period or "week")
-
-
 def _read(said: Remaining) -> ShowEarned:
     period = said.one_of({name: name for name in _PERIODS})
     said.end("this", "last", "past", "time")
@@ -43,7 +36,7 @@ COMMAND = Command(
     examples=("zuno earned week",),
     group=Group.POSITION,
     intent=ShowEarned,
-    answer=_answer,
+    answer=lambda session, intent: app.earned.wallet_earned(session, intent.period or "week"),
     tells_old_block=True,
     verbs=(Verb("earned", _read, "earned [today|week|month|all]", possible=with_positions),),
 )

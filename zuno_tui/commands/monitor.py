@@ -1,8 +1,8 @@
 """`zuno monitor`: watch over every wallet and network, headless, until told to end."""
 
-from argparse import Namespace
 from typing import ClassVar
 
+from zuno_tui import app
 from zuno_tui.catalog.command import Argument, Command, Group, Intent
 
 
@@ -31,16 +31,10 @@ class Monitor(Intent, frozen=True):
     server: bool = False
 
 
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.monitor import run
-
-    return run(arguments)
-
-
 COMMAND = Command(
     name="monitor",
     does="watch over every wallet, and send alerts",
     group=Group.WATCH,
     intent=Monitor,
-    run=_run,
+    run=lambda arguments: app.monitor.run(arguments),
 )

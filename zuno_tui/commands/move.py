@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from zuno_tui import app
 from zuno_tui.catalog.arguments import write_token_id
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import MovePosition
@@ -15,12 +15,6 @@ if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
 
 _PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCII)
-
-
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.debate import run_move
-
-    return run_move(arguments)
 
 
 def _read(said: Remaining) -> MovePosition:
@@ -49,7 +43,7 @@ COMMAND = Command(
     examples=("zuno move 38 2900 3300",),
     group=Group.POSITION,
     intent=MovePosition,
-    run=_run,
+    run=lambda arguments: app.debate.run_move(arguments),
     verbs=(Verb("move", _read, "move ID LOW HIGH", names="positions", possible=with_positions),),
     suggest=of_selected(lambda token_id: f"move {write_token_id(token_id)} ", v3=True),
     takes_v3=True,

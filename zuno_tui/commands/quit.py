@@ -1,20 +1,7 @@
 """`quit`: close the desk."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.command import Command, Group, Verb, alone
 from zuno_tui.catalog.intents import Quit
-
-if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
-
-
-def _read(said: Remaining) -> Quit:
-    said.end("zuno", "desk")
-    return Quit()
-
 
 COMMAND = Command(
     name="quit",
@@ -22,6 +9,6 @@ COMMAND = Command(
     group=Group.DESK,
     intent=Quit,
     on_command_line=False,
-    verbs=(Verb("quit", _read, spoken=("bye", "goodbye", ":q", "q")),),
+    verbs=(Verb("quit", alone(Quit(), "zuno", "desk"), spoken=("bye", "goodbye", ":q", "q")),),
     key="desk.quit",
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from zuno_tui import app
 from zuno_tui.catalog.command import ActionMaker, Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 
@@ -38,12 +38,6 @@ class Revoke(Intent, frozen=True):
     everything: bool = False
 
 
-async def _answer(session: Session, _asked: Revoke) -> CommandAnswer:
-    from zuno_tui.app.revoke import allowances
-
-    return await allowances(session)
-
-
 def _action(session: Session, intent: Revoke) -> ActionMaker | None:
     if intent == Revoke():
         return None
@@ -66,7 +60,7 @@ COMMAND = Command(
     does="leftover permissions, and taking one back",
     group=Group.WALLET,
     intent=Revoke,
-    answer=_answer,
+    answer=lambda session, _: app.revoke.allowances(session),
     tells_old_block=True,
     action=_action,
     verbs=(

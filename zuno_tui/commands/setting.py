@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import ChangeSetting
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-async def _answer(session: Session, intent: ChangeSetting) -> CommandAnswer:
-    from zuno_tui.app.setting import settings_answer
-
-    return settings_answer(session, intent.name, intent.value)
 
 
 _SHOWN = ("unit", "screen.theme", "screen.bell", "screen.reading_pace")
@@ -39,6 +32,6 @@ COMMAND = Command(
     group=Group.HOUSE,
     intent=ChangeSetting,
     reaches_network=False,
-    answer=_answer,
+    answer=lambda session, intent: app.setting.settings_answer(session, intent.name, intent.value),
     verbs=(Verb("setting", _read, "setting unit eth"),),
 )

@@ -13,7 +13,16 @@ from zuno_tui.catalog.arguments import (
     read_file_name,
     read_without_key,
 )
-from zuno_tui.catalog.command import ActionMaker, Argument, Command, Group, Intent, OneOf, Verb
+from zuno_tui.catalog.command import (
+    ActionMaker,
+    Argument,
+    Command,
+    Group,
+    Intent,
+    OneOf,
+    Verb,
+    alone,
+)
 from zuno_tui.catalog.intents import WALLET, UseWallet
 
 if TYPE_CHECKING:
@@ -167,16 +176,6 @@ def _read(said: Remaining) -> UseWallet:
     return UseWallet(address)
 
 
-def _read_delegate(said: Remaining) -> DelegateWallet:
-    said.end("wallet", "account", "my", "the", "plans", "transactions")
-    return DelegateWallet()
-
-
-def _read_undelegate(said: Remaining) -> UndelegateWallet:
-    said.end("wallet", "account", "my", "the")
-    return UndelegateWallet()
-
-
 def _action(name: str, does: str, intent: type[Intent], *verbs: Verb) -> Command:
     run = _running(name)
     return Command(name=name, does=does, group=Group.WALLET, intent=intent, run=run, verbs=verbs)
@@ -221,7 +220,9 @@ COMMAND = Command(
             verbs=(
                 Verb(
                     "delegate",
-                    _read_delegate,
+                    alone(
+                        DelegateWallet(), "wallet", "account", "my", "the", "plans", "transactions"
+                    ),
                     "delegate",
                     spoken=(
                         "wallet delegate",
@@ -239,7 +240,13 @@ COMMAND = Command(
             group=Group.WALLET,
             intent=UndelegateWallet,
             action=_delegating(back=True),
-            verbs=(Verb("undelegate", _read_undelegate, "undelegate"),),
+            verbs=(
+                Verb(
+                    "undelegate",
+                    alone(UndelegateWallet(), "wallet", "account", "my", "the"),
+                    "undelegate",
+                ),
+            ),
         ),
     ),
 )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
+from zuno_tui import app
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 _CHANGE = re.compile(r"[+-]?[0-9]{1,4}(?:\.[0-9]{1,4})?%?", re.ASCII)
@@ -52,12 +51,6 @@ class WhatIf(Intent, frozen=True):
     at: str | None = None
 
 
-async def _answer(session: Session, intent: WhatIf) -> CommandAnswer:
-    from zuno_tui.app.what_if import positions_at
-
-    return await positions_at(session, intent.symbol, intent.change, intent.at)
-
-
 def _read(said: Remaining) -> WhatIf:
     example = "what-if ETH -10"
     symbol = said.symbol(example)
@@ -85,7 +78,9 @@ COMMAND = Command(
     ),
     group=Group.POSITION,
     intent=WhatIf,
-    answer=_answer,
+    answer=lambda session, intent: app.what_if.positions_at(
+        session, intent.symbol, intent.change, intent.at
+    ),
     tells_old_block=True,
     verbs=(Verb("what-if", _read, "what-if SYMBOL PCT"),),
 )

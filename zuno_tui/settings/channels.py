@@ -13,9 +13,8 @@ from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE, Pace, QuietHou
 from agents.monitor.deliver.telegram import TELEGRAM_URL, Telegram, TelegramSettings
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from chain.base.units import HOUR
-from zuno_tui.settings.check import SettingsError, checked
+from zuno_tui.settings.check import SettingsError, checked, refuse_plain
 from zuno_tui.settings.load import VARIABLES, Settings, told
-from zuno_tui.settings.plain_http import refuse_plain
 from zuno_tui.settings.schema import HOURS, PaceTable, TelegramTable, WebhookTable
 
 T = TypeVar("T", bound=PaceTable)

@@ -20,9 +20,9 @@ from zuno_tui.settings.check import (
     UnfitError,
     UnknownSetting,
     checked,
+    refuse_plain,
     without_unknown,
 )
-from zuno_tui.settings.plain_http import refuse_plain
 from zuno_tui.settings.schema import (
     DemoTable,
     OwnAddress,

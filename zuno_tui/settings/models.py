@@ -9,9 +9,8 @@ from agents.bus.envelope import Role
 from agents.lp.debate import LP_FLOW
 from agents.model.settings import PROVIDERS, ModelLimits, ModelSettings, RoleModels
 from chain.base.redaction import SecretStruct
-from zuno_tui.settings.check import SettingsError, checked
+from zuno_tui.settings.check import SettingsError, checked, refuse_plain
 from zuno_tui.settings.load import VARIABLES, told
-from zuno_tui.settings.plain_http import refuse_plain
 from zuno_tui.settings.schema import (
     KEY_VARIABLE,
     KEYRING,

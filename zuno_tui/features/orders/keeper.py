@@ -53,8 +53,16 @@ from chain.tokens.token import amount_text
 from chain.wallet.watch_key import open_watch_signer, watch_key
 from zuno_tui.app.session import Session
 from zuno_tui.app.watch_key import ORDER_GAS
-from zuno_tui.features.orders.judgment import Seen, has_held, held, reasons_against, why_over
-from zuno_tui.features.orders.sight import LEAST_BLOCKS, OrderSight, read_sight
+from zuno_tui.features.orders.sight import (
+    LEAST_BLOCKS,
+    OrderSight,
+    Seen,
+    has_held,
+    held,
+    read_sight,
+    reasons_against,
+    why_over,
+)
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.settings import load_settings

@@ -25,7 +25,7 @@ from zuno_tui.app.session import Session, say
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import print_json, print_lines
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.plain_http import refuse_plain
+from zuno_tui.settings.check import refuse_plain
 
 CLOSED_TO_LOOKERS = (VenuePackageError, WalletError, sqlite3.Error)
 """What keeps somebody who only looks from a venue, beside what the venue itself says."""

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.catalog.arguments import read_file_name
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 _SITUATIONS = 5
 _TIMES = 2
@@ -129,16 +128,17 @@ async def _answer(session: Session, intent: CheckDebates) -> CommandAnswer:
     return await compared_arms(session, options, arms)
 
 
-def _read(said: Remaining) -> CheckDebates:
-    said.end("all", "model")
-    return CheckDebates()
-
-
 COMMAND = Command(
     name="debate-check",
     does="argue recorded situations anew, with the model and without",
     group=Group.HOUSE,
     intent=CheckDebates,
     answer=_answer,
-    verbs=(Verb("debate check", _read, spoken=("debate-check", "check debates")),),
+    verbs=(
+        Verb(
+            "debate check",
+            alone(CheckDebates(), "all", "model"),
+            spoken=("debate-check", "check debates"),
+        ),
+    ),
 )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Intent, Verb, alone
 from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 
 class ShowScorecard(Intent, frozen=True):
@@ -23,11 +22,6 @@ async def _answer(session: Session, _asked: ShowScorecard) -> CommandAnswer:
     return await scored_plans(session)
 
 
-def _read(said: Remaining) -> ShowScorecard:
-    said.end("all", "plans")
-    return ShowScorecard()
-
-
 COMMAND = Command(
     name="scorecard",
     does="what became of every plan, after 1, 7 and 30 days",
@@ -37,7 +31,7 @@ COMMAND = Command(
     verbs=(
         Verb(
             "scorecard",
-            _read,
+            alone(ShowScorecard(), "all", "plans"),
             spoken=(
                 "show scorecard",
                 "show the scorecard",

@@ -7,13 +7,12 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone
 from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 _LOWEST_PORT, _HIGHEST_PORT = 1024, 65_000
 _MOST_CRITICS = 5
@@ -104,11 +103,6 @@ def _up(arguments: Namespace) -> int:
     return run_up(arguments)
 
 
-def _read(said: Remaining) -> ShowMesh:
-    said.end("status", "all", "who", "is", "there")
-    return ShowMesh()
-
-
 COMMAND = Command(
     name="mesh",
     does="which members of the mesh answer: round trips, loss, versions",
@@ -119,7 +113,7 @@ COMMAND = Command(
     verbs=(
         Verb(
             "mesh",
-            _read,
+            alone(ShowMesh(), "status", "all", "who", "is", "there"),
             spoken=(
                 *("peers", "agents", "show mesh", "show peers", "show agents", "mesh status"),
                 *("the mesh", "who is there", "where are the agents", "who are the agents"),
