@@ -39,7 +39,7 @@ PRELOADED = (
     "httpcore2",
     "httpx2",
     "zuno_tui.cli.parser",
-    "zuno_tui.catalog.possible",
+    "zuno_tui.catalog.command",
     "zuno_tui.catalog.registry",
     "zuno_tui.app.alerts",
     "zuno_tui.app.apply",

@@ -30,8 +30,7 @@ from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.check import is_plain
-from zuno_tui.settings.debates import debate_settings
-from zuno_tui.settings.models import ModelChoice
+from zuno_tui.settings.debates import ModelChoice, debate_settings
 
 if TYPE_CHECKING:
     from chain.positions.overview import Sources
@@ -399,7 +398,7 @@ def _settings_checks(session: Session) -> list[Check]:
 def _watch_checks(session: Session) -> list[Check]:
     """Whether somebody watches, and whether alerts get where the settings send them."""
     from zuno_tui.app.health import WatchStatus, watch_health
-    from zuno_tui.settings.channels import channel_settings
+    from zuno_tui.settings.monitor import channel_settings
 
     health = watch_health(session.home, now=time.time())
     well = health.state in (WatchStatus.KEPT, WatchStatus.NEVER)

@@ -14,9 +14,14 @@ from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.replace import replacement_of, send_replacement, waiting_dispatch
 from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard, stands
-from zuno_tui.gate.resume import prepare_resume, resume_plan
+from zuno_tui.gate.resume import (
+    prepare_resume,
+    replacement_of,
+    resume_plan,
+    send_replacement,
+    waiting_dispatch,
+)
 from zuno_tui.present import signing
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone, with_alerts
 from zuno_tui.catalog.intents import Acknowledge, MuteAlert, Show, ShowAlert
-from zuno_tui.catalog.possible import with_alerts
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining

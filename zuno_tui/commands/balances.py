@@ -3,8 +3,7 @@
 from typing import ClassVar
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Command, Group, Intent, Verb, alone
-from zuno_tui.catalog.possible import always
+from zuno_tui.catalog.command import Command, Group, Intent, Verb, alone, always
 
 
 class ShowBalances(Intent, frozen=True):

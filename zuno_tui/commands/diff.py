@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.command import Command, Group, Verb, of_plan, with_plan
 from zuno_tui.catalog.intents import DiffPlan
-from zuno_tui.catalog.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining

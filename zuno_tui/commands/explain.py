@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.command import Command, Group, Verb, with_plan
 from zuno_tui.catalog.intents import ExplainPlan
-from zuno_tui.catalog.possible import with_plan
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining

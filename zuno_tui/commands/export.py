@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui import app
 from zuno_tui.catalog.arguments import PLAN
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import of_plan, with_plan
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, of_plan, with_plan
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.command import Command, Group, Verb, with_market
 from zuno_tui.catalog.intents import SetMarketClock
-from zuno_tui.catalog.possible import with_market
 
 if TYPE_CHECKING:
     from zuno_tui.app.market import MarketAction

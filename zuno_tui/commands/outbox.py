@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Intent, Verb, always, with_sent
 from zuno_tui.catalog.intents import OUTBOX_ACTIONS, OpenOutbox, OutboxAction, Show
-from zuno_tui.catalog.possible import always, with_sent
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.command import Command, Group, Verb, always
 from zuno_tui.catalog.intents import ListPools
-from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining

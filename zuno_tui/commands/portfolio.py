@@ -1,9 +1,8 @@
 """`zuno portfolio`: every wallet on every network, in one sum."""
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Command, Group, Verb, alone
+from zuno_tui.catalog.command import Command, Group, Verb, alone, always
 from zuno_tui.catalog.intents import ShowPortfolio
-from zuno_tui.catalog.possible import always
 
 COMMAND = Command(
     name="portfolio",

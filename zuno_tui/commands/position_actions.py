@@ -12,8 +12,16 @@ from zuno_tui.catalog.arguments import (
     read_percent,
     write_amount,
 )
-from zuno_tui.catalog.command import ActionMaker, Argument, Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import of_selected, with_positions
+from zuno_tui.catalog.command import (
+    ActionMaker,
+    Argument,
+    Command,
+    Group,
+    Intent,
+    Verb,
+    of_selected,
+    with_positions,
+)
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
 from zuno_tui.catalog.intents import Recommend
-from zuno_tui.catalog.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining

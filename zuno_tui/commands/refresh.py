@@ -1,8 +1,7 @@
 """`refresh`: the desk reads everything again."""
 
-from zuno_tui.catalog.command import Command, Group, Verb, alone
+from zuno_tui.catalog.command import Command, Group, Verb, alone, always
 from zuno_tui.catalog.intents import Refresh
-from zuno_tui.catalog.possible import always
 
 COMMAND = Command(
     name="refresh",

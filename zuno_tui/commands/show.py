@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from zuno_tui.catalog.command import Command, Group, Verb, alone
+from zuno_tui.catalog.command import Command, Group, Verb, alone, always
 from zuno_tui.catalog.intents import Show
-from zuno_tui.catalog.possible import always
 
 COMMAND = Command(
     name="show",

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui import app
 from zuno_tui.catalog.arguments import read_token_id
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import with_positions
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, with_positions
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining

@@ -27,9 +27,16 @@ from zuno_tui.gate.apply import apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import GateLimits, gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.replace import Replacement, replacement_of, send_replacement, waiting_dispatch
 from zuno_tui.gate.results import read_result
-from zuno_tui.gate.resume import Resumption, prepare_resume, resume_plan
+from zuno_tui.gate.resume import (
+    Replacement,
+    Resumption,
+    prepare_resume,
+    replacement_of,
+    resume_plan,
+    send_replacement,
+    waiting_dispatch,
+)
 from zuno_tui.gate.worth import read_worth
 from zuno_tui.present import signing
 from zuno_tui.present.result_card import (

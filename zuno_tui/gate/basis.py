@@ -25,7 +25,7 @@ from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.reader import Reader
 from chain.rpc.records import Block
 from chain.tokens import Token
-from zuno_tui.gate.actions.target import ActionTarget, TargetKind, read_subject
+from zuno_tui.gate.actions.action import ActionTarget, TargetKind, read_subject
 from zuno_tui.gate.contract_code import CodeHashes, read_code_hashes
 from zuno_tui.gate.drift import WalletState, read_circumstances
 

@@ -21,7 +21,7 @@ from chain.rpc import requests
 from chain.rpc.client import AHEAD_SECONDS, RpcClient
 from chain.rpc.errors import Reverted
 from chain.rpc.records import Block, BlockRef
-from zuno_tui.gate.actions.target import ActionTarget
+from zuno_tui.gate.actions.action import ActionTarget
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 

@@ -54,7 +54,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import always
+from zuno_tui.catalog.command import always
 
 
 class Greet(Intent, frozen=True):

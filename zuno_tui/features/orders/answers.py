@@ -35,8 +35,7 @@ from zuno_tui.features.orders.signing import (
 )
 from zuno_tui.features.orders.terms import CLOSE_USAGE, COLLECT_USAGE
 from zuno_tui.features.orders.what_if import ClosedOrder, what_if
-from zuno_tui.gate.actions.action import Action
-from zuno_tui.gate.actions.target import read_wallet
+from zuno_tui.gate.actions.action import Action, read_wallet
 from zuno_tui.gate.apply import WORD
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth

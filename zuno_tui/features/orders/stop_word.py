@@ -22,7 +22,7 @@ from chain.base.locks import locked_if_free
 from chain.base.units import DAY
 from chain.standing_orders.book import StandingOrders
 from zuno_tui.settings import SettingsError, load_settings
-from zuno_tui.settings.channels import channel_settings
+from zuno_tui.settings.monitor import channel_settings
 
 if TYPE_CHECKING:
     from zuno_tui.app.watchlist import SettingsSource

@@ -22,14 +22,20 @@ from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.records import Block
 from chain.survey.discovery import SurveyedPool, survey_pools
-from zuno_tui.gate.actions.action import Action, owned_position, pair_of, spendable_tokens
+from zuno_tui.gate.actions.action import (
+    Action,
+    ActionTarget,
+    owned_position,
+    pair_of,
+    spendable_tokens,
+    subject_of,
+)
 from zuno_tui.gate.actions.range_prices import pool_name, range_prices
 from zuno_tui.gate.actions.swap import (
     SwapQuotes,
     ask_quoter,
     read_other_pools,
 )
-from zuno_tui.gate.actions.target import ActionTarget, subject_of
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.worth import read_worth
 

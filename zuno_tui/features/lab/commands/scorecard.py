@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Command, Group, Intent, Verb, alone
-from zuno_tui.catalog.possible import always
+from zuno_tui.catalog.command import Command, Group, Intent, Verb, alone, always
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session

@@ -7,8 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone
-from zuno_tui.catalog.possible import always
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone, always
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from zuno_tui.catalog.command import ActionMaker, Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import of_selected, with_positions
+from zuno_tui.catalog.command import (
+    ActionMaker,
+    Command,
+    Group,
+    Intent,
+    Verb,
+    of_selected,
+    with_positions,
+)
 from zuno_tui.features.orders.intents import (
     CancelOrders,
     ExportOrder,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
-from zuno_tui.catalog.possible import of_selected, with_positions
+from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
 from zuno_tui.features.trade.commands.trade import EMERGENCIES
 from zuno_tui.features.trade.intents import NEUTRAL, Hedge, HedgedSubject, read_share
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
-from zuno_tui.catalog.possible import always
+from zuno_tui.catalog.command import Command, Group, Verb, always
 from zuno_tui.features.trade.intents import COIN, ModeName, Trade, read_subject
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
-from zuno_tui.catalog.possible import of_selected
+from zuno_tui.catalog.command import Command, Group, Verb, of_selected
 from zuno_tui.features.trade.commands.hedge import read_subject
 from zuno_tui.features.trade.intents import Unhedge, read_share
 
