@@ -95,7 +95,7 @@ POSITIONS = Argument(
 )
 AMOUNT = Argument("amount", "like 0.5", metavar="AMOUNT", read=read_amount, write=write_amount)
 ALERT = Argument("alert_id", metavar="ID|all", read=read_alert)
-PLAN = Argument("plan_id", metavar="PLAN", optional=True)
+PLAN = Argument("plan_id", metavar="PLAN")
 CANDIDATE = Argument("--candidate", "instead of the recommended one", metavar="A|B|…|exit")
 CONFIRM = Argument("--confirm", "instead of the typed word", metavar="HASH")
 PASSPHRASE_FILE = Argument(
@@ -109,10 +109,8 @@ KEEP = Argument(
     "--keep", "a token that no move may sell; long for the one that is priced", metavar="TOKEN"
 )
 UNTIL = Argument("--until", "the day the kept token is needed, like March", metavar="DAY")
-STREAM = Argument("--stream", "print the debate as it runs", switch=True, default=False)
-DETERMINISTIC = Argument(
-    "--deterministic", "ask no model", switch=True, default=False, inherited=True
-)
+STREAM = Argument("--stream", "print the debate as it runs", switch=True)
+DETERMINISTIC = Argument("--deterministic", "ask no model", switch=True, inherited=True)
 TRANSPORT = Argument(
     "--transport",
     "where the agents run: on the mesh, in this process, or the first that can be had",
@@ -121,12 +119,8 @@ TRANSPORT = Argument(
 )
 DESK_FLAGS = (
     Argument("--theme", "zuno-dark, zuno-light, … or colourless", metavar="NAME", inherited=True),
-    Argument(
-        "--ascii", "draw with plain characters only", switch=True, default=False, inherited=True
-    ),
-    Argument(
-        "--no-bell", "no bell for critical alerts", switch=True, default=False, inherited=True
-    ),
+    Argument("--ascii", "draw with plain characters only", switch=True, inherited=True),
+    Argument("--no-bell", "no bell for critical alerts", switch=True, inherited=True),
     DETERMINISTIC,
     TRANSPORT,
 )

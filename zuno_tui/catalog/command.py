@@ -36,15 +36,12 @@ class Argument(Struct, frozen=True):
     """Makes the value from a word; a ValueError says what is wrong with it."""
     write: Callable[[Any], str] = str
     choices: tuple[str, ...] = ()
-    optional: bool = False
-    """Whether a word may be left out; flags always may."""
     several: bool = False
     """Whether it is one word or more."""
     joined: bool = False
     """Whether further words belong to the same text, quoted or not."""
     switch: bool = False
     """Whether a flag stands alone."""
-    default: object = None
     inherited: bool = False
     """Whether the flag may also stand before the command."""
 
@@ -82,6 +79,13 @@ class Intent(Struct, frozen=True):
         return self.twin.removeprefix("zuno ")
 
     @classmethod
+    def defaults(cls) -> dict[str, object]:
+        """By field: a word whose field has one may be left out; flags always may."""
+        values = cls.__struct_defaults__
+        fields = cls.__struct_fields__
+        return dict(zip(fields[len(fields) - len(values) :], values, strict=True))
+
+    @classmethod
     def from_namespace(cls, parsed: Namespace) -> Intent:
         names = [argument.value_name for argument in flat(cls.arguments)]
         values = {name: getattr(parsed, name) for name in names}
@@ -101,9 +105,10 @@ class Intent(Struct, frozen=True):
                 yield argument.write(value)
 
     def _flags(self) -> Iterator[str]:
+        usual = self.defaults()
         for argument in flat(self.arguments):
             value = getattr(self, argument.value_name)
-            absent = value is None or value is False or value == argument.default
+            absent = value is None or value is False or value == usual.get(argument.value_name)
             if argument.is_flag and not absent:
                 yield argument.name
                 if not argument.switch:

@@ -127,8 +127,8 @@ class ChooseRange(Intent, frozen=True):
             'a position, like 38, or what to open, like "0.5 WETH/USDC"',
             metavar="ID|PHRASE",
         ),
-        Argument("low", "the lower price", metavar="LOW", optional=True),
-        Argument("high", "the upper price", metavar="HIGH", optional=True),
+        Argument("low", "the lower price", metavar="LOW"),
+        Argument("high", "the upper price", metavar="HIGH"),
         PROFILE,
     )
 
@@ -204,12 +204,7 @@ class Apply(Intent, frozen=True):
 
     command: ClassVar = ("apply",)
     arguments: ClassVar = (
-        Argument(
-            "--anyway",
-            "with --confirm: even if gas exceeds what it moves",
-            switch=True,
-            default=False,
-        ),
+        Argument("--anyway", "with --confirm: even if gas exceeds what it moves", switch=True),
         CONFIRM,
         PASSPHRASE_FILE,
         PLAN,
@@ -230,12 +225,7 @@ OUTBOX_ACTIONS: tuple[OutboxAction, ...] = ("resume", "cancel", "speed-up", "res
 class OpenOutbox(Intent, frozen=True):
     command: ClassVar = ("outbox",)
     arguments: ClassVar = (
-        Argument(
-            "action",
-            "without one it only looks, and sends nothing",
-            choices=OUTBOX_ACTIONS,
-            optional=True,
-        ),
+        Argument("action", "without one it only looks, and sends nothing", choices=OUTBOX_ACTIONS),
         CONFIRM,
         PASSPHRASE_FILE,
         PLAN,
@@ -287,7 +277,6 @@ class MuteAlert(Intent, frozen=True):
                     metavar="TIME",
                     field="seconds",
                     read=_read_duration,
-                    default=0,
                     write=lambda seconds: f"{seconds}s",
                 ),
                 Argument("--until", "like 2026-12-01T08:00, by your own clock", metavar="WHEN"),
@@ -311,15 +300,14 @@ class Replay(Intent, frozen=True):
 class ListPools(Intent, frozen=True):
     command: ClassVar = ("pools",)
     arguments: ClassVar = (
-        Argument("token", "only pools that hold this token", metavar="SYMBOL", optional=True),
-        Argument("--refresh", "ask the chain, not the memory", switch=True, default=False),
-        Argument("--pays", "read what each pool paid over its risk", switch=True, default=False),
+        Argument("token", "only pools that hold this token", metavar="SYMBOL"),
+        Argument("--refresh", "ask the chain, not the memory", switch=True),
+        Argument("--pays", "read what each pool paid over its risk", switch=True),
         Argument(
             "--by",
             "rank by this figure of 7 days",
             metavar="FIGURE",
             choices=("pays", "fees", "calm", "depth"),
-            default="pays",
         ),
     )
 
@@ -337,7 +325,6 @@ class ShowPortfolio(Intent, frozen=True):
             "addresses, ENS names or the names wallets are kept under; all where none is given",
             metavar="WALLET",
             several=True,
-            optional=True,
         ),
     )
 
@@ -348,7 +335,7 @@ class SayPhrase(Intent, frozen=True):
     command: ClassVar = ("say",)
     arguments: ClassVar = (
         Argument("phrase", 'like "take half out of 26"', metavar="PHRASE"),
-        Argument("--dry-run", "show the commands, run none", switch=True, default=False),
+        Argument("--dry-run", "show the commands, run none", switch=True),
     )
 
     phrase: str
@@ -370,13 +357,12 @@ _HIDDEN = (
 class ChangeSetting(Intent, frozen=True):
     command: ClassVar = ("setting",)
     arguments: ClassVar = (
-        Argument("name", "like limits.daily_usd", metavar="NAME", optional=True),
+        Argument("name", "like limits.daily_usd", metavar="NAME"),
         Argument(
             "value",
             'what it is from now on; "" takes it out of the file',
             metavar="VALUE",
             read=read_without_key,
-            optional=True,
         ),
     )
 
@@ -438,10 +424,7 @@ class Doctor(Intent, frozen=True):
     command: ClassVar = ("doctor",)
     arguments: ClassVar = (
         Argument(
-            "--forget",
-            "forget what is stored about a contract",
-            metavar="0x…",
-            read=read_address,
+            "--forget", "forget what is stored about a contract", metavar="0x…", read=read_address
         ),
     )
 

@@ -16,9 +16,7 @@ _MUTED_SECONDS = 3600
 
 class ListAlerts(Intent, frozen=True):
     command: ClassVar = ("alerts",)
-    arguments: ClassVar = (
-        Argument("--all", "ended ones, too", switch=True, default=False, field="ended"),
-    )
+    arguments: ClassVar = (Argument("--all", "ended ones, too", switch=True, field="ended"),)
 
     ended: bool = False
 

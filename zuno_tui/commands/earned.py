@@ -17,7 +17,7 @@ _PERIODS: tuple[EarningPeriod, ...] = ("today", "week", "month", "all")
 class ShowEarned(Intent, frozen=True):
     command: ClassVar = ("earned",)
     arguments: ClassVar = (
-        Argument("period", "UTC days; a week where none is given", choices=_PERIODS, optional=True),
+        Argument("period", "UTC days; a week where none is given", choices=_PERIODS),
     )
 
     period: EarningPeriod | None = None

@@ -22,7 +22,6 @@ class ExportPlan(Intent, frozen=True):
             "--format",
             "a batch for the Safe Transaction Builder (default), or a list for hardware wallets",
             choices=(_SAFE, "raw"),
-            default=_SAFE,
         ),
     )
 

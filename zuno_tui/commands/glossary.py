@@ -16,9 +16,7 @@ class LookUpTerm(Intent, frozen=True):
     """Without a term, all of them."""
 
     command: ClassVar = ("glossary",)
-    arguments: ClassVar = (
-        Argument("term", 'like LVR or "against holding"', metavar="TERM", optional=True),
-    )
+    arguments: ClassVar = (Argument("term", 'like LVR or "against holding"', metavar="TERM"),)
 
     term: str | None = None
 

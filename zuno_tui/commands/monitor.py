@@ -9,19 +9,13 @@ from zuno_tui.catalog.command import Argument, Command, Group, Intent
 class Monitor(Intent, frozen=True):
     command: ClassVar = ("monitor",)
     arguments: ClassVar = (
-        Argument("--once", "poll once, send what waits, and end", switch=True, default=False),
+        Argument("--once", "poll once, send what waits, and end", switch=True),
         Argument("--interval", "seconds between polls, at least 5", metavar="S", read=float),
-        Argument(
-            "--systemd-unit",
-            "print a unit file for this zuno and stop",
-            switch=True,
-            default=False,
-        ),
+        Argument("--systemd-unit", "print a unit file for this zuno and stop", switch=True),
         Argument(
             "--server",
             "with --systemd-unit: for a server, as a user of its own that may do little else",
             switch=True,
-            default=False,
         ),
     )
 

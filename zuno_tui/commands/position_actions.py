@@ -75,7 +75,6 @@ class IncreasePosition(Intent, frozen=True):
             "token",
             "… of this token, like 0.5 WETH; of the other, the wallet gives what the range takes",
             metavar="TOKEN",
-            optional=True,
         ),
     )
 

@@ -9,9 +9,7 @@ from zuno_tui.catalog.intents import Show
 
 class ListPositions(Intent, frozen=True):
     command: ClassVar = ("positions",)
-    arguments: ClassVar = (
-        Argument("--since-entry", "add profit against holding", switch=True, default=False),
-    )
+    arguments: ClassVar = (Argument("--since-entry", "add profit against holding", switch=True),)
 
     since_entry: bool = False
 

@@ -17,20 +17,9 @@ class Revoke(Intent, frozen=True):
 
     command: ClassVar = ("revoke",)
     arguments: ClassVar = (
-        Argument("token", "a symbol or an address", metavar="TOKEN", optional=True),
-        Argument(
-            "spender",
-            "Permit2, PositionManager, UniversalRouter",
-            metavar="SPENDER",
-            optional=True,
-        ),
-        Argument(
-            "--all",
-            "approve taking everything back",
-            switch=True,
-            default=False,
-            field="everything",
-        ),
+        Argument("token", "a symbol or an address", metavar="TOKEN"),
+        Argument("spender", "Permit2, PositionManager, UniversalRouter", metavar="SPENDER"),
+        Argument("--all", "approve taking everything back", switch=True, field="everything"),
     )
 
     token: str | None = None

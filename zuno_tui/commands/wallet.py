@@ -34,7 +34,6 @@ _STORE = Argument(
     "--store",
     "best: the system's keyring, else an encrypted file",
     choices=("best", "keyring", "file"),
-    default="best",
 )
 
 
@@ -60,7 +59,6 @@ class ImportWallet(Intent, frozen=True):
             "watched",
             "an address or ENS name to watch, without a key",
             metavar="ADDRESS",
-            optional=True,
             read=read_without_key,
         ),
         OneOf(
@@ -76,13 +74,10 @@ class ImportWallet(Intent, frozen=True):
                     "--seed-phrase",
                     "ask for a seed phrase, hidden, and keep its account's key",
                     switch=True,
-                    default=False,
                 ),
             )
         ),
-        Argument(
-            "--account", "of the seed phrase, from 0", metavar="N", read=_read_account, default=0
-        ),
+        Argument("--account", "of the seed phrase, from 0", metavar="N", read=_read_account),
         _NAME,
         _STORE,
         PASSPHRASE_FILE,
@@ -114,7 +109,6 @@ class WatchKeyOf(Intent, frozen=True):
             "sweep sends back what is left for gas, remove deletes the key",
             metavar="sweep|remove",
             choices=("sweep", "remove"),
-            optional=True,
         ),
         Argument("--to", "where sweep sends it", metavar="ADDRESS", read=read_address),
         Argument(

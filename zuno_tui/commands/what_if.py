@@ -36,13 +36,7 @@ class WhatIf(Intent, frozen=True):
     command: ClassVar = ("what-if",)
     arguments: ClassVar = (
         Argument("symbol", "the token whose price changes, like ETH", metavar="SYMBOL"),
-        Argument(
-            "change",
-            "by how many percent, like -10",
-            metavar="PCT",
-            read=read_change,
-            optional=True,
-        ),
+        Argument("change", "by how many percent, like -10", metavar="PCT", read=read_change),
         Argument("--at", "instead: at this price in US dollars", metavar="PRICE", read=read_level),
     )
 

@@ -61,7 +61,7 @@ class Greet(Intent, frozen=True):
     command: ClassVar = ("greet",)
     arguments: ClassVar = (
         Argument("person", "whom", metavar="NAME"),
-        Argument("--loudly", "in capitals", switch=True, default=False),
+        Argument("--loudly", "in capitals", switch=True),
     )
 
     person: str

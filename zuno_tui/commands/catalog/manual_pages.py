@@ -40,9 +40,10 @@ def _lines() -> Iterator[str]:
 
 
 def _command(command: Command) -> Iterator[str]:
+    usual = command.intent.defaults()
     words = " ".join(
         f"[{argument.metavar or argument.name}]"
-        if argument.optional
+        if argument.value_name in usual
         else (argument.metavar or argument.name.upper())
         for argument in flat(command.intent.arguments)
         if not argument.is_flag

@@ -61,22 +61,11 @@ def _read_usd(text: str) -> Decimal:
 class CheckDebates(Intent, frozen=True):
     command: ClassVar = ("debate-check",)
     arguments: ClassVar = (
-        Argument("record", "a record's file or request id alone", metavar="RECORD", optional=True),
+        Argument("record", "a record's file or request id alone", metavar="RECORD"),
         Argument(
-            "-n",
-            "so many of the latest records",
-            metavar="N",
-            field="situations",
-            read=_read_count,
-            default=_SITUATIONS,
+            "-n", "so many of the latest records", metavar="N", field="situations", read=_read_count
         ),
-        Argument(
-            "--times",
-            "how often the model argues about each",
-            metavar="N",
-            read=_read_count,
-            default=_TIMES,
-        ),
+        Argument("--times", "how often the model argues about each", metavar="N", read=_read_count),
         Argument("--records", "instead of the home's records", metavar="DIR", read=read_file_name),
         Argument(
             "--arms",
@@ -89,14 +78,12 @@ class CheckDebates(Intent, frozen=True):
             "with --arms: judge by the swaps of so many days",
             metavar="N",
             read=_read_days,
-            default=_DAYS,
         ),
         Argument(
             "--tokens",
             "with --arms: use so many at most in the whole run",
             metavar="N",
             read=_read_tokens,
-            default=_TOKENS,
         ),
         Argument(
             "--usd", "with --arms: spend so many dollars at most", metavar="USD", read=_read_usd

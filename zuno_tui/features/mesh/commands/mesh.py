@@ -45,7 +45,7 @@ class ShowMesh(Intent, frozen=True):
 class InitMesh(Intent, frozen=True):
     command: ClassVar = ("mesh", "init")
     arguments: ClassVar = (
-        Argument("--engine", "what carries the messages", choices=("axl", "nats"), default="axl"),
+        Argument("--engine", "what carries the messages", choices=("axl", "nats")),
         _DIR,
         Argument(
             "--hosts",
@@ -53,18 +53,16 @@ class InitMesh(Intent, frozen=True):
             metavar="LIST",
             read=_read_list,
             write=",".join,
-            default=(),
         ),
         Argument("--port", "the first port of the nodes", metavar="N", read=_read_port),
         Argument("--server", "the NATS server", metavar="URL"),
-        Argument("--critics", "how many Critics", metavar="N", read=_read_count, default=1),
+        Argument("--critics", "how many Critics", metavar="N", read=_read_count),
         Argument(
             "--public-peers",
             "AXL nodes of strangers to link with, comma-separated; none unless named",
             metavar="LIST",
             read=_read_list,
             write=",".join,
-            default=(),
         ),
     )
 

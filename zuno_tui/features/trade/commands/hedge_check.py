@@ -38,7 +38,6 @@ class HedgeCheck(Intent, frozen=True):
             metavar="SHARE",
             read=read_share,
             write=write_share,
-            default=_WIDTH,
         ),
     )
 

@@ -8,9 +8,7 @@ from zuno_tui.catalog.command import Argument, Command, Group, Intent
 
 class AnswerChats(Intent, frozen=True):
     command: ClassVar = ("telegram",)
-    arguments: ClassVar = (
-        Argument("--once", "answer what waits, and end", switch=True, default=False),
-    )
+    arguments: ClassVar = (Argument("--once", "answer what waits, and end", switch=True),)
 
     once: bool = False
 

@@ -12,12 +12,9 @@ class KeepVenueKeys(Intent, frozen=True):
         Argument(
             "mode",
             "keep the keys of that venue in the keyring, by the name that `zuno venue` lists",
-            optional=True,
         ),
-        Argument("--remove", "forget the keys of that account", switch=True, default=False),
-        Argument(
-            "--anyway", "even where something is still held there", switch=True, default=False
-        ),
+        Argument("--remove", "forget the keys of that account", switch=True),
+        Argument("--anyway", "even where something is still held there", switch=True),
     )
 
     mode: str | None = None
