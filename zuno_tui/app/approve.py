@@ -1,11 +1,8 @@
 """`zuno approve PLAN`: build, try, read back and judge its transactions; nothing is signed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
+from agents.lp.plan import Plan
 from chain.execution.build.requests import (
     CloseRequest,
     CompoundRequest,
@@ -29,10 +26,6 @@ from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.approval_card import approval_answer, dry_run_answer
 from zuno_tui.present.only_read import OnlyReadError, carry_out
-
-if TYPE_CHECKING:
-    from agents.lp.plan import Plan
-
 
 _LEAVING = (CloseRequest, DecreaseRequest, ReRangeRequest)
 

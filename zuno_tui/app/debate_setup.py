@@ -44,6 +44,7 @@ from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
 from chain.tokens.pair import Pair
 from chain.tokens.token import Token
+from chain.wallet.errors import KeyringUnusableError
 from zuno_tui.app.agents_elsewhere import AgentPlaces, Gathering, SecondCritic, gathered_agents
 from zuno_tui.app.outside_words import with_outside_words
 from zuno_tui.app.plans import signed_plans
@@ -324,7 +325,6 @@ async def with_keys(models: RoleModels | None) -> RoleModels | None:
 
 
 def _from_keyring(models: RoleModels) -> RoleModels:
-    from chain.wallet.errors import KeyringUnusableError
     from chain.wallet.keyring_store import find_keyring
 
     try:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from agents.bus.record import writing_versions
 from agents.model.settings import ModelSettings
 from chain.base.home import HomeError
 from chain.base.http import HttpClient, HttpError, HttpLimits
@@ -21,6 +22,7 @@ from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.tokens import forget_token, read_tokens, remembered_tokens
+from chain.wallet.errors import KeyringUnusableError
 from zuno_tui.app.delegation import account_words, read_account_codes
 from zuno_tui.app.first_steps import CHECK_MARKS, Check, CheckState, endpoint_checks
 from zuno_tui.app.session import Session
@@ -92,8 +94,6 @@ def forget_contract(store: Store, network: Network, address: Address) -> str:
 
 
 async def network_checks(session: Session) -> AsyncIterator[Check]:
-    from chain.rpc.client import RpcClient
-
     endpoints = session.settings.endpoints_for(session.network)
     if not endpoints:
         yield Check(
@@ -121,8 +121,6 @@ async def network_checks(session: Session) -> AsyncIterator[Check]:
 
 async def sending_check(session: Session) -> Check:
     """Where signed transactions would go; a private endpoint that is down takes none."""
-    from chain.rpc.client import RpcClient
-
     url = session.settings.send_endpoint_for(session.network)
     if url is None:
         return Check("sends", CheckState.WELL, "go through the endpoints above")
@@ -358,8 +356,6 @@ def _home_check(session: Session) -> Check:
 def _written_by(session: Session) -> str:
     from importlib.metadata import version
 
-    from agents.bus.record import writing_versions
-
     here, wrote = version("zuno-tui"), writing_versions(session.home.records)
     earlier = ", ".join(version for version in wrote if version != here)
     return f"written by zuno {earlier}, read by {here}" if earlier else f"of zuno {here}"
@@ -425,7 +421,6 @@ def _watch_checks(session: Session) -> list[Check]:
 
 
 async def _keyring_check() -> Check:
-    from chain.wallet.errors import KeyringUnusableError
     from chain.wallet.keyring_store import find_keyring
 
     try:

@@ -1,12 +1,10 @@
 """Plans that were made: the one meant, and whether it belongs to this network."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import PlanStore
 from agents.lp import FLOW
+from agents.lp.plan import Plan
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import SUCCEEDED, Dispatch
 from zuno_tui.app.session import Session
@@ -17,9 +15,6 @@ from zuno_tui.present.argued_plan import ArguedPlan, plan_of_document, recorded_
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.plan_card import edited_words, record_words
 from zuno_tui.present.transcript import turn_line
-
-if TYPE_CHECKING:
-    from agents.lp.plan import Plan
 
 
 def stored_plan(session: Session, named: str | None) -> ArguedPlan:

@@ -28,8 +28,6 @@ def run_action(action: str, arguments: Namespace) -> int:
 
 
 def _new(session: Session, arguments: Namespace) -> int:
-    from chain.wallet.secrets import PrivateKey
-
     with PrivateKey.generate() as key:
         return _keep(session, arguments, key, None)
 
@@ -61,7 +59,6 @@ def _import(session: Session, arguments: Namespace) -> int:
 
 def _import_keystore(session: Session, arguments: Namespace) -> int:
     from chain.wallet.keystore_file import read_keystore
-    from chain.wallet.secrets import Passphrase
     from zuno_tui.app.wallet_secrets import ask_passphrase
 
     with (

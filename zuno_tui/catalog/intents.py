@@ -21,6 +21,7 @@ from zuno_tui.catalog.arguments import (
     TRANSPORT,
     UNTIL,
     read_address,
+    read_duration,
     read_token_id,
     read_without_key,
 )
@@ -257,8 +258,6 @@ class Acknowledge(Intent, frozen=True):
 
 
 def _read_duration(text: str) -> int:
-    from zuno_tui.catalog.arguments import read_duration
-
     seconds = read_duration(text)
     if seconds is None:
         raise ValueError(f"{text!r} is not a length of time. Write it like: --for 2h, --for 30min")

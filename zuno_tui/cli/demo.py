@@ -18,6 +18,7 @@ from subprocess import Popen
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.base.clean_text import clean_text
 from chain.base.home import Home
@@ -141,8 +142,6 @@ async def _copied_session(
     arguments: Namespace, home: Path, narrate: Callable[[str], None]
 ) -> AsyncIterator[Session]:
     """A session on the copy: the person's network and address, and nobody's key."""
-    from msgspec.structs import replace
-
     from zuno_tui.gate.rehearsal import copied_chain
 
     own = Session.start(arguments)

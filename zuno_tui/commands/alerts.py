@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui import app
+from zuno_tui.catalog.arguments import read_duration
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone, with_alerts
 from zuno_tui.catalog.intents import Acknowledge, MuteAlert, Show, ShowAlert
 
@@ -28,8 +29,6 @@ def _read_acknowledge(said: Remaining) -> Acknowledge:
 
 
 def _read_mute(said: Remaining) -> MuteAlert:
-    from zuno_tui.catalog.arguments import read_duration
-
     before, _, duration = said.text.lower().partition(" for ")
     said = said.restarted(before)
     alert_id = said.alert()

@@ -7,28 +7,30 @@ from typing import Literal
 from msgspec.structs import replace
 
 from agents.bus.envelope import Role, SpokenTable
+from agents.bus.plan_store import PlanStore
 from agents.bus.run import Listener, SpokenTurn
 from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.model.budget import BudgetReport
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from agents.model.speaking import SILENCE
+from agents.scorecard.score import ScoreStore
 from agents.scorecard.scoring import DecidedPlan
 from agents.scorecard.track_record import track_record
 from chain.base.errors import error_kind
 from chain.positions.reference import position_label
 from chain.rpc.errors import RpcError
-from zuno_tui.app.agents_elsewhere import AgentPlaces
+from zuno_tui.app.agents_elsewhere import AgentPlaces, agents_note
 from zuno_tui.catalog.intents import CreatePosition, MovePosition, Recommend
 from zuno_tui.desk.card import Card, plan_view
 from zuno_tui.desk.cleaning import clean_in_place
 from zuno_tui.desk.context import DeskContext, Tell
 from zuno_tui.desk.events import DebateChanged, ProseHeard, Said, ThinkingHeard, TurnEnded
-from zuno_tui.present.argued_plan import ArguedPlan
+from zuno_tui.present.argued_plan import ArguedPlan, just_argued
 from zuno_tui.present.plan_card import plan_pools
 from zuno_tui.present.transcript import WHY_STRUCK, ending
 from zuno_tui.present.views import DebateView, PlanView, Struck, TurnView
 from zuno_tui.present.words import screen_words
-from zuno_tui.settings.debates import DebateSettings
+from zuno_tui.settings.debates import DebateSettings, debate_settings
 from zuno_tui.settings.load import TransportChoice
 
 
@@ -109,8 +111,6 @@ class DebateHearing:
         desk_context.tell(DebateChanged(view))
 
     def listener(self) -> Listener:
-        from agents.bus.run import Listener
-
         return Listener(on_turn=self.on_turn, on_prose=self.on_prose, on_thinking=self.on_thinking)
 
     def on_prose(self, role: Role, text: str) -> None:
@@ -156,16 +156,12 @@ class Debates:
 
     def introduce(self) -> None:
         """Who will speak and from where, told before anybody is asked to."""
-        from zuno_tui.app.agents_elsewhere import agents_note
-
         settings = self._settings(None)
         if settings.transport is not TransportChoice.LOCAL:
             found = agents_note(self._desk_context.session.home)
             self._desk_context.status.meshed(found, None)
 
     def recommend(self, intent: Recommend) -> None:
-        from agents.lp.payloads import FlowStart
-
         settings = self._settings(intent.profile)
         start = FlowStart(
             token_id=intent.token_id,
@@ -176,8 +172,6 @@ class Debates:
         self._begin(settings, start, f"position {position_label(intent.token_id)}", intent.twin)
 
     def move(self, intent: MovePosition) -> None:
-        from agents.lp.payloads import FlowStart
-
         settings = self._settings(None)
         start = FlowStart(
             token_id=intent.token_id,
@@ -188,7 +182,6 @@ class Debates:
         self._begin(settings, start, f"position {position_label(intent.token_id)}", intent.twin)
 
     def create(self, intent: CreatePosition) -> None:
-        from agents.lp.payloads import FlowCreateStart
         from zuno_tui.prompt.create_phrase import parse_create
 
         network = self._desk_context.session.network
@@ -215,8 +208,6 @@ class Debates:
         self._begin(settings, start, "a new position", intent.twin)
 
     def _settings(self, profile: str | None) -> DebateSettings:
-        from zuno_tui.settings.debates import debate_settings
-
         opening = self._desk_context.opening
         settings = debate_settings(
             self._desk_context.session.settings,
@@ -252,7 +243,6 @@ class Debates:
         twin: str,
     ) -> None:
         from zuno_tui.app.debate_setup import Debating, debate
-        from zuno_tui.present.argued_plan import just_argued
 
         desk_context = self._desk_context
         request_id = desk_context.opening.new_request_id()
@@ -332,7 +322,6 @@ def shown_plan(desk_context: DeskContext, argued: ArguedPlan, *, made_at: float)
 async def judge_earlier(desk_context: DeskContext, card: Card, argued: ArguedPlan) -> None:
     """Begin where an earlier plan's horizon is over; by this plan's time, so nobody is asked."""
     from agents.scorecard.judging import is_any_due
-    from agents.scorecard.score import ScoreStore
 
     plan = argued.plan
     scores = ScoreStore(desk_context.sources.store, plan.chain_id, desk_context.clock)
@@ -350,7 +339,6 @@ async def judge_earlier(desk_context: DeskContext, card: Card, argued: ArguedPla
 def _unfinished(
     desk_context: DeskContext, chain_id: int, finished: frozenset[str]
 ) -> tuple[DecidedPlan, ...]:
-    from agents.bus.plan_store import PlanStore
     from agents.scorecard.judging import past_plans
 
     return past_plans(PlanStore(desk_context.session.home.plans), chain_id, finished).plans

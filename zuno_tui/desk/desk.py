@@ -13,11 +13,14 @@ from msgspec.structs import replace
 
 from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, UnknownNetworkError, network_named
+from chain.names.ens import is_name
 from chain.positions.overview import Overview
 from chain.positions.reference import is_v3, position_label
 from chain.rpc.errors import RpcError
-from chain.wallet.address_book import read_book
+from chain.wallet.address_book import change_book, parsed_address, read_book
+from chain.wallet.errors import NoSuchWalletError
 from chain.wallet.secrets import Passphrase
+from zuno_tui.app.portfolio import looked_up, name_words
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import (
@@ -426,9 +429,6 @@ class Desk:
         return replace(self._session, settings=settings, network=network)
 
     async def _with_wallet(self, intent: UseWallet) -> Session:
-        from chain.wallet.address_book import change_book, read_book
-        from chain.wallet.errors import NoSuchWalletError
-
         keystore = self._session.home.keystore
         try:
             address = read_book(keystore).find(intent.wallet).address
@@ -438,10 +438,6 @@ class Desk:
         return replace(self._session, settings=replace(self._session.settings, address=address))
 
     async def _address(self, text: str) -> Address:
-        from chain.names.ens import is_name
-        from chain.wallet.address_book import parsed_address
-        from zuno_tui.app.portfolio import looked_up, name_words
-
         if not is_name(text):
             return parsed_address(text)
         found = await looked_up(text, self._session.settings, self._session.network)

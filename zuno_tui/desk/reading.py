@@ -11,9 +11,13 @@ from chain.base.quantity import Unknown
 from chain.base.store import Store, StoreError, read_as
 from chain.base.units import DAY, HOUR
 from chain.contracts.networks import Address, Network
+from chain.history.events import fee_terms
+from chain.history.hour_reader import HourMemory
 from chain.history.hours import hour_of
 from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, read_overview
+from chain.positions.performance import read_performance
+from chain.positions.wallet_worth import read_worths
 from chain.rpc.errors import StaleHead
 from zuno_tui.app.earned import fees_by_day, read_earnings
 from zuno_tui.catalog.feature import position_notes
@@ -23,6 +27,7 @@ from zuno_tui.desk.jobs import fault_words, sentences_of
 from zuno_tui.desk.portfolio import ClosedHours, WorthHistory
 from zuno_tui.present.glance import DayGain, WorthSample, glance_of
 from zuno_tui.present.outage import OutageView, endpoint_words
+from zuno_tui.present.past_day import closed_hours, day_charts, day_samples
 from zuno_tui.present.position import Won, positions_view, won_by_position
 from zuno_tui.present.search_words import search_words
 from zuno_tui.present.views import ChartView, PositionsView
@@ -246,8 +251,6 @@ class PositionReader:
         return passed >= self._rhythm.between_gains or _held(overview) != self._gains_of
 
     async def _read_idle(self) -> Fraction:
-        from chain.positions.wallet_worth import read_worths
-
         context = self._desk_context
         unit = context.session.settings.unit
         (worth,) = await read_worths(self._reading, [context.wallet], unit)
@@ -271,9 +274,6 @@ class PositionReader:
             desk_context.status.troubled(fault_words(error))
 
     async def _read_gains(self, overview: Overview) -> None:
-        from chain.positions.performance import read_performance
-        from zuno_tui.present.past_day import closed_hours, day_charts, day_samples
-
         desk_context, began = self._desk_context, self._desk_context.clock()
         try:
             async with asyncio.timeout(self._rhythm.patience):
@@ -302,9 +302,6 @@ class PositionReader:
     async def _read_days(self, overview: Overview, end: int) -> None:
         """Once an hour, and only where the week of every pool was read for something else: of a
         busy pool it is long to read. The embedded chain has it at hand."""
-        from chain.history.events import fee_terms
-        from chain.history.hour_reader import HourMemory
-
         sources, held = self._reading, overview.wallet.positions
         memory = HourMemory(sources.store, sources.network, sources.clock)
         if end == self._days_until or not held:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from types import UnionType
-from typing import Annotated, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from msgspec import Meta, Struct, ValidationError, convert
@@ -159,8 +159,6 @@ def _record(kind: object) -> type[Struct] | None:
 
 
 def _field(kind: object, name: str) -> object:
-    from typing import get_type_hints
-
     return get_type_hints(_record(kind), include_extras=True)[name]
 
 

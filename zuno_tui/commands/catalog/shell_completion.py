@@ -1,5 +1,7 @@
 """Scripts that complete commands in a shell, made from the registry; positions by what is known."""
 
+from time import time
+
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import Command, flat
 from zuno_tui.catalog.registry import registry
@@ -48,8 +50,6 @@ def known_positions(session: Session) -> CommandAnswer:
 
 
 def _ids(session: Session) -> list[int]:
-    from time import time
-
     from chain.positions.memory import PositionMemory
 
     with session.open_store() as store:

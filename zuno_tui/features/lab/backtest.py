@@ -31,7 +31,7 @@ from chain.history.hour_reader import HourMemory, read_hours
 from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.session import Session
-from zuno_tui.charts.drawing import ChartError
+from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.words import fee_text, percent
@@ -303,8 +303,6 @@ def _check(options: BacktestOptions) -> None:
     if options.every > options.window:
         raise SettingsError("--every is longer than --window: nothing would ever be asked.")
     if options.png is not None:
-        from zuno_tui.charts.drawing import require_chart_packages
-
         require_chart_packages()
 
 

@@ -21,7 +21,7 @@ from agents.calibration.calibrate import (
     read_hourly_bars,
 )
 from chain.base.units import time_text
-from zuno_tui.charts.drawing import ChartError
+from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.settings import SettingsError
@@ -98,8 +98,6 @@ def calibrated(hours: Path, first: str | None, last: str | None, png: Path | Non
     if begin >= end:
         raise SettingsError(f"--from {first} is not before the end of --to {last}.")
     if png is not None:
-        from zuno_tui.charts.drawing import require_chart_packages
-
         require_chart_packages()
     bars = read_hourly_bars(hours)
     scored = calibrate(bars, begin, end)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from chain.base.clean_text import clean_text
 from chain.base.home import Home
 from zuno_tui.present.exit_codes import DONE, USAGE
 from zuno_tui.present.output import Json
@@ -151,8 +152,6 @@ def _cut(value: Json, rows: int, key: str) -> Json:
 
 
 def clean(text: str) -> str:
-    from chain.base.clean_text import clean_text
-
     return clean_text(text.replace("«", "‹").replace("»", "›"), limit=_MOST_TEXT)
 
 

@@ -38,7 +38,13 @@ from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.coins import coin_of, is_dollar, is_rated
 from zuno_tui.features.trade.intents import HedgedSubject
-from zuno_tui.features.trade.venue import OpenVenue
+from zuno_tui.features.trade.venue import (
+    CLOSED_TO_LOOKERS,
+    OpenVenue,
+    VenueUnreadError,
+    has_hedges,
+    open_venue,
+)
 from zuno_tui.present.output import Json
 from zuno_tui.present.words import dollar_gain
 
@@ -402,13 +408,6 @@ async def read_hedge_results(
     """Of positions that are held and were ever hedged; without trades nothing is asked for."""
     if not session.home.trades.exists():
         return HedgeResults()
-    from zuno_tui.features.trade.venue import (
-        CLOSED_TO_LOOKERS,
-        VenueUnreadError,
-        has_hedges,
-        open_venue,
-    )
-
     chain_id = session.network.chain_id
     held = {position.token_id: position for seen in overviews for position in seen.wallet.positions}
     owners = {seen.wallet.owner for seen in overviews}

@@ -105,8 +105,6 @@ async def other_venues(session: Session) -> AsyncIterator[OtherVenues | None]:
     if session.network.clock == "head" or session.settings.trade.url is not None:
         yield None
         return
-    from chain.exchange.orders.other_venues import OtherVenues
-
     try:
         venues = OtherVenues()
     except VenuePackageError:

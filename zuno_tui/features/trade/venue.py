@@ -20,7 +20,7 @@ from chain.exchange.orders.venues import venue_entries
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
 from chain.prices.market_http import RESTING, MarketError
 from chain.wallet.errors import KeyringUnusableError, WalletError
-from chain.wallet.keyring_store import Keyring
+from chain.wallet.keyring_store import Keyring, find_keyring
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import print_json, print_lines
@@ -145,8 +145,6 @@ def unasked(home: Home, name: str, reason: str) -> tuple[OrderNotice, ...]:
 
 def venue_keys(entry: VenueEntry) -> VenueKeys:
     """From the keyring alone; refuses where there are none."""
-    from chain.wallet.keyring_store import find_keyring
-
     kept = find_keyring().text_of(entry.keyring)
     if kept is None:
         raise VenueKeysError(
@@ -169,8 +167,6 @@ def run(arguments: Namespace) -> int:
 
 def _removed(session: Session, mode: str | None, *, anyway: bool) -> int:
     """Without its keys nobody here can close what is held there: that is asked about first."""
-    from chain.wallet.keyring_store import find_keyring
-
     if mode is None:
         raise SettingsError(f"Whose keys? Name one: zuno venue {'|'.join(_with_keys())} --remove")
     name = _keyed(session, mode).keyring
@@ -243,8 +239,6 @@ def _keyed(session: Session, name: str) -> VenueEntry:
 
 
 def _has_keys(entry: VenueEntry) -> bool | None:
-    from chain.wallet.keyring_store import find_keyring
-
     try:
         return find_keyring().text_of(entry.keyring) is not None
     except KeyringUnusableError:
@@ -252,7 +246,6 @@ def _has_keys(entry: VenueEntry) -> bool | None:
 
 
 def _keep_keys(session: Session, name: str) -> int:
-    from chain.wallet.keyring_store import find_keyring
     from zuno_tui.app.wallet_secrets import ask_model_key
 
     entry = _keyed(session, name)

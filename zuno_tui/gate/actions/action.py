@@ -97,16 +97,20 @@ async def read_subject(
             return None
         return subject_of(*(found[token_id] for token_id in about.token_ids))
     if about.pool is not None:
-        here = OneBlock(sources.client, sources.network, at)
-        words = (await read_slots(here, sources.network, pool_state_slots([about.pool]))).words
-        return next(
-            (
-                ActionTarget(here.block, PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee))
-                for state in pool_states([about.pool], words)
-            ),
-            None,
-        )
+        return await _read_pool(sources, about.pool, at)
     return await read_wallet(sources, at)
+
+
+async def _read_pool(sources: Sources, key: PoolKey, at: BlockRef) -> ActionTarget | None:
+    here = OneBlock(sources.client, sources.network, at)
+    words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
+    return next(
+        (
+            ActionTarget(here.block, PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee))
+            for state in pool_states([key], words)
+        ),
+        None,
+    )
 
 
 async def read_wallet(sources: Sources, at: BlockRef = "latest") -> ActionTarget:
