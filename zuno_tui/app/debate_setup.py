@@ -223,10 +223,7 @@ def never_began(ended: ArgumentEnd[Plan]) -> bool:
 
 
 async def _debate_elsewhere(
-    debating: Debating,
-    sources: Sources,
-    start: FlowStart | FlowCreateStart,
-    gathering: Gathering,
+    debating: Debating, sources: Sources, start: FlowStart | FlowCreateStart, gathering: Gathering
 ) -> Debated:
     """Listen to agents elsewhere, and read the chain meanwhile to judge what they come to."""
     seeing = asyncio.create_task(seen_here(sources, start), name="see for oneself")

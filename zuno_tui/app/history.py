@@ -69,10 +69,7 @@ def sent_plans(session: Session) -> SentPlans:
 
 
 async def _chapters(
-    session: Session,
-    target: Target,
-    plans: SentPlans,
-    watch: Callable[[ScanProgress], None],
+    session: Session, target: Target, plans: SentPlans, watch: Callable[[ScanProgress], None]
 ) -> list[HistoryChapter]:
     try:
         async with replace(session, network=target.network).sources() as sources:
@@ -85,10 +82,7 @@ async def _chapters(
 
 
 async def _chapter(
-    sources: Sources,
-    entry: PortfolioEntry,
-    plans: SentPlans,
-    watch: Callable[[ScanProgress], None],
+    sources: Sources, entry: PortfolioEntry, plans: SentPlans, watch: Callable[[ScanProgress], None]
 ) -> HistoryChapter:
     if entry.worth is None:
         return HistoryChapter(entry, None)

@@ -130,9 +130,7 @@ async def surveyed_pools(session: Session, asked: ListPools) -> CommandAnswer:
 
 
 def _better_in_v4(
-    survey: PoolSurvey,
-    pools: Sequence[SurveyedPool],
-    weeks: Mapping[PoolId, Quantity[HourSums]],
+    survey: PoolSurvey, pools: Sequence[SurveyedPool], weeks: Mapping[PoolId, Quantity[HourSums]]
 ) -> Iterator[str]:
     """By pair, the pool of v4 that paid more over its risk than every one of v3."""
     best: dict[tuple[str, str], tuple[float, PoolWords]] = {}

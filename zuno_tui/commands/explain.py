@@ -27,13 +27,6 @@ COMMAND = Command(
     group=Group.PLAN,
     intent=ExplainPlan,
     answer=lambda session, intent: app.plans.explanation(session, intent.plan_id),
-    verbs=(
-        Verb(
-            "why",
-            _read,
-            spoken=("explain", "reasons", "show reasons"),
-            possible=with_plan,
-        ),
-    ),
+    verbs=(Verb("why", _read, spoken=("explain", "reasons", "show reasons"), possible=with_plan),),
     key="plan.explain",
 )

@@ -38,15 +38,7 @@ COMMAND = Command(
     group=Group.PLAN,
     intent=RehearsePlan,
     answer=_answer,
-    verbs=(
-        Verb(
-            "rehearse",
-            _read,
-            "rehearse",
-            spoken=("rehearsal",),
-            possible=with_plan,
-        ),
-    ),
+    verbs=(Verb("rehearse", _read, "rehearse", spoken=("rehearsal",), possible=with_plan),),
     suggest=of_plan(RehearsePlan),
     key="plan.rehearse",
 )

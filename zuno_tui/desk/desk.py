@@ -73,12 +73,12 @@ _HEAD_START = 2.0
 
 
 class Workspace:
-    def __init__(self, desk_context: DeskContext, held: AsyncExitStack) -> None:
-        self.desk_context = desk_context
+    def __init__(self, context: DeskContext, held: AsyncExitStack) -> None:
+        self.context = context
         self._held = held
-        rhythm = EMBEDDED if desk_context.session.network.clock == "head" else LIVE
+        rhythm = EMBEDDED if context.session.network.clock == "head" else LIVE
         self._rhythm = rhythm
-        self.positions = PositionReader(desk_context, rhythm, self._noticed)
+        self.positions = PositionReader(context, rhythm, self._noticed)
         self.positions.show_remembered()
         self._reading = asyncio.create_task(self.positions.run(), name="zuno positions")
         self._loading = asyncio.create_task(self._load(), name="zuno loading")
@@ -94,8 +94,8 @@ class Workspace:
             sources = await stack.enter_async_context(session.sources())
             status = StatusBoard(view, tell)
             jobs = Jobs(tell, status.working)
-            desk_context = DeskContext(opening, session, wallet, sources, tell, jobs, status)
-            return cls(desk_context, stack.pop_all())
+            context = DeskContext(opening, session, wallet, sources, tell, jobs, status)
+            return cls(context, stack.pop_all())
 
     async def counter(self) -> Dispatcher:
         """Where everything but reading is asked for; its parts are heavy and come second."""
@@ -108,7 +108,7 @@ class Workspace:
         _, counter, _ = await asyncio.gather(*tasks, return_exceptions=True)
         if not isinstance(counter, BaseException) and counter is not None:
             await counter.close()
-        await self.desk_context.jobs.close()
+        await self.context.jobs.close()
         self.positions.note()
         await self._held.aclose()
 
@@ -119,12 +119,12 @@ class Workspace:
         await asyncio.to_thread(import_module, "zuno_tui.desk.dispatcher")
         from zuno_tui.desk.dispatcher import Dispatcher
 
-        counter = Dispatcher(self.desk_context, self.positions)
+        counter = Dispatcher(self.context, self.positions)
         counter.begin()
         return counter
 
     async def _follow_heads(self) -> None:
-        session = self.desk_context.session
+        session = self.context.session
         if session.sockets:
             from chain.rpc.new_heads import HeadListener, follow_heads
 
@@ -134,7 +134,7 @@ class Workspace:
             await follow_heads(session.network, session.sockets, listener)
 
     def _line_changed(self, fault: RpcError | None) -> None:
-        status, tell = self.desk_context.status, self.desk_context.tell
+        status, tell = self.context.status, self.context.tell
         before = status.view.subscription
         if fault is None:
             status.subscribed("live")
@@ -324,7 +324,7 @@ class Desk:
         """Until nothing that was asked for is under way."""
         if self._post is not None:
             await self._post.counter()
-            await self._post.desk_context.jobs.idle()
+            await self._post.context.jobs.idle()
 
     async def _take(self, intent: Intent) -> None:
         match intent:
@@ -349,7 +349,7 @@ class Desk:
             case Refresh():
                 self._post.positions.soon()
             case Cancel():
-                self._cancel(intent, self._post.desk_context.jobs)
+                self._cancel(intent, self._post.context.jobs)
             case _:
                 await (await self._post.counter()).take(intent)
 
@@ -363,7 +363,7 @@ class Desk:
 
     async def _move(self, session: Session, intent: SwitchNetwork | UseWallet) -> None:
         """Leave one post for another, unless the other names no wallet or endpoint."""
-        if self._post is not None and self._post.desk_context.jobs.is_running(_SIGNING):
+        if self._post is not None and self._post.context.jobs.is_running(_SIGNING):
             self._tell(Said("A transaction is being sent: wait for it.", "warn"))
             return
         # Each says in its own words that there is none, and then the old post still stands.
@@ -377,7 +377,7 @@ class Desk:
         from zuno_tui.present.settings import change_words
 
         opening = self._opening
-        views = () if self._post is None else self._post.desk_context.jobs.views
+        views = () if self._post is None else self._post.context.jobs.views
         jobs = [job for job in views if job.asked]
         anew = not place.startswith(_READ_ANEW)
         if anew and jobs:

@@ -62,9 +62,7 @@ class Jobs:
     """A job that fails becomes one line; nothing that happens in it reaches the others."""
 
     def __init__(
-        self,
-        tell: Callable[[Event], None],
-        changed: Callable[[tuple[JobView, ...]], None],
+        self, tell: Callable[[Event], None], changed: Callable[[tuple[JobView, ...]], None]
     ) -> None:
         self._tell = tell
         self._changed = changed

@@ -279,10 +279,7 @@ async def _subject_since(
 
 
 async def judge_transactions(
-    sources: Sources,
-    plan_id: str,
-    transactions: Sequence[UnsignedTransaction],
-    limits: GateLimits,
+    sources: Sources, plan_id: str, transactions: Sequence[UnsignedTransaction], limits: GateLimits
 ) -> Parties:
     """The policy alone, for bytes that are signed or sent again after a plan has begun.
 

@@ -293,11 +293,7 @@ async def _effect(
         (
             reads,
             *await read_realised(
-                reads,
-                inclusion.transaction_hash,
-                wallet,
-                network,
-                nonces=step.transaction.nonces,
+                reads, inclusion.transaction_hash, wallet, network, nonces=step.transaction.nonces
             ),
         )
         for reads in sound or (sources.client,)

@@ -45,9 +45,7 @@ SUPERSEDED = {"limits.value_eth": "limits.value_usd"}
 """What still holds, with what takes its place: another unit, so nothing is carried over."""
 
 
-def with_new_names(
-    written: Mapping[str, object],
-) -> tuple[dict[str, object], tuple[str, ...]]:
+def with_new_names(written: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
     """The file as today's names have it, and a warning for each old one."""
     tables, warnings = _copied(written), []
     for old, new in RENAMED.items():

@@ -302,11 +302,7 @@ async def _situations(
 
 
 async def _left_out(
-    sources: Sources,
-    usable: UsableRecord,
-    context: ScoutContext,
-    now: int,
-    days: int,
+    sources: Sources, usable: UsableRecord, context: ScoutContext, now: int, days: int
 ) -> str:
     start = debate_start(usable.record)
     if context.chain_id != sources.network.chain_id:

@@ -38,8 +38,8 @@ _JOB = "confirm"
 
 
 class Orders:
-    def __init__(self, desk_context: DeskContext, _market: EmbeddedMarket | None = None) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext, _market: EmbeddedMarket | None = None) -> None:
+        self._context = context
         self._draft: OrderDraft | None = None
         self._asked: str | None = None
         self.changed_at = 0.0
@@ -54,7 +54,7 @@ class Orders:
     def take(self, intent: Intent) -> bool:
         match intent:
             case OrderClose() | OrderCollect():
-                self._desk_context.jobs.start(
+                self._context.jobs.start(
                     _JOB,
                     f"Reading position #{intent.token_id}",
                     lambda _: self._propose(intent),
@@ -63,7 +63,7 @@ class Orders:
                 )
                 return True
             case OrderForm(token_id):
-                self._desk_context.jobs.start(
+                self._context.jobs.start(
                     _JOB,
                     f"Reading position #{token_id}",
                     lambda _: self._open_form(token_id),
@@ -92,7 +92,7 @@ class Orders:
         started = (
             draft is not None
             and fits
-            and self._desk_context.jobs.start(
+            and self._context.jobs.start(
                 "send",
                 "Signing the order",
                 lambda _: self._sign(draft, passphrase),
@@ -105,7 +105,7 @@ class Orders:
             self._end(approval_hash, "That was not the word, or something is being signed.")
 
     def _show(self, plan_id: str | None) -> None:
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             _JOB,
             "Reading what waits to be signed",
             lambda _: self._read(plan_id),
@@ -114,23 +114,23 @@ class Orders:
         )
 
     async def _open_form(self, token_id: int) -> None:
-        self._desk_context.tell(await order_form(self._desk_context.session, token_id))
+        self._context.tell(await order_form(self._context.session, token_id))
 
     async def _propose(self, intent: OrderClose | OrderCollect) -> None:
         try:
-            draft = await propose_order(self._desk_context.session, intent)
+            draft = await propose_order(self._context.session, intent)
         except NotDelegatedError:
             self._wait(intent)
             return
         self._ask(draft)
         words = f"{headline(draft.order, draft.call)}: nothing is signed yet. To sign it: apply"
-        self._desk_context.tell(Said(words, "good", intent.twin))
+        self._context.tell(Said(words, "good", intent.twin))
 
     def _wait(self, intent: OrderClose | OrderCollect) -> None:
         """What was asked for is not typed again: its page follows the delegation."""
         words = "Once, the account must be prepared: type delegate. This order's page follows."
-        self._desk_context.tell(Said(words, "warn", intent.twin))
-        self._desk_context.jobs.start(
+        self._context.tell(Said(words, "warn", intent.twin))
+        self._context.jobs.start(
             "order",
             "Waiting for delegate",
             lambda _: self._propose_once_delegated(intent),
@@ -139,35 +139,35 @@ class Orders:
 
     async def _propose_once_delegated(self, intent: OrderClose | OrderCollect) -> None:
         while True:
-            form = await order_form(self._desk_context.session, intent.token_id)
+            form = await order_form(self._context.session, intent.token_id)
             if form.delegated:
                 await self._propose(intent)
                 return
             await asyncio.sleep(_BETWEEN_LOOKS)
 
     async def _read(self, plan_id: str | None) -> None:
-        self._ask(await waiting_order(self._desk_context.session, plan_id))
+        self._ask(await waiting_order(self._context.session, plan_id))
 
     def _ask(self, draft: OrderDraft) -> None:
         self._draft, self._asked = draft, draft.hash
-        self.changed_at = self._desk_context.clock()
-        session = self._desk_context.session
+        self.changed_at = self._context.clock()
+        session = self._context.session
         wallet = read_book(session.home.keystore).at(session.address)
         view = OrderApprovalView(
             draft.plan_id,
             draft.hash,
             WORD,
-            draft.expires_at - self._desk_context.clock(),
+            draft.expires_at - self._context.clock(),
             headline(draft.order, draft.call),
             draft_terms(draft),
             draft_recipient(draft),
             draft_rows(draft),
             wallet is not None and wallet.keeping is KeyStorage.FILE,
         )
-        self._desk_context.tell(OrderConfirmationAsked(view))
+        self._context.tell(OrderConfirmationAsked(view))
 
     async def _sign(self, shown: OrderDraft, passphrase: Passphrase | None) -> None:
-        session, draft = self._desk_context.session, shown
+        session, draft = self._context.session, shown
 
         def give_passphrase(_: object) -> Passphrase:
             if passphrase is None:
@@ -192,7 +192,7 @@ class Orders:
         words = f"Order {order.number} stands: {headline(order, draft.call)}."
         self._end(draft.hash, f"{words} See it: orders")
         twin = f"zuno apply {draft.plan_id}"
-        self._desk_context.tell(Said(words, "good", twin))
+        self._context.tell(Said(words, "good", twin))
 
     def _end(self, approval_hash: str, words: str) -> None:
-        self._desk_context.tell(ConfirmationEnded(approval_hash, words))
+        self._context.tell(ConfirmationEnded(approval_hash, words))

@@ -196,10 +196,7 @@ def standing_short(hedge: PositionHedge) -> float:
 
 
 async def owned_facts(
-    trading: Trading,
-    sources: Sources,
-    hedges: Mapping[HedgeKey, PositionHedge],
-    facts: HedgeFacts,
+    trading: Trading, sources: Sources, hedges: Mapping[HedgeKey, PositionHedge], facts: HedgeFacts
 ) -> HedgeFacts:
     """The facts with what is short for the position now, and for those it took the place of."""
     gone = await gone_hedges(sources, hedges, facts)

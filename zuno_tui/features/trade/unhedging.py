@@ -125,11 +125,7 @@ async def _plan(trading: Trading, key: HedgeKey, hedge: PositionHedge, share: fl
         start.symbol, funding.mark, rules.quantity_step, int(await trading.venue.now())
     )
     plan = unhedge_plan(
-        position,
-        contract,
-        await trading.account(),
-        share=share,
-        asked_at=int(trading.clock()),
+        position, contract, await trading.account(), share=share, asked_at=int(trading.clock())
     )
     if plan is None:
         raise GateRefusedError(

@@ -57,12 +57,7 @@ COMMAND = Command(
     intent=Trade,
     answer=_answer,
     verbs=(
-        Verb(
-            "trade",
-            _read,
-            "trade SYMBOL|status|report|memory|why",
-            spoken=("should i trade",),
-        ),
+        Verb("trade", _read, "trade SYMBOL|status|report|memory|why", spoken=("should i trade",)),
         Verb(
             "trades",
             _reading("status"),
