@@ -19,8 +19,7 @@ from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.catalog.feature import orders_ended_with, what_outlives
-from zuno_tui.gate.actions.plan import action_of_plan
-from zuno_tui.gate.choosing import chosen_candidate
+from zuno_tui.gate.actions.plan import action_of_plan, chosen_candidate
 from zuno_tui.gate.dry_run import DryRun, approve, make_dry_run
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.answer import CommandAnswer

@@ -48,12 +48,12 @@ from chain.wallet.errors import KeyringUnusableError
 from zuno_tui.app.agents_elsewhere import AgentPlaces, Gathering, SecondCritic, gathered_agents
 from zuno_tui.app.outside_words import with_outside_words
 from zuno_tui.app.plans import signed_plans
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.range import own_range_of, pair_of_position
-from zuno_tui.app.reading_progress import reading_progress
 from zuno_tui.app.retention import let_go_when_due
 from zuno_tui.app.session import Session
 from zuno_tui.gate.limits import gate_limits
-from zuno_tui.prompt.dates import read_day
+from zuno_tui.prompt.figures import read_day
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import DebateSettings
 from zuno_tui.settings.load import TransportChoice

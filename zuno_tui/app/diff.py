@@ -16,8 +16,7 @@ from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.app.session import Session
-from zuno_tui.gate.actions.plan import capital_of, find_pool
-from zuno_tui.gate.choosing import chosen_candidate
+from zuno_tui.gate.actions.plan import capital_of, chosen_candidate, find_pool
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, OutputColumn, table

@@ -26,8 +26,7 @@ from chain.rpc.errors import RpcError
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from zuno_tui.app.portfolio import portfolio_entries, portfolio_targets, unread_entries
-from zuno_tui.app.positions import telling_progress
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress, telling_progress
 from zuno_tui.app.session import Session
 from zuno_tui.app.watchlist import Target
 from zuno_tui.present.answer import CommandAnswer

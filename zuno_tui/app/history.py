@@ -15,7 +15,7 @@ from chain.prices.price import WorthUnit
 from chain.read.logs import ScanProgress
 from chain.rpc.errors import RpcError
 from zuno_tui.app.portfolio import portfolio_entries, portfolio_targets, unread_entries
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.app.watchlist import Target
 from zuno_tui.present.answer import CommandAnswer

@@ -1,8 +1,12 @@
 """`zuno positions`: every position of a wallet, counted, at one block."""
 
+from __future__ import annotations
+
 import sys
 import time
 from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING
 
 from chain.contracts.addresses import shortened
 from chain.positions.memory import SearchProgress
@@ -26,6 +30,10 @@ from zuno_tui.present.terminal import terminal_of
 from zuno_tui.present.views import PositionRow
 from zuno_tui.present.words import money
 from zuno_tui.settings.monitor import monitor_settings
+
+if TYPE_CHECKING:
+    from chain.read.logs import ScanProgress
+
 
 _BETWEEN_TELLINGS = 2.0
 _COLUMNS = (
@@ -171,3 +179,28 @@ def _cells(row: PositionRow) -> tuple[str, ...]:
         row.value,
         row.fees,
     )
+
+
+BETWEEN_SECONDS = 5.0
+"""A read that is over sooner is not spoken of."""
+
+
+def reading_progress(
+    tell: Callable[[str], None],
+    clock: Callable[[], float] = monotonic,
+    *,
+    what: str = "the pool's swaps",
+) -> Callable[[ScanProgress], None]:
+    """Tells now and then how far the reading is."""
+    told_at = clock()
+
+    def heard(progress: ScanProgress) -> None:
+        nonlocal told_at
+        if clock() - told_at >= BETWEEN_SECONDS:
+            told_at = clock()
+            tell(
+                f"Reading {what}: {progress.fraction:.0%}, {progress.found:,} so far. "
+                "Progress is saved."
+            )
+
+    return heard

@@ -29,7 +29,7 @@ from chain.positions.snapshot import PositionSnapshot
 from chain.rpc.records import Block
 from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import Token
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import ChooseRange, CreatePosition, MovePosition
 from zuno_tui.gate.limits import gate_limits

@@ -16,7 +16,7 @@ class PrintManual(Intent, frozen=True):
 
 
 async def _answer(_session: Session, _asked: PrintManual) -> CommandAnswer:
-    from zuno_tui.commands.catalog.manual_pages import manual_page
+    from zuno_tui.commands.catalog.shell_completion import manual_page
 
     return manual_page()
 

@@ -340,7 +340,7 @@ async def _judge(
     context: DeskContext, card: Card, argued: ArguedPlan, plans: tuple[DecidedPlan, ...]
 ) -> None:
     from agents.scorecard.judging import judge_due
-    from zuno_tui.app.reading_progress import reading_progress
+    from zuno_tui.app.positions import reading_progress
 
     try:
         judged = await judge_due(

@@ -32,7 +32,7 @@ from chain.read.block_reader import OneBlock
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.history import sent_plans
 from zuno_tui.app.inspect import PositionPage
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.catalog.intents import Inspect
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import DetailReady, Said

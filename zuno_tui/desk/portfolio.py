@@ -15,7 +15,7 @@ from chain.contracts.addresses import shortened
 from chain.positions.reference import position_label
 from chain.prices.price import WorthUnit
 from zuno_tui.app.earned import PositionEarnings, WalletEarnings, known_sum, read_whole_earnings
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.catalog.intents import ShowPortfolio
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import PortfolioChanged

@@ -26,7 +26,7 @@ from chain.base.store import StoreError
 from chain.base.units import age_text
 from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
-from zuno_tui.app.health import undelivered
+from zuno_tui.app.alerts import undelivered
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
 from zuno_tui.catalog.intents import ALL_ALERTS, Acknowledge
 from zuno_tui.catalog.intents import MuteAlert as AskedMute

@@ -37,7 +37,7 @@ from chain.base.units import UNKNOWN, percent, time_text, usd
 from chain.contracts.pool_key import PoolId
 from chain.rpc.errors import RpcError
 from zuno_tui.app.plans import applied_plans
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import features
 from zuno_tui.present.answer import CommandAnswer

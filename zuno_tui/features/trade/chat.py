@@ -48,7 +48,7 @@ from zuno_tui.commands.price import ShowPrice
 from zuno_tui.commands.what_if import WhatIf
 from zuno_tui.features.lab.commands.scorecard import ShowScorecard
 from zuno_tui.features.trade.intents import ASKED, Trade
-from zuno_tui.features.trade.plans import stored_trade
+from zuno_tui.features.trade.lessons import stored_trade
 from zuno_tui.features.trade.report import chart_of, report_channel, send_waiting
 from zuno_tui.features.trade.run_view import fact_lines, message_lines, run_of_plan, run_title
 from zuno_tui.present.exit_codes import DONE, NETWORK, REFUSED

@@ -34,8 +34,7 @@ from zuno_tui.features.trade.gate import (
     waiting_trade,
 )
 from zuno_tui.features.trade.intents import ASKED, Hedge, Trade, Unhedge
-from zuno_tui.features.trade.lessons import keep_run, keep_sent
-from zuno_tui.features.trade.plans import stored_trade
+from zuno_tui.features.trade.lessons import keep_run, keep_sent, stored_trade
 from zuno_tui.features.trade.report import report_run
 from zuno_tui.features.trade.run_view import (
     TradeApprovalView,

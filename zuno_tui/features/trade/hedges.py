@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from agents.monitor.alerts.alert import iso_time
 from chain.base.home import Home
 from chain.base.quantity import Unknown
-from chain.contracts.networks import Address, Network
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.exchange.orders.closing import PlanOrders
 from chain.exchange.orders.engine import current_orders
 from chain.exchange.orders.hedge import (
@@ -35,8 +35,8 @@ from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
+from chain.tokens.token import TokenClass, listed_token
 from zuno_tui.app.session import Session
-from zuno_tui.features.trade.coins import coin_of, is_dollar, is_rated
 from zuno_tui.features.trade.intents import HedgedSubject
 from zuno_tui.features.trade.venue import (
     CLOSED_TO_LOOKERS,
@@ -557,3 +557,29 @@ def wanted_closings(session: Session) -> dict[str, str]:
 
 def _wanted_key(session: Session, subject: HedgedSubject | Literal[""]) -> str:
     return f"{session.network.chain_id}:{subject}"
+
+
+_WRAPPED = {"WBTC": "BTC", "CBBTC": "BTC", "TBTC": "BTC", "STETH": "ETH"}
+"""Coins that are worth one of another, by what venues call that one."""
+_RATED = {
+    **dict.fromkeys(("WSTETH", "WEETH", "RETH", "CBETH", "EZETH"), "ETH"),
+    **{coin: f"1000{coin}" for coin in ("PEPE", "SHIB", "FLOKI", "BONK", "XEC", "LUNC")},
+}
+"""Coins that are worth a share or a multiple of what a contract is of: its mark tells which."""
+
+
+def coin_of(network: Network, token: Token) -> str:
+    """What venues call it: wrapped coins trade under their own name."""
+    if token.address in (NATIVE, network.wrapped_native):
+        return network.native_symbol
+    label = token.label.upper()
+    return _WRAPPED.get(label) or _RATED.get(label, label)
+
+
+def is_rated(token: Token) -> bool:
+    return token.label.upper() in _RATED
+
+
+def is_dollar(network: Network, token: Token) -> bool:
+    listed = listed_token(network, token.address)
+    return listed is not None and listed.kind is TokenClass.DOLLAR

@@ -39,8 +39,7 @@ from zuno_tui.features.trade.hedges import (
     read_hedges,
 )
 from zuno_tui.features.trade.intents import Hedge, HedgedSubject
-from zuno_tui.features.trade.lessons import keep_run, keep_sent, learn, trade_memory
-from zuno_tui.features.trade.plans import stored_trade
+from zuno_tui.features.trade.lessons import keep_run, keep_sent, learn, stored_trade, trade_memory
 from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
 from zuno_tui.features.trade.run_view import order_words, orders_words, trade_answer
 from zuno_tui.features.trade.trading import ArguedTrade, argue_trade, open_trading
