@@ -286,14 +286,12 @@ def _code(checks: list[Check]) -> int:
 
 
 def forgotten(session: Session, address: str) -> CommandAnswer:
-
     with session.open_store() as store:
         words = forget_contract(store, session.network, address)
     return CommandAnswer((), {"forgotten": address}, remarks=(words,))
 
 
 async def _memory_checks(session: Session) -> list[Check]:
-
     try:
         async with session.sources() as sources:
             return await memory_checks(sources)

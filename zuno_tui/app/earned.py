@@ -15,7 +15,7 @@ from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.hours import PoolHours
 from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
-from chain.positions.overview import Overview, Sources, read_overview
+from chain.positions.overview import Overview, Sources
 from chain.positions.performance import Performance, gains, read_performance
 from chain.positions.reference import position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
@@ -26,7 +26,7 @@ from chain.rpc.errors import RpcError
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from zuno_tui.app.portfolio import portfolio_entries, portfolio_targets, unread_entries
-from zuno_tui.app.positions import reading_progress, telling_progress
+from zuno_tui.app.positions import reading_progress, wallet_overview
 from zuno_tui.app.session import Session
 from zuno_tui.app.watchlist import Target
 from zuno_tui.present.answer import CommandAnswer
@@ -289,9 +289,7 @@ class PositionEarned(Struct, frozen=True):
 async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswer:
     unit = session.settings.unit
     async with session.sources() as sources:
-        overview = await read_overview(
-            sources, session.address, unit, watch=telling_progress(session), with_v3=True
-        )
+        overview = await wallet_overview(session, sources)
         watch = reading_progress(session.narrate)
         found = await read_earnings(sources, overview, unit, _DAYS.get(period, _MOST_DAYS), watch)
     rows = [_row(earnings, period) for earnings in found]

@@ -13,10 +13,10 @@ from chain.execution.decode.decoder import decode
 from chain.execution.decode.words import names_on
 from chain.execution.exit_tax import shortfall_words
 from chain.execution.simulate import Simulation, simulate
-from chain.positions.overview import Overview, Sources, read_overview
+from chain.positions.overview import Overview, Sources
 from chain.positions.snapshot import PositionSnapshot
 from chain.tokens.pair import pair_of
-from zuno_tui.app.positions import telling_progress
+from zuno_tui.app.positions import wallet_overview
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
@@ -67,13 +67,7 @@ class Drill(Struct, frozen=True):
 
 async def exit_drill(session: Session) -> CommandAnswer:
     async with session.sources() as sources:
-        overview = await read_overview(
-            sources,
-            session.address,
-            session.settings.unit,
-            watch=telling_progress(session),
-            with_v3=True,
-        )
+        overview = await wallet_overview(session, sources)
         tried = [position for position in overview.wallet.positions if not position.is_v3]
         drills = [await _try(sources, overview, position) for position in tried]
     left_out = len(overview.wallet.positions) - len(tried)

@@ -170,7 +170,6 @@ def networks_to_offer() -> tuple[Network, ...]:
 
 def try_place(place: StartPlace, found: Callable[[Check], None]) -> None:
     """Ask the endpoint what it is good for, in a thread that has no loop of its own."""
-
     url = place.endpoint or place.network.endpoints[0]
 
     async def ask() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from chain.contracts.addresses import shortened
 from chain.positions.memory import SearchProgress
-from chain.positions.overview import Overview, read_overview
+from chain.positions.overview import Overview, Sources, read_overview
 from chain.positions.performance import Performance, read_performance
 from chain.positions.reference import position_name
 from zuno_tui.app.session import Session
@@ -68,13 +68,7 @@ _PERFORMANCE_COLUMNS = (
 
 async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAnswer:
     async with session.sources() as sources:
-        overview = await read_overview(
-            sources,
-            session.address,
-            session.settings.unit,
-            watch=telling_progress(session),
-            with_v3=True,
-        )
+        overview = await wallet_overview(session, sources)
         performance = (
             await read_performance(sources, overview.wallet.positions) if since_entry else None
         )
@@ -91,6 +85,12 @@ async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAns
             **{attachment.name: attachment.document for attachment in attached},
         },
     )
+
+
+async def wallet_overview(session: Session, sources: Sources) -> Overview:
+    """What the wallet holds now, those of v3 too."""
+    unit, watch = session.settings.unit, telling_progress(session)
+    return await read_overview(sources, session.address, unit, watch=watch, with_v3=True)
 
 
 def telling_progress(session: Session) -> Callable[[SearchProgress], None]:

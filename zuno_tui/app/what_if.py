@@ -8,12 +8,12 @@ from msgspec import Struct
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
-from chain.positions.overview import Overview, read_overview
+from chain.positions.overview import Overview
 from chain.positions.reference import position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
-from zuno_tui.app.positions import telling_progress
+from zuno_tui.app.positions import wallet_overview
 from zuno_tui.app.price import token_called
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
@@ -70,13 +70,7 @@ async def positions_at(
             "",
         )
     async with session.sources() as sources:
-        overview = await read_overview(
-            sources,
-            session.address,
-            session.settings.unit,
-            watch=telling_progress(session),
-            with_v3=True,
-        )
+        overview = await wallet_overview(session, sources)
     factor = _factor(session, overview, symbol, change, level)
     rows = [
         _Row(session, overview, position, symbol, factor) for position in overview.wallet.positions

@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from zuno_tui.catalog.command import Argument
+from zuno_tui.catalog.command import Argument, OneOf
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
+    from zuno_tui.prompt.remaining import Remaining
 
 _EXPOSED = (
     "a private key is never given on the command line: other programs and the shell's history "
@@ -75,6 +76,18 @@ def read_without_key(text: str) -> str:
 
 def read_file_name(text: str) -> Path:
     return Path(read_without_key(text))
+
+
+def hours_file(columns: str) -> OneOf:
+    """The file of hours that a command is about."""
+    words = f"a CSV with time (when the hour began), {columns}; .gz too"
+    return OneOf((Argument("--hours", words, metavar="FILE", read=read_file_name),), required=True)
+
+
+def read_hours_file(said: Remaining) -> Path:
+    if not said:
+        said.refuse("which file of hours.", f"{said.verb} FILE")
+    return read_file_name(said.text)
 
 
 PositionName: TypeAlias = int | Literal["all"]

@@ -254,7 +254,7 @@ class Signing:
             block = None if step.inclusion is None else step.inclusion.block_number
             card.went_on(step.position, StepProgress(step_words(step), _how_far(step), block))
 
-        card.applying(view)
+        card.approved(view)
         try:
             async with session.connections(context.sources) as connections:
                 with Outbox.open(session.home.outbox) as outbox:

@@ -26,7 +26,6 @@ from agents.scorecard.pool_rankings import (
 from agents.scorecard.score import (
     AdviceScore,
     BeatCount,
-    DebateScore,
     HorizonScore,
     ScoreStore,
     ScoreSummary,
@@ -233,13 +232,8 @@ def scorecard_document(scored: ScoredPlans) -> dict[str, Json]:
         "plans": summary.plans,
         "advice": [_advice_document(score) for score in summary.advice],
         "stays": {_HORIZON_NAMES[stay.days]: _stay_document(stay) for stay in summary.stays},
-        "fees": {
-            "judged": summary.fees.judged,
-            "inside": summary.fees.inside,
-            "below": summary.fees.below,
-            "above": summary.fees.above,
-        },
-        "debates": [_debate_document(debate) for debate in summary.debates],
+        "fees": {"judged": summary.fees.judged, **summary.fees._asdict()},
+        "debates": to_builtins(summary.debates),
         "scores": [
             _score_document(score, applied=scored.is_applied(score)) for score in judged.scores
         ],
@@ -289,17 +283,6 @@ def _stay_document(stay: StayScore) -> Json:
     }
 
 
-def _debate_document(score: DebateScore) -> Json:
-    return {
-        "days": score.days,
-        "better": score.better,
-        "worse": score.worse,
-        "same": score.same,
-        "unknown": score.unknown,
-        "median": score.median,
-    }
-
-
 def _score_document(score: HorizonScore, *, applied: bool | None) -> Json:
     return {
         "planId": score.plan_id,
@@ -311,13 +294,7 @@ def _score_document(score: HorizonScore, *, applied: bool | None) -> Json:
         "block": score.read_at.number,
         "worthBefore": score.worth_before,
         "unit1Usd": score.unit1_usd,
-        "worths": {
-            "choice": score.worths.choice,
-            "hold": score.worths.hold,
-            "exit": score.worths.exit,
-            "wide": score.worths.wide,
-            "rules": score.worths.rules,
-        },
+        "worths": to_builtins(score.worths),
         "overHold": score.over_hold,
         "overExit": score.over_exit,
         "overWide": score.over_wide,

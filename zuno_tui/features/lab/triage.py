@@ -68,15 +68,7 @@ def _moves_line(when: str, moves: FollowedMoves | None) -> tuple[str, ...]:
 
 def _document(rates: TriageRates) -> dict[str, Json]:
     return {
-        "months": [
-            {
-                "month": month.month,
-                "hours": month.hours,
-                "spikes": month.spikes,
-                "followed": month.followed,
-            }
-            for month in rates.months
-        ],
+        "months": [month._asdict() for month in rates.months],
         "atrShare": rates.atr_share,
         "volumeShare": rates.volume_share,
         "followedHours": FOLLOWED_HOURS,

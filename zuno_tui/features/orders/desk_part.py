@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from chain.wallet.address_book import KeyStorage, read_book
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 _PATIENCE = 60.0
 _LONGEST_WAIT = 1_800.0
 _BETWEEN_LOOKS = 3.0
-_JOB = "confirm"
 
 
 class Orders:
@@ -54,34 +54,23 @@ class Orders:
     def take(self, intent: Intent) -> bool:
         match intent:
             case OrderClose() | OrderCollect():
-                self._context.jobs.start(
-                    _JOB,
-                    f"Reading position #{intent.token_id}",
-                    lambda _: self._propose(intent),
-                    seconds=_PATIENCE,
-                    opens_page=True,
-                )
+                self._open(f"Reading position #{intent.token_id}", lambda: self._propose(intent))
                 return True
             case OrderForm(token_id):
-                self._context.jobs.start(
-                    _JOB,
-                    f"Reading position #{token_id}",
-                    lambda _: self._open_form(token_id),
-                    seconds=_PATIENCE,
-                    opens_page=True,
-                )
+                self._open(f"Reading position #{token_id}", lambda: self._open_form(token_id))
                 return True
             case _:
                 return False
 
     def show(self, plan_id: str | None = None) -> None:
-        self._show(plan_id or self.plan_id)
+        shown = plan_id or self.plan_id
+        self._open("Reading what waits to be signed", lambda: self._read(shown))
 
     def approve(self, _intent: Approve, plan_id: str) -> None:
-        self._show(plan_id)
+        self.show(plan_id)
 
     def ask(self, _asked: Apply, plan_id: str) -> None:
-        self._show(plan_id)
+        self.show(plan_id)
 
     def waits_for(self, approval_hash: str) -> bool:
         return self._asked == approval_hash
@@ -104,13 +93,9 @@ class Orders:
                 passphrase.wipe()
             self._end(approval_hash, "That was not the word, or something is being signed.")
 
-    def _show(self, plan_id: str | None) -> None:
+    def _open(self, words: str, read: Callable[[], Awaitable[None]]) -> None:
         self._context.jobs.start(
-            _JOB,
-            "Reading what waits to be signed",
-            lambda _: self._read(plan_id),
-            seconds=_PATIENCE,
-            opens_page=True,
+            "confirm", words, lambda _: read(), seconds=_PATIENCE, opens_page=True
         )
 
     async def _open_form(self, token_id: int) -> None:

@@ -43,6 +43,7 @@ from zuno_tui.features.trade.lessons import keep_run, keep_sent, learn, stored_t
 from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
 from zuno_tui.features.trade.run_view import order_words, orders_words, trade_answer
 from zuno_tui.features.trade.trading import ArguedTrade, argue_trade, open_trading
+from zuno_tui.features.trade.unhedging import in_one_answer
 from zuno_tui.features.trade.venue import OpenVenue, VenueUnreadError, held_elsewhere, open_venue
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer, print_answer
@@ -83,14 +84,7 @@ async def hedged(session: Session, asked: Hedge) -> CommandAnswer:
             for token_id in await _meant(session, sources, asked.token_id)
             for answer in await _hedged(session, sources, trading, asked, token_id)
         ]
-    if len(answers) == 1:
-        return answers[0]
-    return CommandAnswer(
-        lines=tuple(line for answer in answers for line in (*answer.lines, "")),
-        document=[answer.document for answer in answers],
-        remarks=tuple(remark for answer in answers for remark in answer.remarks),
-        code=max((answer.code for answer in answers), default=DONE),
-    )
+    return in_one_answer(answers)
 
 
 async def _meant(session: Session, sources: Sources, subject: HedgedSubject) -> tuple[int, ...]:

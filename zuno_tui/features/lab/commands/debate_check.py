@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -24,10 +25,13 @@ _TOKENS = 200_000
 _MOST_TOKENS = 100_000_000
 
 
-def _read_count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= _MOST:
-        raise ValueError(f"{text!r} is not a whole number from 1 to {_MOST:,}")
-    return int(text)
+def _whole_number(most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not 0 < int(text) <= most:
+            raise ValueError(f"{text!r} is not a whole number from 1 to {most:,}")
+        return int(text)
+
+    return read
 
 
 def _read_arms(text: str) -> tuple[str, ...]:
@@ -36,12 +40,6 @@ def _read_arms(text: str) -> tuple[str, ...]:
     if strange or "rules" not in named:
         raise ValueError(f"{text!r} is not rules and some of {', '.join(_ARMS[1:])}")
     return named
-
-
-def _read_days(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= _MOST_DAYS:
-        raise ValueError(f"{text!r} is not a whole number from 1 to {_MOST_DAYS}")
-    return int(text)
 
 
 def _read_tokens(text: str) -> int:
@@ -63,9 +61,18 @@ class CheckDebates(Intent, frozen=True):
     arguments: ClassVar = (
         Argument("record", "a record's file or request id alone", metavar="RECORD"),
         Argument(
-            "-n", "so many of the latest records", metavar="N", field="situations", read=_read_count
+            "-n",
+            "so many of the latest records",
+            metavar="N",
+            field="situations",
+            read=_whole_number(_MOST),
         ),
-        Argument("--times", "how often the model argues about each", metavar="N", read=_read_count),
+        Argument(
+            "--times",
+            "how often the model argues about each",
+            metavar="N",
+            read=_whole_number(_MOST),
+        ),
         Argument("--records", "instead of the home's records", metavar="DIR", read=read_file_name),
         Argument(
             "--arms",
@@ -77,7 +84,7 @@ class CheckDebates(Intent, frozen=True):
             "--days",
             "with --arms: judge by the swaps of so many days",
             metavar="N",
-            read=_read_days,
+            read=_whole_number(_MOST_DAYS),
         ),
         Argument(
             "--tokens",
