@@ -33,11 +33,12 @@ from chain.positions.reference import position_label
 from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError
 from chain.tokens import Token
+from zuno_tui.app.columns import columns
 from zuno_tui.app.price import token_called
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.present.words import number
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags, SettingsError
@@ -141,15 +142,7 @@ def _read_health(home: Home, now: float) -> tuple[Beat | None, Mapping[str, Prog
 
 
 ALL = "all"
-_COLUMNS = (
-    OutputColumn("ID", "right"),
-    OutputColumn("STATE"),
-    OutputColumn("SEVERITY"),
-    OutputColumn("POSITION"),
-    OutputColumn("SINCE (UTC)"),
-    OutputColumn("WHAT"),
-    OutputColumn("NEXT"),
-)
+_COLUMNS = columns("ID>", "STATE", "SEVERITY", "POSITION", "SINCE (UTC)", "WHAT", "NEXT")
 
 
 async def list_alerts(session: Session, *, ended: bool) -> CommandAnswer:
@@ -356,13 +349,7 @@ def _told(alert: Alert) -> Json:
     return cast("dict[str, Json]", alert_document(alert))
 
 
-_PRICE_ALERT_COLUMNS = (
-    OutputColumn("#", "right"),
-    OutputColumn("TOKEN"),
-    OutputColumn("WHEN"),
-    OutputColumn("PRICE (USD)", "right"),
-    OutputColumn("NETWORK"),
-)
+_PRICE_ALERT_COLUMNS = columns("#>", "TOKEN", "WHEN", "PRICE (USD)>", "NETWORK")
 _HOW = "Say it like: zuno alert ETH below 3000"
 
 

@@ -8,18 +8,13 @@ from chain.prices.ladder import read_prices
 from chain.prices.price import PriceBook
 from chain.tokens import Token, every_listed_token
 from chain.tokens.reading import read_balances
+from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import table
 from zuno_tui.present.words import amount_of, number, units, worth
 
-_COLUMNS = (
-    OutputColumn("TOKEN"),
-    OutputColumn("BALANCE", "right"),
-    OutputColumn("PRICE", "right"),
-    OutputColumn("VALUE", "right"),
-    OutputColumn("PRICE FROM"),
-)
+_COLUMNS = columns("TOKEN", "BALANCE>", "PRICE>", "VALUE>", "PRICE FROM")
 
 
 async def wallet_balances(session: Session) -> CommandAnswer:

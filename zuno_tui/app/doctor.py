@@ -37,7 +37,6 @@ from zuno_tui.settings.debates import ModelChoice, debate_settings
 if TYPE_CHECKING:
     from chain.positions.overview import Sources
 
-
 _NAME = "memory"
 
 

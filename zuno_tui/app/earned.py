@@ -25,20 +25,19 @@ from chain.read.logs import ScanProgress
 from chain.rpc.errors import RpcError
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
+from zuno_tui.app.columns import columns
 from zuno_tui.app.portfolio import portfolio_entries, portfolio_targets, unread_entries
 from zuno_tui.app.positions import reading_progress, wallet_overview
 from zuno_tui.app.session import Session
 from zuno_tui.app.watchlist import Target
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import table
 from zuno_tui.present.portfolio import PortfolioEntry
 from zuno_tui.present.words import number, signed_money, worth
 
 Watch = Callable[[ScanProgress], None]
 
 EarningsTold = Callable[["WalletEarnings"], None]
-
-
 _NO_DAY = Unknown("no full day is known yet")
 
 
@@ -264,13 +263,7 @@ EarningPeriod: TypeAlias = Literal["today", "week", "month", "all"]
 
 _DAYS: dict[EarningPeriod, int] = {"today": 1, "week": 7, "month": 30}
 _MOST_DAYS = 30
-_COLUMNS = (
-    OutputColumn("#", "right"),
-    OutputColumn("POOL"),
-    OutputColumn("FEES", "right"),
-    OutputColumn("RESULT", "right"),
-    OutputColumn("DAYS", "right"),
-)
+_COLUMNS = columns("#>", "POOL", "FEES>", "RESULT>", "DAYS>")
 _BY_DAY = "result: fees less LVR, by the UTC days that are known"
 _SINCE_ENTRY = "result: against holding what was put in, since each position was opened"
 

@@ -16,22 +16,16 @@ from chain.execution.simulate import Simulation, simulate
 from chain.positions.overview import Overview, Sources
 from chain.positions.snapshot import PositionSnapshot
 from chain.tokens.pair import pair_of
+from zuno_tui.app.columns import columns
 from zuno_tui.app.positions import wallet_overview
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import UNKNOWN, amount_of, money
 
-_COLUMNS = (
-    OutputColumn("#", "right"),
-    OutputColumn("POOL"),
-    OutputColumn("WAY OUT"),
-    OutputColumn("WOULD RECEIVE"),
-    OutputColumn("WORTH", "right"),
-    OutputColumn("GAS", "right"),
-)
+_COLUMNS = columns("#>", "POOL", "WAY OUT", "WOULD RECEIVE", "WORTH>", "GAS>")
 
 
 class Drill(Struct, frozen=True):

@@ -8,6 +8,7 @@ from chain.execution.outbox.records import SUCCEEDED, Dispatch, VersionKind
 from chain.positions.overview import Sources
 from chain.wallet.keystore import open_signer
 from zuno_tui.app.apply import step_words
+from zuno_tui.app.columns import columns
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
@@ -24,7 +25,7 @@ from zuno_tui.gate.resume import (
 )
 from zuno_tui.present import signing
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
+from zuno_tui.present.output import Json, print_json, print_lines, table
 from zuno_tui.present.result_card import aftermath_document
 from zuno_tui.present.words import NOBODY
 
@@ -129,12 +130,7 @@ async def resume_missing(
     return DONE if cancelled or step.state in SUCCEEDED else FAILED
 
 
-_COLUMNS = (
-    OutputColumn("PLAN"),
-    OutputColumn("HASH"),
-    OutputColumn("STATE"),
-    OutputColumn("STEPS"),
-)
+_COLUMNS = columns("PLAN", "HASH", "STATE", "STEPS")
 _SHORT_HASH = 12
 RESUME, RESOLVE = "resume", "resolve"
 

@@ -28,15 +28,15 @@ from chain.prices.price import WorthUnit
 from chain.rpc.errors import RpcError
 from chain.survey.discovery import MOST_AGE, PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import pair_of
+from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.present.position import price_fields
 from zuno_tui.present.words import UNKNOWN, fee_text, number, percent, worth
 
 if TYPE_CHECKING:
     from zuno_tui.catalog.intents import ListPools
-
 
 READ_SECONDS = 8 * DAY
 """A week, and the day before it for the price it began at."""
@@ -86,17 +86,9 @@ async def read_surveyed(
     return await read_weeks(sources, states, unread=unread, depths=depths)
 
 
-_COLUMNS = (
-    OutputColumn("POOL"),
-    OutputColumn(""),
-    OutputColumn("FEE", "right"),
-    OutputColumn("PRICE", "right"),
-    OutputColumn("DEPTH ±2%", "right"),
-    OutputColumn("FEES 7 D", "right"),
-    OutputColumn("PAYS 7 D", "right"),
-    OutputColumn("VOLATILITY 7 D", "right"),
-    OutputColumn("HOOK"),
-    OutputColumn("POOL ID"),
+_COLUMNS = columns(
+    *("POOL", "", "FEE>", "PRICE>", "DEPTH ±2%>"),
+    *("FEES 7 D>", "PAYS 7 D>", "VOLATILITY 7 D>", "HOOK", "POOL ID"),
 )
 
 

@@ -13,11 +13,12 @@ from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, Sources, read_overview
 from chain.positions.performance import Performance, read_performance
 from chain.positions.reference import position_name
+from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import attachments
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import range_gauge
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import table
 from zuno_tui.present.position import (
     Won,
     position_rows,
@@ -34,36 +35,15 @@ from zuno_tui.settings.monitor import monitor_settings
 if TYPE_CHECKING:
     from chain.read.logs import ScanProgress
 
-
 _BETWEEN_TELLINGS = 2.0
-_COLUMNS = (
-    OutputColumn("#", "right"),
-    OutputColumn("POOL"),
-    OutputColumn("FEE", "right"),
-    OutputColumn("FROM", "right"),
-    OutputColumn("RANGE"),
-    OutputColumn("TO"),
-    OutputColumn("NOW", "right"),
-    OutputColumn("STATE"),
-    OutputColumn("SHARE", "right"),
-    OutputColumn("VALUE", "right"),
-    OutputColumn("UNCOLLECTED", "right"),
+_COLUMNS = columns(
+    *("#>", "POOL", "FEE>", "FROM>", "RANGE", "TO"),
+    *("NOW>", "STATE", "SHARE>", "VALUE>", "UNCOLLECTED>"),
 )
-_NARROW = (
-    OutputColumn("#", "right"),
-    OutputColumn("POOL"),
-    OutputColumn("STATE"),
-    OutputColumn("RANGE"),
-    OutputColumn("VALUE", "right"),
-    OutputColumn("FEES", "right"),
-)
+_NARROW = columns("#>", "POOL", "STATE", "RANGE", "VALUE>", "FEES>")
 _WIDE_FROM = 120
 """Cells of a terminal from which on the prices of a range have columns of their own."""
-_PERFORMANCE_COLUMNS = (
-    OutputColumn("APR 24H", "right"),
-    OutputColumn("VS HOLD", "right"),
-    OutputColumn("NET 24H", "right"),
-)
+_PERFORMANCE_COLUMNS = columns("APR 24H>", "VS HOLD>", "NET 24H>")
 
 
 async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAnswer:

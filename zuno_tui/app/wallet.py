@@ -13,9 +13,10 @@ from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.private_files import guard_process
 from chain.wallet.secrets import Passphrase, PrivateKey
+from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.exit_codes import DONE
-from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
+from zuno_tui.present.output import Json, print_json, print_lines, table
 
 if TYPE_CHECKING:
     from chain.wallet.keystore import StoredKey
@@ -155,15 +156,10 @@ def _list(session: Session, _: Namespace) -> int:
         )
         for wallet in book.wallets
     ]
-    columns = (
-        OutputColumn(""),
-        OutputColumn("NAME"),
-        OutputColumn("ADDRESS"),
-        OutputColumn("KEY IN"),
-        OutputColumn("SIGNS"),
-        OutputColumn(f"ON {session.network.title.upper()}"),
+    titles = columns(
+        "", "NAME", "ADDRESS", "KEY IN", "SIGNS", f"ON {session.network.title.upper()}"
     )
-    print_lines(table(columns, rows))
+    print_lines(table(titles, rows))
     return DONE
 
 

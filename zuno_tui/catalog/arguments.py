@@ -137,14 +137,8 @@ DESK_FLAGS = (
     DETERMINISTIC,
     TRANSPORT,
 )
-
-
 LONGEST_SECONDS = 366 * 86_400
-
-
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-
-
 _NAMES = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
     **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), "m"),
@@ -152,8 +146,6 @@ _NAMES = {
     **dict.fromkeys(("d", "day", "days"), "d"),
     **dict.fromkeys(("w", "week", "weeks"), "w"),
 }
-
-
 _DURATION = re.compile(r"(?P<count>an?|[0-9]{1,6})\s*(?P<unit>[a-z]+)", re.ASCII)
 
 

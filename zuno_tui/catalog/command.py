@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
 
-
 ActionMaker: TypeAlias = "Callable[[Sources], Awaitable[Action]]"
 """Makes an action of the chain as it is when it is read."""
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from zuno_tui.present.views import ViewName
     from zuno_tui.prompt.remaining import ProfileName
 
-
 _VIEW_COMMANDS = {
     "debate": "explain",
     "records": "replay",
@@ -218,8 +217,6 @@ class Apply(Intent, frozen=True):
 
 
 OutboxAction: TypeAlias = Literal["resume", "cancel", "speed-up", "resolve"]
-
-
 OUTBOX_ACTIONS: tuple[OutboxAction, ...] = ("resume", "cancel", "speed-up", "resolve")
 
 

@@ -19,8 +19,6 @@ _EPILOG = (
     "stdout is data, stderr is words. "
     "Exit codes: 0 done, 1 failed, 2 usage, 3 refused by policy, 4 network."
 )
-
-
 _NO_CHOICE = re.compile(
     r"argument (?P<what>\S+): invalid choice: '(?P<typed>.*?)' \(choose from (?P<known>.*)\)"
 )

@@ -11,7 +11,6 @@ from zuno_tui.catalog.intents import ExplainPlan
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
 
-
 _ASKED = ("did", "do", "does", "you", "recommend", "recommended", "choose", "chose", "pick")
 
 

@@ -11,7 +11,6 @@ from zuno_tui.catalog.intents import ChangeSetting
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
 
-
 _SHOWN = ("unit", "screen.theme", "screen.bell", "screen.reading_pace")
 """What the prompt changes: how things are shown. The rest is changed on the settings' page."""
 

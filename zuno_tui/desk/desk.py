@@ -67,7 +67,6 @@ from zuno_tui.settings import SettingsError
 if TYPE_CHECKING:
     from zuno_tui.desk.dispatcher import Dispatcher
 
-
 _HEAD_START = 2.0
 """Seconds the first read gets before the heavy parts are loaded."""
 

@@ -177,8 +177,6 @@ _DAYS, _MONTH = 7, 30
 _MOST_DAYS = 9
 _LEAST_REACH, _MOST_REACH = 600, 12_000
 """Ticks to either side of the price whose liquidity is drawn."""
-
-
 _ABOVE = ("range", "price", "put in", "taken out", "fees earned", "vs holding")
 """What stands over the pictures or in them, not in the list."""
 _IN_FIGURES = " = "

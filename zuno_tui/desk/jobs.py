@@ -16,8 +16,6 @@ from zuno_tui.present.views import JobView
 
 Progress = Callable[[str], None]
 Work = Callable[[Progress], Awaitable[object]]
-
-
 _LOG = logging.getLogger("zuno.desk")
 
 

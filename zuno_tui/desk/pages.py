@@ -41,8 +41,6 @@ from zuno_tui.present.views import DebateView, DispatchView, PoolRow, RecordRow
 Answering = Callable[[Session, Intent], Awaitable[CommandAnswer]]
 
 Action = Literal["resume", "cancel", "speed-up", "resolve"]
-
-
 _CHAIN_PATIENCE = 180.0
 """Seconds for what asks the chain."""
 _HOME_PATIENCE = 60.0

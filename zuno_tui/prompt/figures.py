@@ -12,8 +12,6 @@ from zuno_tui.prompt.slots import Sentence, symbol_of
 from zuno_tui.prompt.words import plain
 
 _LONGEST_TERM = 3
-
-
 _WHOLE = 100
 
 

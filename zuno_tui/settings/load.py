@@ -35,7 +35,6 @@ from zuno_tui.settings.schema import (
 if TYPE_CHECKING:
     from chain.rpc.requests import RequestLimits
 
-
 RENAMED = {
     f"model.{role}": f"model.roles.{role}.name"
     for role in ("scout", "strategist", "critic", "arbiter")

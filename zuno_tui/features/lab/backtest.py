@@ -30,10 +30,11 @@ from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import Pair, pair_of
+from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.present.words import fee_text, percent
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
@@ -72,24 +73,11 @@ def write_backtest(report: BacktestReport, path: Path) -> None:
         raise ChartError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
-_COLUMNS = (
-    OutputColumn("POLICY"),
-    OutputColumn("HEDGED", "right"),
-    OutputColumn("95%", "right"),
-    OutputColumn("UNHEDGED", "right"),
-    OutputColumn("95%", "right"),
-    OutputColumn("ACTIONS", "right"),
-    OutputColumn("COSTS", "right"),
-    OutputColumn("IN RANGE", "right"),
-    OutputColumn("HOLD", "right"),
-    OutputColumn("MOVE", "right"),
-    OutputColumn("EXIT", "right"),
+_COLUMNS = columns(
+    *("POLICY", "HEDGED>", "95%>", "UNHEDGED>", "95%>", "ACTIONS>"),
+    *("COSTS>", "IN RANGE>", "HOLD>", "MOVE>", "EXIT>"),
 )
-_DIFFERENCES = (
-    OutputColumn("ADVICE AGAINST"),
-    OutputColumn("HEDGED", "right"),
-    OutputColumn("95%", "right"),
-)
+_DIFFERENCES = columns("ADVICE AGAINST", "HEDGED>", "95%>")
 _STEPS = "▁▂▃▄▅▆▇█"
 _MOST_STEPS = 48
 

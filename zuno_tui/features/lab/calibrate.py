@@ -21,9 +21,10 @@ from agents.calibration.calibrate import (
     read_hourly_bars,
 )
 from chain.base.units import time_text
+from zuno_tui.app.columns import columns
 from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.settings import SettingsError
 
 ROWS = 11
@@ -80,15 +81,9 @@ def write_reliability(calibration: Calibration, path: Path) -> None:
         raise ChartError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
-_COLUMNS = (
-    OutputColumn("range", "right"),
-    OutputColumn("24 h said", "right"),
-    OutputColumn("stayed", "right"),
-    OutputColumn("ECE", "right"),
-    OutputColumn("7 d said", "right"),
-    OutputColumn("stayed", "right"),
-    OutputColumn("ECE", "right"),
-    OutputColumn("left before its buffer", "right"),
+_COLUMNS = columns(
+    *("range>", "24 h said>", "stayed>", "ECE>"),
+    *("7 d said>", "stayed>", "ECE>", "left before its buffer>"),
 )
 
 

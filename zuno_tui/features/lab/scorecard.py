@@ -35,49 +35,29 @@ from agents.scorecard.score import (
 from chain.base.units import UNKNOWN, percent, time_text, usd
 from chain.contracts.pool_key import PoolId
 from chain.rpc.errors import RpcError
+from zuno_tui.app.columns import columns
 from zuno_tui.app.plans import applied_plans
 from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import features
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, NETWORK
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 
 if TYPE_CHECKING:
     from chain.positions.overview import Sources
-
 
 _MOST_PLANS = 12
 _NONE = "–"
 _APPLIED = {True: "yes", False: "no", None: _NONE}
 _HORIZON_NAMES = {1: "24 h", 7: "7 d", 30: "30 d"}
 
-_ADVICE = (
-    OutputColumn("ADVICE"),
-    OutputColumn("BY"),
-    OutputColumn("AFTER", "right"),
-    OutputColumn("PLANS", "right"),
-    OutputColumn("APPLIED", "right"),
-    OutputColumn("BEAT HOLD", "right"),
-    OutputColumn("BEAT EXIT", "right"),
-    OutputColumn("BEAT WIDE", "right"),
-    OutputColumn("MEDIAN DIFFERENCE", "right"),
+_ADVICE = columns(
+    *("ADVICE", "BY", "AFTER>", "PLANS>", "APPLIED>"),
+    *("BEAT HOLD>", "BEAT EXIT>", "BEAT WIDE>", "MEDIAN DIFFERENCE>"),
 )
-_STAYS = (
-    OutputColumn("STAYS", "right"),
-    OutputColumn("RANGES", "right"),
-    OutputColumn("SAID", "right"),
-    OutputColumn("STAYED", "right"),
-)
-_PLANS = (
-    OutputColumn("PLAN"),
-    OutputColumn("ADVICE"),
-    OutputColumn("APPLIED"),
-    OutputColumn("AFTER", "right"),
-    OutputColumn("OVER HOLD", "right"),
-    OutputColumn("OVER EXIT", "right"),
-    OutputColumn("OVER WIDE", "right"),
-)
+_STAYS = columns("STAYS>", "RANGES>", "SAID>", "STAYED>")
+_PLANS = columns("PLAN", "ADVICE", "APPLIED", "AFTER>", "OVER HOLD>", "OVER EXIT>", "OVER WIDE>")
 
 
 class ScoredPlans(NamedTuple):

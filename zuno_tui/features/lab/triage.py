@@ -10,16 +10,12 @@ from agents.trade.triage_rates import (
     triage_rates,
 )
 from chain.base.table_file import TableError
+from zuno_tui.app.columns import columns
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.settings import SettingsError
 
-_COLUMNS = (
-    OutputColumn("month"),
-    OutputColumn("hours", "right"),
-    OutputColumn("spikes", "right"),
-    OutputColumn(f"|{FOLLOWED_HOURS} h| after", "right"),
-)
+_COLUMNS = columns("month", "hours>", "spikes>", f"|{FOLLOWED_HOURS} h| after>")
 
 
 def counted(path: Path) -> CommandAnswer:

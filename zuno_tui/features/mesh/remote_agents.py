@@ -18,13 +18,8 @@ if TYPE_CHECKING:
     from agents.mesh.endpoint import MeshEndpoint
     from agents.mesh.peers import Peer
 
-
 MESH_FOLDER = "mesh"
-
-
 DESK_LOCK = "desk.lock"
-
-
 _FAREWELL_SECONDS = 0.5
 
 

@@ -47,7 +47,6 @@ from zuno_tui.settings import SettingsError
 if TYPE_CHECKING:
     from agents.bus.replay import Record
 
-
 _SIGNATURE_BYTES = 65
 
 

@@ -52,10 +52,7 @@ if TYPE_CHECKING:
     from agents.trade.facts import HedgeFacts
     from zuno_tui.features.trade.gate import Trading
 
-
 _DUST = 1e-9
-
-
 _MAINTENANCE = 0.005
 """Of what is held, the margin a venue wants at least; larger positions need more."""
 

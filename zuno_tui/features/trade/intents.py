@@ -12,18 +12,10 @@ from zuno_tui.catalog.arguments import (
 from zuno_tui.catalog.command import Argument, Intent
 
 ModeName = Literal["swing", "position"]
-
-
 ASKED = ("status", "report", "memory", "why")
 """What may be asked of the desk instead of naming a coin."""
-
-
 MODE = Argument("--mode", "for how long", choices=("swing", "position"))
-
-
 EMERGENCY = Argument("--emergency", "news of the last hour alone", switch=True)
-
-
 COIN = re.compile(r"[A-Za-z0-9]{2,12}", re.ASCII)
 
 

@@ -40,7 +40,6 @@ from zuno_tui.settings.schema import RoleModelTable
 if TYPE_CHECKING:
     from zuno_tui.features.trade.chart import PngArtist
 
-
 _OWN_ROLES = (RouteName.FEEDBACK, RouteName.POST_MORTEM, RouteName.EXTRACTION, RouteName.CHAT)
 """Offices outside the flow, each a role of its own."""
 
