@@ -339,12 +339,7 @@ class SayPhrase(Intent, frozen=True):
 
 
 _HIDDEN = (
-    "telegram.token",
-    "webhook.",
-    "rpc.",
-    "send.",
-    "coingecko.",
-    "model.base_url",
+    *("telegram.token", "webhook.", "rpc.", "send.", "coingecko.", "model.base_url"),
     "model.key",
 )
 """What may hold a key: the line that does the same leaves it out."""

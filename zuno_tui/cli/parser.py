@@ -24,13 +24,7 @@ _NO_CHOICE = re.compile(
 )
 _NO_FLAG = re.compile(r"unrecognized arguments: (?P<typed>--\S+).*")
 _SHARED_FLAGS = (
-    "--network",
-    "--rpc",
-    "--address",
-    "--unit",
-    "--alone",
-    "--transactions",
-    "--home",
+    *("--network", "--rpc", "--address", "--unit", "--alone", "--transactions", "--home"),
     "--json",
 )
 
