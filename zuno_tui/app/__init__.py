@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from zuno_tui.app import (  # noqa: F401
         alerts,
-        apply,
         approve,
         balances,
         debate,

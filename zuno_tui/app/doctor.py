@@ -271,7 +271,15 @@ async def checked(session: Session) -> CommandAnswer:
         lines=(*table(columns, rows), *steps),
         document={
             "network": session.network.name,
-            "checks": [_as_json(check) for check in checks],
+            "checks": [
+                {
+                    "name": check.name,
+                    "state": check.state.value,
+                    "finding": check.finding,
+                    "nextStep": check.next_step,
+                }
+                for check in checks
+            ],
         },
         code=_code(checks),
     )
@@ -434,12 +442,3 @@ def _node_check() -> Check:
     return Check(
         "Node", CheckState.CAUTION, "npm is missing", "zuno demo needs Node.js 18 or newer."
     )
-
-
-def _as_json(check: Check) -> dict[str, str]:
-    return {
-        "name": check.name,
-        "state": check.state.value,
-        "finding": check.finding,
-        "nextStep": check.next_step,
-    }

@@ -23,6 +23,6 @@ COMMAND = Command(
     does="confirm what is approved; the word typed there signs and sends",
     group=Group.PLAN,
     intent=Apply,
-    run=lambda arguments: app.apply.run(arguments),
+    run=lambda arguments: app.outbox.run_apply(arguments),
     verbs=(Verb("apply", _read, money=True, possible=lambda context: context.approved),),
 )

@@ -196,8 +196,10 @@ class Dispatcher:
             await self._turn_market(intent)
         elif (part := self._parts.get(type(intent))) is not None:
             part(intent)
-        elif not self._taken_by_feature(intent):
-            self._take_as_declared(intent)
+        else:
+            feature_part = self._part_of(self._of_feature.get(type(intent)))
+            if feature_part is None or not feature_part.take(intent):
+                self._take_as_declared(intent)
 
     def _take_as_declared(self, intent: Intent) -> None:
         session, command = self._context.session, registry().command_of(intent)
@@ -216,10 +218,6 @@ class Dispatcher:
         if isinstance(intent, DiffPlan | SimulatePlan) and intent.plan_id is None:
             return replace(intent, plan_id=on_card)
         return intent
-
-    def _taken_by_feature(self, intent: Intent) -> bool:
-        part = self._part_of(self._of_feature.get(type(intent)))
-        return part is not None and part.take(intent)
 
     def _part_of(self, feature: Feature | None) -> DeskPart | None:
         """Loaded when it is first asked: nobody else pays for it."""

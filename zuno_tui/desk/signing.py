@@ -14,7 +14,7 @@ from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from chain.wallet.secrets import Passphrase
 from chain.wallet.signer import Signer
-from zuno_tui.app.apply import step_words
+from zuno_tui.app.outbox import step_words
 from zuno_tui.catalog.feature import what_outlives
 from zuno_tui.catalog.intents import Apply
 from zuno_tui.catalog.intents import OpenOutbox as AskedOutbox

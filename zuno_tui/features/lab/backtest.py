@@ -32,7 +32,7 @@ from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, survey_
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
-from zuno_tui.charts.drawing import ChartError, require_chart_packages
+from zuno_tui.charts.drawing import require_chart_packages, write_png
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.words import fee_text, percent
@@ -67,10 +67,7 @@ def write_backtest(report: BacktestReport, path: Path) -> None:
         yticklabels=[name.partition("-")[2].replace("_", " ") for name in report.differences],
     )
     against.invert_yaxis()
-    try:
-        figure.savefig(path, format="png", dpi=120)
-    except OSError as error:
-        raise ChartError(f"{path} cannot be written: {error.strerror or error}.") from error
+    write_png(figure, path)
 
 
 _COLUMNS = columns(

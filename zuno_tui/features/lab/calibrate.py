@@ -22,7 +22,7 @@ from agents.calibration.calibrate import (
 )
 from chain.base.units import time_text
 from zuno_tui.app.columns import columns
-from zuno_tui.charts.drawing import ChartError, require_chart_packages
+from zuno_tui.charts.drawing import require_chart_packages, write_png
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, table
 from zuno_tui.settings import SettingsError
@@ -75,10 +75,7 @@ def write_reliability(calibration: Calibration, path: Path) -> None:
     buffers.axhline(5, color="0.6", linestyle=":", label="promised")
     buffers.set(xlabel="range", ylabel="left before the buffer was over, %")
     buffers.legend()
-    try:
-        figure.savefig(path, format="png", dpi=120)
-    except OSError as error:
-        raise ChartError(f"{path} cannot be written: {error.strerror or error}.") from error
+    write_png(figure, path)
 
 
 _COLUMNS = columns(
