@@ -42,7 +42,6 @@ PRELOADED = (
     "zuno_tui.catalog.command",
     "zuno_tui.catalog.registry",
     "zuno_tui.app.alerts",
-    "zuno_tui.app.outbox",
     "zuno_tui.app.approve",
     "zuno_tui.app.outbox",
     "zuno_tui.app.positions",
