@@ -1,13 +1,10 @@
 """`zuno doctor`: check everything zuno depends on, each with what to do when it is not well."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agents.bus.record import writing_versions
@@ -18,6 +15,7 @@ from chain.base.store import Store
 from chain.base.units import MEGABYTE
 from chain.contracts.addresses import checksummed, keccak
 from chain.contracts.networks import Address, Network, shipped_code_hashes
+from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
@@ -33,9 +31,6 @@ from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.check import is_plain
 from zuno_tui.settings.debates import ModelChoice, debate_settings
-
-if TYPE_CHECKING:
-    from chain.positions.overview import Sources
 
 _NAME = "memory"
 

@@ -1,11 +1,9 @@
 """`zuno pools`: the pools between the network's known tokens, the most valuable first."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agents.lp.advice_words import edge_figure
 from agents.numbers.advice import edge_of
@@ -30,13 +28,11 @@ from chain.survey.discovery import MOST_AGE, PoolSurvey, SurveyedPool, SurveyPla
 from chain.tokens.pair import pair_of
 from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
+from zuno_tui.catalog.intents import ListPools
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.position import price_fields
 from zuno_tui.present.words import UNKNOWN, fee_text, number, percent, worth
-
-if TYPE_CHECKING:
-    from zuno_tui.catalog.intents import ListPools
 
 READ_SECONDS = 8 * DAY
 """A week, and the day before it for the price it began at."""

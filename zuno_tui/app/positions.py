@@ -1,18 +1,16 @@
 """`zuno positions`: every position of a wallet, counted, at one block."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from chain.contracts.addresses import shortened
 from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, Sources, read_overview
 from chain.positions.performance import Performance, read_performance
 from chain.positions.reference import position_name
+from chain.read.logs import ScanProgress
 from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import attachments
@@ -31,9 +29,6 @@ from zuno_tui.present.terminal import terminal_of
 from zuno_tui.present.views import PositionRow
 from zuno_tui.present.words import money
 from zuno_tui.settings.monitor import monitor_settings
-
-if TYPE_CHECKING:
-    from chain.read.logs import ScanProgress
 
 _BETWEEN_TELLINGS = 2.0
 _COLUMNS = columns(

@@ -1,7 +1,5 @@
 """What the desk brings to the front: its panes and its lists."""
 
-from __future__ import annotations
-
 from zuno_tui.catalog.command import Command, Group, Verb, alone, always
 from zuno_tui.catalog.intents import Show
 

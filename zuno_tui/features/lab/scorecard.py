@@ -1,9 +1,7 @@
 """`zuno scorecard`: plans of this home, judged where a horizon is over, and told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import to_builtins
 
@@ -34,6 +32,7 @@ from agents.scorecard.score import (
 )
 from chain.base.units import UNKNOWN, percent, time_text, usd
 from chain.contracts.pool_key import PoolId
+from chain.positions.overview import Sources
 from chain.rpc.errors import RpcError
 from zuno_tui.app.columns import columns
 from zuno_tui.app.plans import applied_plans
@@ -43,9 +42,6 @@ from zuno_tui.catalog.feature import features
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, NETWORK
 from zuno_tui.present.output import Json, table
-
-if TYPE_CHECKING:
-    from chain.positions.overview import Sources
 
 _MOST_PLANS = 12
 _NONE = "–"

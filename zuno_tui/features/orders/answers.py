@@ -1,14 +1,12 @@
 """The commands of standing orders: propose, sign, list, cancel, carry from machine to machine."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import Namespace
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import DamagedPlanError
+from agents.bus.replay import Record
 from chain.contracts.addresses import recovered_address
 from chain.execution.build.requests import CancelOrdersRequest
 from chain.positions.overview import Sources
@@ -43,9 +41,6 @@ from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import Json
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from agents.bus.replay import Record
 
 _SIGNATURE_BYTES = 65
 

@@ -1,10 +1,7 @@
 """Orders at the desk: proposed, shown once more, signed by the typed word."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.errors import WalletError
@@ -12,6 +9,7 @@ from chain.wallet.keystore import open_signer
 from chain.wallet.secrets import Passphrase
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import Apply, Approve
+from zuno_tui.desk.approvals import EmbeddedMarket
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
@@ -28,9 +26,6 @@ from zuno_tui.features.orders.signing import (
 )
 from zuno_tui.gate.apply import WORD
 from zuno_tui.gate.refusal import GateRefusedError
-
-if TYPE_CHECKING:
-    from zuno_tui.desk.approvals import EmbeddedMarket
 
 _PATIENCE = 60.0
 _LONGEST_WAIT = 1_800.0

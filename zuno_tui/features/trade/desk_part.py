@@ -1,11 +1,8 @@
 """The trade desk's runs at the desk: argued, approved, confirmed by a typed word, sent once."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +19,7 @@ from chain.wallet.secrets import Passphrase
 from zuno_tui.app.market import MarketClockError
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import Apply, Approve
+from zuno_tui.desk.approvals import EmbeddedMarket
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.debates import DebateHearing
 from zuno_tui.desk.events import ConfirmationEnded, Said
@@ -50,9 +48,6 @@ from zuno_tui.features.trade.trade import TRADE_WORD, progress_words, read_hedge
 from zuno_tui.features.trade.trading import argue_trade, open_trading
 from zuno_tui.features.trade.unhedging import unhedged
 from zuno_tui.present.views import DebateView
-
-if TYPE_CHECKING:
-    from zuno_tui.desk.approvals import EmbeddedMarket
 
 RUN, SENDING = "trade", "send"
 _PATIENCE = 900.0
