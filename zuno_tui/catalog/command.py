@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -174,7 +175,8 @@ class Group(IntEnum):
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    name: str
+    name: str = ""
+    """The last word of its intent's command where it is not called otherwise."""
     does: str
     """One sentence, without its capital and its stop, wherever the command is listed."""
     examples: tuple[str, ...] = ()
@@ -208,6 +210,10 @@ class Command(Struct, frozen=True, kw_only=True):
     """What of it the palette offers just now."""
     key: str = ""
     """The id of the desk's key for it, as settings take it in [keys]."""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            force_setattr(self, "name", self.intent.command[-1])
 
 
 def with_positions(context: PhraseContext) -> bool:

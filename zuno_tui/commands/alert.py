@@ -92,7 +92,6 @@ def _suggest(context: PhraseContext) -> Iterator[SetPriceAlert | str]:
 
 
 COMMAND = Command(
-    name="alert",
     does="be told when a price crosses a level",
     examples=(
         "zuno alert ETH below 3000",

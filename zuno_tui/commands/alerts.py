@@ -40,7 +40,6 @@ def _read_mute(said: Remaining) -> MuteAlert:
 
 
 COMMAND = Command(
-    name="alerts",
     does="what the monitor has found",
     group=Group.WATCH,
     intent=ListAlerts,
@@ -54,14 +53,12 @@ COMMAND = Command(
     ),
     subcommands=(
         Command(
-            name="show",
             does="one alert in full: what, since when, why and what to do",
             group=Group.WATCH,
             intent=ShowAlert,
             answer=lambda session, intent: app.alerts.show_alert(session, intent.alert_id),
         ),
         Command(
-            name="ack",
             does="acknowledge an alert, or all",
             group=Group.WATCH,
             intent=Acknowledge,
@@ -79,7 +76,6 @@ COMMAND = Command(
             key="alerts.acknowledge",
         ),
         Command(
-            name="mute",
             does="mute an alert, or all, for a while",
             group=Group.WATCH,
             intent=MuteAlert,

@@ -19,7 +19,6 @@ def _read(said: Remaining) -> Apply:
 
 
 COMMAND = Command(
-    name="apply",
     does="confirm what is approved; the word typed there signs and sends",
     group=Group.PLAN,
     intent=Apply,

@@ -47,7 +47,6 @@ def _suggest(context: PhraseContext) -> Iterator[str]:
 
 
 COMMAND = Command(
-    name="approve",
     does="build, decode and simulate what would be signed; sign nothing",
     group=Group.PLAN,
     intent=Approve,

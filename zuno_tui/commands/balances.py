@@ -11,7 +11,6 @@ class ShowBalances(Intent, frozen=True):
 
 
 COMMAND = Command(
-    name="balances",
     does="what the wallet holds",
     group=Group.WALLET,
     intent=ShowBalances,

@@ -25,7 +25,6 @@ def _read(said: Remaining) -> CreatePosition:
 
 
 COMMAND = Command(
-    name="create",
     does="let the agents argue about a position to open",
     examples=(
         'zuno create "0.5 WETH with USDC, conservative"',

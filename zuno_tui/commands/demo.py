@@ -24,7 +24,6 @@ class OpenDemo(DeskChoices, frozen=True):
 
 
 COMMAND = Command(
-    name="demo",
     does="the desk on the embedded chain",
     group=Group.HOUSE,
     reaches_network=False,

@@ -60,7 +60,6 @@ def _run(arguments: Namespace) -> int:
 
 
 COMMAND = Command(
-    name="devnet",
     does="the embedded chain as a JSON-RPC server",
     group=Group.HOUSE,
     reaches_network=False,

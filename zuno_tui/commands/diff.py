@@ -19,7 +19,6 @@ def _read(said: Remaining) -> DiffPlan:
 
 
 COMMAND = Command(
-    name="diff",
     does="the old range against the new one",
     group=Group.PLAN,
     intent=DiffPlan,

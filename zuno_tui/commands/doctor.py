@@ -21,7 +21,6 @@ async def _answer(session: Session, intent: Doctor) -> CommandAnswer:
 
 
 COMMAND = Command(
-    name="doctor",
     does="check everything zuno depends on",
     group=Group.HOUSE,
     intent=Doctor,

@@ -30,7 +30,6 @@ def _read(said: Remaining) -> ShowEarned:
 
 
 COMMAND = Command(
-    name="earned",
     does="what positions earned and lost by day",
     examples=("zuno earned week",),
     group=Group.POSITION,

@@ -11,7 +11,6 @@ class ExitDrill(Intent, frozen=True):
 
 
 COMMAND = Command(
-    name="exit-drill",
     does="try closing every position now; send nothing",
     group=Group.WALLET,
     intent=ExitDrill,

@@ -21,7 +21,6 @@ def _read(said: Remaining) -> ExplainPlan:
 
 
 COMMAND = Command(
-    name="explain",
     does="what was argued for and against the plan",
     group=Group.PLAN,
     intent=ExplainPlan,

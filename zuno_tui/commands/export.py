@@ -36,7 +36,6 @@ def _read(said: Remaining) -> ExportPlan:
 
 
 COMMAND = Command(
-    name="export",
     does="the unsigned transactions, for a hardware wallet or a Safe",
     group=Group.PLAN,
     intent=ExportPlan,

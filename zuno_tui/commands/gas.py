@@ -11,7 +11,6 @@ class ShowGas(Intent, frozen=True):
 
 
 COMMAND = Command(
-    name="gas",
     does="what gas costs now",
     group=Group.WATCH,
     intent=ShowGas,

@@ -39,7 +39,6 @@ def _read(said: Remaining) -> LookUpTerm:
 
 
 COMMAND = Command(
-    name="glossary",
     does="what a word means",
     group=Group.HOUSE,
     reaches_network=False,

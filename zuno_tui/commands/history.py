@@ -58,7 +58,6 @@ def _read(said: Remaining) -> ShowHistory:
 
 
 COMMAND = Command(
-    name="history",
     does="profit since entry through every move, and everything that moved",
     group=Group.POSITION,
     intent=ShowHistory,

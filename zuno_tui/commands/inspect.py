@@ -19,7 +19,6 @@ def _read(said: Remaining) -> Inspect:
 
 
 COMMAND = Command(
-    name="inspect",
     does="one position, everything that is known of it",
     group=Group.POSITION,
     intent=Inspect,

@@ -64,7 +64,6 @@ def _places(home: Home) -> CommandAnswer:
 
 
 COMMAND = Command(
-    name="locate",
     does="where zuno keeps its files",
     group=Group.HOUSE,
     reaches_network=False,

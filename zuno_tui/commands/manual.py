@@ -22,7 +22,6 @@ async def _answer(_session: Session, _asked: PrintManual) -> CommandAnswer:
 
 
 COMMAND = Command(
-    name="manual",
     does="the manual page, for man to show",
     group=Group.HOUSE,
     reaches_network=False,

@@ -34,7 +34,6 @@ def _suggest(context: PhraseContext) -> Iterator[SetMarketClock]:
 
 
 COMMAND = Command(
-    name="market",
     does="turn the clock of the demo's market",
     group=Group.DESK,
     intent=SetMarketClock,

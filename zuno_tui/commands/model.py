@@ -27,7 +27,6 @@ class KeepModelKey(Intent, frozen=True):
 
 
 COMMAND = Command(
-    name="model",
     does="which model each agent asks, and what it may cost",
     group=Group.HOUSE,
     reaches_network=False,
@@ -37,7 +36,6 @@ COMMAND = Command(
     suggest=always(ListModels()),
     subcommands=(
         Command(
-            name="test",
             does="ask each agent's model once, and say what its server can do",
             group=Group.HOUSE,
             intent=AskModels,
@@ -45,7 +43,6 @@ COMMAND = Command(
             verbs=(Verb("test model", alone(AskModels(), "all"), spoken=("model test",)),),
         ),
         Command(
-            name="key",
             does="keep a provider's key in the system's keyring",
             group=Group.HOUSE,
             intent=KeepModelKey,

@@ -26,7 +26,6 @@ class Monitor(Intent, frozen=True):
 
 
 COMMAND = Command(
-    name="monitor",
     does="watch over every wallet, and send alerts",
     group=Group.WATCH,
     intent=Monitor,

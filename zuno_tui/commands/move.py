@@ -37,7 +37,6 @@ def _price(said: Remaining, example: str) -> str:
 
 
 COMMAND = Command(
-    name="move",
     does="plan a range of your own for a position",
     examples=("zuno move 38 2900 3300",),
     group=Group.POSITION,

@@ -32,7 +32,6 @@ def _reading(action: OutboxAction) -> Callable[[Remaining], OpenOutbox]:
 
 
 COMMAND = Command(
-    name="outbox",
     does="what was sent, where it stands, what can be done",
     group=Group.PLAN,
     intent=OpenOutbox,

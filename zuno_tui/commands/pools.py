@@ -19,7 +19,6 @@ def _read(said: Remaining) -> ListPools:
 
 
 COMMAND = Command(
-    name="pools",
     does="pools of the network's tokens",
     group=Group.WALLET,
     intent=ListPools,

@@ -5,7 +5,6 @@ from zuno_tui.catalog.command import Command, Group, Verb, alone, always
 from zuno_tui.catalog.intents import ShowPortfolio
 
 COMMAND = Command(
-    name="portfolio",
     does="every wallet on every network in one sum",
     group=Group.POSITION,
     intent=ShowPortfolio,

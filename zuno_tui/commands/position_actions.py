@@ -180,7 +180,6 @@ def _verb(name: str, read: Callable[[Remaining], Intent], usage: str, *spoken: s
 
 COMMANDS = (
     Command(
-        name="collect",
         does="prepare collecting the fees of a position, of several or of all",
         group=Group.POSITION,
         intent=CollectFees,
@@ -197,7 +196,6 @@ COMMANDS = (
         key="desk.collect",
     ),
     Command(
-        name="compound",
         does="prepare compounding the fees of a position, of several or of all",
         group=Group.POSITION,
         intent=CompoundFees,
@@ -211,7 +209,6 @@ COMMANDS = (
         suggest=of_selected(lambda token_id: f"compound {token_id}"),
     ),
     Command(
-        name="close",
         does="prepare closing a position, several or all",
         group=Group.POSITION,
         intent=ClosePosition,
@@ -226,7 +223,6 @@ COMMANDS = (
         suggest=of_selected(lambda token_id: f"close {token_id}"),
     ),
     Command(
-        name="decrease",
         does="prepare removing a part of a position",
         examples=("zuno decrease 26 25",),
         group=Group.POSITION,
@@ -235,7 +231,6 @@ COMMANDS = (
         verbs=_verb("decrease", _read_decrease, "decrease ID PERCENT", "reduce", "remove"),
     ),
     Command(
-        name="increase",
         does="prepare adding to a position",
         examples=("zuno increase 26 0.5 WETH",),
         group=Group.POSITION,

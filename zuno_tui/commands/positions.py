@@ -15,7 +15,6 @@ class ListPositions(Intent, frozen=True):
 
 
 COMMAND = Command(
-    name="positions",
     does="every position of the wallet, freshly read",
     group=Group.POSITION,
     intent=ListPositions,

@@ -27,7 +27,6 @@ def _read(said: Remaining) -> ShowPrice:
 
 
 COMMAND = Command(
-    name="price",
     does="what a token is worth now",
     group=Group.WATCH,
     intent=ShowPrice,

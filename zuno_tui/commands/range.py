@@ -45,7 +45,6 @@ _BETWEEN = frozenset(
 )
 
 COMMAND = Command(
-    name="range",
     does="what a range of your own would bring, and to choose one",
     examples=(
         "zuno range 38",

@@ -40,7 +40,6 @@ def _read(said: Remaining) -> Recommend:
 
 
 COMMAND = Command(
-    name="recommend",
     does="let the four agents argue about a position",
     examples=(
         "zuno recommend 26 --stream",

@@ -33,7 +33,6 @@ def _read(said: Remaining) -> RehearsePlan:
 
 
 COMMAND = Command(
-    name="rehearse",
     does="carry out what is approved on a private copy of the chain; sign nothing",
     group=Group.PLAN,
     intent=RehearsePlan,

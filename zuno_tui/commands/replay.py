@@ -19,7 +19,6 @@ def _read(said: Remaining) -> Replay:
 
 
 COMMAND = Command(
-    name="replay",
     does="a debate again, from its record alone",
     group=Group.PLAN,
     intent=Replay,

@@ -45,7 +45,6 @@ def _read(said: Remaining) -> Revoke:
 
 
 COMMAND = Command(
-    name="revoke",
     does="leftover permissions, and taking one back",
     group=Group.WALLET,
     intent=Revoke,

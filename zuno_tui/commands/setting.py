@@ -23,7 +23,6 @@ def _read(said: Remaining) -> ChangeSetting:
 
 
 COMMAND = Command(
-    name="setting",
     does="what is set, where it comes from, and a value changed",
     examples=("zuno setting", "zuno setting limits.daily_usd 5000"),
     notes="The file is checked before it is written, and its comments stay; secrets are never"

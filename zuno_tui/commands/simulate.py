@@ -19,7 +19,6 @@ def _read(said: Remaining) -> SimulatePlan:
 
 
 COMMAND = Command(
-    name="simulate",
     does="try the plan on the chain's state; approve nothing",
     group=Group.PLAN,
     intent=SimulatePlan,

@@ -11,7 +11,6 @@ class TakeTour(Intent, frozen=True):
 
 
 COMMAND = Command(
-    name="tour",
     does="a guided tour of five minutes",
     group=Group.HOUSE,
     intent=TakeTour,

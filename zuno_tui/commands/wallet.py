@@ -206,7 +206,6 @@ COMMAND = Command(
         _action("remove", "delete a wallet's key from this machine", RemoveWallet),
         _action("watch-key", "the key that carries out orders: see or make it", WatchKeyOf),
         Command(
-            name="delegate",
             does="prepare letting the account carry out plans as one transaction",
             group=Group.WALLET,
             intent=DelegateWallet,
@@ -229,7 +228,6 @@ COMMAND = Command(
             ),
         ),
         Command(
-            name="undelegate",
             does="prepare taking the account back: plans are sent in steps again",
             group=Group.WALLET,
             intent=UndelegateWallet,

@@ -30,7 +30,6 @@ def _read(said: Remaining) -> WatchIds:
 
 
 COMMAND = Command(
-    name="watch-ids",
     does="name positions of the wallet that its endpoint cannot find",
     group=Group.POSITION,
     intent=WatchIds,

@@ -64,7 +64,6 @@ def _read(said: Remaining) -> WhatIf:
 
 
 COMMAND = Command(
-    name="what-if",
     does="every position at another price",
     examples=(
         "zuno what-if ETH -10",

@@ -175,7 +175,6 @@ def _read(said: Remaining) -> RunBacktest:
 
 
 COMMAND = Command(
-    name="backtest",
     does="walk the rule forward over a pool's past",
     group=Group.HOUSE,
     reaches_network=False,

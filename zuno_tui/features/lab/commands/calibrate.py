@@ -62,7 +62,6 @@ async def _answer(_session: Session, intent: Calibrate) -> CommandAnswer:
 
 
 COMMAND = Command(
-    name="calibrate",
     does="score the card's probabilities on a file of hours",
     group=Group.HOUSE,
     reaches_network=False,

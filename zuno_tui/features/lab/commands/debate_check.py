@@ -123,7 +123,6 @@ async def _answer(session: Session, intent: CheckDebates) -> CommandAnswer:
 
 
 COMMAND = Command(
-    name="debate-check",
     does="argue recorded situations anew, with the model and without",
     group=Group.HOUSE,
     intent=CheckDebates,

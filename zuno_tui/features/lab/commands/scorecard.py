@@ -22,7 +22,6 @@ async def _answer(session: Session, _asked: ShowScorecard) -> CommandAnswer:
 
 
 COMMAND = Command(
-    name="scorecard",
     does="what became of every plan, after 1, 7 and 30 days",
     group=Group.PLAN,
     intent=ShowScorecard,

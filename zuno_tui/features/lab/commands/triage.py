@@ -38,7 +38,6 @@ async def _answer(_session: Session, intent: CountSpikes) -> CommandAnswer:
 
 
 COMMAND = Command(
-    name="triage",
     does="count the trade desk's spikes on a file of hours, and what followed",
     group=Group.HOUSE,
     reaches_network=False,

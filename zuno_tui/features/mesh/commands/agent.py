@@ -26,7 +26,6 @@ def _run(arguments: Namespace) -> int:
 
 
 COMMAND = Command(
-    name="agent",
     does="play one role of the debate for desks on the mesh",
     group=Group.HOUSE,
     intent=RunAgent,

@@ -101,7 +101,6 @@ def _up(arguments: Namespace) -> int:
 
 
 COMMAND = Command(
-    name="mesh",
     does="which members of the mesh answer: round trips, loss, versions",
     group=Group.HOUSE,
     intent=ShowMesh,
@@ -120,7 +119,6 @@ COMMAND = Command(
     suggest=always(ShowMesh()),
     subcommands=(
         Command(
-            name="init",
             does="write the keys, the node settings and the peer file of a new mesh",
             group=Group.HOUSE,
             intent=InitMesh,
@@ -128,7 +126,6 @@ COMMAND = Command(
             run=_init,
         ),
         Command(
-            name="up",
             does="run the nodes and agents of the mesh on this machine, and keep them running",
             group=Group.HOUSE,
             intent=RunMesh,

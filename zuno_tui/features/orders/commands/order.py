@@ -120,35 +120,30 @@ COMMAND = Command(
     suggest=of_selected(OrderForm),
     subcommands=(
         Command(
-            name="close",
             does="close a position when a condition holds",
             group=Group.PLAN,
             intent=OrderClose,
             answer=_propose,
         ),
         Command(
-            name="collect",
             does="collect its fees again and again",
             group=Group.PLAN,
             intent=OrderCollect,
             answer=_propose,
         ),
         Command(
-            name="form",
             does="what an order would go by; at the desk, a form",
             group=Group.PLAN,
             intent=OrderForm,
             answer=_form,
         ),
         Command(
-            name="cancel",
             does="have the chain refuse an order, or all of them",
             group=Group.PLAN,
             intent=CancelOrders,
             action=_cancel,
         ),
         Command(
-            name="export",
             does="write an order into a file, for the machine that watches",
             group=Group.PLAN,
             intent=ExportOrder,
@@ -156,7 +151,6 @@ COMMAND = Command(
             reaches_network=False,
         ),
         Command(
-            name="import",
             does="take an order over from a file",
             group=Group.PLAN,
             intent=ImportOrder,

@@ -27,7 +27,6 @@ def _read(said: Remaining) -> ListOrders:
 
 
 COMMAND = Command(
-    name="orders",
     does="list standing orders and what came of them; stop holds this machine back",
     group=Group.PLAN,
     intent=ListOrders,

@@ -41,7 +41,6 @@ def _read(said: Remaining) -> Hedge:
 
 
 COMMAND = Command(
-    name="hedge",
     does="sell short what a position holds, so that the price no longer matters",
     group=Group.POSITION,
     intent=Hedge,

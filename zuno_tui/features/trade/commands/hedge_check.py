@@ -52,7 +52,6 @@ async def _answer(_session: Session, intent: HedgeCheck) -> CommandAnswer:
 
 
 COMMAND = Command(
-    name="hedge-check",
     does="what a hedge would have taken off the weeks of a file of hours",
     group=Group.HOUSE,
     reaches_network=False,

@@ -20,7 +20,6 @@ def _run(arguments: Namespace) -> int:
 
 
 COMMAND = Command(
-    name="telegram",
     does="answer questions in the Telegram chats that are set, from facts alone",
     notes=(
         "It answers /status, /report, /positions, /why, /help and plain questions, only in "

@@ -51,7 +51,6 @@ def _reading(subject: str) -> Callable[[Remaining], Trade]:
 
 
 COMMAND = Command(
-    name="trade",
     does="let the trade desk argue about a coin, or ask how its trades stand",
     group=Group.PLAN,
     intent=Trade,

@@ -31,7 +31,6 @@ def _read(said: Remaining) -> Unhedge:
 
 
 COMMAND = Command(
-    name="unhedge",
     does="buy back what is short for a position, or a part of it",
     group=Group.POSITION,
     intent=Unhedge,

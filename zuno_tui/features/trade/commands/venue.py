@@ -29,7 +29,6 @@ def _run(arguments: Namespace) -> int:
 
 
 COMMAND = Command(
-    name="venue",
     does="where the trade desk's orders go, and keeping or forgetting the keys of an account",
     group=Group.HOUSE,
     intent=KeepVenueKeys,
