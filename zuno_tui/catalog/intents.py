@@ -153,50 +153,41 @@ class ChooseRange(Intent, frozen=True):
         return None if found is None else read_token_id(found[0])
 
 
-class ShowPlan(Intent, frozen=True):
-    command: ClassVar = ("plan",)
-    arguments: ClassVar = (PLAN,)
+class OfPlan(Intent, frozen=True):
+    arguments: ClassVar[tuple[Argument | OneOf, ...]] = (PLAN,)
 
     plan_id: str | None = None
 
 
-class ExplainPlan(Intent, frozen=True):
-    command: ClassVar = ("explain",)
-    arguments: ClassVar = (PLAN,)
-
-    plan_id: str | None = None
-
-
-class DiffPlan(Intent, frozen=True):
-    command: ClassVar = ("diff",)
+class OfCandidate(OfPlan, frozen=True):
     arguments: ClassVar = (PLAN, CANDIDATE)
 
-    plan_id: str | None = None
-    candidate: str | None = None
-
-
-class SimulatePlan(Intent, frozen=True):
-    command: ClassVar = ("simulate",)
-    arguments: ClassVar = (PLAN, CANDIDATE)
-
-    plan_id: str | None = None
-    candidate: str | None = None
-
-
-class RehearsePlan(Intent, frozen=True):
-    command: ClassVar = ("rehearse",)
-    arguments: ClassVar = (PLAN,)
-
-    plan_id: str | None = None
-
-
-class Approve(Intent, frozen=True):
-    command: ClassVar = ("approve",)
-    arguments: ClassVar = (PLAN, CANDIDATE)
-
-    plan_id: str | None = None
     candidate: str | None = None
     """A move's letter or number, or `exit`, instead of what is recommended."""
+
+
+class ShowPlan(OfPlan, frozen=True):
+    command: ClassVar = ("plan",)
+
+
+class ExplainPlan(OfPlan, frozen=True):
+    command: ClassVar = ("explain",)
+
+
+class DiffPlan(OfCandidate, frozen=True):
+    command: ClassVar = ("diff",)
+
+
+class SimulatePlan(OfCandidate, frozen=True):
+    command: ClassVar = ("simulate",)
+
+
+class RehearsePlan(OfPlan, frozen=True):
+    command: ClassVar = ("rehearse",)
+
+
+class Approve(OfCandidate, frozen=True):
+    command: ClassVar = ("approve",)
 
 
 class Apply(Intent, frozen=True):

@@ -32,25 +32,22 @@ if TYPE_CHECKING:
 _AMOUNT_WORDS = 2
 
 
-class CollectFees(Intent, frozen=True):
+class OfPositions(Intent, frozen=True):
+    arguments: ClassVar = (POSITIONS,)
+
+    token_ids: tuple[PositionName, ...]
+
+
+class CollectFees(OfPositions, frozen=True):
     command: ClassVar = ("collect",)
-    arguments: ClassVar = (POSITIONS,)
-
-    token_ids: tuple[PositionName, ...]
 
 
-class CompoundFees(Intent, frozen=True):
+class CompoundFees(OfPositions, frozen=True):
     command: ClassVar = ("compound",)
-    arguments: ClassVar = (POSITIONS,)
-
-    token_ids: tuple[PositionName, ...]
 
 
-class ClosePosition(Intent, frozen=True):
+class ClosePosition(OfPositions, frozen=True):
     command: ClassVar = ("close",)
-    arguments: ClassVar = (POSITIONS,)
-
-    token_ids: tuple[PositionName, ...]
 
 
 class DecreasePosition(Intent, frozen=True):
@@ -84,12 +81,10 @@ class IncreasePosition(Intent, frozen=True):
     token: str | None = None
 
 
-def _together(
-    verb: Together,
-) -> Callable[[Session, CollectFees | CompoundFees | ClosePosition], ActionMaker]:
+def _together(verb: Together) -> Callable[[Session, OfPositions], ActionMaker]:
     """One plan for all positions that are named."""
 
-    def action(session: Session, intent: CollectFees | CompoundFees | ClosePosition) -> ActionMaker:
+    def action(session: Session, intent: OfPositions) -> ActionMaker:
         from zuno_tui.gate.actions.position import action_for
 
         named = dict.fromkeys(intent.token_ids)
