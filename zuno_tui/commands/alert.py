@@ -93,11 +93,7 @@ def _suggest(context: PhraseContext) -> Iterator[SetPriceAlert | str]:
 
 COMMAND = Command(
     does="be told when a price crosses a level",
-    examples=(
-        "zuno alert ETH below 3000",
-        "zuno alert",
-        "zuno alert remove 2",
-    ),
+    examples=("zuno alert ETH below 3000", "zuno alert", "zuno alert remove 2"),
     group=Group.WATCH,
     intent=SetPriceAlert,
     answer=_answer,

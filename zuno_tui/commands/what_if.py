@@ -65,10 +65,7 @@ def _read(said: Remaining) -> WhatIf:
 
 COMMAND = Command(
     does="every position at another price",
-    examples=(
-        "zuno what-if ETH -10",
-        "zuno what-if ETH --at 2500",
-    ),
+    examples=("zuno what-if ETH -10", "zuno what-if ETH --at 2500"),
     group=Group.POSITION,
     intent=WhatIf,
     answer=lambda session, intent: app.what_if.positions_at(

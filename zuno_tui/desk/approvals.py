@@ -113,7 +113,14 @@ class Approvals:
         self._show(self._plan(intent.plan_id))
 
     def explain(self, intent: ExplainPlan) -> None:
-        self._explain(self._plan(intent.plan_id))
+        argued = self._plan(intent.plan_id)
+        turns = tuple(turn_view(turn) for turn in recorded_turns(argued.document))
+        plan_id = argued.plan.plan_id
+        ended = " ".join((f"{plan_id}.", *record_words(argued)))
+        self._context.tell(
+            DebateChanged(DebateView(argued.request_id, f"why {plan_id}", turns, ended))
+        )
+        self._context.tell(ViewAsked("debate"))
 
     def _plan(self, named: str | None) -> ArguedPlan:
         """The plan named, the one on the card, or the newest."""
@@ -126,22 +133,9 @@ class Approvals:
             self._context.tell(Said(edited_words(argued.plan), "bad"))
         self._context.tell(ViewAsked("plan"))
 
-    def _explain(self, argued: ArguedPlan) -> None:
-        turns = tuple(turn_view(turn) for turn in recorded_turns(argued.document))
-        plan_id = argued.plan.plan_id
-        ended = " ".join((f"{plan_id}.", *record_words(argued)))
-        self._context.tell(
-            DebateChanged(DebateView(argued.request_id, f"why {plan_id}", turns, ended))
-        )
-        self._context.tell(ViewAsked("debate"))
-
     async def _dry_run_made(self, make_action: ActionMaker) -> DryRun:
         """In the demo at real time, which passes until the person has decided."""
-        session, sources, market = (
-            self._context.session,
-            self._context.sources,
-            self._market,
-        )
+        session, sources, market = self._context.session, self._context.sources, self._market
         if market is None:
             return await dry_run_made(session, sources, make_action)
         await market.give_time()

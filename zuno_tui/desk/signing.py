@@ -160,11 +160,7 @@ class Signing:
             await self._done()
 
     async def _ask(self, plan_id: str | None) -> None:
-        context, session, shown = (
-            self._context,
-            self._context.session,
-            self._card.view,
-        )
+        context, session, shown = self._context, self._context.session, self._card.view
         approved = None if shown is None else shown.approval
         if plan_id is None and approved is not None:
             plan_id = approved.plan_id

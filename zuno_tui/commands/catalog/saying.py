@@ -162,12 +162,8 @@ def _run_command(intent: Intent, parsed: Namespace) -> int:
     if not intent.twin.startswith("zuno "):
         say("That is for the desk alone.")
         return USAGE
-    return _run_line(intent.twin, parsed)
-
-
-def _run_line(line: str, parsed: Namespace) -> int:
-    say(f"$ {line}")
-    words = [*shlex.split(line)[1:], *_shared(parsed)]
+    say(f"$ {intent.twin}")
+    words = [*shlex.split(intent.twin)[1:], *_shared(parsed)]
     return subprocess.run([sys.executable, "-m", "zuno_tui", *words], check=False).returncode  # noqa: S603
 
 

@@ -226,11 +226,7 @@ def _horizon_document(horizon: HorizonReliability) -> Json:
             for each in horizon.widths
         },
         "bins": [
-            {
-                "windows": each.windows,
-                "said": _rounded(each.said),
-                "stayed": _rounded(each.stayed),
-            }
+            {"windows": each.windows, "said": _rounded(each.said), "stayed": _rounded(each.stayed)}
             for each in horizon.bins
         ],
     }

@@ -158,12 +158,7 @@ def _signed(part: float | None) -> str:
 
 def _stay_lines(summary: ScoreSummary) -> Iterator[str]:
     rows = [
-        [
-            _HORIZON_NAMES[stay.days],
-            str(each.windows),
-            percent(each.said),
-            percent(each.stayed),
-        ]
+        [_HORIZON_NAMES[stay.days], str(each.windows), percent(each.said), percent(each.stayed)]
         for stay in summary.stays
         for each in stay.bins
     ]

@@ -85,10 +85,7 @@ def _keep(session: Session, row: DataSetRow) -> None:
         session.narrate(f"The data set was not written: {error.strerror}.")
 
 
-_HOW: dict[OrderType, ExitKind] = {
-    OrderType.STOP: "stop",
-    OrderType.TAKE_PROFIT: "take_profit",
-}
+_HOW: dict[OrderType, ExitKind] = {OrderType.STOP: "stop", OrderType.TAKE_PROFIT: "take_profit"}
 
 
 @contextmanager

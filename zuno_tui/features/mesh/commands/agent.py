@@ -10,10 +10,7 @@ from zuno_tui.catalog.command import Argument, Command, Group, Intent
 
 class RunAgent(Intent, frozen=True):
     command: ClassVar = ("agent",)
-    arguments: ClassVar = (
-        Argument("role", "which part it plays", choices=ROLES),
-        DETERMINISTIC,
-    )
+    arguments: ClassVar = (Argument("role", "which part it plays", choices=ROLES), DETERMINISTIC)
 
     role: str
     deterministic: bool = False
