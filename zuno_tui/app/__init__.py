@@ -33,10 +33,6 @@ if TYPE_CHECKING:
         what_if,
     )
 else:
+    from zuno_tui.catalog.late import late_modules
 
-    def __getattr__(name: str) -> object:
-        from importlib import import_module
-
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return import_module(f"{__name__}.{name}")
+    __getattr__ = late_modules(__name__)

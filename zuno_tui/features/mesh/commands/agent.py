@@ -1,11 +1,11 @@
 """`zuno agent ROLE`: one role of the debate as a program of its own, on the mesh."""
 
-from argparse import Namespace
 from typing import ClassVar
 
 from agents.lp import ROLES
 from zuno_tui.catalog.arguments import DETERMINISTIC
 from zuno_tui.catalog.command import Argument, Command, Group, Intent
+from zuno_tui.features import mesh
 
 
 class RunAgent(Intent, frozen=True):
@@ -16,16 +16,10 @@ class RunAgent(Intent, frozen=True):
     deterministic: bool = False
 
 
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.features.mesh.agent import run
-
-    return run(arguments)
-
-
 COMMAND = Command(
     does="play one role of the debate for desks on the mesh",
     group=Group.HOUSE,
     intent=RunAgent,
     reaches_network=False,
-    run=_run,
+    run=lambda arguments: mesh.agent.run(arguments),
 )

@@ -1,17 +1,11 @@
 """`zuno mesh`: who of the mesh is visible; `init` writes one, `up` runs it on this machine."""
 
-from __future__ import annotations
-
 import re
-from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone, always
-
-if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.features import mesh
 
 _LOWEST_PORT, _HIGHEST_PORT = 1024, 65_000
 _MOST_CRITICS = 5
@@ -82,30 +76,12 @@ class RunMesh(Intent, frozen=True):
     dir: Path | None = None
 
 
-async def _answer(session: Session, _asked: ShowMesh) -> CommandAnswer:
-    from zuno_tui.features.mesh.mesh import mesh_status
-
-    return await mesh_status(session)
-
-
-def _init(arguments: Namespace) -> int:
-    from zuno_tui.features.mesh.mesh import run_init
-
-    return run_init(arguments)
-
-
-def _up(arguments: Namespace) -> int:
-    from zuno_tui.features.mesh.mesh import run_up
-
-    return run_up(arguments)
-
-
 COMMAND = Command(
     does="which members of the mesh answer: round trips, loss, versions",
     group=Group.HOUSE,
     intent=ShowMesh,
     reaches_network=False,
-    answer=_answer,
+    answer=lambda session, _: mesh.mesh.mesh_status(session),
     verbs=(
         Verb(
             "mesh",
@@ -123,14 +99,14 @@ COMMAND = Command(
             group=Group.HOUSE,
             intent=InitMesh,
             reaches_network=False,
-            run=_init,
+            run=lambda arguments: mesh.mesh.run_init(arguments),
         ),
         Command(
             does="run the nodes and agents of the mesh on this machine, and keep them running",
             group=Group.HOUSE,
             intent=RunMesh,
             reaches_network=False,
-            run=_up,
+            run=lambda arguments: mesh.mesh.run_up(arguments),
         ),
     ),
 )

@@ -1,9 +1,9 @@
 """`zuno telegram`: the bot that answers questions in the chats that are set."""
 
-from argparse import Namespace
 from typing import ClassVar
 
 from zuno_tui.catalog.command import Argument, Command, Group, Intent
+from zuno_tui.features import trade
 
 
 class AnswerChats(Intent, frozen=True):
@@ -11,12 +11,6 @@ class AnswerChats(Intent, frozen=True):
     arguments: ClassVar = (Argument("--once", "answer what waits, and end", switch=True),)
 
     once: bool = False
-
-
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.features.trade.chat import run
-
-    return run(arguments)
 
 
 COMMAND = Command(
@@ -29,5 +23,5 @@ COMMAND = Command(
     ),
     group=Group.WATCH,
     intent=AnswerChats,
-    run=_run,
+    run=lambda arguments: trade.chat.run(arguments),
 )

@@ -1,9 +1,9 @@
 """`zuno venue`: where the trade desk's orders go; keeping or forgetting the keys of an account."""
 
-from argparse import Namespace
 from typing import ClassVar
 
 from zuno_tui.catalog.command import Argument, Command, Group, Intent
+from zuno_tui.features import trade
 
 
 class KeepVenueKeys(Intent, frozen=True):
@@ -22,16 +22,10 @@ class KeepVenueKeys(Intent, frozen=True):
     anyway: bool = False
 
 
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.features.trade.venue import run
-
-    return run(arguments)
-
-
 COMMAND = Command(
     does="where the trade desk's orders go, and keeping or forgetting the keys of an account",
     group=Group.HOUSE,
     intent=KeepVenueKeys,
     reaches_network=False,
-    run=_run,
+    run=lambda arguments: trade.venue.run(arguments),
 )
