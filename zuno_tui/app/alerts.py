@@ -1,4 +1,4 @@
-"""`zuno alerts`: what stands, since when, what to type about it; and to acknowledge or mute it."""
+"""`zuno alerts`: who watches, what stands, since when, and what to type about it; price alerts."""
 
 import sqlite3
 import time

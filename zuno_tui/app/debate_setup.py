@@ -1,4 +1,4 @@
-"""Holding a debate: the record opened, the model found, the plan kept, whoever listens."""
+"""Holding a debate: what the home knows, the record, the model, the plan that is kept."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""`zuno inspect ID`: everything that can be known about one position."""
+"""`zuno inspect ID`, `zuno watch-ids ID…`: all that can be known of one, and whose others are."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar

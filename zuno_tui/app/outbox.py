@@ -1,4 +1,4 @@
-"""`zuno outbox`: everything that was approved or sent, where it stands, and what can be done."""
+"""`zuno apply`, `zuno outbox`: what is signed and sent, where it stands, and what can be done."""
 
 import asyncio
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""Plans that were made: the one meant, and whether it belongs to this network."""
+"""Plans that were made: the one meant, whether it belongs to this network, and why it is so."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""`zuno positions`: every position of a wallet, counted, at one block."""
+"""`zuno positions`: every position of a wallet, counted, at one block; how far a reading is."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""What an applied plan did, read back from the chain: realised against quoted."""
+"""What an applied plan did, read back from the chain, and where its tokens are now."""
 
 from __future__ import annotations
 

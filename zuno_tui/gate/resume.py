@@ -1,4 +1,4 @@
-"""Sending again what was signed and no node has: told first, judged again, never by a look."""
+"""Sending again or replacing what was signed: told first, judged again, never by a look."""
 
 from collections.abc import Callable, Mapping
 

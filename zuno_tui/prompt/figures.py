@@ -1,4 +1,4 @@
-"""Figures inside a sentence: two prices, a width, a turn, a term."""
+"""Figures inside a sentence: two prices, a width, a turn, a term, a day."""
 
 import re
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
 """How the person wants to be watched over: `[monitor]`, `[monitor.networks.base]` for one network,
-and `[monitor.positions.7]` for one position.
+`[monitor.positions.7]` for one position; and where to be told: `[telegram]` and `[webhook]`.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Scripts that complete commands in a shell, made from the registry; positions by what is known."""
+"""What a shell is given, made from the registry: scripts that complete commands, the manual."""
 
 from collections.abc import Iterator
 from time import time

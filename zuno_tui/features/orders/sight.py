@@ -1,4 +1,4 @@
-"""What one endpoint tells of an order's position and of the order itself, at its newest block."""
+"""What endpoints tell of an order and its position: whether it holds, and why it is over."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What ended trades teach: written down when they end, and handed to the next question."""
+"""Plans of the trade desk, and what ended trades teach: kept, and handed to the next question."""
 
 import time
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What is to be carried out, whoever decided it: a request built on one fresh reading."""
+"""What is to be carried out, and what it is about: a request built on one fresh reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan's candidate on the chain as it is now: its ticks stay, its amounts are found anew."""
+"""The candidate of a plan that is meant, on the chain as it is now: its ticks stay."""
 
 from __future__ import annotations
 
