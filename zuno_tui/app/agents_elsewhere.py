@@ -1,21 +1,16 @@
 """Where a debate's agents run: on the mesh, where one is set up and all answer, or here."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from agents.bus.run import RemoteAgents
 from chain.base.errors import Failure, ZunoError
 from chain.base.home import Home
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import features
 from zuno_tui.settings.load import TransportChoice
-
-if TYPE_CHECKING:
-    from agents.bus.run import RemoteAgents
 
 LOCAL = "local"
 

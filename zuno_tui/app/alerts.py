@@ -1,11 +1,15 @@
-"""`zuno alerts`: what stands, since when, what to type about it; and to acknowledge or mute it."""
+"""`zuno alerts`: who watches, what stands, since when, and what to type about it; price alerts."""
 
+import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from enum import StrEnum
 from fractions import Fraction
 from typing import cast
+
+from msgspec import Struct
 
 from agents.monitor.alerts.alert import Alert, AlertMute, AlertState, alert_document, iso_time
 from agents.monitor.alerts.state import (
@@ -16,41 +20,137 @@ from agents.monitor.alerts.state import (
     read_price_alerts,
 )
 from agents.monitor.alerts.store import AlertStore
-from chain.base.units import NumeralError, Quantity, Unknown, read_numeral, spelled_out
+from agents.monitor.deliver.delivery import REFUSED_REST_SECONDS
+from agents.monitor.deliver.ledger import Progress, all_progress
+from agents.monitor.heartbeat import Beat, Holder, current_holder, last_beat
+from chain.base.home import Home
+from chain.base.store import Store, StoreError
+from chain.base.units import NumeralError, Quantity, Unknown, age_text, read_numeral, spelled_out
+from chain.contracts.addresses import shortened
 from chain.contracts.networks import all_networks, network_named
 from chain.positions.reference import position_label
 from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError
 from chain.tokens import Token
-from zuno_tui.app.health import WatchHealth, undelivered, watch_health
+from zuno_tui.app.columns import columns
 from zuno_tui.app.price import token_called
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.present.words import number
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags, SettingsError
 
+START = "zuno monitor"
+_MOST_NAMED = 5
+
+
+class WatchStatus(StrEnum):
+    KEPT = "watching"
+    SILENT = "silent"
+    """Somebody holds the watch, and has not been seen for too long."""
+    ENDED = "ended"
+    NEVER = "never started"
+
+
+class WatchHealth(Struct, frozen=True):
+    state: WatchStatus
+    holder: Holder | None
+    beat: Beat | None
+    channels: Mapping[str, Progress]
+    """By name, those that alerts were ever sent through."""
+    now: float
+
+    @property
+    def sentence(self) -> str:
+        if self.beat is None:
+            started = self.holder is not None
+            return "The monitor has just started." if started else "The monitor has not run yet."
+        seen = f"last seen {age_text(int(self.beat.age(self.now)))} ago"
+        if self.holder is None:
+            return f"The monitor is not running: it was {seen}."
+        who = f"process {self.holder.pid} on {self.holder.host}"
+        if self.state is WatchStatus.SILENT:
+            return f"The monitor is stuck: {who} holds the watch, {seen}."
+        if self.troubles:
+            return f"The monitor runs, {seen} ({who}), but not all is well:"
+        return f"The monitor is watching, {seen} ({who})."
+
+    @property
+    def next_step(self) -> str:
+        if self.state is WatchStatus.KEPT:
+            return ""
+        if self.state is WatchStatus.SILENT and self.holder is not None:
+            return f"End it, and another takes over: kill {self.holder.pid}"
+        return f"Start it: {START}"
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """A sentence for each thing that keeps the watch, as it was last seen, from being whole."""
+        if self.beat is None:
+            return ()
+        whole = () if self.beat.trouble is None else (self.beat.trouble,)
+        parts = (
+            f"{sight.network} {shortened(sight.wallet_address)}"
+            f" {'cannot be seen' if sight.block is None else 'is not wholly seen'}: {sight.trouble}"
+            for sight in self.beat.sights
+            if sight.trouble is not None and sight.trouble != self.beat.trouble
+        )
+        return (*whole, *parts)
+
+
+def undelivered(channels: Mapping[str, Progress]) -> tuple[str, ...]:
+    """A sentence for each channel that refuses alerts, and for each that gave some up."""
+    return tuple(
+        sentence
+        for name, channel in channels.items()
+        for sentence in _channel_sentences(name, channel)
+    )
+
+
+def _channel_sentences(name: str, progress: Progress) -> tuple[str, ...]:
+    minutes = REFUSED_REST_SECONDS / 60
+    refusing = f"{name} is stopped: {progress.trouble} It is tried again every {minutes:.0f} min."
+    given_up = ", ".join(map(str, progress.set_aside[-_MOST_NAMED:]))
+    aside = f"{name} never took {len(progress.set_aside)} events, the last of them {given_up}."
+    return (*((refusing,) if progress.stopped else ()), *((aside,) if given_up else ()))
+
+
+def watch_health(home: Home, *, now: float) -> WatchHealth:
+    """As any process on the home can tell, without a lock and without the network."""
+    holder = current_holder(home.monitor_lock)
+    beat, channels = _read_health(home, now)
+    if holder is not None:
+        state = WatchStatus.SILENT if beat is not None and beat.overdue(now) else WatchStatus.KEPT
+    else:
+        state = WatchStatus.NEVER if beat is None else WatchStatus.ENDED
+    return WatchHealth(state, holder, beat, channels, now)
+
+
+def _read_health(home: Home, now: float) -> tuple[Beat | None, Mapping[str, Progress]]:
+    if not home.database.exists():
+        return None, {}
+    try:
+        store, _ = Store.open(home.database, now=now)
+        with store:
+            return last_beat(store), all_progress(store)
+    except (OSError, sqlite3.Error, StoreError):
+        # What keeps it from being read is the alert book's to say.
+        return None, {}
+
+
 ALL = "all"
-_COLUMNS = (
-    OutputColumn("ID", "right"),
-    OutputColumn("STATE"),
-    OutputColumn("SEVERITY"),
-    OutputColumn("POSITION"),
-    OutputColumn("SINCE (UTC)"),
-    OutputColumn("WHAT"),
-    OutputColumn("NEXT"),
-)
+_COLUMNS = columns("ID>", "STATE", "SEVERITY", "POSITION", "SINCE (UTC)", "WHAT", "NEXT")
 
 
-def list_alerts(session: Session, *, ended: bool) -> CommandAnswer:
+async def list_alerts(session: Session, *, ended: bool) -> CommandAnswer:
     now = time.time()
     with _open_store(session, now) as store:
         return _list(session, store, ended=ended, now=now)
 
 
-def show_alert(session: Session, alert_id: str) -> CommandAnswer:
+async def show_alert(session: Session, alert_id: str) -> CommandAnswer:
     """One, whole: nothing of it is cut."""
     now = time.time()
     with _open_store(session, now) as store:
@@ -71,13 +171,13 @@ def show_alert(session: Session, alert_id: str) -> CommandAnswer:
     )
 
 
-def acknowledge(session: Session, alert_id: str) -> CommandAnswer:
+async def acknowledge(session: Session, alert_id: str) -> CommandAnswer:
     now = time.time()
     with _open_store(session, now) as store:
         return _changed(store, _acked(session, store, alert_id, now), "acknowledged")
 
 
-def mute(session: Session, alert_id: str, seconds: int, until: str | None) -> CommandAnswer:
+async def mute(session: Session, alert_id: str, seconds: int, until: str | None) -> CommandAnswer:
     now = time.time()
     end = now + seconds if until is None else _read_moment(until, now)
     done = f"muted until {_moment(end)} UTC"
@@ -137,10 +237,33 @@ def _list(session: Session, store: AlertStore, *, ended: bool, now: float) -> Co
     alerts = [alert for alert in store.current() if _is_meant(alert, session.flags)]
     shown = alerts if ended else [alert for alert in alerts if alert.active]
     nothing = "There has never been an alert." if ended else "There is no open alert."
+    beat, holder = health.beat, health.holder
     return CommandAnswer(
         heading=() if shown else (nothing,),
         lines=tuple(table(_COLUMNS, [_row(alert, now) for alert in shown])) if shown else (),
-        document=_document(shown, store, health),
+        document={
+            "alerts": [_told(alert) for alert in shown],
+            "monitor": {
+                "state": health.state.value,
+                "pid": None if holder is None else holder.pid,
+                "host": None if holder is None else holder.host,
+                "lastSeen": None if beat is None else iso_time(beat.at),
+                "trouble": None if beat is None else beat.trouble,
+                "troubles": list(health.troubles),
+            },
+            "channels": [
+                {
+                    "name": name,
+                    "stopped": progress.stopped,
+                    "trouble": progress.trouble,
+                    "sentUpTo": progress.cursor,
+                    "waiting": len(progress.waiting),
+                    "setAside": list(progress.set_aside),
+                }
+                for name, progress in health.channels.items()
+            ],
+            "trouble": store.trouble,
+        },
         remarks=() if session.as_json else _remarks(store, health, len(alerts) - len(shown)),
     )
 
@@ -221,44 +344,11 @@ def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def _document(alerts: list[Alert], store: AlertStore, health: WatchHealth) -> Json:
-    beat, holder = health.beat, health.holder
-    return {
-        "alerts": [_told(alert) for alert in alerts],
-        "monitor": {
-            "state": health.state.value,
-            "pid": None if holder is None else holder.pid,
-            "host": None if holder is None else holder.host,
-            "lastSeen": None if beat is None else iso_time(beat.at),
-            "trouble": None if beat is None else beat.trouble,
-            "troubles": list(health.troubles),
-        },
-        "channels": [
-            {
-                "name": name,
-                "stopped": progress.stopped,
-                "trouble": progress.trouble,
-                "sentUpTo": progress.cursor,
-                "waiting": len(progress.waiting),
-                "setAside": list(progress.set_aside),
-            }
-            for name, progress in health.channels.items()
-        ],
-        "trouble": store.trouble,
-    }
-
-
 def _told(alert: Alert) -> Json:
     return cast("dict[str, Json]", alert_document(alert))
 
 
-_PRICE_ALERT_COLUMNS = (
-    OutputColumn("#", "right"),
-    OutputColumn("TOKEN"),
-    OutputColumn("WHEN"),
-    OutputColumn("PRICE (USD)", "right"),
-    OutputColumn("NETWORK"),
-)
+_PRICE_ALERT_COLUMNS = columns("#>", "TOKEN", "WHEN", "PRICE (USD)>", "NETWORK")
 _HOW = "Say it like: zuno alert ETH below 3000"
 
 

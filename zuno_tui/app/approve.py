@@ -1,11 +1,8 @@
 """`zuno approve PLAN`: build, try, read back and judge its transactions; nothing is signed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
+from agents.lp.plan import Plan
 from chain.execution.build.requests import (
     CloseRequest,
     CompoundRequest,
@@ -22,17 +19,12 @@ from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.catalog.feature import orders_ended_with, what_outlives
-from zuno_tui.gate.actions.plan import action_of_plan
-from zuno_tui.gate.choosing import chosen_candidate
+from zuno_tui.gate.actions.plan import action_of_plan, chosen_candidate
 from zuno_tui.gate.dry_run import DryRun, approve, make_dry_run
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.approval_card import approval_answer, dry_run_answer
 from zuno_tui.present.only_read import OnlyReadError, carry_out
-
-if TYPE_CHECKING:
-    from agents.lp.plan import Plan
-
 
 _LEAVING = (CloseRequest, DecreaseRequest, ReRangeRequest)
 

@@ -7,19 +7,14 @@ from chain.contracts.addresses import shortened
 from chain.prices.ladder import read_prices
 from chain.prices.price import PriceBook
 from chain.tokens import Token, every_listed_token
-from chain.tokens.reading import Balances, read_balances
+from chain.tokens.reading import read_balances
+from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import table
 from zuno_tui.present.words import amount_of, number, units, worth
 
-_COLUMNS = (
-    OutputColumn("TOKEN"),
-    OutputColumn("BALANCE", "right"),
-    OutputColumn("PRICE", "right"),
-    OutputColumn("VALUE", "right"),
-    OutputColumn("PRICE FROM"),
-)
+_COLUMNS = columns("TOKEN", "BALANCE>", "PRICE>", "VALUE>", "PRICE FROM")
 
 
 async def wallet_balances(session: Session) -> CommandAnswer:
@@ -34,6 +29,7 @@ async def wallet_balances(session: Session) -> CommandAnswer:
     where = f"{session.network.title} · block {balances.block.number:,}"
     nothing = "This wallet holds none of the tokens listed for this network."
     rows = [_row(token, balances.held[token.address], prices, session) for token in shown]
+    unit = session.settings.unit
     return CommandAnswer(
         heading=(
             f"{where} · {shortened(balances.owner)}",
@@ -41,7 +37,26 @@ async def wallet_balances(session: Session) -> CommandAnswer:
             *prices.dispute_words(tokens),
         ),
         lines=tuple(table(_COLUMNS, rows)) if rows else (),
-        document=_document(session, balances, shown, prices),
+        document={
+            "network": session.network.name,
+            "chainId": session.network.chain_id,
+            "block": balances.block.number,
+            "owner": balances.owner,
+            "unit": unit.value,
+            "balances": [
+                {
+                    "address": token.address,
+                    "symbol": token.symbol,
+                    "decimals": token.decimals,
+                    "verified": token.verified,
+                    "amount": units(balances.held[token.address]),
+                    "value": number(_value(token, balances.held[token.address], prices, session)),
+                    "price": number(prices.price(token.address, unit)),
+                    "source": _source(prices.price(token.address, unit)),
+                }
+                for token in shown
+            ],
+        },
     )
 
 
@@ -64,30 +79,6 @@ def _row(token: Token, held: Quantity[int], prices: PriceBook, session: Session)
     source = price.reason if isinstance(price, Unknown) else price.source
     value = _value(token, held, prices, session)
     return token.label, amount, worth(price, unit), worth(value, unit), source
-
-
-def _document(session: Session, balances: Balances, shown: list[Token], prices: PriceBook) -> Json:
-    unit = session.settings.unit
-    return {
-        "network": session.network.name,
-        "chainId": session.network.chain_id,
-        "block": balances.block.number,
-        "owner": balances.owner,
-        "unit": unit.value,
-        "balances": [
-            {
-                "address": token.address,
-                "symbol": token.symbol,
-                "decimals": token.decimals,
-                "verified": token.verified,
-                "amount": units(balances.held[token.address]),
-                "value": number(_value(token, balances.held[token.address], prices, session)),
-                "price": number(prices.price(token.address, unit)),
-                "source": _source(prices.price(token.address, unit)),
-            }
-            for token in shown
-        ],
-    }
 
 
 def _source(price: Quantity[Fraction]) -> str:

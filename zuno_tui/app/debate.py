@@ -6,7 +6,6 @@ import secrets
 import traceback
 from argparse import Namespace
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.bus.envelope import FailureCause, Role
@@ -27,20 +26,14 @@ from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import DebateSettings, debate_settings
 
 
-class Arguing(Struct, frozen=True):
-    session: Session
-    settings: DebateSettings
-    stream: bool
-
-
-async def argue(arguing: Arguing, start: FlowStart | FlowCreateStart) -> int:
+async def argue(
+    session: Session, settings: DebateSettings, start: FlowStart | FlowCreateStart, *, stream: bool
+) -> int:
     """Debate, keep the plan, print it; what failed is said with its stage and reason."""
-    session = arguing.session
     request_id = f"req_{secrets.token_hex(8)}"
     async with session.sources() as sources:
-        debating = Debating(
-            session, arguing.settings, request_id, _listener(arguing), _tell_crash, _tell_places
-        )
+        listener = _live_listener() if stream else Listener()
+        debating = Debating(session, settings, request_id, listener, _tell_crash, _tell_places)
         debated = await debate(debating, sources, start)
         answer = (
             None
@@ -59,9 +52,7 @@ async def argue(arguing: Arguing, start: FlowStart | FlowCreateStart) -> int:
     return print_answer(answer, as_json=session.as_json)
 
 
-def _listener(arguing: Arguing) -> Listener:
-    if not arguing.stream:
-        return Listener()
+def _live_listener() -> Listener:
     live = LiveTranscript()
     return Listener(on_turn=live.on_turn, on_prose=live.on_prose, on_thinking=live.on_thinking)
 
@@ -95,7 +86,7 @@ def run_recommend(arguments: Namespace) -> int:
         max_rounds=settings.max_rounds,
         keep_words=(arguments.keep, arguments.until or "") if arguments.keep else None,
     )
-    return asyncio.run(argue(Arguing(session, settings, arguments.stream), start))
+    return asyncio.run(argue(session, settings, start, stream=arguments.stream))
 
 
 def run_create(arguments: Namespace) -> int:
@@ -133,7 +124,7 @@ def run_create(arguments: Namespace) -> int:
         max_rounds=settings.max_rounds,
         own_range=phrase.own_range,
     )
-    return asyncio.run(argue(Arguing(session, settings, arguments.stream), start))
+    return asyncio.run(argue(session, settings, start, stream=arguments.stream))
 
 
 def run_move(arguments: Namespace) -> int:
@@ -150,4 +141,4 @@ def run_move(arguments: Namespace) -> int:
         max_rounds=1,
         own_prices=(arguments.low, arguments.high),
     )
-    return asyncio.run(argue(Arguing(session, settings, arguments.stream), start))
+    return asyncio.run(argue(session, settings, start, stream=arguments.stream))

@@ -1,8 +1,8 @@
-"""Holding a debate: the record opened, the model found, the plan kept, whoever listens."""
+"""Holding a debate: what the home knows, the record, the model, the plan that is kept."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -10,17 +10,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.bus.envelope import FailureCause, FlowFailed, Role, Thought
-from agents.bus.plan_store import PlanDocument, PlanStore
+from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument, PlanStore
 from agents.bus.record import FileSink, MemorySink, RecordWriter, running_versions
 from agents.bus.replay import RecordBrokenError, read_record
 from agents.bus.run import ArgumentEnd, Listener, SpokenTurn
 from agents.bus.worker import Ambient, BusLimits, StageFailedError
 from agents.lp.debate import LP_FLOW, hold_debate
-from agents.lp.facts import ScoutContext
+from agents.lp.facts import AdviceRecord, DeskMemory, EarlierAdvice, KeepGoal, ScoutContext
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import CRITIC, FlowCreateStart, FlowStart
 from agents.lp.plan import Plan
-from agents.lp.plan_document import plan_document
+from agents.lp.plan_document import plan_document, plan_in
 from agents.lp.rebuild import (
     PlanRefusedError,
     ask_second_critic,
@@ -30,15 +30,28 @@ from agents.lp.rebuild import (
 )
 from agents.model.budget import Budget, BudgetReport, DebateBudget
 from agents.model.interface import Model, ModelSettings, RoleModels
+from agents.scorecard.score import AdviceKind, ScoreStore
+from agents.scorecard.track_record import record_of
 from chain.base.clean_text import Redactor
 from chain.base.store import Store
+from chain.contracts.networks import NATIVE
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.receipts import minted_positions
 from chain.positions.overview import Sources
+from chain.rpc import requests
+from chain.rpc.records import Block, Receipt
+from chain.tokens.pair import Pair
+from chain.tokens.token import Token
+from chain.wallet.errors import KeyringUnusableError
 from zuno_tui.app.agents_elsewhere import AgentPlaces, Gathering, SecondCritic, gathered_agents
-from zuno_tui.app.desk_knowledge import with_desk_knowledge
 from zuno_tui.app.outside_words import with_outside_words
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.plans import signed_plans
+from zuno_tui.app.positions import reading_progress
+from zuno_tui.app.range import own_range_of, pair_of_position
 from zuno_tui.app.retention import let_go_when_due
 from zuno_tui.app.session import Session
+from zuno_tui.gate.limits import gate_limits
+from zuno_tui.prompt.figures import read_day
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import DebateSettings
 from zuno_tui.settings.load import TransportChoice
@@ -208,10 +221,7 @@ def never_began(ended: ArgumentEnd[Plan]) -> bool:
 
 
 async def _debate_elsewhere(
-    debating: Debating,
-    sources: Sources,
-    start: FlowStart | FlowCreateStart,
-    gathering: Gathering,
+    debating: Debating, sources: Sources, start: FlowStart | FlowCreateStart, gathering: Gathering
 ) -> Debated:
     """Listen to agents elsewhere, and read the chain meanwhile to judge what they come to."""
     seeing = asyncio.create_task(seen_here(sources, start), name="see for oneself")
@@ -310,7 +320,6 @@ async def with_keys(models: RoleModels | None) -> RoleModels | None:
 
 
 def _from_keyring(models: RoleModels) -> RoleModels:
-    from chain.wallet.errors import KeyringUnusableError
     from chain.wallet.keyring_store import find_keyring
 
     try:
@@ -371,3 +380,113 @@ def _secrets(session: Session, models: RoleModels | None) -> tuple[str, ...]:
 
 def _keys(models: RoleModels) -> tuple[str, ...]:
     return tuple(model.api_key for model in models.each())
+
+
+LONG = "long"
+"""Stands for the token whose price the pair tells."""
+
+
+async def keep_goal_of(sources: Sources, token_id: int, words: tuple[str, str]) -> KeepGoal:
+    pair, block = await pair_of_position(sources, token_id)
+    named, day = words
+    until = read_day(day, block.timestamp) if day else None
+    if day and (until is None or until <= block.timestamp):
+        raise SettingsError(
+            f"{day!r} is not a day in the future. Like: --until 2027-03-01 or --until March"
+        )
+    return KeepGoal(token=_token(sources, pair, named).address, until=until)
+
+
+def _token(sources: Sources, pair: Pair, named: str) -> Token:
+    if named.lower() == LONG:
+        return pair.base
+    ether = (NATIVE, sources.network.wrapped_native)
+    for token in (pair.base, pair.quote):
+        also = sources.network.native_symbol.lower() if token.address in ether else ""
+        if named.lower() in (token.label.lower(), token.address.lower(), also):
+            return token
+    raise SettingsError(
+        f"The position holds {pair.base.label} and {pair.quote.label}. Keep one of them: "
+        f"--keep {pair.base.label}"
+    )
+
+
+_RECENT = 24
+"""How many of the newest transactions are looked at: a day between actions leaves few."""
+
+_MOST_EARLIER = 3
+_KINDS = (AdviceKind.MOVE, AdviceKind.HOLD, AdviceKind.EXIT)
+_CREATE_KINDS = (AdviceKind.CREATE, AdviceKind.KEEP)
+
+
+async def with_desk_knowledge(
+    session: Session, sources: Sources, start: FlowStart | FlowCreateStart
+) -> FlowStart | FlowCreateStart:
+    """The start of a debate with what only this home knows."""
+    limits = gate_limits(session.settings.limits, session.network)
+    holding = isinstance(start, FlowStart)
+    known: dict[str, object] = {
+        "allowed_hooks": tuple(sorted(limits.allowed_hooks)),
+    }
+    earlier: tuple[EarlierAdvice, ...] = ()
+    if isinstance(start, FlowStart):
+        known["last_action_time"] = await last_action_time(session, sources, start.token_id)
+        earlier = tuple(_earlier_advice(session, sources, start.token_id))
+        if start.own_prices is not None:
+            known["own_range"] = await own_range_of(sources, start.token_id, start.own_prices)
+        if start.keep_words is not None:
+            known["keep"] = await keep_goal_of(sources, start.token_id, start.keep_words)
+    records = tuple(_records(sources, _KINDS if holding else _CREATE_KINDS))
+    known["memory"] = DeskMemory(earlier_advice=earlier, advice_records=records)
+    return start.model_copy(update=known)
+
+
+def _records(sources: Sources, kinds: tuple[AdviceKind, ...]) -> Iterator[AdviceRecord]:
+    """How this network's plans of each kind did, of those that were judged."""
+    scores = ScoreStore(sources.store, sources.network.chain_id, sources.clock).scores()
+    for kind in kinds:
+        found = record_of(kind, scores)
+        if found is not None:
+            beat, judged, *_ = found.beaten
+            yield AdviceRecord(kind=kind.value, days=found.days, beat=beat, judged=judged)
+
+
+def _earlier_advice(session: Session, sources: Sources, token_id: int) -> Iterator[EarlierAdvice]:
+    """What was advised for the position before; a plan that cannot be read is no advice."""
+    sent = signed_plans(session)
+    for document in PlanStore(session.home.plans).about(token_id, _MOST_EARLIER):
+        try:
+            plan = plan_in(document)
+        except (DamagedPlanError, NoSuchPlanError):
+            continue
+        if plan.chain_id == sources.network.chain_id:
+            yield EarlierAdvice(
+                time=plan.time, choice=plan.choice.kind, carried_out=plan.plan_id in sent
+            )
+
+
+async def last_action_time(session: Session, sources: Sources, token_id: int) -> int | None:
+    """The time of the block in which a plan of this home made the position.
+
+    Moving a position makes a new one, so its own beginning is the last thing that was done to it
+    or to the one it was made of.
+    """
+    if not session.home.outbox.exists():
+        return None
+    with Outbox.open(session.home.outbox) as outbox:
+        # By hash, not by the journal's state: what was sent may be in a block nobody looked for.
+        sent = [
+            (dispatch.sender, version.transaction.hash)
+            for dispatch in outbox.dispatches()
+            if dispatch.chain_id == sources.network.chain_id
+            for step in dispatch.steps
+            for version in step.versions
+        ][-_RECENT:]
+    receipts = await sources.client.settle([requests.receipt(sent_hash) for _, sent_hash in sent])
+    for (sender, _), receipt in zip(sent, receipts, strict=True):
+        if isinstance(receipt, Receipt) and token_id in minted_positions(
+            receipt, sender, sources.network
+        ):
+            block = await sources.client.ask(requests.block(receipt.block_hash))
+            return block.timestamp if isinstance(block, Block) else None
+    return None

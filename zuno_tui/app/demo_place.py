@@ -70,8 +70,6 @@ def at_running_demo(
     arguments: Namespace, home: Home, environment: Mapping[str, str]
 ) -> tuple[Namespace, DemoPlace] | None:
     """The same command at the demo, where nothing else is chosen and one runs."""
-    from argparse import Namespace
-
     elsewhere = arguments.network not in (None, EMBEDDED_NETWORK)
     if elsewhere or arguments.rpc or arguments.address:
         return None

@@ -1,15 +1,13 @@
 """`zuno doctor`: check everything zuno depends on, each with what to do when it is not well."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from agents.bus.record import writing_versions
 from agents.model.interface import ModelSettings
 from chain.base.home import HomeError
 from chain.base.http import HttpClient, HttpError, HttpLimits
@@ -17,10 +15,12 @@ from chain.base.store import Store
 from chain.base.units import MEGABYTE
 from chain.contracts.addresses import checksummed, keccak
 from chain.contracts.networks import Address, Network, shipped_code_hashes
+from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.tokens import forget_token, read_tokens, remembered_tokens
+from chain.wallet.errors import KeyringUnusableError
 from zuno_tui.app.delegation import account_words, read_account_codes
 from zuno_tui.app.first_steps import CHECK_MARKS, Check, CheckState, endpoint_checks
 from zuno_tui.app.session import Session
@@ -29,13 +29,8 @@ from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.debates import debate_settings
-from zuno_tui.settings.models import ModelChoice
-from zuno_tui.settings.plain_http import is_plain
-
-if TYPE_CHECKING:
-    from chain.positions.overview import Sources
-
+from zuno_tui.settings.check import is_plain
+from zuno_tui.settings.debates import ModelChoice, debate_settings
 
 _NAME = "memory"
 
@@ -93,8 +88,6 @@ def forget_contract(store: Store, network: Network, address: Address) -> str:
 
 
 async def network_checks(session: Session) -> AsyncIterator[Check]:
-    from chain.rpc.client import RpcClient
-
     endpoints = session.settings.endpoints_for(session.network)
     if not endpoints:
         yield Check(
@@ -122,8 +115,6 @@ async def network_checks(session: Session) -> AsyncIterator[Check]:
 
 async def sending_check(session: Session) -> Check:
     """Where signed transactions would go; a private endpoint that is down takes none."""
-    from chain.rpc.client import RpcClient
-
     url = session.settings.send_endpoint_for(session.network)
     if url is None:
         return Check("sends", CheckState.WELL, "go through the endpoints above")
@@ -275,7 +266,15 @@ async def checked(session: Session) -> CommandAnswer:
         lines=(*table(columns, rows), *steps),
         document={
             "network": session.network.name,
-            "checks": [_as_json(check) for check in checks],
+            "checks": [
+                {
+                    "name": check.name,
+                    "state": check.state.value,
+                    "finding": check.finding,
+                    "nextStep": check.next_step,
+                }
+                for check in checks
+            ],
         },
         code=_code(checks),
     )
@@ -289,14 +288,12 @@ def _code(checks: list[Check]) -> int:
 
 
 def forgotten(session: Session, address: str) -> CommandAnswer:
-
     with session.open_store() as store:
         words = forget_contract(store, session.network, address)
     return CommandAnswer((), {"forgotten": address}, remarks=(words,))
 
 
 async def _memory_checks(session: Session) -> list[Check]:
-
     try:
         async with session.sources() as sources:
             return await memory_checks(sources)
@@ -359,8 +356,6 @@ def _home_check(session: Session) -> Check:
 def _written_by(session: Session) -> str:
     from importlib.metadata import version
 
-    from agents.bus.record import writing_versions
-
     here, wrote = version("zuno-tui"), writing_versions(session.home.records)
     earlier = ", ".join(version for version in wrote if version != here)
     return f"written by zuno {earlier}, read by {here}" if earlier else f"of zuno {here}"
@@ -398,8 +393,8 @@ def _settings_checks(session: Session) -> list[Check]:
 
 def _watch_checks(session: Session) -> list[Check]:
     """Whether somebody watches, and whether alerts get where the settings send them."""
-    from zuno_tui.app.health import WatchStatus, watch_health
-    from zuno_tui.settings.channels import channel_settings
+    from zuno_tui.app.alerts import WatchStatus, watch_health
+    from zuno_tui.settings.monitor import channel_settings
 
     health = watch_health(session.home, now=time.time())
     well = health.state in (WatchStatus.KEPT, WatchStatus.NEVER)
@@ -426,7 +421,6 @@ def _watch_checks(session: Session) -> list[Check]:
 
 
 async def _keyring_check() -> Check:
-    from chain.wallet.errors import KeyringUnusableError
     from chain.wallet.keyring_store import find_keyring
 
     try:
@@ -443,12 +437,3 @@ def _node_check() -> Check:
     return Check(
         "Node", CheckState.CAUTION, "npm is missing", "zuno demo needs Node.js 18 or newer."
     )
-
-
-def _as_json(check: Check) -> dict[str, str]:
-    return {
-        "name": check.name,
-        "state": check.state.value,
-        "finding": check.finding,
-        "nextStep": check.next_step,
-    }

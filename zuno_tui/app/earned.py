@@ -14,7 +14,7 @@ from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.hours import PoolHours
 from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
-from chain.positions.overview import Overview, Sources, read_overview, read_worths
+from chain.positions.overview import Overview, Sources, read_worths
 from chain.positions.performance import Performance, gains, read_performance
 from chain.positions.reference import position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
@@ -23,21 +23,19 @@ from chain.read.logs import ScanProgress
 from chain.rpc.errors import RpcError
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
+from zuno_tui.app.columns import columns
 from zuno_tui.app.portfolio import portfolio_entries, portfolio_targets, unread_entries
-from zuno_tui.app.positions import telling_progress
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress, wallet_overview
 from zuno_tui.app.session import Session
 from zuno_tui.app.watchlist import Target
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import table
 from zuno_tui.present.portfolio import PortfolioEntry
 from zuno_tui.present.words import number, signed_money, worth
 
 Watch = Callable[[ScanProgress], None]
 
 EarningsTold = Callable[["WalletEarnings"], None]
-
-
 _NO_DAY = Unknown("no full day is known yet")
 
 
@@ -263,13 +261,7 @@ EarningPeriod: TypeAlias = Literal["today", "week", "month", "all"]
 
 _DAYS: dict[EarningPeriod, int] = {"today": 1, "week": 7, "month": 30}
 _MOST_DAYS = 30
-_COLUMNS = (
-    OutputColumn("#", "right"),
-    OutputColumn("POOL"),
-    OutputColumn("FEES", "right"),
-    OutputColumn("RESULT", "right"),
-    OutputColumn("DAYS", "right"),
-)
+_COLUMNS = columns("#>", "POOL", "FEES>", "RESULT>", "DAYS>")
 _BY_DAY = "result: fees less LVR, by the UTC days that are known"
 _SINCE_ENTRY = "result: against holding what was put in, since each position was opened"
 
@@ -288,9 +280,7 @@ class PositionEarned(Struct, frozen=True):
 async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswer:
     unit = session.settings.unit
     async with session.sources() as sources:
-        overview = await read_overview(
-            sources, session.address, unit, watch=telling_progress(session), with_v3=True
-        )
+        overview = await wallet_overview(session, sources)
         watch = reading_progress(session.narrate)
         found = await read_earnings(sources, overview, unit, _DAYS.get(period, _MOST_DAYS), watch)
     rows = [_row(earnings, period) for earnings in found]

@@ -13,25 +13,19 @@ from chain.execution.decode.decoder import decode
 from chain.execution.decode.words import names_on
 from chain.execution.exit_tax import shortfall_words
 from chain.execution.simulate import Simulation, simulate
-from chain.positions.overview import Overview, Sources, read_overview
+from chain.positions.overview import Overview, Sources
 from chain.positions.snapshot import PositionSnapshot
 from chain.tokens.pair import pair_of
-from zuno_tui.app.positions import telling_progress
+from zuno_tui.app.columns import columns
+from zuno_tui.app.positions import wallet_overview
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import table
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import UNKNOWN, amount_of, money
 
-_COLUMNS = (
-    OutputColumn("#", "right"),
-    OutputColumn("POOL"),
-    OutputColumn("WAY OUT"),
-    OutputColumn("WOULD RECEIVE"),
-    OutputColumn("WORTH", "right"),
-    OutputColumn("GAS", "right"),
-)
+_COLUMNS = columns("#>", "POOL", "WAY OUT", "WOULD RECEIVE", "WORTH>", "GAS>")
 
 
 class Drill(Struct, frozen=True):
@@ -67,13 +61,7 @@ class Drill(Struct, frozen=True):
 
 async def exit_drill(session: Session) -> CommandAnswer:
     async with session.sources() as sources:
-        overview = await read_overview(
-            sources,
-            session.address,
-            session.settings.unit,
-            watch=telling_progress(session),
-            with_v3=True,
-        )
+        overview = await wallet_overview(session, sources)
         tried = [position for position in overview.wallet.positions if not position.is_v3]
         drills = [await _try(sources, overview, position) for position in tried]
     left_out = len(overview.wallet.positions) - len(tried)
@@ -87,7 +75,24 @@ async def exit_drill(session: Session) -> CommandAnswer:
     return CommandAnswer(
         heading=(f"{session.network.title} · block {overview.wallet.block.number:,}",),
         lines=(*table(_COLUMNS, [_row(session, overview, drill) for drill in drills]), *warnings),
-        document=_document(session, overview, drills),
+        document={
+            "network": session.network.name,
+            "chainId": session.network.chain_id,
+            "block": overview.wallet.block.number,
+            "owner": overview.wallet.owner,
+            "positions": [
+                {
+                    "tokenId": str(drill.position.token_id),
+                    "open": drill.open,
+                    "words": drill.words,
+                    "warnings": list(drill.warnings),
+                    "method": None if drill.simulation is None else drill.simulation.method,
+                    "received0": _units(drill, drill.position.pool.key.currency0),
+                    "received1": _units(drill, drill.position.pool.key.currency1),
+                }
+                for drill in drills
+            ],
+        },
         remarks=(
             f"{len(held) - len(shut)} of {len(held)} positions can be closed now. That would bring "
             f"{money(_total(overview, drills), overview.portfolio.unit)}, gas not counted.",
@@ -154,27 +159,6 @@ def _total(overview: Overview, drills: list[Drill]) -> Fraction:
 
 def _received(simulation: Simulation, token: str) -> int:
     return sum(step.changes.get(token, 0) for step in simulation.steps)
-
-
-def _document(session: Session, overview: Overview, drills: list[Drill]) -> Json:
-    return {
-        "network": session.network.name,
-        "chainId": session.network.chain_id,
-        "block": overview.wallet.block.number,
-        "owner": overview.wallet.owner,
-        "positions": [
-            {
-                "tokenId": str(drill.position.token_id),
-                "open": drill.open,
-                "words": drill.words,
-                "warnings": list(drill.warnings),
-                "method": None if drill.simulation is None else drill.simulation.method,
-                "received0": _units(drill, drill.position.pool.key.currency0),
-                "received1": _units(drill, drill.position.pool.key.currency1),
-            }
-            for drill in drills
-        ],
-    }
 
 
 def _units(drill: Drill, token: str) -> str | None:

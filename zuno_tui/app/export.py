@@ -7,7 +7,7 @@ from chain.execution.decode.records import DecodedStep, Execute, ModifyLiquiditi
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch, PlanStep
 from zuno_tui.app.session import Session
-from zuno_tui.gate.actions.target import read_wallet
+from zuno_tui.gate.actions.action import read_wallet
 from zuno_tui.gate.apply import unused_approval
 from zuno_tui.gate.approvals import Approval
 from zuno_tui.gate.drift import network_time

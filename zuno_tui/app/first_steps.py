@@ -18,7 +18,8 @@ from chain.rpc.client import RpcClient
 from chain.rpc.errors import ErrorKind, HttpFault, RangeTooWide, RpcError, WrongChain
 from chain.rpc.records import LogFilter
 from chain.rpc.requests import RequestLimits
-from chain.wallet.secrets import Passphrase, PrivateKey
+from chain.wallet.errors import KeyringUnusableError, WalletError
+from chain.wallet.secrets import Passphrase, PrivateKey, keys_of_phrase
 from zuno_tui.settings import Settings, SettingsError, checked_url
 from zuno_tui.settings.edit import keep_setting
 
@@ -64,8 +65,6 @@ async def endpoint_checks(client: RpcClient, name: str = "RPC") -> AsyncIterator
 
 async def tried_endpoint(network: Network, url: str) -> AsyncIterator[Check]:
     """The same for a URL that somebody types; what fails is the last check."""
-    from chain.rpc.client import RpcClient
-
     async with RpcClient(network, (url,), limits=IMPATIENT) as client:
         try:
             async for check in endpoint_checks(client):
@@ -171,7 +170,6 @@ def networks_to_offer() -> tuple[Network, ...]:
 
 def try_place(place: StartPlace, found: Callable[[Check], None]) -> None:
     """Ask the endpoint what it is good for, in a thread that has no loop of its own."""
-
     url = place.endpoint or place.network.endpoints[0]
 
     async def ask() -> None:
@@ -201,20 +199,14 @@ def watch_address(home: Home, place: StartPlace, address: str) -> None:
 
 
 def new_key() -> PrivateKey:
-    from chain.wallet.secrets import PrivateKey
-
     return PrivateKey.generate()
 
 
 def key_typed(typed: bytes) -> PrivateKey:
-    from chain.wallet.secrets import PrivateKey
-
     return PrivateKey.from_text(typed.decode("ascii", "replace"))
 
 
 def keys_of_seed(typed: bytes, accounts: Sequence[int]) -> tuple[PrivateKey, ...]:
-    from chain.wallet.secrets import keys_of_phrase
-
     return keys_of_phrase(typed, accounts)
 
 
@@ -235,7 +227,6 @@ def looked_up_name(place: StartPlace, name: str) -> ResolvedName:
 
 def keyring_trouble() -> str | None:
     """Why a key cannot go into the system's keyring here; None where it can."""
-    from chain.wallet.errors import KeyringUnusableError
     from chain.wallet.keyring_store import find_keyring
 
     try:
@@ -254,8 +245,6 @@ def keep_first_key(
 
     def give_passphrase(_: str) -> Passphrase:
         if passphrase is None:
-            from chain.wallet.errors import WalletError
-
             raise WalletError("The keyring did not take the key. Nothing was kept; try again.")
         return passphrase
 

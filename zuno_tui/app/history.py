@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 
 from chain.bookkeeping.wallet_history import read_wallet_history
-from chain.contracts.networks import Address
 from chain.execution.outbox.outbox import Outbox
 from chain.positions.overview import Sources, read_worths
 from chain.positions.reference import position_label
@@ -15,7 +14,7 @@ from chain.prices.price import WorthUnit
 from chain.read.logs import ScanProgress
 from chain.rpc.errors import RpcError
 from zuno_tui.app.portfolio import portfolio_entries, portfolio_targets, unread_entries
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.app.watchlist import Target
 from zuno_tui.present.answer import CommandAnswer
@@ -69,10 +68,7 @@ def sent_plans(session: Session) -> SentPlans:
 
 
 async def _chapters(
-    session: Session,
-    target: Target,
-    plans: SentPlans,
-    watch: Callable[[ScanProgress], None],
+    session: Session, target: Target, plans: SentPlans, watch: Callable[[ScanProgress], None]
 ) -> list[HistoryChapter]:
     try:
         async with replace(session, network=target.network).sources() as sources:
@@ -85,23 +81,16 @@ async def _chapters(
 
 
 async def _chapter(
-    sources: Sources,
-    entry: PortfolioEntry,
-    plans: SentPlans,
-    watch: Callable[[ScanProgress], None],
+    sources: Sources, entry: PortfolioEntry, plans: SentPlans, watch: Callable[[ScanProgress], None]
 ) -> HistoryChapter:
     if entry.worth is None:
         return HistoryChapter(entry, None)
-    sent: Mapping[str, str] = plans.get(_place(sources, entry.wallet), {})
+    sent: Mapping[str, str] = plans.get((sources.network.chain_id, entry.wallet), {})
     try:
         history = await read_wallet_history(sources, entry.worth, sent, watch=watch)
     except RpcError as error:
         return HistoryChapter(entry, None, error.sentence)
     return HistoryChapter(entry, history)
-
-
-def _place(sources: Sources, wallet: Address) -> tuple[int, str]:
-    return sources.network.chain_id, wallet
 
 
 def history_filter(token_id: int | None, since: str | None, until: str | None) -> HistoryFilter:

@@ -1,6 +1,6 @@
-"""`zuno inspect ID`: everything that can be known about one position."""
+"""`zuno inspect ID`, `zuno watch-ids ID…`: all that can be known of one, and whose others are."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from agents.lp.advice_words import edge_sentence
@@ -8,8 +8,9 @@ from agents.numbers.advice import edge_of
 from agents.numbers.rounding import significant
 from chain.base.errors import ZunoError
 from chain.base.units import HOUR, Quantity, Unknown, age_text
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksummed, shortened
 from chain.math.liquidity import Amounts
+from chain.positions.batch_reader import read_positions
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import (
     Gains,
@@ -231,3 +232,45 @@ class PositionPage:
 
 def _or_reason(value: Quantity[T], words: Callable[[T], str]) -> str:
     return f"{UNKNOWN}: {value.reason}" if isinstance(value, Unknown) else words(value.value)
+
+
+async def remember_ids(session: Session, token_ids: Sequence[int]) -> CommandAnswer:
+    wanted = tuple(dict.fromkeys(token_ids))
+    async with session.sources() as sources:
+        found = await read_positions(sources.client, sources.network, sources.memory, wanted)
+        owners = {
+            token_id: found[token_id].owner if token_id in found else None for token_id in wanted
+        }
+        mine = [token_id for token_id, owner in owners.items() if owner == session.address]
+        if not mine:
+            raise MissingPositionError(
+                f"None of these positions is {shortened(session.address)}'s on"
+                f" {session.network.title}. Name their owner: --address 0x…"
+            )
+        sources.memory.remember_named(session.address, mine)
+        named = sorted(sources.memory.named(session.address))
+    return CommandAnswer(
+        heading=(f"{session.network.title} · {shortened(session.address)}",),
+        lines=(
+            *(
+                f"#{token_id}  {_whose(owner, session.address)}"
+                for token_id, owner in owners.items()
+            ),
+            "Yours are read every time from now on: zuno positions",
+        ),
+        document={
+            "network": session.network.name,
+            "address": checksummed(session.address),
+            "positions": [
+                {"tokenId": str(token_id), "owner": None if owner is None else checksummed(owner)}
+                for token_id, owner in owners.items()
+            ],
+            "named": [str(token_id) for token_id in named],
+        },
+    )
+
+
+def _whose(owner: str | None, wallet: str) -> str:
+    if owner is None:
+        return "no position has this number, or it was burned"
+    return "yours" if owner == wallet else f"belongs to {shortened(owner)}, not shown"

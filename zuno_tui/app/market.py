@@ -1,6 +1,7 @@
 """`zuno market pause`: the clock of the embedded chain's market, turned from the command line."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -117,25 +118,26 @@ async def hold_for_approvals(session: Session) -> None:
     """Give the open approvals their ten minutes, where a market could run them down in seconds."""
     if session.network.clock != "head":
         return
-    clock = MarketClock(session.endpoints[0])
-    try:
-        for approval, until in open_approvals(session.home.outbox).items():
-            await clock.hold(approval, until)
-    except MarketClockError:
-        return  # a chain that somebody else started may have no market
-    finally:
-        await clock.close()
+    # A chain that somebody else started may have no market.
+    with suppress(MarketClockError):
+        async with _clock_of(session) as clock:
+            for approval, until in open_approvals(session.home.outbox).items():
+                await clock.hold(approval, until)
 
 
 async def let_go_of_approval(session: Session, approval: str) -> None:
     """Let the market run on once an approval is used."""
-    if session.network.clock != "head":
-        return
+    if session.network.clock == "head":
+        with suppress(MarketClockError):
+            async with _clock_of(session) as clock:
+                await clock.let_go(approval)
+
+
+@asynccontextmanager
+async def _clock_of(session: Session) -> AsyncIterator[MarketClock]:
     clock = MarketClock(session.endpoints[0])
     try:
-        await clock.let_go(approval)
-    except MarketClockError:
-        return
+        yield clock
     finally:
         await clock.close()
 
@@ -166,11 +168,8 @@ async def market_turned(session: Session, action: MarketAction) -> CommandAnswer
             "Start one with: zuno demo",
             "",
         )
-    clock = MarketClock(session.endpoints[0])
-    try:
+    async with _clock_of(session) as clock:
         trading = await clock.turn(action)
-    finally:
-        await clock.close()
     return CommandAnswer(
         lines=(f"{trading.words.capitalize()}.",),
         document={"network": session.network.name, "speed": trading.speed, "phase": trading.phase},

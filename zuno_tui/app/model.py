@@ -20,9 +20,8 @@ from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import Json, OutputColumn, print_json, table
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.debates import DebateSettings, debate_settings
+from zuno_tui.settings.debates import DebateSettings, ModelChoice, debate_settings, role_models
 from zuno_tui.settings.edit import keep_setting
-from zuno_tui.settings.models import ModelChoice, role_models
 
 _HOUR = 3_600.0
 _COLUMNS = ("role", "model", "server", "key", "seconds", "tokens", "a million tokens", "a debate")
@@ -32,7 +31,7 @@ def chosen_settings(session: Session) -> DebateSettings:
     return debate_settings(session.settings, os.environ, profile=None, deterministic=False)
 
 
-def listed(session: Session) -> CommandAnswer:
+async def listed(session: Session) -> CommandAnswer:
     settings = chosen_settings(session)
     with session.open_store() as store:
         memory = AbilityMemory(store, time.time)

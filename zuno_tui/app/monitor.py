@@ -116,7 +116,11 @@ class Speaker:
         self._on_change("", beat.trouble)
         if beat.trouble is not None:
             self._line({"type": "trouble", "trouble": beat.trouble})
-        self._supervisor.doing(_status(beat, seconds))
+        seen = ", ".join(
+            f"{sight.network} {'blind' if sight.block is None else f'block {sight.block:,}'}"
+            for sight in beat.sights
+        )
+        self._supervisor.doing(f"{seen or 'nothing seen'}, in {seconds:.1f} s")
 
     def _on_change(self, about: str, trouble: str | None) -> None:
         """Say a trouble once, not whenever its seconds have passed, and say that it is over."""
@@ -163,14 +167,6 @@ def _poll_document(report: PollReport, beat: Beat) -> Json:
         "seconds": round(report.seconds, 3),
         "trouble": report.trouble,
     }
-
-
-def _status(beat: Beat, seconds: float) -> str:
-    seen = ", ".join(
-        f"{sight.network} {'blind' if sight.block is None else f'block {sight.block:,}'}"
-        for sight in beat.sights
-    )
-    return f"{seen or 'nothing seen'}, in {seconds:.1f} s"
 
 
 WATCHDOG_SECONDS = 120

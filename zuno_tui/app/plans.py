@@ -1,20 +1,20 @@
-"""Plans that were made: the one meant, and whether it belongs to this network."""
+"""Plans that were made: the one meant, whether it belongs to this network, and why it is so."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from agents.bus.plan_store import PlanStore
 from agents.lp import FLOW
+from agents.lp.plan import Plan
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import SUCCEEDED, Dispatch
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import Feature, PlanFlow, feature_of_flow
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.present.argued_plan import ArguedPlan, plan_of_document
-
-if TYPE_CHECKING:
-    from agents.lp.plan import Plan
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.argued_plan import ArguedPlan, plan_of_document, recorded_turns
+from zuno_tui.present.exit_codes import DONE, FAILED
+from zuno_tui.present.plan_card import edited_words, record_words
+from zuno_tui.present.transcript import turn_line
 
 
 def stored_plan(session: Session, named: str | None) -> ArguedPlan:
@@ -64,3 +64,32 @@ def _dispatches(session: Session) -> tuple[Dispatch, ...]:
         return ()
     with Outbox.open(session.home.outbox) as outbox:
         return outbox.dispatches()
+
+
+_TOLD = (
+    *("planId", "requestId", "recordHash", "choice", "rejected", "transcript", "claims"),
+    "sources",
+)
+
+
+async def explanation(session: Session, plan_id: str | None) -> CommandAnswer:
+    """Why a plan is what it is, turn by turn."""
+    argued = stored_plan(session, plan_id)
+    document = {name: argued.document.get(name) for name in _TOLD}
+    return CommandAnswer(
+        lines=tuple(_lines(argued)),
+        document=document,  # type: ignore[arg-type]
+        remarks=(edited_words(argued.plan),) if argued.edited else (),
+        code=FAILED if argued.edited else DONE,
+    )
+
+
+def _lines(argued: ArguedPlan) -> Iterator[str]:
+    for turn in recorded_turns(argued.document):
+        yield turn_line(turn.role, turn.thought)
+    yield ""
+    reasons = "; ".join(reason.rstrip(".") for reason in argued.plan.choice.reasons)
+    yield f"{argued.plan.plan_id}: {reasons}."
+    for source, said in argued.plan.sources.items():
+        yield f"  {source}: {said}"
+    yield from record_words(argued)

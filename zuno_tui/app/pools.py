@@ -1,11 +1,9 @@
 """`zuno pools`: the pools between the network's known tokens, the most valuable first."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agents.lp.advice_words import edge_figure
 from agents.numbers.advice import edge_of
@@ -27,15 +25,13 @@ from chain.prices.price import WorthUnit
 from chain.rpc.errors import RpcError
 from chain.survey.discovery import MOST_AGE, PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import pair_of
+from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
+from zuno_tui.catalog.intents import ListPools
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.present.position import price_fields
 from zuno_tui.present.words import UNKNOWN, fee_text, number, percent, worth
-
-if TYPE_CHECKING:
-    from zuno_tui.catalog.intents import ListPools
-
 
 READ_SECONDS = 8 * DAY
 """A week, and the day before it for the price it began at."""
@@ -85,17 +81,9 @@ async def read_surveyed(
     return await read_weeks(sources, states, unread=unread, depths=depths)
 
 
-_COLUMNS = (
-    OutputColumn("POOL"),
-    OutputColumn(""),
-    OutputColumn("FEE", "right"),
-    OutputColumn("PRICE", "right"),
-    OutputColumn("DEPTH ±2%", "right"),
-    OutputColumn("FEES 7 D", "right"),
-    OutputColumn("PAYS 7 D", "right"),
-    OutputColumn("VOLATILITY 7 D", "right"),
-    OutputColumn("HOOK"),
-    OutputColumn("POOL ID"),
+_COLUMNS = columns(
+    *("POOL", "", "FEE>", "PRICE>", "DEPTH ±2%>"),
+    *("FEES 7 D>", "PAYS 7 D>", "VOLATILITY 7 D>", "HOOK", "POOL ID"),
 )
 
 
@@ -116,14 +104,20 @@ async def surveyed_pools(session: Session, asked: ListPools) -> CommandAnswer:
             *_better_in_v4(survey, pools, weeks),
             *((_UNREAD_WORDS,) if UNREAD in weeks.values() else ()),
         ),
-        document=_document(survey, pools, weeks),
+        document={
+            "network": survey.network.name,
+            "chainId": survey.network.chain_id,
+            "block": survey.block.number,
+            "found": survey.found,
+            "listedAt": survey.listed_at,
+            "complete": survey.coverage.complete,
+            "pools": [_pool_document(survey, pool, weeks[pool.state.pool_id]) for pool in pools],
+        },
     )
 
 
 def _better_in_v4(
-    survey: PoolSurvey,
-    pools: Sequence[SurveyedPool],
-    weeks: Mapping[PoolId, Quantity[HourSums]],
+    survey: PoolSurvey, pools: Sequence[SurveyedPool], weeks: Mapping[PoolId, Quantity[HourSums]]
 ) -> Iterator[str]:
     """By pair, the pool of v4 that paid more over its risk than every one of v3."""
     best: dict[tuple[str, str], tuple[float, PoolWords]] = {}
@@ -255,20 +249,6 @@ def _daily_volatility(week: HourSums) -> float:
 _FULL_RANGE_WORDS = "FEES 7 D is what liquidity over all prices was paid; create opens in v4."
 _UNREAD_WORDS = "What a pool pays is known once its swaps were read: zuno pools --pays"
 _HOOK_WORDS = {Danger.NONE: "harmless", Danger.CAUTION: "caution", Danger.DANGEROUS: "dangerous"}
-
-
-def _document(
-    survey: PoolSurvey, pools: list[SurveyedPool], weeks: Mapping[PoolId, Quantity[HourSums]]
-) -> Json:
-    return {
-        "network": survey.network.name,
-        "chainId": survey.network.chain_id,
-        "block": survey.block.number,
-        "found": survey.found,
-        "listedAt": survey.listed_at,
-        "complete": survey.coverage.complete,
-        "pools": [_pool_document(survey, pool, weeks[pool.state.pool_id]) for pool in pools],
-    }
 
 
 def _pool_document(survey: PoolSurvey, pool: SurveyedPool, week: Quantity[HourSums]) -> Json:

@@ -17,6 +17,7 @@ from chain.contracts.networks import Address, Network
 from chain.names.ens import ResolvedName, is_name, network_of_names, resolve_name
 from chain.positions.memory import SearchProgress
 from chain.positions.overview import WalletWorth, read_worths
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import parsed_address, read_book
 from chain.wallet.errors import NoSuchWalletError
@@ -54,8 +55,6 @@ def address_flag(arguments: Namespace) -> Address:
 
 
 async def looked_up(name: str, settings: Settings, network: Network) -> ResolvedName:
-    from chain.rpc.client import RpcClient
-
     keeper = network_of_names(network)
     endpoints = settings.endpoints_for(keeper)
     if not endpoints:
@@ -145,11 +144,7 @@ def portfolio_entries(
     labels = wallet_labels(session)
     return [
         PortfolioEntry(
-            target.network,
-            owner,
-            labels.get(owner, ""),
-            worth,
-            worth.overview.wallet.missing or "",
+            target.network, owner, labels.get(owner, ""), worth, worth.overview.wallet.missing or ""
         )
         for owner, worth in zip(target.wallets, worths, strict=True)
     ]

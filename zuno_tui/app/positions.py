@@ -1,19 +1,22 @@
-"""`zuno positions`: every position of a wallet, counted, at one block."""
+"""`zuno positions`: every position of a wallet, counted, at one block; how far a reading is."""
 
 import sys
 import time
 from collections.abc import Callable
+from time import monotonic
 
 from chain.contracts.addresses import shortened
 from chain.positions.memory import SearchProgress
-from chain.positions.overview import Overview, read_overview
+from chain.positions.overview import Overview, Sources, read_overview
 from chain.positions.performance import Performance, read_performance
 from chain.positions.reference import position_name
+from chain.read.logs import ScanProgress
+from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import attachments
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import range_gauge
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import table
 from zuno_tui.present.position import (
     Won,
     position_rows,
@@ -28,45 +31,19 @@ from zuno_tui.present.words import money
 from zuno_tui.settings.monitor import monitor_settings
 
 _BETWEEN_TELLINGS = 2.0
-_COLUMNS = (
-    OutputColumn("#", "right"),
-    OutputColumn("POOL"),
-    OutputColumn("FEE", "right"),
-    OutputColumn("FROM", "right"),
-    OutputColumn("RANGE"),
-    OutputColumn("TO"),
-    OutputColumn("NOW", "right"),
-    OutputColumn("STATE"),
-    OutputColumn("SHARE", "right"),
-    OutputColumn("VALUE", "right"),
-    OutputColumn("UNCOLLECTED", "right"),
+_COLUMNS = columns(
+    *("#>", "POOL", "FEE>", "FROM>", "RANGE", "TO"),
+    *("NOW>", "STATE", "SHARE>", "VALUE>", "UNCOLLECTED>"),
 )
-_NARROW = (
-    OutputColumn("#", "right"),
-    OutputColumn("POOL"),
-    OutputColumn("STATE"),
-    OutputColumn("RANGE"),
-    OutputColumn("VALUE", "right"),
-    OutputColumn("FEES", "right"),
-)
+_NARROW = columns("#>", "POOL", "STATE", "RANGE", "VALUE>", "FEES>")
 _WIDE_FROM = 120
 """Cells of a terminal from which on the prices of a range have columns of their own."""
-_PERFORMANCE_COLUMNS = (
-    OutputColumn("APR 24H", "right"),
-    OutputColumn("VS HOLD", "right"),
-    OutputColumn("NET 24H", "right"),
-)
+_PERFORMANCE_COLUMNS = columns("APR 24H>", "VS HOLD>", "NET 24H>")
 
 
 async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAnswer:
     async with session.sources() as sources:
-        overview = await read_overview(
-            sources,
-            session.address,
-            session.settings.unit,
-            watch=telling_progress(session),
-            with_v3=True,
-        )
+        overview = await wallet_overview(session, sources)
         performance = (
             await read_performance(sources, overview.wallet.positions) if since_entry else None
         )
@@ -83,6 +60,12 @@ async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAns
             **{attachment.name: attachment.document for attachment in attached},
         },
     )
+
+
+async def wallet_overview(session: Session, sources: Sources) -> Overview:
+    """What the wallet holds now, those of v3 too."""
+    unit, watch = session.settings.unit, telling_progress(session)
+    return await read_overview(sources, session.address, unit, watch=watch, with_v3=True)
 
 
 def telling_progress(session: Session) -> Callable[[SearchProgress], None]:
@@ -171,3 +154,28 @@ def _cells(row: PositionRow) -> tuple[str, ...]:
         row.value,
         row.fees,
     )
+
+
+BETWEEN_SECONDS = 5.0
+"""A read that is over sooner is not spoken of."""
+
+
+def reading_progress(
+    tell: Callable[[str], None],
+    clock: Callable[[], float] = monotonic,
+    *,
+    what: str = "the pool's swaps",
+) -> Callable[[ScanProgress], None]:
+    """Tells now and then how far the reading is."""
+    told_at = clock()
+
+    def heard(progress: ScanProgress) -> None:
+        nonlocal told_at
+        if clock() - told_at >= BETWEEN_SECONDS:
+            told_at = clock()
+            tell(
+                f"Reading {what}: {progress.fraction:.0%}, {progress.found:,} so far. "
+                "Progress is saved."
+            )
+
+    return heard

@@ -29,12 +29,13 @@ from chain.positions.snapshot import PositionSnapshot
 from chain.rpc.records import Block
 from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import Token
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.columns import columns
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import ChooseRange, CreatePosition, MovePosition
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.present.range_form import RangeForm, range_form
 from zuno_tui.present.views import RangeFigure
 from zuno_tui.present.words import fee_text
@@ -102,12 +103,7 @@ def read_price(text: str) -> Fraction:
 
 _FEWEST_DIGITS, _MOST_DIGITS = 4, 9
 _NAMED_PRICES = re.compile(r",? ?\bbetween \S+ and [^\s,]+")
-_COLUMNS = (
-    OutputColumn(""),
-    OutputColumn("NOW", "right"),
-    OutputColumn("YOURS", "right"),
-    OutputColumn("CHANGE", "right"),
-)
+_COLUMNS = columns("", "NOW>", "YOURS>", "CHANGE>")
 
 
 async def range_answer(session: Session, asked: ChooseRange) -> CommandAnswer:

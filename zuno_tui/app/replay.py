@@ -21,7 +21,7 @@ from agents.lp.debate import LP_FLOW, replay_debate
 from chain.base.errors import error_kind
 from chain.base.home import Home
 from zuno_tui.app.session import Session, say
-from zuno_tui.catalog.feature import PlanFlow, RunAgain, feature_of_flow
+from zuno_tui.catalog.feature import RunAgain, feature_of_flow
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import print_json, print_lines
 from zuno_tui.present.transcript import ending, turn_line
@@ -45,7 +45,8 @@ async def replayed(home: Home, path: Path) -> Replayed:
     """Read, run again with no model and no chain, and held against the plan that came of it."""
     record = read_record(path)
     planned = PlanStore(home.plans).record_hash(record.request_id)
-    flow = _plan_flow(record)
+    feature = feature_of_flow(record.flow)
+    flow = None if feature is None or feature.plan_flow is None else feature.plan_flow()
     running = running_versions(LP_FLOW.package if flow is None else flow.package)
     ended: RunAgain | None = None
     try:
@@ -58,11 +59,6 @@ async def replayed(home: Home, path: Path) -> Replayed:
             ) from error
     report = None if ended is None else ended.report
     return Replayed(record, judge_replay(record, report, planned, running), report, ended)
-
-
-def _plan_flow(record: Record) -> PlanFlow | None:
-    feature = feature_of_flow(record.flow)
-    return None if feature is None or feature.plan_flow is None else feature.plan_flow()
 
 
 async def _debate_again(record: Record) -> RunAgain:

@@ -56,25 +56,13 @@ def let_go_when_due(
 
 def let_go(home: Home, store: Store, settings: RetentionSettings, *, now: float) -> LetGo:
     """Delete what is older or more than the settings say; what is unfinished stays."""
-    needed = _needed(home)
-    records = surplus(
-        _files(home.records, "*.jsonl"),
-        before=now - settings.days * DAY,
-        most_bytes=settings.megabytes * MEGABYTE,
-        needed=needed,
-    )
-    plans = surplus(
-        _files(home.plans, "plan_*.json"),
-        before=now - settings.days * DAY,
-        most_bytes=None,
-        needed=needed,
-    )
-    reports = surplus(
-        _files(home.reports, "plan_*"),
-        before=now - settings.days * DAY,
-        most_bytes=settings.megabytes * MEGABYTE,
-        needed=frozenset(),
-    )
+    needed, before = _needed(home), now - settings.days * DAY
+    most = settings.megabytes * MEGABYTE
+    logs, plan_files = _files(home.records, "*.jsonl"), _files(home.plans, "plan_*.json")
+    records = surplus(logs, before=before, most_bytes=most, needed=needed)
+    plans = surplus(plan_files, before=before, most_bytes=None, needed=needed)
+    reported = _files(home.reports, "plan_*")
+    reports = surplus(reported, before=before, most_bytes=most, needed=frozenset())
     for file in (*records, *plans, *reports):
         file.path.unlink(missing_ok=True)
     for record in records:

@@ -3,6 +3,7 @@
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.positions.overview import Sources, tokens_at
 from chain.tokens import listed_tokens
+from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.gate.actions.action import Action
@@ -10,15 +11,10 @@ from zuno_tui.gate.actions.wallet import action_to_revoke
 from zuno_tui.gate.allowances import GivenAllowance, known_tokens, read_given, spenders
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.present.receipt import allowance_document, allowance_rows
 
-_COLUMNS = (
-    OutputColumn("TOKEN"),
-    OutputColumn("SPENDER"),
-    OutputColumn("MAY MOVE", "right"),
-    OutputColumn("UNTIL"),
-)
+_COLUMNS = columns("TOKEN", "SPENDER", "MAY MOVE>", "UNTIL")
 _HEX_ADDRESS = 42
 
 

@@ -122,10 +122,7 @@ class Session(Struct, frozen=True):
         from chain.rpc.client import RpcClient
 
         async with RpcClient(
-            self.network,
-            self.endpoints,
-            limits=self.settings.request_limits,
-            store=store,
+            self.network, self.endpoints, limits=self.settings.request_limits, store=store
         ) as client:
             yield client if self.tell_stale is None else client.at_last_block(self.tell_stale)
 

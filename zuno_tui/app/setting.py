@@ -5,9 +5,10 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import table
 from zuno_tui.present.settings import change_words, setting_rows
 from zuno_tui.settings import SettingsError, load_settings
 from zuno_tui.settings.edit import change_setting
@@ -33,10 +34,10 @@ def session_after(
     return replace(session, settings=settings, network=settings.chosen_network())
 
 
-_COLUMNS = (OutputColumn("SETTING"), OutputColumn("IS"), OutputColumn("FROM"))
+_COLUMNS = columns("SETTING", "IS", "FROM")
 
 
-def settings_answer(session: Session, name: str | None, value: str | None) -> CommandAnswer:
+async def settings_answer(session: Session, name: str | None, value: str | None) -> CommandAnswer:
     remarks: tuple[str, ...] = ()
     if name is not None and value is not None:
         session = session_after(session, os.environ, name, value)

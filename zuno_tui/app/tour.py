@@ -44,7 +44,7 @@ _CLOSING = (
 _OPENING = "It needs a network to speak to: zuno demo in another shell is enough, with no key."
 
 
-def desk_tour() -> CommandAnswer:
+async def desk_tour() -> CommandAnswer:
     """The same at the desk, where each is typed at the prompt."""
     lines = ["Each of these is typed at the prompt (:). None signs or sends anything.", ""]
     for number, step in enumerate(STEPS, 1):

@@ -12,9 +12,10 @@ from chain.contracts.networks import Address
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.secrets import Passphrase, PrivateKey, guard_process
+from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.exit_codes import DONE
-from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
+from zuno_tui.present.output import Json, print_json, print_lines, table
 
 if TYPE_CHECKING:
     from chain.wallet.keystore import StoredKey
@@ -27,8 +28,6 @@ def run_action(action: str, arguments: Namespace) -> int:
 
 
 def _new(session: Session, arguments: Namespace) -> int:
-    from chain.wallet.secrets import PrivateKey
-
     with PrivateKey.generate() as key:
         return _keep(session, arguments, key, None)
 
@@ -60,7 +59,6 @@ def _import(session: Session, arguments: Namespace) -> int:
 
 def _import_keystore(session: Session, arguments: Namespace) -> int:
     from chain.wallet.keystore_file import read_keystore
-    from chain.wallet.secrets import Passphrase
     from zuno_tui.app.wallet_secrets import ask_passphrase
 
     with (
@@ -157,15 +155,10 @@ def _list(session: Session, _: Namespace) -> int:
         )
         for wallet in book.wallets
     ]
-    columns = (
-        OutputColumn(""),
-        OutputColumn("NAME"),
-        OutputColumn("ADDRESS"),
-        OutputColumn("KEY IN"),
-        OutputColumn("SIGNS"),
-        OutputColumn(f"ON {session.network.title.upper()}"),
+    titles = columns(
+        "", "NAME", "ADDRESS", "KEY IN", "SIGNS", f"ON {session.network.title.upper()}"
     )
-    print_lines(table(columns, rows))
+    print_lines(table(titles, rows))
     return DONE
 
 

@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 
 from chain.wallet.errors import WalletError, WalletRefusedError
-from chain.wallet.secrets import Passphrase, PrivateKey, read_private
+from chain.wallet.secrets import Passphrase, PrivateKey, keys_of_phrase, read_private
 from zuno_tui.app.session import say
 
 SHORTEST_PASSPHRASE = 8
@@ -20,8 +20,6 @@ def ask_key() -> PrivateKey:
 
 def ask_seed_phrase(account: int) -> PrivateKey:
     """The key of one account of it; the phrase itself is kept nowhere."""
-    from chain.wallet.secrets import keys_of_phrase
-
     text = _typed("Seed phrase (not shown): ", "Without one, use a keystore: --keystore FILE.")
     return keys_of_phrase(text.encode("utf-8", "surrogateescape"), (account,))[0]
 

@@ -1,16 +1,14 @@
 """What a home's monitor watches: every wallet and network of the settings, read anew each round."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import Channel
 from agents.monitor.heartbeat import Note, SubscriptionChanged, Troubled
 from agents.monitor.poll import FeatureNews, PollReport, Watch, Watcher
@@ -28,12 +26,8 @@ from chain.wallet.address_book import AddressBook, read_book
 from chain.wallet.errors import WalletError
 from zuno_tui.catalog.feature import features
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
-from zuno_tui.settings.channels import ChannelSettings, channel_settings
 from zuno_tui.settings.load import told
-from zuno_tui.settings.monitor import monitor_settings
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.store import AlertStore
+from zuno_tui.settings.monitor import ChannelSettings, channel_settings, monitor_settings
 
 
 class Target(Struct, frozen=True):

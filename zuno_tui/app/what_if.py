@@ -8,30 +8,22 @@ from msgspec import Struct
 from chain.base.units import Known, Quantity, Unknown, combine
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
-from chain.positions.overview import Overview, read_overview
+from chain.positions.overview import Overview
 from chain.positions.reference import position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
-from zuno_tui.app.positions import telling_progress
+from zuno_tui.app.columns import columns
+from zuno_tui.app.positions import wallet_overview
 from zuno_tui.app.price import token_called
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.present.words import amount_of, number, signed_money, worth
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.prompt.slots import names_symbol
 
-_COLUMNS = (
-    OutputColumn("#", "right"),
-    OutputColumn("POOL"),
-    OutputColumn("PRICE THEN", "right"),
-    OutputColumn("STATE"),
-    OutputColumn("HOLDS THEN"),
-    OutputColumn("NOW", "right"),
-    OutputColumn("THEN", "right"),
-    OutputColumn("CHANGE", "right"),
-)
+_COLUMNS = columns("#>", "POOL", "PRICE THEN>", "STATE", "HOLDS THEN", "NOW>", "THEN>", "CHANGE>")
 _WHOLE = 100
 
 
@@ -70,13 +62,7 @@ async def positions_at(
             "",
         )
     async with session.sources() as sources:
-        overview = await read_overview(
-            sources,
-            session.address,
-            session.settings.unit,
-            watch=telling_progress(session),
-            with_v3=True,
-        )
+        overview = await wallet_overview(session, sources)
     factor = _factor(session, overview, symbol, change, level)
     rows = [
         _Row(session, overview, position, symbol, factor) for position in overview.wallet.positions

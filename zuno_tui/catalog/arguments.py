@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from zuno_tui.catalog.command import Argument
+from zuno_tui.catalog.command import Argument, OneOf
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
+    from zuno_tui.prompt.remaining import Remaining
 
 _EXPOSED = (
     "a private key is never given on the command line: other programs and the shell's history "
@@ -77,6 +78,18 @@ def read_file_name(text: str) -> Path:
     return Path(read_without_key(text))
 
 
+def hours_file(columns: str) -> OneOf:
+    """The file of hours that a command is about."""
+    words = f"a CSV with time (when the hour began), {columns}; .gz too"
+    return OneOf((Argument("--hours", words, metavar="FILE", read=read_file_name),), required=True)
+
+
+def read_hours_file(said: Remaining) -> Path:
+    if not said:
+        said.refuse("which file of hours.", f"{said.verb} FILE")
+    return read_file_name(said.text)
+
+
 PositionName: TypeAlias = int | Literal["all"]
 
 
@@ -95,7 +108,7 @@ POSITIONS = Argument(
 )
 AMOUNT = Argument("amount", "like 0.5", metavar="AMOUNT", read=read_amount, write=write_amount)
 ALERT = Argument("alert_id", metavar="ID|all", read=read_alert)
-PLAN = Argument("plan_id", metavar="PLAN", optional=True)
+PLAN = Argument("plan_id", metavar="PLAN")
 CANDIDATE = Argument("--candidate", "instead of the recommended one", metavar="A|B|…|exit")
 CONFIRM = Argument("--confirm", "instead of the typed word", metavar="HASH")
 PASSPHRASE_FILE = Argument(
@@ -109,10 +122,8 @@ KEEP = Argument(
     "--keep", "a token that no move may sell; long for the one that is priced", metavar="TOKEN"
 )
 UNTIL = Argument("--until", "the day the kept token is needed, like March", metavar="DAY")
-STREAM = Argument("--stream", "print the debate as it runs", switch=True, default=False)
-DETERMINISTIC = Argument(
-    "--deterministic", "ask no model", switch=True, default=False, inherited=True
-)
+STREAM = Argument("--stream", "print the debate as it runs", switch=True)
+DETERMINISTIC = Argument("--deterministic", "ask no model", switch=True, inherited=True)
 TRANSPORT = Argument(
     "--transport",
     "where the agents run: on the mesh, in this process, or the first that can be had",
@@ -121,23 +132,13 @@ TRANSPORT = Argument(
 )
 DESK_FLAGS = (
     Argument("--theme", "zuno-dark, zuno-light, … or colourless", metavar="NAME", inherited=True),
-    Argument(
-        "--ascii", "draw with plain characters only", switch=True, default=False, inherited=True
-    ),
-    Argument(
-        "--no-bell", "no bell for critical alerts", switch=True, default=False, inherited=True
-    ),
+    Argument("--ascii", "draw with plain characters only", switch=True, inherited=True),
+    Argument("--no-bell", "no bell for critical alerts", switch=True, inherited=True),
     DETERMINISTIC,
     TRANSPORT,
 )
-
-
 LONGEST_SECONDS = 366 * 86_400
-
-
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-
-
 _NAMES = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
     **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), "m"),
@@ -145,8 +146,6 @@ _NAMES = {
     **dict.fromkeys(("d", "day", "days"), "d"),
     **dict.fromkeys(("w", "week", "weeks"), "w"),
 }
-
-
 _DURATION = re.compile(r"(?P<count>an?|[0-9]{1,6})\s*(?P<unit>[a-z]+)", re.ASCII)
 
 

@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -35,15 +36,12 @@ class Argument(Struct, frozen=True):
     """Makes the value from a word; a ValueError says what is wrong with it."""
     write: Callable[[Any], str] = str
     choices: tuple[str, ...] = ()
-    optional: bool = False
-    """Whether a word may be left out; flags always may."""
     several: bool = False
     """Whether it is one word or more."""
     joined: bool = False
     """Whether further words belong to the same text, quoted or not."""
     switch: bool = False
     """Whether a flag stands alone."""
-    default: object = None
     inherited: bool = False
     """Whether the flag may also stand before the command."""
 
@@ -81,6 +79,13 @@ class Intent(Struct, frozen=True):
         return self.twin.removeprefix("zuno ")
 
     @classmethod
+    def defaults(cls) -> dict[str, object]:
+        """By field: a word whose field has one may be left out; flags always may."""
+        values = cls.__struct_defaults__
+        fields = cls.__struct_fields__
+        return dict(zip(fields[len(fields) - len(values) :], values, strict=True))
+
+    @classmethod
     def from_namespace(cls, parsed: Namespace) -> Intent:
         names = [argument.value_name for argument in flat(cls.arguments)]
         values = {name: getattr(parsed, name) for name in names}
@@ -100,9 +105,10 @@ class Intent(Struct, frozen=True):
                 yield argument.write(value)
 
     def _flags(self) -> Iterator[str]:
+        usual = self.defaults()
         for argument in flat(self.arguments):
             value = getattr(self, argument.value_name)
-            absent = value is None or value is False or value == argument.default
+            absent = value is None or value is False or value == usual.get(argument.value_name)
             if argument.is_flag and not absent:
                 yield argument.name
                 if not argument.switch:
@@ -147,6 +153,16 @@ class Verb(Struct, frozen=True):
         return self.usage or self.name
 
 
+def alone(intent: Intent, *fillers: str) -> Callable[[Remaining], Intent]:
+    """Reads a verb that nothing follows but words that add nothing."""
+
+    def read(said: Remaining) -> Intent:
+        said.end(*fillers)
+        return intent
+
+    return read
+
+
 class Group(IntEnum):
     """What a command is about, in the order in which they are listed."""
 
@@ -159,7 +175,8 @@ class Group(IntEnum):
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    name: str
+    name: str = ""
+    """The last word of its intent's command where it is not called otherwise."""
     does: str
     """One sentence, without its capital and its stop, wherever the command is listed."""
     examples: tuple[str, ...] = ()
@@ -193,3 +210,50 @@ class Command(Struct, frozen=True, kw_only=True):
     """What of it the palette offers just now."""
     key: str = ""
     """The id of the desk's key for it, as settings take it in [keys]."""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            force_setattr(self, "name", self.intent.command[-1])
+
+
+def with_positions(context: PhraseContext) -> bool:
+    return bool(context.positions)
+
+
+def with_plan(context: PhraseContext) -> bool:
+    return context.plan_id is not None
+
+
+def with_alerts(context: PhraseContext) -> bool:
+    return bool(context.alerts)
+
+
+def with_sent(context: PhraseContext) -> bool:
+    return bool(context.sent)
+
+
+def with_market(context: PhraseContext) -> bool:
+    return context.has_market
+
+
+def of_selected(
+    make: Callable[[int], Suggestion], *, v3: bool = False
+) -> Callable[[PhraseContext], Iterable[Suggestion]]:
+    """For the position under the cursor; one of v3 where that can be done with it."""
+
+    def offered(context: PhraseContext) -> Iterable[Suggestion]:
+        number = context.selected
+        return () if number is None or (number < 0 and not v3) else (make(number),)
+
+    return offered
+
+
+def of_plan(make: Callable[[str], Suggestion]) -> Callable[[PhraseContext], Iterable[Suggestion]]:
+    """For the plan on the card, where somebody argued for it."""
+    return lambda context: (
+        () if context.plan_id is None or not context.argued else (make(context.plan_id),)
+    )
+
+
+def always(*offered: Suggestion) -> Callable[[PhraseContext], Iterable[Suggestion]]:
+    return lambda _: offered

@@ -21,6 +21,7 @@ from zuno_tui.catalog.arguments import (
     TRANSPORT,
     UNTIL,
     read_address,
+    read_duration,
     read_token_id,
     read_without_key,
 )
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from zuno_tui.app.market import MarketAction
     from zuno_tui.present.views import ViewName
     from zuno_tui.prompt.remaining import ProfileName
-
 
 _VIEW_COMMANDS = {
     "debate": "explain",
@@ -127,8 +127,8 @@ class ChooseRange(Intent, frozen=True):
             'a position, like 38, or what to open, like "0.5 WETH/USDC"',
             metavar="ID|PHRASE",
         ),
-        Argument("low", "the lower price", metavar="LOW", optional=True),
-        Argument("high", "the upper price", metavar="HIGH", optional=True),
+        Argument("low", "the lower price", metavar="LOW"),
+        Argument("high", "the upper price", metavar="HIGH"),
         PROFILE,
     )
 
@@ -153,50 +153,41 @@ class ChooseRange(Intent, frozen=True):
         return None if found is None else read_token_id(found[0])
 
 
-class ShowPlan(Intent, frozen=True):
-    command: ClassVar = ("plan",)
-    arguments: ClassVar = (PLAN,)
+class OfPlan(Intent, frozen=True):
+    arguments: ClassVar[tuple[Argument | OneOf, ...]] = (PLAN,)
 
     plan_id: str | None = None
 
 
-class ExplainPlan(Intent, frozen=True):
-    command: ClassVar = ("explain",)
-    arguments: ClassVar = (PLAN,)
-
-    plan_id: str | None = None
-
-
-class DiffPlan(Intent, frozen=True):
-    command: ClassVar = ("diff",)
+class OfCandidate(OfPlan, frozen=True):
     arguments: ClassVar = (PLAN, CANDIDATE)
 
-    plan_id: str | None = None
-    candidate: str | None = None
-
-
-class SimulatePlan(Intent, frozen=True):
-    command: ClassVar = ("simulate",)
-    arguments: ClassVar = (PLAN, CANDIDATE)
-
-    plan_id: str | None = None
-    candidate: str | None = None
-
-
-class RehearsePlan(Intent, frozen=True):
-    command: ClassVar = ("rehearse",)
-    arguments: ClassVar = (PLAN,)
-
-    plan_id: str | None = None
-
-
-class Approve(Intent, frozen=True):
-    command: ClassVar = ("approve",)
-    arguments: ClassVar = (PLAN, CANDIDATE)
-
-    plan_id: str | None = None
     candidate: str | None = None
     """A move's letter or number, or `exit`, instead of what is recommended."""
+
+
+class ShowPlan(OfPlan, frozen=True):
+    command: ClassVar = ("plan",)
+
+
+class ExplainPlan(OfPlan, frozen=True):
+    command: ClassVar = ("explain",)
+
+
+class DiffPlan(OfCandidate, frozen=True):
+    command: ClassVar = ("diff",)
+
+
+class SimulatePlan(OfCandidate, frozen=True):
+    command: ClassVar = ("simulate",)
+
+
+class RehearsePlan(OfPlan, frozen=True):
+    command: ClassVar = ("rehearse",)
+
+
+class Approve(OfCandidate, frozen=True):
+    command: ClassVar = ("approve",)
 
 
 class Apply(Intent, frozen=True):
@@ -204,12 +195,7 @@ class Apply(Intent, frozen=True):
 
     command: ClassVar = ("apply",)
     arguments: ClassVar = (
-        Argument(
-            "--anyway",
-            "with --confirm: even if gas exceeds what it moves",
-            switch=True,
-            default=False,
-        ),
+        Argument("--anyway", "with --confirm: even if gas exceeds what it moves", switch=True),
         CONFIRM,
         PASSPHRASE_FILE,
         PLAN,
@@ -222,20 +208,13 @@ class Apply(Intent, frozen=True):
 
 
 OutboxAction: TypeAlias = Literal["resume", "cancel", "speed-up", "resolve"]
-
-
 OUTBOX_ACTIONS: tuple[OutboxAction, ...] = ("resume", "cancel", "speed-up", "resolve")
 
 
 class OpenOutbox(Intent, frozen=True):
     command: ClassVar = ("outbox",)
     arguments: ClassVar = (
-        Argument(
-            "action",
-            "without one it only looks, and sends nothing",
-            choices=OUTBOX_ACTIONS,
-            optional=True,
-        ),
+        Argument("action", "without one it only looks, and sends nothing", choices=OUTBOX_ACTIONS),
         CONFIRM,
         PASSPHRASE_FILE,
         PLAN,
@@ -267,8 +246,6 @@ class Acknowledge(Intent, frozen=True):
 
 
 def _read_duration(text: str) -> int:
-    from zuno_tui.catalog.arguments import read_duration
-
     seconds = read_duration(text)
     if seconds is None:
         raise ValueError(f"{text!r} is not a length of time. Write it like: --for 2h, --for 30min")
@@ -287,7 +264,6 @@ class MuteAlert(Intent, frozen=True):
                     metavar="TIME",
                     field="seconds",
                     read=_read_duration,
-                    default=0,
                     write=lambda seconds: f"{seconds}s",
                 ),
                 Argument("--until", "like 2026-12-01T08:00, by your own clock", metavar="WHEN"),
@@ -311,15 +287,14 @@ class Replay(Intent, frozen=True):
 class ListPools(Intent, frozen=True):
     command: ClassVar = ("pools",)
     arguments: ClassVar = (
-        Argument("token", "only pools that hold this token", metavar="SYMBOL", optional=True),
-        Argument("--refresh", "ask the chain, not the memory", switch=True, default=False),
-        Argument("--pays", "read what each pool paid over its risk", switch=True, default=False),
+        Argument("token", "only pools that hold this token", metavar="SYMBOL"),
+        Argument("--refresh", "ask the chain, not the memory", switch=True),
+        Argument("--pays", "read what each pool paid over its risk", switch=True),
         Argument(
             "--by",
             "rank by this figure of 7 days",
             metavar="FIGURE",
             choices=("pays", "fees", "calm", "depth"),
-            default="pays",
         ),
     )
 
@@ -337,7 +312,6 @@ class ShowPortfolio(Intent, frozen=True):
             "addresses, ENS names or the names wallets are kept under; all where none is given",
             metavar="WALLET",
             several=True,
-            optional=True,
         ),
     )
 
@@ -348,7 +322,7 @@ class SayPhrase(Intent, frozen=True):
     command: ClassVar = ("say",)
     arguments: ClassVar = (
         Argument("phrase", 'like "take half out of 26"', metavar="PHRASE"),
-        Argument("--dry-run", "show the commands, run none", switch=True, default=False),
+        Argument("--dry-run", "show the commands, run none", switch=True),
     )
 
     phrase: str
@@ -356,12 +330,7 @@ class SayPhrase(Intent, frozen=True):
 
 
 _HIDDEN = (
-    "telegram.token",
-    "webhook.",
-    "rpc.",
-    "send.",
-    "coingecko.",
-    "model.base_url",
+    *("telegram.token", "webhook.", "rpc.", "send.", "coingecko.", "model.base_url"),
     "model.key",
 )
 """What may hold a key: the line that does the same leaves it out."""
@@ -370,13 +339,12 @@ _HIDDEN = (
 class ChangeSetting(Intent, frozen=True):
     command: ClassVar = ("setting",)
     arguments: ClassVar = (
-        Argument("name", "like limits.daily_usd", metavar="NAME", optional=True),
+        Argument("name", "like limits.daily_usd", metavar="NAME"),
         Argument(
             "value",
             'what it is from now on; "" takes it out of the file',
             metavar="VALUE",
             read=read_without_key,
-            optional=True,
         ),
     )
 
@@ -438,10 +406,7 @@ class Doctor(Intent, frozen=True):
     command: ClassVar = ("doctor",)
     arguments: ClassVar = (
         Argument(
-            "--forget",
-            "forget what is stored about a contract",
-            metavar="0x…",
-            read=read_address,
+            "--forget", "forget what is stored about a contract", metavar="0x…", read=read_address
         ),
     )
 

@@ -1,10 +1,16 @@
 """What pictures are drawn with, and how a terminal shows one in its cells."""
 
+from __future__ import annotations
+
 from importlib.util import find_spec
 from io import BytesIO
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.errors import ZunoError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class ChartError(ZunoError):
@@ -18,6 +24,13 @@ def require_chart_packages() -> None:
             "In a checkout run: make setup. As an application: pipx install --force '.[charts]', "
             "or uv tool install --force '.[charts]', in the folder of the source."
         )
+
+
+def write_png(figure: Figure, path: Path) -> None:
+    try:
+        figure.savefig(path, format="png", dpi=120)
+    except OSError as error:
+        raise ChartError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 Rgb = tuple[int, int, int]

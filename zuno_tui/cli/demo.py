@@ -18,6 +18,7 @@ from subprocess import Popen
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.base.clean_text import clean_text
 from chain.base.home import Home
@@ -141,8 +142,6 @@ async def _copied_session(
     arguments: Namespace, home: Path, narrate: Callable[[str], None]
 ) -> AsyncIterator[Session]:
     """A session on the copy: the person's network and address, and nobody's key."""
-    from msgspec.structs import replace
-
     from zuno_tui.gate.rehearsal import copied_chain
 
     own = Session.start(arguments)
@@ -210,7 +209,8 @@ class StartedChain(Struct, frozen=True):
             self.child.terminate()
             raise
         except DevnetError as error:
-            why = _last_line(self.narration)
+            lines = self.narration.read_text("utf-8", errors="replace").splitlines()
+            why = next((clean_text(line) for line in reversed(lines) if line.strip()), "")
             raise DevnetError(f"The embedded chain did not start. {why}") from error
 
 
@@ -222,11 +222,6 @@ def _started_chain(folder: Path) -> Iterator[StartedChain]:
         started_devnet(words.fileno(), speed=DEMO_SPEED, v3=True) as child,
     ):
         yield StartedChain(child, narration)
-
-
-def _last_line(narration: Path) -> str:
-    lines = narration.read_text("utf-8", errors="replace").splitlines()
-    return next((clean_text(line) for line in reversed(lines) if line.strip()), "")
 
 
 def _on_devnet(arguments: Namespace, devnet: DevnetReady) -> Namespace:

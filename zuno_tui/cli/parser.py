@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
@@ -19,20 +19,12 @@ _EPILOG = (
     "stdout is data, stderr is words. "
     "Exit codes: 0 done, 1 failed, 2 usage, 3 refused by policy, 4 network."
 )
-
-
 _NO_CHOICE = re.compile(
     r"argument (?P<what>\S+): invalid choice: '(?P<typed>.*?)' \(choose from (?P<known>.*)\)"
 )
 _NO_FLAG = re.compile(r"unrecognized arguments: (?P<typed>--\S+).*")
 _SHARED_FLAGS = (
-    "--network",
-    "--rpc",
-    "--address",
-    "--unit",
-    "--alone",
-    "--transactions",
-    "--home",
+    *("--network", "--rpc", "--address", "--unit", "--alone", "--transactions", "--home"),
     "--json",
 )
 
@@ -77,7 +69,7 @@ def build_parser(commands: Iterable[Command]) -> argparse.ArgumentParser:
     parser.set_defaults(chosen=None)
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     for flag in DESK_FLAGS:
-        _add(parser.add_argument, flag, inherited=False)
+        _add(parser.add_argument, flag, {}, inherited=False)
     # A flag may stand before or after the command; suppressed, the second does not undo the first.
     shared = _shared_flags(argparse.SUPPRESS)
     _add_commands(parser.add_subparsers(metavar="COMMAND"), commands, shared)
@@ -88,22 +80,25 @@ def _add_commands(
     parsers: Parsers, commands: Iterable[Command], shared: argparse.ArgumentParser
 ) -> None:
     for command in commands:
+        examples = "\n".join(("examples:", *(f"  {example}" for example in command.examples)))
+        parts = (command.notes, examples if command.examples else "")
         parser = parsers.add_parser(
             command.name,
             parents=[shared] if command.takes_shared_flags else [],
             help=command.does.replace("%", "%%"),
             description=f"{command.does[0].upper()}{command.does[1:]}.",
-            epilog=_epilog(command),
+            epilog="\n\n".join(filter(None, parts)) or None,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.set_defaults(chosen=command)
+        usual = command.intent.defaults()
         for each in command.intent.arguments:
             if isinstance(each, OneOf):
                 group = parser.add_mutually_exclusive_group(required=each.required)
                 for argument in each.arguments:
-                    _add(group.add_argument, argument)
+                    _add(group.add_argument, argument, usual)
             else:
-                _add(parser.add_argument, each)
+                _add(parser.add_argument, each, usual)
         if command.subcommands:
             actions = parser.add_subparsers(
                 metavar="|".join(action.name for action in command.subcommands),
@@ -112,21 +107,20 @@ def _add_commands(
             _add_commands(actions, command.subcommands, shared)
 
 
-def _epilog(command: Command) -> str | None:
-    examples = "\n".join(("examples:", *(f"  {example}" for example in command.examples)))
-    parts = (command.notes, examples if command.examples else "")
-    return "\n\n".join(filter(None, parts)) or None
-
-
 def _add(
-    add: Callable[..., argparse.Action], argument: Argument, *, inherited: bool | None = None
+    add: Callable[..., argparse.Action],
+    argument: Argument,
+    usual: Mapping[str, object],
+    *,
+    inherited: bool | None = None,
 ) -> None:
     from_before = argument.inherited if inherited is None else inherited
     # A percent sign is a placeholder to argparse.
     options: dict[str, object] = {"help": argument.help.replace("%", "%%") or None}
     if argument.is_flag:
         options["dest"] = argument.value_name
-        options["default"] = argparse.SUPPRESS if from_before else argument.default
+        absent = usual.get(argument.value_name, False if argument.switch else None)
+        options["default"] = argparse.SUPPRESS if from_before else absent
     if argument.switch:
         options["action"] = "store_true"
     else:
@@ -135,7 +129,7 @@ def _add(
             options["choices"] = argument.choices
         if argument.read is not None:
             options["type"] = _typed(argument.read)
-        if argument.optional:
+        if argument.value_name in usual and not argument.is_flag:
             options["nargs"] = "*" if argument.several else "?"
         elif argument.several:
             options["nargs"] = "+"

@@ -30,19 +30,9 @@ class SetPriceAlert(Intent, frozen=True):
 
     command: ClassVar = ("alert",)
     arguments: ClassVar = (
-        Argument(
-            "symbol",
-            "a token, like ETH; or list, or remove",
-            metavar="SYMBOL|list|remove",
-            optional=True,
-        ),
-        Argument(
-            "side",
-            "below or above; or the number to remove",
-            metavar="below|above|N",
-            optional=True,
-        ),
-        Argument("level", "a price in US dollars, like 3000", metavar="PRICE", optional=True),
+        Argument("symbol", "a token, like ETH; or list, or remove", metavar="SYMBOL|list|remove"),
+        Argument("side", "below or above; or the number to remove", metavar="below|above|N"),
+        Argument("level", "a price in US dollars, like 3000", metavar="PRICE"),
     )
 
     symbol: str | None = None
@@ -102,13 +92,8 @@ def _suggest(context: PhraseContext) -> Iterator[SetPriceAlert | str]:
 
 
 COMMAND = Command(
-    name="alert",
     does="be told when a price crosses a level",
-    examples=(
-        "zuno alert ETH below 3000",
-        "zuno alert",
-        "zuno alert remove 2",
-    ),
+    examples=("zuno alert ETH below 3000", "zuno alert", "zuno alert remove 2"),
     group=Group.WATCH,
     intent=SetPriceAlert,
     answer=_answer,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui import app
+from zuno_tui.catalog.arguments import read_duration
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone, with_alerts
 from zuno_tui.catalog.intents import Acknowledge, MuteAlert, Show, ShowAlert
-from zuno_tui.catalog.possible import with_alerts
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 _MUTED_SECONDS = 3600
@@ -18,40 +17,9 @@ _MUTED_SECONDS = 3600
 
 class ListAlerts(Intent, frozen=True):
     command: ClassVar = ("alerts",)
-    arguments: ClassVar = (
-        Argument("--all", "ended ones, too", switch=True, default=False, field="ended"),
-    )
+    arguments: ClassVar = (Argument("--all", "ended ones, too", switch=True, field="ended"),)
 
     ended: bool = False
-
-
-async def _list(session: Session, intent: ListAlerts) -> CommandAnswer:
-    from zuno_tui.app.alerts import list_alerts
-
-    return list_alerts(session, ended=intent.ended)
-
-
-async def _show(session: Session, intent: ShowAlert) -> CommandAnswer:
-    from zuno_tui.app.alerts import show_alert
-
-    return show_alert(session, intent.alert_id)
-
-
-async def _acknowledge(session: Session, intent: Acknowledge) -> CommandAnswer:
-    from zuno_tui.app.alerts import acknowledge
-
-    return acknowledge(session, intent.alert_id)
-
-
-async def _mute(session: Session, intent: MuteAlert) -> CommandAnswer:
-    from zuno_tui.app.alerts import mute
-
-    return mute(session, intent.alert_id, intent.seconds, intent.until)
-
-
-def _read(said: Remaining) -> Show:
-    said.end("all", "latest", "recent")
-    return Show("alerts")
 
 
 def _read_acknowledge(said: Remaining) -> Acknowledge:
@@ -61,8 +29,6 @@ def _read_acknowledge(said: Remaining) -> Acknowledge:
 
 
 def _read_mute(said: Remaining) -> MuteAlert:
-    from zuno_tui.catalog.arguments import read_duration
-
     before, _, duration = said.text.lower().partition(" for ")
     said = said.restarted(before)
     alert_id = said.alert()
@@ -74,32 +40,29 @@ def _read_mute(said: Remaining) -> MuteAlert:
 
 
 COMMAND = Command(
-    name="alerts",
     does="what the monitor has found",
     group=Group.WATCH,
     intent=ListAlerts,
-    answer=_list,
+    answer=lambda session, intent: app.alerts.list_alerts(session, ended=intent.ended),
     verbs=(
         Verb(
             "alerts",
-            _read,
+            alone(Show("alerts"), "all", "latest", "recent"),
             spoken=("show alerts", "list alerts", "what needs attention", "what happened"),
         ),
     ),
     subcommands=(
         Command(
-            name="show",
             does="one alert in full: what, since when, why and what to do",
             group=Group.WATCH,
             intent=ShowAlert,
-            answer=_show,
+            answer=lambda session, intent: app.alerts.show_alert(session, intent.alert_id),
         ),
         Command(
-            name="ack",
             does="acknowledge an alert, or all",
             group=Group.WATCH,
             intent=Acknowledge,
-            answer=_acknowledge,
+            answer=lambda session, intent: app.alerts.acknowledge(session, intent.alert_id),
             verbs=(
                 Verb(
                     "ack",
@@ -113,11 +76,12 @@ COMMAND = Command(
             key="alerts.acknowledge",
         ),
         Command(
-            name="mute",
             does="mute an alert, or all, for a while",
             group=Group.WATCH,
             intent=MuteAlert,
-            answer=_mute,
+            answer=lambda session, intent: app.alerts.mute(
+                session, intent.alert_id, intent.seconds, intent.until
+            ),
             verbs=(
                 Verb(
                     "mute",

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import Apply
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
-
-
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.apply import run
-
-    return run(arguments)
 
 
 def _read(said: Remaining) -> Apply:
@@ -25,10 +19,9 @@ def _read(said: Remaining) -> Apply:
 
 
 COMMAND = Command(
-    name="apply",
     does="confirm what is approved; the word typed there signs and sends",
     group=Group.PLAN,
     intent=Apply,
-    run=_run,
+    run=lambda arguments: app.outbox.run_apply(arguments),
     verbs=(Verb("apply", _read, money=True, possible=lambda context: context.approved),),
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import ActionMaker, Command, Group, Verb
+from zuno_tui.catalog.command import ActionMaker, Command, Group, Verb, with_plan
 from zuno_tui.catalog.intents import Approve
-from zuno_tui.catalog.possible import with_plan
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
@@ -48,7 +47,6 @@ def _suggest(context: PhraseContext) -> Iterator[str]:
 
 
 COMMAND = Command(
-    name="approve",
     does="build, decode and simulate what would be signed; sign nothing",
     group=Group.PLAN,
     intent=Approve,

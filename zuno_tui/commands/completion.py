@@ -31,7 +31,6 @@ async def _answer(session: Session, intent: CompleteShell) -> CommandAnswer:
 
 
 COMMAND = Command(
-    name="completion",
     does="a script that completes commands in a shell",
     group=Group.HOUSE,
     intent=CompleteShell,

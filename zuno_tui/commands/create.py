@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import CreatePosition
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
-
-
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.debate import run_create
-
-    return run_create(arguments)
 
 
 def _read(said: Remaining) -> CreatePosition:
@@ -31,7 +25,6 @@ def _read(said: Remaining) -> CreatePosition:
 
 
 COMMAND = Command(
-    name="create",
     does="let the agents argue about a position to open",
     examples=(
         'zuno create "0.5 WETH with USDC, conservative"',
@@ -45,22 +38,15 @@ COMMAND = Command(
     ),
     group=Group.POSITION,
     intent=CreatePosition,
-    run=_run,
+    run=lambda arguments: app.debate.run_create(arguments),
     verbs=(
         Verb(
             "create",
             _read,
             "create AMOUNT TOKEN/TOKEN [RISK]",
             spoken=(
-                "open",
-                "mint",
-                "new position",
-                "create a position",
-                "create position",
-                "open a position",
-                "add liquidity",
-                "provide liquidity",
-                "provide",
+                *("open", "mint", "new position", "create a position", "create position"),
+                *("open a position", "add liquidity", "provide liquidity", "provide"),
             ),
         ),
     ),

@@ -10,12 +10,11 @@ from zuno_tui.commands.desk import DeskChoices
 class OpenDemo(DeskChoices, frozen=True):
     command: ClassVar = ("demo",)
     arguments: ClassVar = (
-        Argument("--text", "print the demo's positions, no screen", switch=True, default=False),
+        Argument("--text", "print the demo's positions, no screen", switch=True),
         Argument(
             "--fork",
             "on a private copy of a real network as it is now, with its positions and pools",
             switch=True,
-            default=False,
         ),
         *DESK_FLAGS,
     )
@@ -25,7 +24,6 @@ class OpenDemo(DeskChoices, frozen=True):
 
 
 COMMAND = Command(
-    name="demo",
     does="the desk on the embedded chain",
     group=Group.HOUSE,
     reaches_network=False,

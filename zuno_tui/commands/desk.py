@@ -20,7 +20,6 @@ class DeskChoices(Intent, frozen=True):
 
 
 COMMAND = Command(
-    name="desk",
     does="open the desk; so does zuno without a command",
     group=Group.HOUSE,
     reaches_network=False,

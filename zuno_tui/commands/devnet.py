@@ -19,23 +19,13 @@ class RunDevnet(Intent, frozen=True):
             "--port",
             "0 picks a free one (default 8545); the market's control is at the next",
             read=int,
-            default=8545,
         ),
         Argument("--seed", "which market history", read=int),
         Argument("--speed", "market time per real time; 0 pauses", read=float),
-        Argument("--world", choices=("week", "small"), default="week"),
-        Argument(
-            "--chain-id",
-            "a chain id other than 31337, for a second chain",
-            read=_chain_id,
-        ),
-        Argument(
-            "--v3",
-            "with four positions of Uniswap v3 beside those of v4",
-            switch=True,
-            default=False,
-        ),
-        Argument("--build-only", "build the world and stop", switch=True, default=False),
+        Argument("--world", choices=("week", "small")),
+        Argument("--chain-id", "a chain id other than 31337, for a second chain", read=_chain_id),
+        Argument("--v3", "with four positions of Uniswap v3 beside those of v4", switch=True),
+        Argument("--build-only", "build the world and stop", switch=True),
     )
 
     port: int = 8545
@@ -70,7 +60,6 @@ def _run(arguments: Namespace) -> int:
 
 
 COMMAND = Command(
-    name="devnet",
     does="the embedded chain as a JSON-RPC server",
     group=Group.HOUSE,
     reaches_network=False,

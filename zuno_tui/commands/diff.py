@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui import app
+from zuno_tui.catalog.command import Command, Group, Verb, of_plan, with_plan
 from zuno_tui.catalog.intents import DiffPlan
-from zuno_tui.catalog.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-async def _answer(session: Session, intent: DiffPlan) -> CommandAnswer:
-    from zuno_tui.app.diff import plan_difference
-
-    return await plan_difference(session, intent.plan_id, intent.candidate)
 
 
 def _read(said: Remaining) -> DiffPlan:
@@ -27,11 +19,12 @@ def _read(said: Remaining) -> DiffPlan:
 
 
 COMMAND = Command(
-    name="diff",
     does="the old range against the new one",
     group=Group.PLAN,
     intent=DiffPlan,
-    answer=_answer,
+    answer=lambda session, intent: app.diff.plan_difference(
+        session, intent.plan_id, intent.candidate
+    ),
     tells_old_block=True,
     verbs=(
         Verb(
@@ -39,14 +32,8 @@ COMMAND = Command(
             _read,
             "diff [N|exit]",
             spoken=(
-                "show diff",
-                "show the diff",
-                "show me the diff",
-                "delta",
-                "changes",
-                "what changes",
-                "what would change",
-                "what will change",
+                *("show diff", "show the diff", "show me the diff", "delta", "changes"),
+                *("what changes", "what would change", "what will change"),
             ),
             names="candidates",
             possible=with_plan,

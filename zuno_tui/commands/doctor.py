@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.command import Command, Group, Verb, alone, always
 from zuno_tui.catalog.intents import Doctor
-from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 
 async def _answer(session: Session, intent: Doctor) -> CommandAnswer:
@@ -22,18 +20,12 @@ async def _answer(session: Session, intent: Doctor) -> CommandAnswer:
     return await checked(session)
 
 
-def _read(said: Remaining) -> Doctor:
-    said.end("all")
-    return Doctor()
-
-
 COMMAND = Command(
-    name="doctor",
     does="check everything zuno depends on",
     group=Group.HOUSE,
     intent=Doctor,
     answer=_answer,
-    verbs=(Verb("doctor", _read),),
+    verbs=(Verb("doctor", alone(Doctor(), "all")),),
     suggest=always(Doctor()),
     key="desk.doctor",
 )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import with_positions
+from zuno_tui import app
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, with_positions
 
 if TYPE_CHECKING:
     from zuno_tui.app.earned import EarningPeriod
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 _PERIODS: tuple[EarningPeriod, ...] = ("today", "week", "month", "all")
@@ -19,16 +17,10 @@ _PERIODS: tuple[EarningPeriod, ...] = ("today", "week", "month", "all")
 class ShowEarned(Intent, frozen=True):
     command: ClassVar = ("earned",)
     arguments: ClassVar = (
-        Argument("period", "UTC days; a week where none is given", choices=_PERIODS, optional=True),
+        Argument("period", "UTC days; a week where none is given", choices=_PERIODS),
     )
 
     period: EarningPeriod | None = None
-
-
-async def _answer(session: Session, intent: ShowEarned) -> CommandAnswer:
-    from zuno_tui.app.earned import wallet_earned
-
-    return await wallet_earned(session, intent.period or "week")
 
 
 def _read(said: Remaining) -> ShowEarned:
@@ -38,12 +30,11 @@ def _read(said: Remaining) -> ShowEarned:
 
 
 COMMAND = Command(
-    name="earned",
     does="what positions earned and lost by day",
     examples=("zuno earned week",),
     group=Group.POSITION,
     intent=ShowEarned,
-    answer=_answer,
+    answer=lambda session, intent: app.earned.wallet_earned(session, intent.period or "week"),
     tells_old_block=True,
     verbs=(Verb("earned", _read, "earned [today|week|month|all]", possible=with_positions),),
 )

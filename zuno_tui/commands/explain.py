@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui import app
+from zuno_tui.catalog.command import Command, Group, Verb, with_plan
 from zuno_tui.catalog.intents import ExplainPlan
-from zuno_tui.catalog.possible import with_plan
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-async def _answer(session: Session, intent: ExplainPlan) -> CommandAnswer:
-    from zuno_tui.app.explain import explanation
-    from zuno_tui.app.plans import stored_plan
-
-    return explanation(stored_plan(session, intent.plan_id))
-
 
 _ASKED = ("did", "do", "does", "you", "recommend", "recommended", "choose", "chose", "pick")
 
@@ -31,18 +21,10 @@ def _read(said: Remaining) -> ExplainPlan:
 
 
 COMMAND = Command(
-    name="explain",
     does="what was argued for and against the plan",
     group=Group.PLAN,
     intent=ExplainPlan,
-    answer=_answer,
-    verbs=(
-        Verb(
-            "why",
-            _read,
-            spoken=("explain", "reasons", "show reasons"),
-            possible=with_plan,
-        ),
-    ),
+    answer=lambda session, intent: app.plans.explanation(session, intent.plan_id),
+    verbs=(Verb("why", _read, spoken=("explain", "reasons", "show reasons"), possible=with_plan),),
     key="plan.explain",
 )

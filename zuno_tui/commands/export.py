@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from zuno_tui import app
 from zuno_tui.catalog.arguments import PLAN
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import of_plan, with_plan
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, of_plan, with_plan
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 _SAFE = "safe"
@@ -24,18 +22,11 @@ class ExportPlan(Intent, frozen=True):
             "--format",
             "a batch for the Safe Transaction Builder (default), or a list for hardware wallets",
             choices=(_SAFE, "raw"),
-            default=_SAFE,
         ),
     )
 
     plan_id: str | None = None
     format: str = _SAFE
-
-
-async def _answer(session: Session, intent: ExportPlan) -> CommandAnswer:
-    from zuno_tui.app.export import exported
-
-    return await exported(session, intent.plan_id, for_safe=intent.format == _SAFE)
 
 
 def _read(said: Remaining) -> ExportPlan:
@@ -45,11 +36,12 @@ def _read(said: Remaining) -> ExportPlan:
 
 
 COMMAND = Command(
-    name="export",
     does="the unsigned transactions, for a hardware wallet or a Safe",
     group=Group.PLAN,
     intent=ExportPlan,
-    answer=_answer,
+    answer=lambda session, intent: app.export.exported(
+        session, intent.plan_id, for_safe=intent.format == _SAFE
+    ),
     verbs=(Verb("export", _read, "export [PLAN]", possible=with_plan),),
     suggest=of_plan(ExportPlan),
 )

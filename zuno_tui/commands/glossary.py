@@ -16,9 +16,7 @@ class LookUpTerm(Intent, frozen=True):
     """Without a term, all of them."""
 
     command: ClassVar = ("glossary",)
-    arguments: ClassVar = (
-        Argument("term", 'like LVR or "against holding"', metavar="TERM", optional=True),
-    )
+    arguments: ClassVar = (Argument("term", 'like LVR or "against holding"', metavar="TERM"),)
 
     term: str | None = None
 
@@ -41,7 +39,6 @@ def _read(said: Remaining) -> LookUpTerm:
 
 
 COMMAND = Command(
-    name="glossary",
     does="what a word means",
     group=Group.HOUSE,
     reaches_network=False,

@@ -25,10 +25,9 @@ class ShowHistory(Intent, frozen=True):
             metavar="ID",
             read=read_token_id,
             write=write_token_id,
-            optional=True,
         ),
         Argument("--wallet", "an address, an ENS name or a wallet's name", metavar="WALLET"),
-        Argument("--csv", "for a spreadsheet", switch=True, default=False),
+        Argument("--csv", "for a spreadsheet", switch=True),
         Argument("--format", "which program's columns the CSV has", choices=_FORMATS, field="form"),
         Argument("--from", "the first UTC day, like 2026-01-31", metavar="DAY", field="since"),
         Argument("--to", "the last UTC day", metavar="DAY", field="until"),
@@ -59,7 +58,6 @@ def _read(said: Remaining) -> ShowHistory:
 
 
 COMMAND = Command(
-    name="history",
     does="profit since entry through every move, and everything that moved",
     group=Group.POSITION,
     intent=ShowHistory,

@@ -13,7 +13,6 @@ class BeginAnew(DeskChoices, frozen=True):
 
 
 COMMAND = Command(
-    name="init",
     does="choose network, endpoint and wallet on a screen, as the first time",
     notes="What else is in settings.toml stays, and so do the wallets that are there.",
     group=Group.HOUSE,

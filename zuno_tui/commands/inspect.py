@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui import app
+from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
 from zuno_tui.catalog.intents import Inspect
-from zuno_tui.catalog.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-async def _answer(session: Session, intent: Inspect) -> CommandAnswer:
-    from zuno_tui.app.inspect import position_answer
-
-    return await position_answer(session, intent.token_id)
 
 
 def _read(said: Remaining) -> Inspect:
@@ -27,11 +19,10 @@ def _read(said: Remaining) -> Inspect:
 
 
 COMMAND = Command(
-    name="inspect",
     does="one position, everything that is known of it",
     group=Group.POSITION,
     intent=Inspect,
-    answer=_answer,
+    answer=lambda session, intent: app.inspect.position_answer(session, intent.token_id),
     tells_old_block=True,
     takes_v3=True,
     verbs=(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Intent, Verb, alone
 
 if TYPE_CHECKING:
     from chain.base.home import Home
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 
 class Locate(Intent, frozen=True):
@@ -64,18 +63,16 @@ def _places(home: Home) -> CommandAnswer:
     )
 
 
-def _read(said: Remaining) -> Locate:
-    said.end("all", "files", "are")
-    return Locate()
-
-
 COMMAND = Command(
-    name="locate",
     does="where zuno keeps its files",
     group=Group.HOUSE,
     reaches_network=False,
     intent=Locate,
     run=_run,
     answer=_answer,
-    verbs=(Verb("locate", _read, spoken=("where are my files", "files")),),
+    verbs=(
+        Verb(
+            "locate", alone(Locate(), "all", "files", "are"), spoken=("where are my files", "files")
+        ),
+    ),
 )

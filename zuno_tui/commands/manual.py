@@ -16,13 +16,12 @@ class PrintManual(Intent, frozen=True):
 
 
 async def _answer(_session: Session, _asked: PrintManual) -> CommandAnswer:
-    from zuno_tui.commands.catalog.manual_pages import manual_page
+    from zuno_tui.commands.catalog.shell_completion import manual_page
 
     return manual_page()
 
 
 COMMAND = Command(
-    name="manual",
     does="the manual page, for man to show",
     group=Group.HOUSE,
     reaches_network=False,

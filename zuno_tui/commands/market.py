@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui import app
+from zuno_tui.catalog.command import Command, Group, Verb, with_market
 from zuno_tui.catalog.intents import SetMarketClock
-from zuno_tui.catalog.possible import with_market
 
 if TYPE_CHECKING:
     from zuno_tui.app.market import MarketAction
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.context import PhraseContext
     from zuno_tui.prompt.remaining import Remaining
-
-
-async def _answer(session: Session, intent: SetMarketClock) -> CommandAnswer:
-    from zuno_tui.app.market import market_turned
-
-    return await market_turned(session, intent.action)
 
 
 def _verb(action: MarketAction, does: str, *spoken: str) -> Verb:
@@ -42,11 +34,10 @@ def _suggest(context: PhraseContext) -> Iterator[SetMarketClock]:
 
 
 COMMAND = Command(
-    name="market",
     does="turn the clock of the demo's market",
     group=Group.DESK,
     intent=SetMarketClock,
-    answer=_answer,
+    answer=lambda session, intent: app.market.market_turned(session, intent.action),
     verbs=(
         _verb("pause", "stop the demo's market"),
         _verb("resume", "let the demo's market run again", "continue", "unpause"),

@@ -1,27 +1,21 @@
 """`zuno monitor`: watch over every wallet and network, headless, until told to end."""
 
-from argparse import Namespace
 from typing import ClassVar
 
+from zuno_tui import app
 from zuno_tui.catalog.command import Argument, Command, Group, Intent
 
 
 class Monitor(Intent, frozen=True):
     command: ClassVar = ("monitor",)
     arguments: ClassVar = (
-        Argument("--once", "poll once, send what waits, and end", switch=True, default=False),
+        Argument("--once", "poll once, send what waits, and end", switch=True),
         Argument("--interval", "seconds between polls, at least 5", metavar="S", read=float),
-        Argument(
-            "--systemd-unit",
-            "print a unit file for this zuno and stop",
-            switch=True,
-            default=False,
-        ),
+        Argument("--systemd-unit", "print a unit file for this zuno and stop", switch=True),
         Argument(
             "--server",
             "with --systemd-unit: for a server, as a user of its own that may do little else",
             switch=True,
-            default=False,
         ),
     )
 
@@ -31,16 +25,9 @@ class Monitor(Intent, frozen=True):
     server: bool = False
 
 
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.monitor import run
-
-    return run(arguments)
-
-
 COMMAND = Command(
-    name="monitor",
     does="watch over every wallet, and send alerts",
     group=Group.WATCH,
     intent=Monitor,
-    run=_run,
+    run=lambda arguments: app.monitor.run(arguments),
 )

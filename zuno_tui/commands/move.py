@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import re
-from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from zuno_tui import app
 from zuno_tui.catalog.arguments import write_token_id
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
 from zuno_tui.catalog.intents import MovePosition
-from zuno_tui.catalog.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
 
 _PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCII)
-
-
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.debate import run_move
-
-    return run_move(arguments)
 
 
 def _read(said: Remaining) -> MovePosition:
@@ -44,12 +37,11 @@ def _price(said: Remaining, example: str) -> str:
 
 
 COMMAND = Command(
-    name="move",
     does="plan a range of your own for a position",
     examples=("zuno move 38 2900 3300",),
     group=Group.POSITION,
     intent=MovePosition,
-    run=_run,
+    run=lambda arguments: app.debate.run_move(arguments),
     verbs=(Verb("move", _read, "move ID LOW HIGH", names="positions", possible=with_positions),),
     suggest=of_selected(lambda token_id: f"move {write_token_id(token_id)} ", v3=True),
     takes_v3=True,

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui import app
+from zuno_tui.catalog.command import Command, Group, Intent, Verb, always, with_sent
 from zuno_tui.catalog.intents import OUTBOX_ACTIONS, OpenOutbox, OutboxAction, Show
-from zuno_tui.catalog.possible import always, with_sent
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
-
-
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.outbox import run
-
-    return run(arguments)
 
 
 def _read(said: Remaining) -> Intent:
@@ -39,11 +32,10 @@ def _reading(action: OutboxAction) -> Callable[[Remaining], OpenOutbox]:
 
 
 COMMAND = Command(
-    name="outbox",
     does="what was sent, where it stands, what can be done",
     group=Group.PLAN,
     intent=OpenOutbox,
-    run=_run,
+    run=lambda arguments: app.outbox.run(arguments),
     verbs=(
         Verb(
             "outbox",

@@ -32,7 +32,6 @@ def _read(said: Remaining) -> Intent:
 
 
 COMMAND = Command(
-    name="plan",
     does="the plan on the card, the latest, or another by its id",
     group=Group.PLAN,
     intent=ShowPlan,

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui import app
+from zuno_tui.catalog.command import Command, Group, Verb, always
 from zuno_tui.catalog.intents import ListPools
-from zuno_tui.catalog.possible import always
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-async def _answer(session: Session, intent: ListPools) -> CommandAnswer:
-    from zuno_tui.app.pools import surveyed_pools
-
-    return await surveyed_pools(session, intent)
 
 
 def _read(said: Remaining) -> ListPools:
@@ -27,11 +19,10 @@ def _read(said: Remaining) -> ListPools:
 
 
 COMMAND = Command(
-    name="pools",
     does="pools of the network's tokens",
     group=Group.WALLET,
     intent=ListPools,
-    answer=_answer,
+    answer=lambda session, intent: app.pools.surveyed_pools(session, intent),
     tells_old_block=True,
     verbs=(Verb("pools", _read, "pools [SYMBOL]", spoken=("show pools", "list pools")),),
     suggest=always(ListPools()),

@@ -12,8 +12,16 @@ from zuno_tui.catalog.arguments import (
     read_percent,
     write_amount,
 )
-from zuno_tui.catalog.command import ActionMaker, Argument, Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import of_selected, with_positions
+from zuno_tui.catalog.command import (
+    ActionMaker,
+    Argument,
+    Command,
+    Group,
+    Intent,
+    Verb,
+    of_selected,
+    with_positions,
+)
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
@@ -24,25 +32,22 @@ if TYPE_CHECKING:
 _AMOUNT_WORDS = 2
 
 
-class CollectFees(Intent, frozen=True):
+class OfPositions(Intent, frozen=True):
+    arguments: ClassVar = (POSITIONS,)
+
+    token_ids: tuple[PositionName, ...]
+
+
+class CollectFees(OfPositions, frozen=True):
     command: ClassVar = ("collect",)
-    arguments: ClassVar = (POSITIONS,)
-
-    token_ids: tuple[PositionName, ...]
 
 
-class CompoundFees(Intent, frozen=True):
+class CompoundFees(OfPositions, frozen=True):
     command: ClassVar = ("compound",)
-    arguments: ClassVar = (POSITIONS,)
-
-    token_ids: tuple[PositionName, ...]
 
 
-class ClosePosition(Intent, frozen=True):
+class ClosePosition(OfPositions, frozen=True):
     command: ClassVar = ("close",)
-    arguments: ClassVar = (POSITIONS,)
-
-    token_ids: tuple[PositionName, ...]
 
 
 class DecreasePosition(Intent, frozen=True):
@@ -67,7 +72,6 @@ class IncreasePosition(Intent, frozen=True):
             "token",
             "… of this token, like 0.5 WETH; of the other, the wallet gives what the range takes",
             metavar="TOKEN",
-            optional=True,
         ),
     )
 
@@ -77,12 +81,10 @@ class IncreasePosition(Intent, frozen=True):
     token: str | None = None
 
 
-def _together(
-    verb: Together,
-) -> Callable[[Session, CollectFees | CompoundFees | ClosePosition], ActionMaker]:
+def _together(verb: Together) -> Callable[[Session, OfPositions], ActionMaker]:
     """One plan for all positions that are named."""
 
-    def action(session: Session, intent: CollectFees | CompoundFees | ClosePosition) -> ActionMaker:
+    def action(session: Session, intent: OfPositions) -> ActionMaker:
         from zuno_tui.gate.actions.position import action_for
 
         named = dict.fromkeys(intent.token_ids)
@@ -173,7 +175,6 @@ def _verb(name: str, read: Callable[[Remaining], Intent], usage: str, *spoken: s
 
 COMMANDS = (
     Command(
-        name="collect",
         does="prepare collecting the fees of a position, of several or of all",
         group=Group.POSITION,
         intent=CollectFees,
@@ -190,7 +191,6 @@ COMMANDS = (
         key="desk.collect",
     ),
     Command(
-        name="compound",
         does="prepare compounding the fees of a position, of several or of all",
         group=Group.POSITION,
         intent=CompoundFees,
@@ -204,7 +204,6 @@ COMMANDS = (
         suggest=of_selected(lambda token_id: f"compound {token_id}"),
     ),
     Command(
-        name="close",
         does="prepare closing a position, several or all",
         group=Group.POSITION,
         intent=ClosePosition,
@@ -219,7 +218,6 @@ COMMANDS = (
         suggest=of_selected(lambda token_id: f"close {token_id}"),
     ),
     Command(
-        name="decrease",
         does="prepare removing a part of a position",
         examples=("zuno decrease 26 25",),
         group=Group.POSITION,
@@ -228,7 +226,6 @@ COMMANDS = (
         verbs=_verb("decrease", _read_decrease, "decrease ID PERCENT", "reduce", "remove"),
     ),
     Command(
-        name="increase",
         does="prepare adding to a position",
         examples=("zuno increase 26 0.5 WETH",),
         group=Group.POSITION,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from zuno_tui import app
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 
@@ -21,12 +20,6 @@ class ShowPrice(Intent, frozen=True):
     symbol: str
 
 
-async def _answer(session: Session, intent: ShowPrice) -> CommandAnswer:
-    from zuno_tui.app.price import token_price
-
-    return await token_price(session, intent.symbol)
-
-
 def _read(said: Remaining) -> ShowPrice:
     symbol = said.symbol("price ETH").upper()
     said.end()
@@ -34,11 +27,10 @@ def _read(said: Remaining) -> ShowPrice:
 
 
 COMMAND = Command(
-    name="price",
     does="what a token is worth now",
     group=Group.WATCH,
     intent=ShowPrice,
-    answer=_answer,
+    answer=lambda session, intent: app.price.token_price(session, intent.symbol),
     tells_old_block=True,
     verbs=(Verb("price", _read, "price SYMBOL", spoken=("price of",)),),
 )

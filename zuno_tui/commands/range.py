@@ -5,24 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from zuno_tui import app
 from zuno_tui.catalog.arguments import write_token_id
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.command import Command, Group, Verb, of_selected
 from zuno_tui.catalog.intents import _POSITION, ChooseRange
-from zuno_tui.catalog.possible import of_selected
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 DEICTIC = ("it", "this", "that")
 _PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCII)
-
-
-async def _answer(session: Session, intent: ChooseRange) -> CommandAnswer:
-    from zuno_tui.app.range import range_answer
-
-    return await range_answer(session, intent)
 
 
 def _read(said: Remaining) -> ChooseRange:
@@ -53,20 +45,15 @@ _BETWEEN = frozenset(
 )
 
 COMMAND = Command(
-    name="range",
     does="what a range of your own would bring, and to choose one",
-    examples=(
-        "zuno range 38",
-        "zuno range 38 2900 3300",
-        'zuno range "0.5 WETH/USDC 0.05%"',
-    ),
+    examples=("zuno range 38", "zuno range 38 2900 3300", 'zuno range "0.5 WETH/USDC 0.05%"'),
     notes=(
         "Nothing is planned: survival, fees, swap and cost are told from one reading.\n"
         "At the desk it is a form: the edges are moved by keys, and enter makes the plan."
     ),
     group=Group.POSITION,
     intent=ChooseRange,
-    answer=_answer,
+    answer=lambda session, intent: app.range.range_answer(session, intent),
     tells_old_block=True,
     takes_v3=True,
     verbs=(

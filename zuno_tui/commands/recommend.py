@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import re
-from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui import app
+from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
 from zuno_tui.catalog.intents import Recommend
-from zuno_tui.catalog.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
-
-
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.debate import run_recommend
-
-    return run_recommend(arguments)
 
 
 # "stay long", "keep my ETH until 1 March", "I need the ETH by March".
@@ -47,7 +40,6 @@ def _read(said: Remaining) -> Recommend:
 
 
 COMMAND = Command(
-    name="recommend",
     does="let the four agents argue about a position",
     examples=(
         "zuno recommend 26 --stream",
@@ -56,7 +48,7 @@ COMMAND = Command(
     ),
     group=Group.POSITION,
     intent=Recommend,
-    run=_run,
+    run=lambda arguments: app.debate.run_recommend(arguments),
     takes_v3=True,
     verbs=(
         Verb(
@@ -64,14 +56,8 @@ COMMAND = Command(
             _read,
             "recommend ID [conservative|balanced|aggressive] [keep ETH until March]",
             spoken=(
-                "recommend rebalance",
-                "rebalance",
-                "suggest",
-                "advise",
-                "argue about",
-                "what should i do with",
-                "what should i do about",
-                "what about",
+                *("recommend rebalance", "rebalance", "suggest", "advise", "argue about"),
+                *("what should i do with", "what should i do about", "what about"),
             ),
             names="positions",
             possible=with_positions,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.catalog.command import Command, Group, Verb, of_plan, with_plan
 from zuno_tui.catalog.intents import RehearsePlan
-from zuno_tui.catalog.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
@@ -34,20 +33,11 @@ def _read(said: Remaining) -> RehearsePlan:
 
 
 COMMAND = Command(
-    name="rehearse",
     does="carry out what is approved on a private copy of the chain; sign nothing",
     group=Group.PLAN,
     intent=RehearsePlan,
     answer=_answer,
-    verbs=(
-        Verb(
-            "rehearse",
-            _read,
-            "rehearse",
-            spoken=("rehearsal",),
-            possible=with_plan,
-        ),
-    ),
+    verbs=(Verb("rehearse", _read, "rehearse", spoken=("rehearsal",), possible=with_plan),),
     suggest=of_plan(RehearsePlan),
     key="plan.rehearse",
 )

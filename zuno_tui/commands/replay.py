@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import Replay
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
-
-
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.app.replay import run
-
-    return run(arguments)
 
 
 def _read(said: Remaining) -> Replay:
@@ -25,10 +19,9 @@ def _read(said: Remaining) -> Replay:
 
 
 COMMAND = Command(
-    name="replay",
     does="a debate again, from its record alone",
     group=Group.PLAN,
     intent=Replay,
-    run=_run,
+    run=lambda arguments: app.replay.run(arguments),
     verbs=(Verb("replay", _read, "replay RECORD", names="records"),),
 )

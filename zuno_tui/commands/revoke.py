@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from zuno_tui import app
 from zuno_tui.catalog.command import ActionMaker, Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 
@@ -17,31 +17,14 @@ class Revoke(Intent, frozen=True):
 
     command: ClassVar = ("revoke",)
     arguments: ClassVar = (
-        Argument("token", "a symbol or an address", metavar="TOKEN", optional=True),
-        Argument(
-            "spender",
-            "Permit2, PositionManager, UniversalRouter",
-            metavar="SPENDER",
-            optional=True,
-        ),
-        Argument(
-            "--all",
-            "approve taking everything back",
-            switch=True,
-            default=False,
-            field="everything",
-        ),
+        Argument("token", "a symbol or an address", metavar="TOKEN"),
+        Argument("spender", "Permit2, PositionManager, UniversalRouter", metavar="SPENDER"),
+        Argument("--all", "approve taking everything back", switch=True, field="everything"),
     )
 
     token: str | None = None
     spender: str | None = None
     everything: bool = False
-
-
-async def _answer(session: Session, _asked: Revoke) -> CommandAnswer:
-    from zuno_tui.app.revoke import allowances
-
-    return await allowances(session)
 
 
 def _action(session: Session, intent: Revoke) -> ActionMaker | None:
@@ -62,11 +45,10 @@ def _read(said: Remaining) -> Revoke:
 
 
 COMMAND = Command(
-    name="revoke",
     does="leftover permissions, and taking one back",
     group=Group.WALLET,
     intent=Revoke,
-    answer=_answer,
+    answer=lambda session, _: app.revoke.allowances(session),
     tells_old_block=True,
     action=_action,
     verbs=(

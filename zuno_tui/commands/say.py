@@ -13,7 +13,6 @@ def _run(arguments: Namespace) -> int:
 
 
 COMMAND = Command(
-    name="say",
     does="what a phrase means, in plain words",
     examples=('zuno say "take half out of 26" --dry-run',),
     group=Group.HOUSE,

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import ChangeSetting
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-async def _answer(session: Session, intent: ChangeSetting) -> CommandAnswer:
-    from zuno_tui.app.setting import settings_answer
-
-    return settings_answer(session, intent.name, intent.value)
-
 
 _SHOWN = ("unit", "screen.theme", "screen.bell", "screen.reading_pace")
 """What the prompt changes: how things are shown. The rest is changed on the settings' page."""
@@ -31,7 +23,6 @@ def _read(said: Remaining) -> ChangeSetting:
 
 
 COMMAND = Command(
-    name="setting",
     does="what is set, where it comes from, and a value changed",
     examples=("zuno setting", "zuno setting limits.daily_usd 5000"),
     notes="The file is checked before it is written, and its comments stay; secrets are never"
@@ -39,6 +30,6 @@ COMMAND = Command(
     group=Group.HOUSE,
     intent=ChangeSetting,
     reaches_network=False,
-    answer=_answer,
+    answer=lambda session, intent: app.setting.settings_answer(session, intent.name, intent.value),
     verbs=(Verb("setting", _read, "setting unit eth"),),
 )

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui import app
+from zuno_tui.catalog.command import Command, Group, Verb, of_plan, with_plan
 from zuno_tui.catalog.intents import SimulatePlan
-from zuno_tui.catalog.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-async def _answer(session: Session, intent: SimulatePlan) -> CommandAnswer:
-    from zuno_tui.app.approve import simulated
-
-    return await simulated(session, intent.plan_id, intent.candidate)
 
 
 def _read(said: Remaining) -> SimulatePlan:
@@ -27,11 +19,10 @@ def _read(said: Remaining) -> SimulatePlan:
 
 
 COMMAND = Command(
-    name="simulate",
     does="try the plan on the chain's state; approve nothing",
     group=Group.PLAN,
     intent=SimulatePlan,
-    answer=_answer,
+    answer=lambda session, intent: app.approve.simulated(session, intent.plan_id, intent.candidate),
     verbs=(
         Verb(
             "simulate",

@@ -13,7 +13,16 @@ from zuno_tui.catalog.arguments import (
     read_file_name,
     read_without_key,
 )
-from zuno_tui.catalog.command import ActionMaker, Argument, Command, Group, Intent, OneOf, Verb
+from zuno_tui.catalog.command import (
+    ActionMaker,
+    Argument,
+    Command,
+    Group,
+    Intent,
+    OneOf,
+    Verb,
+    alone,
+)
 from zuno_tui.catalog.intents import WALLET, UseWallet
 
 if TYPE_CHECKING:
@@ -25,7 +34,6 @@ _STORE = Argument(
     "--store",
     "best: the system's keyring, else an encrypted file",
     choices=("best", "keyring", "file"),
-    default="best",
 )
 
 
@@ -51,7 +59,6 @@ class ImportWallet(Intent, frozen=True):
             "watched",
             "an address or ENS name to watch, without a key",
             metavar="ADDRESS",
-            optional=True,
             read=read_without_key,
         ),
         OneOf(
@@ -67,13 +74,10 @@ class ImportWallet(Intent, frozen=True):
                     "--seed-phrase",
                     "ask for a seed phrase, hidden, and keep its account's key",
                     switch=True,
-                    default=False,
                 ),
             )
         ),
-        Argument(
-            "--account", "of the seed phrase, from 0", metavar="N", read=_read_account, default=0
-        ),
+        Argument("--account", "of the seed phrase, from 0", metavar="N", read=_read_account),
         _NAME,
         _STORE,
         PASSPHRASE_FILE,
@@ -105,7 +109,6 @@ class WatchKeyOf(Intent, frozen=True):
             "sweep sends back what is left for gas, remove deletes the key",
             metavar="sweep|remove",
             choices=("sweep", "remove"),
-            optional=True,
         ),
         Argument("--to", "where sweep sends it", metavar="ADDRESS", read=read_address),
         Argument(
@@ -167,16 +170,6 @@ def _read(said: Remaining) -> UseWallet:
     return UseWallet(address)
 
 
-def _read_delegate(said: Remaining) -> DelegateWallet:
-    said.end("wallet", "account", "my", "the", "plans", "transactions")
-    return DelegateWallet()
-
-
-def _read_undelegate(said: Remaining) -> UndelegateWallet:
-    said.end("wallet", "account", "my", "the")
-    return UndelegateWallet()
-
-
 def _action(name: str, does: str, intent: type[Intent], *verbs: Verb) -> Command:
     run = _running(name)
     return Command(name=name, does=does, group=Group.WALLET, intent=intent, run=run, verbs=verbs)
@@ -213,7 +206,6 @@ COMMAND = Command(
         _action("remove", "delete a wallet's key from this machine", RemoveWallet),
         _action("watch-key", "the key that carries out orders: see or make it", WatchKeyOf),
         Command(
-            name="delegate",
             does="prepare letting the account carry out plans as one transaction",
             group=Group.WALLET,
             intent=DelegateWallet,
@@ -221,7 +213,9 @@ COMMAND = Command(
             verbs=(
                 Verb(
                     "delegate",
-                    _read_delegate,
+                    alone(
+                        DelegateWallet(), "wallet", "account", "my", "the", "plans", "transactions"
+                    ),
                     "delegate",
                     spoken=(
                         "wallet delegate",
@@ -234,12 +228,17 @@ COMMAND = Command(
             ),
         ),
         Command(
-            name="undelegate",
             does="prepare taking the account back: plans are sent in steps again",
             group=Group.WALLET,
             intent=UndelegateWallet,
             action=_delegating(back=True),
-            verbs=(Verb("undelegate", _read_undelegate, "undelegate"),),
+            verbs=(
+                Verb(
+                    "undelegate",
+                    alone(UndelegateWallet(), "wallet", "account", "my", "the"),
+                    "undelegate",
+                ),
+            ),
         ),
     ),
 )

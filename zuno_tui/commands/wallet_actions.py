@@ -81,7 +81,6 @@ def _read_swap(said: Remaining) -> SwapTokens:
 
 COMMANDS = (
     Command(
-        name="wrap",
         does="prepare turning ETH into WETH",
         group=Group.WALLET,
         intent=WrapEth,
@@ -89,7 +88,6 @@ COMMANDS = (
         verbs=(Verb("wrap", _read_wrap, "wrap AMOUNT", money=True),),
     ),
     Command(
-        name="unwrap",
         does="prepare turning WETH into ETH",
         group=Group.WALLET,
         intent=UnwrapEth,
@@ -97,7 +95,6 @@ COMMANDS = (
         verbs=(Verb("unwrap", _read_unwrap, "unwrap AMOUNT", money=True),),
     ),
     Command(
-        name="swap",
         does="prepare selling one token for another",
         examples=("zuno swap 0.5 WETH USDC",),
         group=Group.WALLET,

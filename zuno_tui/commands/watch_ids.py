@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from zuno_tui import app
 from zuno_tui.catalog.arguments import read_token_id
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import with_positions
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, with_positions
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 
@@ -25,12 +23,6 @@ class WatchIds(Intent, frozen=True):
     token_ids: tuple[int, ...]
 
 
-async def _answer(session: Session, intent: WatchIds) -> CommandAnswer:
-    from zuno_tui.app.watch_ids import remember_ids
-
-    return await remember_ids(session, intent.token_ids)
-
-
 def _read(said: Remaining) -> WatchIds:
     token_ids = said.positions()
     said.end("position", "positions", "only", "just")
@@ -38,11 +30,10 @@ def _read(said: Remaining) -> WatchIds:
 
 
 COMMAND = Command(
-    name="watch-ids",
     does="name positions of the wallet that its endpoint cannot find",
     group=Group.POSITION,
     intent=WatchIds,
-    answer=_answer,
+    answer=lambda session, intent: app.inspect.remember_ids(session, intent.token_ids),
     verbs=(
         Verb(
             "watch-ids",

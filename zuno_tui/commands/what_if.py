@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
+from zuno_tui import app
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 _CHANGE = re.compile(r"[+-]?[0-9]{1,4}(?:\.[0-9]{1,4})?%?", re.ASCII)
@@ -37,25 +36,13 @@ class WhatIf(Intent, frozen=True):
     command: ClassVar = ("what-if",)
     arguments: ClassVar = (
         Argument("symbol", "the token whose price changes, like ETH", metavar="SYMBOL"),
-        Argument(
-            "change",
-            "by how many percent, like -10",
-            metavar="PCT",
-            read=read_change,
-            optional=True,
-        ),
+        Argument("change", "by how many percent, like -10", metavar="PCT", read=read_change),
         Argument("--at", "instead: at this price in US dollars", metavar="PRICE", read=read_level),
     )
 
     symbol: str
     change: str | None = None
     at: str | None = None
-
-
-async def _answer(session: Session, intent: WhatIf) -> CommandAnswer:
-    from zuno_tui.app.what_if import positions_at
-
-    return await positions_at(session, intent.symbol, intent.change, intent.at)
 
 
 def _read(said: Remaining) -> WhatIf:
@@ -77,15 +64,13 @@ def _read(said: Remaining) -> WhatIf:
 
 
 COMMAND = Command(
-    name="what-if",
     does="every position at another price",
-    examples=(
-        "zuno what-if ETH -10",
-        "zuno what-if ETH --at 2500",
-    ),
+    examples=("zuno what-if ETH -10", "zuno what-if ETH --at 2500"),
     group=Group.POSITION,
     intent=WhatIf,
-    answer=_answer,
+    answer=lambda session, intent: app.what_if.positions_at(
+        session, intent.symbol, intent.change, intent.at
+    ),
     tells_old_block=True,
     verbs=(Verb("what-if", _read, "what-if SYMBOL PCT"),),
 )

@@ -17,7 +17,7 @@ from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.demo import DEMO_NETWORK
 from zuno_tui.gate.apply import WaitingApproval
 from zuno_tui.gate.dry_run import Approved
-from zuno_tui.gate.replace import Replacement
+from zuno_tui.gate.resume import Replacement
 from zuno_tui.gate.worth import ActionWorth
 from zuno_tui.present import signing
 from zuno_tui.present.approval_card import outcome_lines

@@ -26,9 +26,9 @@ _DECIDING_SECONDS = 600
 
 
 class EmbeddedMarket:
-    def __init__(self, desk_context: DeskContext) -> None:
-        self._desk_context = desk_context
-        self._clock = MarketClock(desk_context.session.endpoints[0])
+    def __init__(self, context: DeskContext) -> None:
+        self._context = context
+        self._clock = MarketClock(context.session.endpoints[0])
         self._held: set[str] = set()
 
     async def run(self) -> None:
@@ -38,7 +38,7 @@ class EmbeddedMarket:
                 try:
                     self._show(await self._hold_for_approvals())
                 except MarketClockError:
-                    self._desk_context.status.trading(None, paused=False)
+                    self._context.status.trading(None, paused=False)
                 await asyncio.sleep(_BETWEEN_LOOKS)
         finally:
             await self._clock.close()
@@ -46,14 +46,14 @@ class EmbeddedMarket:
     async def turn(self, asked: Asked) -> None:
         trading = await self._clock.turn(asked.action)
         self._show(trading)
-        self._desk_context.tell(Said(f"{trading.words.capitalize()}.", twin=asked.twin))
+        self._context.tell(Said(f"{trading.words.capitalize()}.", twin=asked.twin))
 
     async def give_time(self) -> None:
         """Real time while a person decides: at sixty times it an approval would last seconds."""
         trading = await self._clock.status()
         if _DECIDING not in self._held and not trading.held and trading.speed > _REAL_TIME:
             words = f"The market runs in real time while you decide, not ×{trading.speed:g}."
-            self._desk_context.tell(Said(words))
+            self._context.tell(Said(words))
         self._held.add(_DECIDING)
         self._show(await self._clock.hold(_DECIDING, trading.time + _DECIDING_SECONDS))
 
@@ -65,12 +65,12 @@ class EmbeddedMarket:
         trading = await self._hold_for_approvals()
         self._show(trading)
         if not trading.held and trading.speed > _REAL_TIME:
-            self._desk_context.tell(Said(f"The market runs at ×{trading.speed:g} again."))
+            self._context.tell(Said(f"The market runs at ×{trading.speed:g} again."))
 
     async def _hold_for_approvals(self) -> MarketTrading:
         """Hold the market for every approval that is open, whoever gave it, and for none other."""
         trading = await self._clock.status()
-        journal = self._desk_context.session.home.outbox
+        journal = self._context.session.home.outbox
         approvals = await asyncio.to_thread(open_approvals, journal)
         wanted = {name: until for name, until in approvals.items() if until > trading.time}
         for name, until in wanted.items():
@@ -83,7 +83,7 @@ class EmbeddedMarket:
         return trading
 
     def _show(self, trading: MarketTrading) -> None:
-        self._desk_context.status.trading(trading.words, paused=not trading.speed)
+        self._context.status.trading(trading.words, paused=not trading.speed)
 
 
 APPROVE = "approve"
@@ -91,10 +91,8 @@ _PATIENCE = 120.0
 
 
 class Approvals:
-    def __init__(
-        self, desk_context: DeskContext, card: Card, market: EmbeddedMarket | None
-    ) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext, card: Card, market: EmbeddedMarket | None) -> None:
+        self._context = context
         self._card = card
         self._market = market
 
@@ -106,7 +104,7 @@ class Approvals:
 
     def approve(self, intent: Approve) -> None:
         argued = self._plan(intent.plan_id)
-        make_action = action_of_candidate(self._desk_context.session, argued.plan, intent.candidate)
+        make_action = action_of_candidate(self._context.session, argued.plan, intent.candidate)
         if self._card.view is None or self._card.view.plan_id != argued.plan.plan_id:
             self._show(argued)
         self.begin(make_action, intent.twin, _approved_words(self._card.view, intent.candidate))
@@ -115,35 +113,29 @@ class Approvals:
         self._show(self._plan(intent.plan_id))
 
     def explain(self, intent: ExplainPlan) -> None:
-        self._explain(self._plan(intent.plan_id))
-
-    def _plan(self, named: str | None) -> ArguedPlan:
-        """The plan named, the one on the card, or the newest."""
-        return stored_plan(self._desk_context.session, named or self.plan_on_card)
-
-    def _show(self, argued: ArguedPlan) -> None:
-        path = self._desk_context.session.home.plans / f"{argued.plan.plan_id}.json"
-        show_plan(self._desk_context, self._card, argued, made_at=path.stat().st_mtime)
-        if argued.edited:
-            self._desk_context.tell(Said(edited_words(argued.plan), "bad"))
-        self._desk_context.tell(ViewAsked("plan"))
-
-    def _explain(self, argued: ArguedPlan) -> None:
+        argued = self._plan(intent.plan_id)
         turns = tuple(turn_view(turn) for turn in recorded_turns(argued.document))
         plan_id = argued.plan.plan_id
         ended = " ".join((f"{plan_id}.", *record_words(argued)))
-        self._desk_context.tell(
+        self._context.tell(
             DebateChanged(DebateView(argued.request_id, f"why {plan_id}", turns, ended))
         )
-        self._desk_context.tell(ViewAsked("debate"))
+        self._context.tell(ViewAsked("debate"))
+
+    def _plan(self, named: str | None) -> ArguedPlan:
+        """The plan named, the one on the card, or the newest."""
+        return stored_plan(self._context.session, named or self.plan_on_card)
+
+    def _show(self, argued: ArguedPlan) -> None:
+        path = self._context.session.home.plans / f"{argued.plan.plan_id}.json"
+        show_plan(self._context, self._card, argued, made_at=path.stat().st_mtime)
+        if argued.edited:
+            self._context.tell(Said(edited_words(argued.plan), "bad"))
+        self._context.tell(ViewAsked("plan"))
 
     async def _dry_run_made(self, make_action: ActionMaker) -> DryRun:
         """In the demo at real time, which passes until the person has decided."""
-        session, sources, market = (
-            self._desk_context.session,
-            self._desk_context.sources,
-            self._market,
-        )
+        session, sources, market = self._context.session, self._context.sources, self._market
         if market is None:
             return await dry_run_made(session, sources, make_action)
         await market.give_time()
@@ -154,7 +146,7 @@ class Approvals:
             raise
 
     def begin(self, make_action: ActionMaker, twin: str, what: str = "the transactions") -> None:
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             APPROVE,
             f"Building and trying {what}",
             lambda _: self._approve(make_action, twin),
@@ -162,17 +154,15 @@ class Approvals:
         )
 
     async def _approve(self, make_action: ActionMaker, twin: str) -> None:
-        desk_context, began = self._desk_context, self._desk_context.clock()
+        context, began = self._context, self._context.clock()
         dry_run = await self._dry_run_made(make_action)
-        approved = approve(desk_context.sources, desk_context.session.home.outbox, dry_run)
-        key = signing_key(
-            desk_context.session.home, desk_context.session.network, desk_context.wallet
-        )
-        view = approved_view(approved, desk_context.wallet, key)
+        approved = approve(context.sources, context.session.home.outbox, dry_run)
+        key = signing_key(context.session.home, context.session.network, context.wallet)
+        view = approved_view(approved, context.wallet, key)
         position = dry_run.prepared.action.subject.position
         self._card.approved(view, None if position is None else position.token_id)
-        desk_context.bring("plan", began)
-        desk_context.tell(
+        context.bring("plan", began)
+        context.tell(
             Said(f"{view.headline}: approved for ten minutes. To sign it: apply", "good", twin)
         )
 

@@ -134,7 +134,8 @@ class Card:
             words = again.recommendation
             self.show(replace(self._view, recommendation=words, reasons=again.reasons))
 
-    def approved(self, approval: ApprovalView, token_id: int | None) -> None:
+    def approved(self, approval: ApprovalView, token_id: int | None = None) -> None:
+        """What is signed is on the card, even if another run of zuno approved it."""
         if self._view is None or self._view.plan_id != approval.plan_id:
             self._view = unargued(approval, token_id=token_id, now=self._clock())
         self._change(approval, (), None)
@@ -142,12 +143,6 @@ class Card:
     def unapproved(self) -> None:
         """What was approved has ended or moved too far."""
         self._change(None, (), None)
-
-    def applying(self, approval: ApprovalView) -> None:
-        """What is signed is on the card, even if another run of zuno approved it."""
-        if self._view is None or self._view.plan_id != approval.plan_id:
-            self._view = unargued(approval, token_id=None, now=self._clock())
-        self._change(approval, (), None)
 
     def went_on(self, place: int, step: StepProgress) -> None:
         """What became of a step last."""

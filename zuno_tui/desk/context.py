@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from zuno_tui.settings import Flags
 
 Tell = Callable[[Event], None]
-
-
 _COARSE_SECONDS = 10.0
 
 

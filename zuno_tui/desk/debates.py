@@ -7,25 +7,30 @@ from typing import Literal
 from msgspec.structs import replace
 
 from agents.bus.envelope import Role, SpokenTable
+from agents.bus.plan_store import PlanStore
 from agents.bus.run import Listener, SpokenTurn
 from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.model.budget import BudgetReport
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from agents.model.speaking import SILENCE
+from agents.scorecard.score import ScoreStore
+from agents.scorecard.scoring import DecidedPlan
+from agents.scorecard.track_record import track_record
 from chain.base.errors import error_kind
 from chain.positions.reference import position_label
-from zuno_tui.app.agents_elsewhere import AgentPlaces
+from chain.rpc.errors import RpcError
+from zuno_tui.app.agents_elsewhere import AgentPlaces, agents_note
 from zuno_tui.catalog.intents import CreatePosition, MovePosition, Recommend
-from zuno_tui.desk.card import Card
+from zuno_tui.desk.card import Card, plan_view
 from zuno_tui.desk.cleaning import clean_in_place
 from zuno_tui.desk.context import DeskContext, Tell
 from zuno_tui.desk.events import DebateChanged, ProseHeard, Said, ThinkingHeard, TurnEnded
-from zuno_tui.desk.judging import judge_earlier, shown_plan
-from zuno_tui.present.argued_plan import ArguedPlan
+from zuno_tui.present.argued_plan import ArguedPlan, just_argued
+from zuno_tui.present.plan_card import plan_pools
 from zuno_tui.present.transcript import WHY_STRUCK, ending
-from zuno_tui.present.views import DebateView, Struck, TurnView
+from zuno_tui.present.views import DebateView, PlanView, Struck, TurnView
 from zuno_tui.present.words import screen_words
-from zuno_tui.settings.debates import DebateSettings
+from zuno_tui.settings.debates import DebateSettings, debate_settings
 from zuno_tui.settings.load import TransportChoice
 
 
@@ -99,46 +104,44 @@ def _readable(heard: str) -> tuple[str, str]:
 class DebateHearing:
     """All that was said is kept for the end."""
 
-    def __init__(self, desk_context: DeskContext, view: DebateView) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext, view: DebateView) -> None:
+        self._context = context
         self._view = view
-        self._prose = SpeakerProse(desk_context.tell)
-        desk_context.tell(DebateChanged(view))
+        self._prose = SpeakerProse(context.tell)
+        context.tell(DebateChanged(view))
 
     def listener(self) -> Listener:
-        from agents.bus.run import Listener
-
         return Listener(on_turn=self.on_turn, on_prose=self.on_prose, on_thinking=self.on_thinking)
 
     def on_prose(self, role: Role, text: str) -> None:
         self._prose.hear(role, text)
 
     def on_thinking(self, role: Role, seconds: float) -> None:
-        self._desk_context.tell(ThinkingHeard(role, round(seconds)))
+        self._context.tell(ThinkingHeard(role, round(seconds)))
 
     def on_turn(self, turn: SpokenTurn) -> None:
         self._prose.forget(turn.role)
         view = turn_view(turn)
         self._view = replace(self._view, turns=(*self._view.turns, view))
-        self._desk_context.tell(TurnEnded(view))
+        self._context.tell(TurnEnded(view))
         if turn.thought.tag == SILENCE:
-            self._desk_context.tell(Said(turn.thought.text, "warn"))
+            self._context.tell(Said(turn.thought.text, "warn"))
 
     def on_places(self, places: AgentPlaces) -> None:
         if places.peers or places.reason:
             self._view = replace(self._view, place=places.words)
-        self._desk_context.status.meshed(places.summary, self._desk_context.clock())
-        self._desk_context.tell(DebateChanged(self._view))
+        self._context.status.meshed(places.summary, self._context.clock())
+        self._context.tell(DebateChanged(self._view))
         if places.peers or places.reason:
             tone: Literal["plain", "warn"] = "warn" if places.reason else "plain"
-            self._desk_context.tell(Said(f"The agents run {places.words}", tone))
+            self._context.tell(Said(f"The agents run {places.words}", tone))
 
     def on_crash(self, role: Role, error: Exception) -> None:
-        self._desk_context.tell(Said(f"{role} stopped with {error_kind(error)}.", "bad"))
+        self._context.tell(Said(f"{role} stopped with {error_kind(error)}.", "bad"))
 
     def end(self, words: str, chosen: str = "") -> None:
         self._view = replace(self._view, ended=words, chosen=chosen)
-        self._desk_context.tell(DebateChanged(self._view))
+        self._context.tell(DebateChanged(self._view))
 
 
 DEBATE = "debate"
@@ -147,22 +150,18 @@ _PATIENCE = 60.0
 
 
 class Debates:
-    def __init__(self, desk_context: DeskContext, card: Card) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext, card: Card) -> None:
+        self._context = context
         self._card = card
 
     def introduce(self) -> None:
         """Who will speak and from where, told before anybody is asked to."""
-        from zuno_tui.app.agents_elsewhere import agents_note
-
         settings = self._settings(None)
         if settings.transport is not TransportChoice.LOCAL:
-            found = agents_note(self._desk_context.session.home)
-            self._desk_context.status.meshed(found, None)
+            found = agents_note(self._context.session.home)
+            self._context.status.meshed(found, None)
 
     def recommend(self, intent: Recommend) -> None:
-        from agents.lp.payloads import FlowStart
-
         settings = self._settings(intent.profile)
         start = FlowStart(
             token_id=intent.token_id,
@@ -173,8 +172,6 @@ class Debates:
         self._begin(settings, start, f"position {position_label(intent.token_id)}", intent.twin)
 
     def move(self, intent: MovePosition) -> None:
-        from agents.lp.payloads import FlowStart
-
         settings = self._settings(None)
         start = FlowStart(
             token_id=intent.token_id,
@@ -185,13 +182,12 @@ class Debates:
         self._begin(settings, start, f"position {position_label(intent.token_id)}", intent.twin)
 
     def create(self, intent: CreatePosition) -> None:
-        from agents.lp.payloads import FlowCreateStart
         from zuno_tui.prompt.create_phrase import parse_create
 
-        network = self._desk_context.session.network
+        network = self._context.session.network
         phrase = parse_create(intent.phrase, network)
         if phrase.network != network:
-            self._desk_context.tell(
+            self._context.tell(
                 Said(
                     f"The phrase says {phrase.network.title}, and the desk is on {network.title}. "
                     f"First: switch to {phrase.network.name}",
@@ -203,38 +199,32 @@ class Debates:
         settings = self._settings(named or intent.profile)
         start = FlowCreateStart(
             goal=phrase.goal,
-            owner=self._desk_context.wallet,
+            owner=self._context.wallet,
             profile=settings.profile,
             max_rounds=settings.max_rounds,
             own_range=phrase.own_range,
         )
-        self._desk_context.tell(Said(f"Understood: {phrase.understood}"))
+        self._context.tell(Said(f"Understood: {phrase.understood}"))
         self._begin(settings, start, "a new position", intent.twin)
 
     def _settings(self, profile: str | None) -> DebateSettings:
-        from zuno_tui.settings.debates import debate_settings
-
-        opening = self._desk_context.opening
+        opening = self._context.opening
         settings = debate_settings(
-            self._desk_context.session.settings,
+            self._context.session.settings,
             opening.environment,
             profile=profile,
             deterministic=opening.deterministic,
             transport=opening.transport,
         )
-        self._desk_context.status.thinking(_model_words(settings, None))
+        self._context.status.thinking(_model_words(settings, None))
         return settings
 
     def _begin(
-        self,
-        settings: DebateSettings,
-        start: FlowStart | FlowCreateStart,
-        subject: str,
-        twin: str,
+        self, settings: DebateSettings, start: FlowStart | FlowCreateStart, subject: str, twin: str
     ) -> None:
         from zuno_tui.app.debate_setup import longest_debate
 
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             DEBATE,
             f"Arguing about {subject}",
             lambda _: self._hold(settings, start, subject, twin),
@@ -242,57 +232,52 @@ class Debates:
         )
 
     async def _hold(
-        self,
-        settings: DebateSettings,
-        start: FlowStart | FlowCreateStart,
-        subject: str,
-        twin: str,
+        self, settings: DebateSettings, start: FlowStart | FlowCreateStart, subject: str, twin: str
     ) -> None:
         from zuno_tui.app.debate_setup import Debating, debate
-        from zuno_tui.present.argued_plan import just_argued
 
-        desk_context = self._desk_context
-        request_id = desk_context.opening.new_request_id()
-        hearing = DebateHearing(desk_context, DebateView(request_id, subject))
+        context = self._context
+        request_id = context.opening.new_request_id()
+        hearing = DebateHearing(context, DebateView(request_id, subject))
         listener = hearing.listener()
         debating = Debating(
-            desk_context.session,
+            context.session,
             settings,
             request_id,
             listener,
             hearing.on_crash,
             hearing.on_places,
         )
-        began = desk_context.clock()
-        desk_context.bring("debate", began)
+        began = context.clock()
+        context.bring("debate", began)
         try:
-            debated = await debate(debating, desk_context.sources, start)
+            debated = await debate(debating, context.sources, start)
         except asyncio.CancelledError:
             hearing.end("It was ended before there was a plan.")
             raise
         except Exception:
             hearing.end("It ended without a plan.")
             raise
-        desk_context.status.thinking(_model_words(settings, debated.spent))
+        context.status.thinking(_model_words(settings, debated.spent))
         if debated.document is None:
             hearing.end(ending(debated.ended))
-            desk_context.tell(Said(ending(debated.ended), "bad", twin))
+            context.tell(Said(ending(debated.ended), "bad", twin))
             return
         argued = just_argued(debated.ended, debated.document, debated.spent)
-        view = shown_plan(desk_context, argued, made_at=began)
+        view = shown_plan(context, argued, made_at=began)
         chosen = next((option.candidate for option in view.options if option.recommended), None)
         # What it costs stands in the turns; why it is kept is the critic's last word, right below.
         does = f"{view.recommendation.partition('. ')[0]}."
         hearing.end(f"{does} {view.decided}" if chosen else does, chosen or "")
-        words = show_plan(desk_context, self._card, argued, made_at=desk_context.clock())
-        desk_context.bring("plan", began)
-        desk_context.tell(Said(words, "good", twin))
-        await judge_earlier(desk_context, self._card, argued)
+        words = show_plan(context, self._card, argued, made_at=context.clock())
+        context.bring("plan", began)
+        context.tell(Said(words, "good", twin))
+        await judge_earlier(context, self._card, argued)
 
 
-def show_plan(desk_context: DeskContext, card: Card, argued: ArguedPlan, *, made_at: float) -> str:
+def show_plan(context: DeskContext, card: Card, argued: ArguedPlan, *, made_at: float) -> str:
     """Put a plan on the card, and say so: what it advises is for the card to tell."""
-    view = shown_plan(desk_context, argued, made_at=made_at)
+    view = shown_plan(context, argued, made_at=made_at)
     card.show(view)
     about = "a new position" if view.token_id is None else position_label(view.token_id)
     return f"The plan for {about} is ready"
@@ -308,3 +293,60 @@ def _model_words(settings: DebateSettings, spent: BudgetReport | None) -> str:
     most = spent.limits.day_tokens
     of = "" if most is None else f" of {most:,}"
     return f"{name} · {spent.day.tokens:,}{of} tokens today"
+
+
+JUDGING = "scorecard"
+_READING_PATIENCE = 600.0
+"""Seconds; what was read until then is kept, and read on from next time."""
+
+
+def shown_plan(context: DeskContext, argued: ArguedPlan, *, made_at: float) -> PlanView:
+    """A plan with how those like it did so far."""
+    store = context.sources.store
+    return plan_view(
+        argued,
+        plan_pools(argued.plan, store),
+        made_at=made_at,
+        record=track_record(argued.plan, store),
+    )
+
+
+async def judge_earlier(context: DeskContext, card: Card, argued: ArguedPlan) -> None:
+    """Begin where an earlier plan's horizon is over; by this plan's time, so nobody is asked."""
+    from agents.scorecard.judging import is_any_due
+
+    plan = argued.plan
+    scores = ScoreStore(context.sources.store, plan.chain_id, context.clock)
+    plans = await asyncio.to_thread(_unfinished, context, plan.chain_id, scores.finished())
+    if is_any_due(plans, scores.scores(), plan.time) and not context.jobs.is_running(JUDGING):
+        context.jobs.start(
+            JUDGING,
+            "Judging earlier plans",
+            lambda _: _judge(context, card, argued, plans),
+            seconds=_READING_PATIENCE,
+            asked=False,
+        )
+
+
+def _unfinished(
+    context: DeskContext, chain_id: int, finished: frozenset[str]
+) -> tuple[DecidedPlan, ...]:
+    from agents.scorecard.judging import past_plans
+
+    return past_plans(PlanStore(context.session.home.plans), chain_id, finished).plans
+
+
+async def _judge(
+    context: DeskContext, card: Card, argued: ArguedPlan, plans: tuple[DecidedPlan, ...]
+) -> None:
+    from agents.scorecard.judging import judge_due
+    from zuno_tui.app.positions import reading_progress
+
+    try:
+        judged = await judge_due(
+            context.sources, plans, watch=reading_progress(context.session.narrate)
+        )
+    except RpcError:
+        return  # nobody asked for it, and the next plan tries again
+    if judged.new:
+        card.say_anew(shown_plan(context, argued, made_at=context.clock()))

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Self
+from contextlib import AsyncExitStack, suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, UnknownNetworkError, network_named
+from chain.names.ens import is_name
+from chain.positions.overview import Overview
 from chain.positions.reference import is_v3, position_label
+from chain.rpc.errors import RpcError
+from chain.wallet.address_book import change_book, parsed_address, read_book
+from chain.wallet.errors import NoSuchWalletError
 from chain.wallet.secrets import Passphrase
+from zuno_tui.app.portfolio import looked_up, name_words
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import (
@@ -25,7 +35,7 @@ from zuno_tui.catalog.intents import (
     UseWallet,
 )
 from zuno_tui.desk.cleaning import cleaned
-from zuno_tui.desk.context import DeskOpening
+from zuno_tui.desk.context import DeskContext, DeskOpening, StatusBoard, Tell
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
@@ -41,7 +51,7 @@ from zuno_tui.desk.events import (
     StatusChanged,
 )
 from zuno_tui.desk.jobs import Jobs, fault_words
-from zuno_tui.desk.workspace import Workspace
+from zuno_tui.desk.reading import EMBEDDED, LIVE, PositionReader
 from zuno_tui.present.outage import OutageView, endpoint_words
 from zuno_tui.present.views import (
     AlertsView,
@@ -51,7 +61,99 @@ from zuno_tui.present.views import (
     Standing,
     StatusView,
 )
+from zuno_tui.present.words import subscription_words
 from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from zuno_tui.desk.dispatcher import Dispatcher
+
+_HEAD_START = 2.0
+"""Seconds the first read gets before the heavy parts are loaded."""
+
+
+class Workspace:
+    def __init__(self, context: DeskContext, held: AsyncExitStack) -> None:
+        self.context = context
+        self._held = held
+        rhythm = EMBEDDED if context.session.network.clock == "head" else LIVE
+        self._rhythm = rhythm
+        self.positions = PositionReader(context, rhythm, self._noticed)
+        self.positions.show_remembered()
+        self._reading = asyncio.create_task(self.positions.run(), name="zuno positions")
+        self._loading = asyncio.create_task(self._load(), name="zuno loading")
+        self._following = asyncio.create_task(self._follow_heads(), name="zuno heads")
+
+    @classmethod
+    async def open(cls, opening: DeskOpening, session: Session, tell: Tell) -> Workspace:
+        wallet = session.address
+        # Whoever is current may change elsewhere; this post stays with whom it was opened for.
+        session = replace(session, settings=replace(session.settings, address=wallet))
+        view = StatusView(network=session.network.title, wallet=_named(session, wallet))
+        async with AsyncExitStack() as stack:
+            sources = await stack.enter_async_context(session.sources())
+            status = StatusBoard(view, tell)
+            jobs = Jobs(tell, status.working)
+            context = DeskContext(opening, session, wallet, sources, tell, jobs, status)
+            return cls(context, stack.pop_all())
+
+    async def counter(self) -> Dispatcher:
+        """Where everything but reading is asked for; its parts are heavy and come second."""
+        return await asyncio.shield(self._loading)
+
+    async def close(self) -> None:
+        tasks = (self._reading, self._loading, self._following)
+        for task in tasks:
+            task.cancel()
+        _, counter, _ = await asyncio.gather(*tasks, return_exceptions=True)
+        if not isinstance(counter, BaseException) and counter is not None:
+            await counter.close()
+        await self.context.jobs.close()
+        self.positions.note()
+        await self._held.aclose()
+
+    async def _load(self) -> Dispatcher:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_HEAD_START):
+                await self.positions.tried.wait()
+        await asyncio.to_thread(import_module, "zuno_tui.desk.dispatcher")
+        from zuno_tui.desk.dispatcher import Dispatcher
+
+        counter = Dispatcher(self.context, self.positions)
+        counter.begin()
+        return counter
+
+    async def _follow_heads(self) -> None:
+        session = self.context.session
+        if session.sockets:
+            from chain.rpc.new_heads import HeadListener, follow_heads
+
+            listener = HeadListener(
+                self.positions.head_announced, self._line_changed, self._rhythm.between_heads
+            )
+            await follow_heads(session.network, session.sockets, listener)
+
+    def _line_changed(self, fault: RpcError | None) -> None:
+        status, tell = self.context.status, self.context.tell
+        before = status.view.subscription
+        if fault is None:
+            status.subscribed("live")
+            if before == "lost":
+                tell(Said(subscription_words(None), "good"))
+        elif before != "lost":
+            status.subscribed("lost")
+            tell(Said(subscription_words(fault.sentence), "warn"))
+
+    def _noticed(self, overview: Overview) -> None:
+        loading = self._loading
+        if loading.done() and not loading.cancelled() and loading.exception() is None:
+            loading.result().noticed(overview.wallet.block)
+
+
+def _named(session: Session, wallet: Address) -> str:
+    """By the name the person gave it, where there is one."""
+    known = read_book(session.home.keystore).at(wallet)
+    return shortened(wallet) if known is None else f"{known.name} {shortened(wallet)}"
+
 
 # What is to be typed stands whole on a line of 80 columns: 76 of them are left for a hint.
 _READING = "Reading the chain: the demo wallet and a week of its market."
@@ -221,7 +323,7 @@ class Desk:
         """Until nothing that was asked for is under way."""
         if self._post is not None:
             await self._post.counter()
-            await self._post.desk_context.jobs.idle()
+            await self._post.context.jobs.idle()
 
     async def _take(self, intent: Intent) -> None:
         match intent:
@@ -246,7 +348,7 @@ class Desk:
             case Refresh():
                 self._post.positions.soon()
             case Cancel():
-                self._cancel(intent, self._post.desk_context.jobs)
+                self._cancel(intent, self._post.context.jobs)
             case _:
                 await (await self._post.counter()).take(intent)
 
@@ -260,7 +362,7 @@ class Desk:
 
     async def _move(self, session: Session, intent: SwitchNetwork | UseWallet) -> None:
         """Leave one post for another, unless the other names no wallet or endpoint."""
-        if self._post is not None and self._post.desk_context.jobs.is_running(_SIGNING):
+        if self._post is not None and self._post.context.jobs.is_running(_SIGNING):
             self._tell(Said("A transaction is being sent: wait for it.", "warn"))
             return
         # Each says in its own words that there is none, and then the old post still stands.
@@ -274,7 +376,7 @@ class Desk:
         from zuno_tui.present.settings import change_words
 
         opening = self._opening
-        views = () if self._post is None else self._post.desk_context.jobs.views
+        views = () if self._post is None else self._post.context.jobs.views
         jobs = [job for job in views if job.asked]
         anew = not place.startswith(_READ_ANEW)
         if anew and jobs:
@@ -326,9 +428,6 @@ class Desk:
         return replace(self._session, settings=settings, network=network)
 
     async def _with_wallet(self, intent: UseWallet) -> Session:
-        from chain.wallet.address_book import change_book, read_book
-        from chain.wallet.errors import NoSuchWalletError
-
         keystore = self._session.home.keystore
         try:
             address = read_book(keystore).find(intent.wallet).address
@@ -338,10 +437,6 @@ class Desk:
         return replace(self._session, settings=replace(self._session.settings, address=address))
 
     async def _address(self, text: str) -> Address:
-        from chain.names.ens import is_name
-        from chain.wallet.address_book import parsed_address
-        from zuno_tui.app.portfolio import looked_up, name_words
-
         if not is_name(text):
             return parsed_address(text)
         found = await looked_up(text, self._session.settings, self._session.network)

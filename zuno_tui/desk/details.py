@@ -30,7 +30,7 @@ from chain.read.block_reader import OneBlock
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.history import sent_plans
 from zuno_tui.app.inspect import PositionPage
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.catalog.intents import Inspect
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import DetailReady, Said
@@ -176,8 +176,6 @@ _DAYS, _MONTH = 7, 30
 _MOST_DAYS = 9
 _LEAST_REACH, _MOST_REACH = 600, 12_000
 """Ticks to either side of the price whose liquidity is drawn."""
-
-
 _ABOVE = ("range", "price", "put in", "taken out", "fees earned", "vs holding", "delta")
 """What stands over the pictures, in them, or in what it holds: not in the list."""
 _IN_FIGURES = " = "
@@ -193,11 +191,11 @@ def _short(words: str) -> str:
 
 
 class Details:
-    def __init__(self, desk_context: DeskContext) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext) -> None:
+        self._context = context
 
     def inspect(self, intent: Inspect) -> None:
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "inspect",
             f"Reading position {position_label(intent.token_id)}",
             lambda progress: self._read(intent, progress),
@@ -206,21 +204,23 @@ class Details:
         )
 
     async def _read(self, intent: Inspect, progress: Progress) -> None:
-        desk_context, session = self._desk_context, self._desk_context.session
-        position = await read_one(desk_context.reading, intent.token_id, session.settings.unit)
+        context, session = self._context, self._context.session
+        position = await read_one(context.reading, intent.token_id, session.settings.unit)
         if position is None:
             label = position_label(intent.token_id)
             words = f"{session.network.title} has no position {label}, or it was burned."
-            desk_context.tell(Said(words, "warn", intent.twin))
+            context.tell(Said(words, "warn", intent.twin))
             return
-        performance = await read_performance(desk_context.reading, [position.snapshot])
-        pair = self._pair(position)
+        performance = await read_performance(context.reading, [position.snapshot])
+        pool = position.snapshot.pool
+        token0, token1 = position.tokens[pool.key.currency0], position.tokens[pool.key.currency1]
+        pair = pair_of(self._context.session.network, token0, token1, pool.sqrt_price_x96)
         view = self._facts(position, performance, pair)
-        desk_context.tell(DetailReady(view))
+        context.tell(DetailReady(view))
         progress("Reading a week of swaps")
         facts = view
         view = await self._drawn(position, performance, pair, facts, progress, days=_DAYS + 1)
-        desk_context.tell(DetailReady(view, opens=False))
+        context.tell(DetailReady(view, opens=False))
         if not view.owned_by:
             progress("Reading the result since entry")
             won = gains(
@@ -232,13 +232,13 @@ class Details:
             )
             profit = await self._profit(view.token_id, won.against_holding)
             view = replace(view, profit=profit)
-            desk_context.tell(DetailReady(view, opens=False))
+            context.tell(DetailReady(view, opens=False))
         changes = performance.accounts[intent.token_id].changes
         opened = changes[0].timestamp if changes else position.snapshot.block.timestamp
         if position.snapshot.block.timestamp - opened > (_DAYS + 1) * DAY:
             progress("Reading a month of swaps for the chart")
             month = await self._drawn(position, performance, pair, facts, progress, days=_MONTH + 1)
-            desk_context.tell(DetailReady(replace(view, price=month.price), opens=False))
+            context.tell(DetailReady(replace(view, price=month.price), opens=False))
 
     async def _profit(
         self, token_id: int, against_holding: Quantity[Fraction]
@@ -250,7 +250,7 @@ class Details:
 
     def remember_past(self) -> None:
         """Once, while the chain still knows it: a fast market is past thousands of blocks soon."""
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "past",
             "Reading the wallet's past",
             lambda _: self._past(),
@@ -259,19 +259,14 @@ class Details:
         )
 
     async def _past(self) -> WalletHistory:
-        context, sources = self._desk_context, self._desk_context.reading
+        context, sources = self._context, self._context.reading
         (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD, with_v3=True)
         plans = sent_plans(context.session).get((sources.network.chain_id, context.wallet), {})
         return await read_wallet_history(sources, worth, plans)
 
-    def _pair(self, position: OnePosition) -> Pair:
-        pool = position.snapshot.pool
-        token0, token1 = position.tokens[pool.key.currency0], position.tokens[pool.key.currency1]
-        return pair_of(self._desk_context.session.network, token0, token1, pool.sqrt_price_x96)
-
     def _facts(self, position: OnePosition, performance: Performance, pair: Pair) -> DetailView:
         token_id = position.snapshot.token_id
-        page = PositionPage(self._desk_context.session, position, performance)
+        page = PositionPage(self._context.session, position, performance)
         (_, title), *facts = page.lines()
         hook, owner = position.snapshot.pool.hook, position.snapshot.owner
         elsewhere = _WITH_HOOK if hook.present else _ABOVE
@@ -290,7 +285,7 @@ class Details:
             hook=hook.sentences if hook.present else (),
             figures=tuple(page.key_figures()),
             standing=page.standing,
-            owned_by="" if owner == self._desk_context.wallet else checksummed(owner),
+            owned_by="" if owner == self._context.wallet else checksummed(owner),
             copied=tuple(
                 f"{name}: {words}" if name else f"  {words}"
                 for name, words in [(position_label(token_id), title), *facts]
@@ -307,7 +302,7 @@ class Details:
         *,
         days: int,
     ) -> DetailView:
-        sources, snapshot = self._desk_context.reading, position.snapshot
+        sources, snapshot = self._context.reading, position.snapshot
         client, network, store = sources.client, sources.network, sources.store
         pool = snapshot.pool
         read = await read_given_hours(
@@ -326,7 +321,7 @@ class Details:
         memory = DayMemory(store, network, sources.clock)
         settled = _days_told(settled_days(snapshot.identity, changes, hours, memory), opened)
         pays = "pays", edge_sentence(week_edge(hours))
-        unit = self._desk_context.session.settings.unit
+        unit = self._context.session.settings.unit
         shown = days_view(settled, pair, position.prices, unit)
         daily = performance.daily[snapshot.token_id]
         account = performance.accounts[snapshot.token_id]
@@ -353,7 +348,7 @@ class Details:
     async def _liquidity(
         self, position: OnePosition, pair: Pair
     ) -> tuple[tuple[float, float], ...]:
-        sources, snapshot = self._desk_context.reading, position.snapshot
+        sources, snapshot = self._context.reading, position.snapshot
         identity, tick = snapshot.identity, snapshot.pool.tick
         farthest = max(abs(identity.tick_lower - tick), abs(identity.tick_upper - tick))
         reach = min(max(farthest * 5 // 4, _LEAST_REACH), _MOST_REACH)

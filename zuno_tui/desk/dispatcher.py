@@ -60,12 +60,12 @@ _PATIENCE = 180.0
 
 
 class RangeForms:
-    def __init__(self, desk_context: DeskContext) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext) -> None:
+        self._context = context
 
     def open(self, intent: ChooseRange) -> None:
         what = "the pools" if intent.token_id is None else f"position {intent.what}"
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "range",
             f"Reading {what}",
             lambda told: self._read(intent, told),
@@ -77,17 +77,13 @@ class RangeForms:
         # What a debate is made of takes a while to import, and is needed for the first form.
         from zuno_tui.app.range import read_range_forms
 
-        desk_context = self._desk_context
+        context = self._context
         forms = await read_range_forms(
-            desk_context.session,
-            desk_context.sources,
-            intent,
-            desk_context.opening.environment,
-            progress,
+            context.session, context.sources, intent, context.opening.environment, progress
         )
         for form in forms:
             form.preview(form.begins)  # the tables behind it are made here, not under a key
-        desk_context.tell(RangeReady(intent, forms))
+        context.tell(RangeReady(intent, forms))
 
 
 _QUIET_AFTER = 60.0
@@ -95,25 +91,25 @@ _QUIET_AFTER = 60.0
 
 
 class Dispatcher:
-    def __init__(self, desk_context: DeskContext, positions: PositionReader) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext, positions: PositionReader) -> None:
+        self._context = context
         self._positions = positions
-        self.card = Card(desk_context.tell, desk_context.clock)
-        embedded = desk_context.session.network.clock == "head"
-        self._market = MarketClock(desk_context) if embedded else None
-        deciding = self._market if desk_context.opening.demo else None
+        self.card = Card(context.tell, context.clock)
+        embedded = context.session.network.clock == "head"
+        self._market = MarketClock(context) if embedded else None
+        deciding = self._market if context.opening.demo else None
         self._deciding = deciding
-        self._debates = Debates(desk_context, self.card)
-        self._approvals = Approvals(desk_context, self.card, deciding)
-        self._signing = Signing(desk_context, self.card, self._happened)
-        self._outbox = OutboxRows(desk_context)
-        self._pages = Pages(desk_context)
-        self._pools = Pools(desk_context)
-        self._records = Records(desk_context)
-        self._details = Details(desk_context)
-        self._portfolio = PortfolioReader(desk_context)
-        self._range_forms = RangeForms(desk_context)
-        self._watching = Watching(desk_context)
+        self._debates = Debates(context, self.card)
+        self._approvals = Approvals(context, self.card, deciding)
+        self._signing = Signing(context, self.card, self._happened)
+        self._outbox = OutboxRows(context)
+        self._pages = Pages(context)
+        self._pools = Pools(context)
+        self._records = Records(context)
+        self._details = Details(context)
+        self._portfolio = PortfolioReader(context)
+        self._range_forms = RangeForms(context)
+        self._watching = Watching(context)
         self._features: dict[str, DeskPart] = {}
         """Those that were opened, by name."""
         self._of_feature = {intent: feature for feature in features() for intent in feature.intents}
@@ -135,7 +131,7 @@ class Dispatcher:
             Approve: self._approve,
             Apply: self._apply,
             OpenOutbox: self._open_outbox,
-            SayPhrase: PhraseProposals(desk_context).propose,
+            SayPhrase: PhraseProposals(context).propose,
         }
 
     def begin(self) -> None:
@@ -143,9 +139,9 @@ class Dispatcher:
         try:
             self._debates.introduce()
         except SettingsError as error:
-            self._desk_context.tell(Said(str(error), "warn"))
-        for warning in self._desk_context.session.settings.warnings:
-            self._desk_context.tell(Said(warning, "warn"))
+            self._context.tell(Said(str(error), "warn"))
+        for warning in self._context.session.settings.warnings:
+            self._context.tell(Said(warning, "warn"))
         self._loops.append(asyncio.create_task(self._watching.run(), name="zuno watching"))
         self._loops.append(asyncio.create_task(self._let_go(), name="zuno retention"))
         if self._market is not None:
@@ -154,14 +150,14 @@ class Dispatcher:
     async def _let_go(self) -> None:
         """When the rush of the opening is over; a desk that is closed sooner leaves it be."""
         await asyncio.sleep(_QUIET_AFTER)
-        desk_context = self._desk_context
+        context = self._context
         if self._market is not None:
             self._details.remember_past()
-        settings = desk_context.session.settings.retention
-        store, now = desk_context.sources.store, desk_context.clock()
-        told = let_go_when_due(desk_context.session.home, store, settings, now=now)
+        settings = context.session.settings.retention
+        store, now = context.sources.store, context.clock()
+        told = let_go_when_due(context.session.home, store, settings, now=now)
         if told is not None:
-            desk_context.tell(Said(told))
+            context.tell(Said(told))
 
     async def close(self) -> None:
         for loop in self._loops:
@@ -174,8 +170,8 @@ class Dispatcher:
         """What is approved ends by the network's clock, whether anybody looks or not."""
         view = self.card.view
         approval = None if view is None else view.approval
-        network = self._desk_context.session.network
-        now = head.timestamp if network.clock == "head" else self._desk_context.clock()
+        network = self._context.session.network
+        now = head.timestamp if network.clock == "head" else self._context.clock()
         if approval is not None and now >= approval.expires_at and not self._signing.busy:
             self.card.unapproved()
             self._signing.expire(approval)
@@ -192,19 +188,21 @@ class Dispatcher:
         """To the part that does it; what no part is made for is prepared, or read as a page."""
         if v3_named(intent) is not None:
             try:
-                refuse_v3(registry().command_of(intent), intent, self._desk_context.session.network)
+                refuse_v3(registry().command_of(intent), intent, self._context.session.network)
             except OnlyReadError as error:
-                self._desk_context.tell(Said(str(error), "warn", intent.twin))
+                self._context.tell(Said(str(error), "warn", intent.twin))
                 return
         if isinstance(intent, SetMarketClock):
             await self._turn_market(intent)
         elif (part := self._parts.get(type(intent))) is not None:
             part(intent)
-        elif not self._taken_by_feature(intent):
-            self._take_as_declared(intent)
+        else:
+            feature_part = self._part_of(self._of_feature.get(type(intent)))
+            if feature_part is None or not feature_part.take(intent):
+                self._take_as_declared(intent)
 
     def _take_as_declared(self, intent: Intent) -> None:
-        session, command = self._desk_context.session, registry().command_of(intent)
+        session, command = self._context.session, registry().command_of(intent)
         make_action = None if command.action is None else command.action(session, intent)
         if make_action is not None:
             self._approvals.begin(make_action, intent.twin)
@@ -212,7 +210,7 @@ class Dispatcher:
             self._pages.show(partial(answer_of, command), self._about_card(intent))
         else:
             words = "Only on the command line."
-            self._desk_context.tell(Said(words, "warn", intent.twin))
+            self._context.tell(Said(words, "warn", intent.twin))
 
     def _about_card(self, intent: Intent) -> Intent:
         """A plan that is not named is the one on the card."""
@@ -221,16 +219,12 @@ class Dispatcher:
             return replace(intent, plan_id=on_card)
         return intent
 
-    def _taken_by_feature(self, intent: Intent) -> bool:
-        part = self._part_of(self._of_feature.get(type(intent)))
-        return part is not None and part.take(intent)
-
     def _part_of(self, feature: Feature | None) -> DeskPart | None:
         """Loaded when it is first asked: nobody else pays for it."""
         if feature is None or feature.desk_part is None:
             return None
         if feature.name not in self._features:
-            part = feature.desk_part(self._desk_context, self._deciding)
+            part = feature.desk_part(self._context, self._deciding)
             self._features[feature.name] = part
         return self._features[feature.name]
 
@@ -266,7 +260,7 @@ class Dispatcher:
             part.ask(intent, plan_id)
 
     def _handling(self, plan_id: str) -> DeskPart | None:
-        return self._part_of(feature_of_plan(self._desk_context.session, plan_id))
+        return self._part_of(feature_of_plan(self._context.session, plan_id))
 
     def _meant(self, named: str | None) -> tuple[DeskPart | None, str | None]:
         """A feature's plan that is meant: named, or what was shown last where none is."""
@@ -300,11 +294,11 @@ class Dispatcher:
                 shown = next((feature for feature in features() if feature.name == name), None)
                 if (part := self._part_of(shown)) is not None:
                     part.show()
-        self._desk_context.tell(ViewAsked(intent.view))
+        self._context.tell(ViewAsked(intent.view))
 
     async def _turn_market(self, intent: SetMarketClock) -> None:
         if self._market is None:
-            self._desk_context.tell(Said("Only the embedded chain's market can be paused.", "warn"))
+            self._context.tell(Said("Only the embedded chain's market can be paused.", "warn"))
             return
         await self._market.turn(intent)
         self._positions.soon()

@@ -16,8 +16,6 @@ from zuno_tui.present.views import JobView
 
 Progress = Callable[[str], None]
 Work = Callable[[Progress], Awaitable[object]]
-
-
 _LOG = logging.getLogger("zuno.desk")
 
 
@@ -62,9 +60,7 @@ class Jobs:
     """A job that fails becomes one line; nothing that happens in it reaches the others."""
 
     def __init__(
-        self,
-        tell: Callable[[Event], None],
-        changed: Callable[[tuple[JobView, ...]], None],
+        self, tell: Callable[[Event], None], changed: Callable[[tuple[JobView, ...]], None]
     ) -> None:
         self._tell = tell
         self._changed = changed

@@ -41,8 +41,6 @@ from zuno_tui.present.views import DebateView, DispatchView, PoolRow, RecordRow
 Answering = Callable[[Session, Intent], Awaitable[CommandAnswer]]
 
 Action = Literal["resume", "cancel", "speed-up", "resolve"]
-
-
 _CHAIN_PATIENCE = 180.0
 """Seconds for what asks the chain."""
 _HOME_PATIENCE = 60.0
@@ -68,11 +66,11 @@ def _written(home: Home, intent: Intent, answer: CommandAnswer, now: float) -> s
 
 
 class Pages:
-    def __init__(self, desk_context: DeskContext) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext) -> None:
+        self._context = context
 
     def show(self, answering: Answering, intent: Intent) -> None:
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "page",
             intent.twin,
             lambda _: self._read(answering, intent),
@@ -81,16 +79,16 @@ class Pages:
         )
 
     async def _read(self, answering: Answering, intent: Intent) -> None:
-        context = self._desk_context
+        context = self._context
         context.tell(await page_of(answering, context.session, intent, context.clock()))
 
 
 class Pools:
-    def __init__(self, desk_context: DeskContext) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext) -> None:
+        self._context = context
 
     def show(self, asked: ListPools) -> None:
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "pools",
             "Looking for pools",
             lambda _: self._read(asked.token or ""),
@@ -99,12 +97,12 @@ class Pools:
         )
 
     async def _read(self, token: str) -> None:
-        sources = self._desk_context.reading
+        sources = self._context.reading
         survey = await survey_pools(sources, SurveyPlan(v3=True))
         weeks = await read_surveyed(sources, survey.pools, unread=False)
         pools = ranked_pools(survey.pools, weeks, RankKey.PAYS)
         rows = tuple(_row(pool, pool_words(survey, pool, weeks)) for pool in pools)
-        self._desk_context.tell(PoolsReady(rows, token))
+        self._context.tell(PoolsReady(rows, token))
 
 
 def _row(pool: SurveyedPool, told: PoolWords) -> PoolRow:
@@ -138,11 +136,11 @@ _MOST_LISTED = 100
 
 
 class Records:
-    def __init__(self, desk_context: DeskContext) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext) -> None:
+        self._context = context
 
     def show(self) -> None:
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "records",
             "Reading the records",
             lambda _: self._list(),
@@ -151,16 +149,16 @@ class Records:
         )
 
     def replay(self, intent: Replay) -> None:
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "replay", "Reading the record", lambda _: self._hear(intent), seconds=_HOME_PATIENCE
         )
 
     async def _list(self) -> None:
-        rows = await asyncio.to_thread(record_rows, self._desk_context.session.home.records)
-        self._desk_context.tell(RecordsReady(rows))
+        rows = await asyncio.to_thread(record_rows, self._context.session.home.records)
+        self._context.tell(RecordsReady(rows))
 
     async def _hear(self, intent: Replay) -> None:
-        session = self._desk_context.session
+        session = self._context.session
         path = record_path(session, intent.record)
         again = await replayed(session.home, path)
         words = f"{again.words} Its last hash is {again.judged.last_hash}."
@@ -168,13 +166,11 @@ class Records:
         ended = words if again.ended is None else f"{again.ended.ending} {words}"
         subject = f"{summarise(path).subject}, again"
         shown = tuple(turn_view(turn) for turn in turns)
-        self._desk_context.tell(
+        self._context.tell(
             DebateChanged(DebateView(again.record.request_id, subject, shown, ended))
         )
-        self._desk_context.tell(ViewAsked("debate"))
-        self._desk_context.tell(
-            Said(again.words, "good" if again.judged.holds else "bad", intent.twin)
-        )
+        self._context.tell(ViewAsked("debate"))
+        self._context.tell(Said(again.words, "good" if again.judged.holds else "bad", intent.twin))
 
 
 def record_rows(folder: Path) -> tuple[RecordRow, ...]:
@@ -189,12 +185,12 @@ def _record_row(path: Path) -> RecordRow:
 
 
 class OutboxRows:
-    def __init__(self, desk_context: DeskContext) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext) -> None:
+        self._context = context
 
     def begin(self) -> None:
         """At the start: look up whatever is unfinished, and say what is open."""
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "outbox",
             "Looking up what was sent",
             lambda _: self._say_open(),
@@ -203,7 +199,7 @@ class OutboxRows:
         )
 
     def show(self) -> None:
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "outbox",
             "Looking up what was sent",
             lambda _: self._show(),
@@ -212,11 +208,11 @@ class OutboxRows:
         )
 
     def resolve(self, plan_id: str | None) -> None:
-        session = self._desk_context.session
+        session = self._context.session
         with Outbox.open(session.home.outbox) as outbox:
-            chain_id, now = session.network.chain_id, self._desk_context.clock()
+            chain_id, now = session.network.chain_id, self._context.clock()
             for sentence in resolve_half_done(outbox, chain_id, plan_id, now=now):
-                self._desk_context.tell(Said(sentence))
+                self._context.tell(Said(sentence))
         self.show()
 
     async def _say_open(self) -> None:
@@ -224,19 +220,19 @@ class OutboxRows:
         for finding in findings:
             if finding.news:
                 words = " ".join((finding.sentence, *finding.where))
-                self._desk_context.tell(Said(f"{words} See: outbox", "warn", "zuno outbox"))
-        with Outbox.open(self._desk_context.session.home.outbox) as outbox:
-            remember_heard(outbox, findings, now=self._desk_context.clock())
+                self._context.tell(Said(f"{words} See: outbox", "warn", "zuno outbox"))
+        with Outbox.open(self._context.session.home.outbox) as outbox:
+            remember_heard(outbox, findings, now=self._context.clock())
 
     async def _show(self) -> None:
         rows, _ = await self._read()
-        self._desk_context.tell(OutboxReady(rows))
+        self._context.tell(OutboxReady(rows))
 
     async def _read(self) -> tuple[tuple[DispatchView, ...], tuple[UnsettledStep, ...]]:
-        desk_context, session = self._desk_context, self._desk_context.session
-        async with session.connections(desk_context.sources) as connections:
+        context, session = self._context, self._context.session
+        async with session.connections(context.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
-                findings = await look_at_outbox(desk_context.sources, connections, outbox)
+                findings = await look_at_outbox(context.sources, connections, outbox)
                 mine = [
                     dispatch
                     for dispatch in outbox.dispatches()

@@ -14,7 +14,7 @@ from chain.contracts.addresses import shortened
 from chain.positions.reference import position_label
 from chain.prices.price import WorthUnit
 from zuno_tui.app.earned import PositionEarnings, WalletEarnings, known_sum, read_whole_earnings
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.catalog.intents import ShowPortfolio
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import PortfolioChanged
@@ -126,33 +126,33 @@ _THOUSAND = 1_000
 
 
 class PortfolioReader:
-    def __init__(self, desk_context: DeskContext) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext) -> None:
+        self._context = context
         self._view = PortfolioView(EarnedRow("all", "Total", "…"))
 
     def show(self, _asked: ShowPortfolio) -> None:
         """What was read before is there at once; then it is read again."""
-        self._desk_context.tell(PortfolioChanged(self._view, opens=True))
-        if not self._desk_context.jobs.is_running(_JOB):
+        self._context.tell(PortfolioChanged(self._view, opens=True))
+        if not self._context.jobs.is_running(_JOB):
             words = "Reading every wallet on every network"
-            self._desk_context.jobs.start(_JOB, words, self._read, seconds=_PATIENCE)
+            self._context.jobs.start(_JOB, words, self._read, seconds=_PATIENCE)
 
     async def _read(self, progress: Progress) -> None:
         found: dict[tuple[int, str], WalletEarnings] = {}
-        unit = self._desk_context.session.settings.unit
+        unit = self._context.session.settings.unit
 
         def show_wallet(earnings: WalletEarnings) -> None:
             found[earnings.entry.network.chain_id, earnings.entry.wallet] = earnings
             self._tell(portfolio_view(tuple(found.values()), unit, "reading what it earned…"))
 
-        context = self._desk_context
+        context = self._context
         session = replace(context.session, tell_stale=context.tell_stale)
         await read_whole_earnings(session, _STRETCHES, show_wallet, reading_progress(progress))
         self._tell(portfolio_view(tuple(found.values()), unit, ""))
 
     def _tell(self, view: PortfolioView) -> None:
         self._view = view
-        self._desk_context.tell(PortfolioChanged(view))
+        self._context.tell(PortfolioChanged(view))
 
 
 def portfolio_view(

@@ -33,9 +33,7 @@ def context_after(context: PhraseContext, event: Event) -> PhraseContext:
             # What is of v3 is named by its number alone: a sentence about `all` acts on v4.
             rows = [row for row in view.rows if not is_v3(row.token_id)]
             after = replace(
-                context,
-                positions=tuple(row.token_id for row in rows),
-                held=held_positions(rows),
+                context, positions=tuple(row.token_id for row in rows), held=held_positions(rows)
             )
         case AlertsChanged(view):
             after = replace(
@@ -94,23 +92,23 @@ _PATIENCE = 60.0
 
 
 class PhraseProposals:
-    def __init__(self, desk_context: DeskContext) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext) -> None:
+        self._context = context
 
     def propose(self, intent: SayPhrase) -> None:
         """Nothing happens where no model is set, or one is asked about another phrase."""
         from zuno_tui.settings.debates import debate_settings
 
-        opening = self._desk_context.opening
+        opening = self._context.opening
         settings = debate_settings(
-            self._desk_context.session.settings,
+            self._context.session.settings,
             opening.environment,
             profile=None,
             deterministic=opening.deterministic,
         )
-        if settings.model is None or self._desk_context.jobs.is_running("phrase"):
+        if settings.model is None or self._context.jobs.is_running("phrase"):
             return
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "phrase",
             "Asking the model what is meant",
             lambda _: self._ask(settings, intent.phrase),
@@ -124,8 +122,8 @@ class PhraseProposals:
         from zuno_tui.prompt.model_phrase import phrase_of_model
 
         settings = replace(settings, model=await with_keys(settings.model))
-        store = self._desk_context.sources.store
+        store = self._context.sources.store
         async with live_model(settings, store, Listener()) as (model, _budget):
             phrase = None if model is None else await phrase_of_model(typed, model, registry())
         if phrase:
-            self._desk_context.tell(PhraseProposed(typed, phrase))
+            self._context.tell(PhraseProposed(typed, phrase))

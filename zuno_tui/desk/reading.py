@@ -10,9 +10,12 @@ from msgspec.structs import replace
 from chain.base.store import Store, StoreError, read_as
 from chain.base.units import DAY, HOUR, Unknown
 from chain.contracts.networks import Address, Network
+from chain.history.events import fee_terms
+from chain.history.hour_reader import HourMemory
 from chain.history.hours import hour_of
 from chain.positions.memory import SearchProgress
-from chain.positions.overview import Overview, read_overview
+from chain.positions.overview import Overview, read_overview, read_worths
+from chain.positions.performance import read_performance
 from chain.rpc.errors import StaleHead
 from zuno_tui.app.earned import fees_by_day, read_earnings
 from zuno_tui.catalog.feature import position_notes
@@ -22,6 +25,7 @@ from zuno_tui.desk.jobs import fault_words, sentences_of
 from zuno_tui.desk.portfolio import ClosedHours, WorthHistory
 from zuno_tui.present.glance import DayGain, WorthSample, glance_of
 from zuno_tui.present.outage import OutageView, endpoint_words
+from zuno_tui.present.past_day import closed_hours, day_charts, day_samples
 from zuno_tui.present.position import Won, positions_view, won_by_position
 from zuno_tui.present.search_words import search_words
 from zuno_tui.present.views import ChartView, PositionsView
@@ -82,11 +86,11 @@ class PositionReader:
 
     def __init__(
         self,
-        desk_context: DeskContext,
+        context: DeskContext,
         rhythm: Rhythm,
         noticed: Callable[[Overview], None] = lambda _: None,
     ) -> None:
-        self._desk_context = desk_context
+        self._context = context
         self._rhythm = rhythm
         self._noticed = noticed
         """Told after every read."""
@@ -111,9 +115,9 @@ class PositionReader:
         self._overview: Overview | None = None
         self._old_blocks: list[StaleHead] = []
         """Of the last read, where there was no new one."""
-        self._reading = desk_context.sources.at_last_block(self._old_blocks.append)
-        sources, network = desk_context.sources, desk_context.session.network
-        key = f"{_key(network, desk_context.wallet)}:{desk_context.session.settings.unit.value}"
+        self._reading = context.sources.at_last_block(self._old_blocks.append)
+        sources, network = context.sources, context.session.network
+        key = f"{_key(network, context.wallet)}:{context.session.settings.unit.value}"
         self._history = WorthHistory(sources.store, key)
         self._hours = ClosedHours(sources.store, key)
         self._wanted = asyncio.Event()
@@ -125,10 +129,8 @@ class PositionReader:
         return self._view
 
     def show_remembered(self) -> None:
-        desk_context = self._desk_context
-        known = remembered(
-            desk_context.sources.store, desk_context.session.network, desk_context.wallet
-        )
+        context = self._context
+        known = remembered(context.sources.store, context.session.network, context.wallet)
         if known is not None:
             self._won = {
                 row.token_id: Won(
@@ -160,14 +162,14 @@ class PositionReader:
                     task.cancel()
 
     async def read(self) -> None:
-        desk_context = self._desk_context
+        context = self._context
         self._old_blocks.clear()
         try:
             async with asyncio.timeout(self._rhythm.patience):
                 overview = await read_overview(
                     self._reading,
-                    desk_context.wallet,
-                    desk_context.session.settings.unit,
+                    context.wallet,
+                    context.session.settings.unit,
                     watch=self._scanning,
                     between_logs=self._rhythm.between_logs,
                     with_v3=True,
@@ -190,16 +192,16 @@ class PositionReader:
 
     def _tell_fault(self, error: Exception, shown: PositionsView) -> None:
         self._faults += 1
-        words, desk_context = fault_words(error), self._desk_context
-        desk_context.status.reading(None)
+        words, context = fault_words(error), self._context
+        context.status.reading(None)
         self._show(replace(shown, stale=words))
-        desk_context.status.troubled(words)
+        context.status.troubled(words)
         trouble = "has no new block" if isinstance(error, StaleHead) else "cannot be read"
         self._tell_outage(trouble, sentences_of(error) or words)
 
     def _tell_outage(self, trouble: str, happened: str) -> None:
-        desk_context = self._desk_context
-        session, now = desk_context.session, desk_context.clock()
+        context = self._context
+        session, now = context.session, context.clock()
         if self._faults == 1:
             self._lost_at = now
         view = OutageView(
@@ -211,22 +213,20 @@ class PositionReader:
             next_at=now + self._pause,
             known_at=self._view.read_at,
         )
-        desk_context.tell(OutageChanged(view))
+        context.tell(OutageChanged(view))
 
     def _take(self, overview: Overview) -> None:
-        desk_context = self._desk_context
-        now = desk_context.clock()
+        context = self._context
+        now = context.clock()
         if self._faults:
-            desk_context.tell(OutageChanged(None))
-            desk_context.tell(
-                Said(f"{desk_context.session.network.title} is being read again.", "good")
-            )
+            context.tell(OutageChanged(None))
+            context.tell(Said(f"{context.session.network.title} is being read again.", "good"))
         self._faults = 0
-        desk_context.status.reading(None)
+        context.status.reading(None)
         self._remember_worth(overview, now)
         self._overview = overview
         self._show(self._drawn(overview, now))
-        desk_context.status.seen(overview.wallet.block.number, now)
+        context.status.seen(overview.wallet.block.number, now)
         self._noticed(overview)
         if now - self._noted_at >= self._rhythm.between_notes:
             self._noted_at = now
@@ -241,46 +241,35 @@ class PositionReader:
 
     def _is_due(self, overview: Overview) -> bool:
         """When time has passed, or positions came or went."""
-        passed = self._desk_context.clock() - self._gains_at
+        passed = self._context.clock() - self._gains_at
         return passed >= self._rhythm.between_gains or _held(overview) != self._gains_of
 
     async def _read_idle(self) -> Fraction:
-        from chain.positions.overview import read_worths
-
-        context = self._desk_context
+        context = self._context
         unit = context.session.settings.unit
         (worth,) = await read_worths(self._reading, [context.wallet], unit)
         return worth.idle_value
 
     def note(self) -> None:
         """Write down what is shown, for the next run to begin with."""
-        desk_context, view = self._desk_context, self._view
+        context, view = self._context, self._view
         if view.remembered or view.block is None:
             return
         try:
-            network = desk_context.session.network
-            remember(
-                desk_context.sources.store,
-                network,
-                desk_context.wallet,
-                view,
-                now=desk_context.clock(),
-            )
+            network = context.session.network
+            remember(context.sources.store, network, context.wallet, view, now=context.clock())
         except StoreError as error:
-            desk_context.status.troubled(fault_words(error))
+            context.status.troubled(fault_words(error))
 
     async def _read_gains(self, overview: Overview) -> None:
-        from chain.positions.performance import read_performance
-        from zuno_tui.present.past_day import closed_hours, day_charts, day_samples
-
-        desk_context, began = self._desk_context, self._desk_context.clock()
+        context, began = self._context, self._context.clock()
         try:
             async with asyncio.timeout(self._rhythm.patience):
                 performance = await read_performance(self._reading, overview.wallet.positions)
         except Exception as error:  # the rows are there without it; it is tried again when due
-            desk_context.status.troubled(fault_words(error))
+            context.status.troubled(fault_words(error))
         else:
-            session, daily = desk_context.session, performance.daily
+            session, daily = context.session, performance.daily
             self._won = won_by_position(overview, performance, session.settings.unit)
             self._results_at = began
             self._charts = day_charts(session.network, overview, daily)
@@ -292,18 +281,15 @@ class PositionReader:
             end = hour_of(overview.wallet.block.timestamp)
             known = max((result.measured_seconds for result in daily.values()), default=0) // HOUR
             gains = closed_hours(session.network, overview, performance)
-            self._day = self._hours.day(gains, end, known, now=desk_context.clock())
+            self._day = self._hours.day(gains, end, known, now=context.clock())
             self._show_again()
             if self._daily is None or self._daily.done():
                 self._daily = asyncio.create_task(self._read_days(overview, end))
-        self._gains_at = desk_context.clock()
+        self._gains_at = context.clock()
 
     async def _read_days(self, overview: Overview, end: int) -> None:
         """Once an hour, and only where the week of every pool was read for something else: of a
         busy pool it is long to read. The embedded chain has it at hand."""
-        from chain.history.events import fee_terms
-        from chain.history.hour_reader import HourMemory
-
         sources, held = self._reading, overview.wallet.positions
         memory = HourMemory(sources.store, sources.network, sources.clock)
         if end == self._days_until or not held:
@@ -314,12 +300,12 @@ class PositionReader:
         at_hand = sources.network.clock == "head"
         if not (at_hand or all(hours is not None and hours.since <= begin for hours in kept)):
             return
-        unit = self._desk_context.session.settings.unit
+        unit = self._context.session.settings.unit
         try:
             async with asyncio.timeout(self._rhythm.patience):
                 earned = await read_earnings(sources, overview, unit, _WEEK, lambda _: None)
         except Exception as error:  # the rest is there without it; an hour later it is tried again
-            self._desk_context.status.troubled(fault_words(error))
+            self._context.status.troubled(fault_words(error))
             return
         self._fees_by_day = fees_by_day(earned, begin)
         self._show_again()
@@ -331,7 +317,7 @@ class PositionReader:
             self._show(replace(drawn, stale=self._view.stale))
 
     def _drawn(self, overview: Overview, now: float) -> PositionsView:
-        session, samples = self._desk_context.session, self._history.after(self._past)
+        session, samples = self._context.session, self._history.after(self._past)
         watching = monitor_settings(session.settings)
         view = positions_view(
             session.network, overview, self._won, watching, read_at=now, charts=self._charts
@@ -355,15 +341,15 @@ class PositionReader:
         try:
             self._history.add(sample, now=now)
         except StoreError as error:
-            self._desk_context.status.troubled(fault_words(error))
+            self._context.status.troubled(fault_words(error))
 
     def _scanning(self, progress: SearchProgress) -> None:
-        self._desk_context.status.reading(search_words(progress))
+        self._context.status.reading(search_words(progress))
 
     def _show(self, view: PositionsView) -> None:
         if _differs(self._view, view):
             self._view = view
-            self._desk_context.tell(PositionsChanged(view))
+            self._context.tell(PositionsChanged(view))
 
     @property
     def _pause(self) -> float:

@@ -14,7 +14,7 @@ from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from chain.wallet.secrets import Passphrase
 from chain.wallet.signer import Signer
-from zuno_tui.app.apply import step_words
+from zuno_tui.app.outbox import step_words
 from zuno_tui.catalog.feature import what_outlives
 from zuno_tui.catalog.intents import Apply
 from zuno_tui.catalog.intents import OpenOutbox as AskedOutbox
@@ -27,9 +27,16 @@ from zuno_tui.gate.apply import apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import GateLimits, gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.replace import Replacement, replacement_of, send_replacement, waiting_dispatch
 from zuno_tui.gate.results import read_result
-from zuno_tui.gate.resume import Resumption, prepare_resume, resume_plan
+from zuno_tui.gate.resume import (
+    Replacement,
+    Resumption,
+    prepare_resume,
+    replacement_of,
+    resume_plan,
+    send_replacement,
+    waiting_dispatch,
+)
 from zuno_tui.gate.worth import read_worth
 from zuno_tui.present import signing
 from zuno_tui.present.result_card import (
@@ -81,9 +88,9 @@ class _Question(Struct, frozen=True):
 
 class Signing:
     def __init__(
-        self, desk_context: DeskContext, card: Card, done: Callable[[], Awaitable[None]]
+        self, context: DeskContext, card: Card, done: Callable[[], Awaitable[None]]
     ) -> None:
-        self._desk_context = desk_context
+        self._context = context
         self._card = card
         self._done = done
         """Told whenever something may have happened on the chain."""
@@ -91,7 +98,7 @@ class Signing:
 
     def ask(self, intent: Apply) -> None:
         """Show once more what is approved, read from its bytes, and wait for the word."""
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "confirm",
             "Reading what is approved",
             lambda _: self._ask(intent.plan_id),
@@ -101,7 +108,7 @@ class Signing:
 
     def ask_resume(self, asked: AskedOutbox) -> None:
         """Show what would be sent again, and wait for the word; no key is needed for it."""
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "confirm",
             "Reading what is signed and not sent",
             lambda _: self._ask_resume(asked.plan_id),
@@ -109,7 +116,7 @@ class Signing:
         )
 
     def ask_replacement(self, action: str, plan_id: str | None) -> None:
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "confirm",
             "Reading what waits",
             lambda _: self._ask_replacement(action, plan_id),
@@ -118,7 +125,7 @@ class Signing:
 
     @property
     def busy(self) -> bool:
-        return self._desk_context.jobs.is_running(APPLY)
+        return self._context.jobs.is_running(APPLY)
 
     def expire(self, approval: ApprovalView) -> None:
         self._question = None
@@ -127,15 +134,13 @@ class Signing:
     def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
         """Sign what was asked about last, if this is its hash and its word to the letter."""
         question = self._question
-        objection = _objection(
-            question, approval_hash, word, passphrase, self._desk_context.clock()
-        )
+        objection = _objection(question, approval_hash, word, passphrase, self._context.clock())
         if question is None or objection is not None:
             _wipe(passphrase)
             self._end(approval_hash, f"{objection} Nothing was signed.")
             return
         self._question = None
-        started = self._desk_context.jobs.start(
+        started = self._context.jobs.start(
             APPLY,
             "Signing and sending",
             lambda _: self._act(question, passphrase),
@@ -155,20 +160,16 @@ class Signing:
             await self._done()
 
     async def _ask(self, plan_id: str | None) -> None:
-        desk_context, session, shown = (
-            self._desk_context,
-            self._desk_context.session,
-            self._card.view,
-        )
+        context, session, shown = self._context, self._context.session, self._card.view
         approved = None if shown is None else shown.approval
         if plan_id is None and approved is not None:
             plan_id = approved.plan_id
-        async with session.connections(desk_context.sources) as connections:
+        async with session.connections(context.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
                 approval, dispatch = unused_approval(outbox, plan_id, None)
                 try:
                     judgment = await judge_again(
-                        desk_context.sources,
+                        context.sources,
                         connections,
                         outbox,
                         approval,
@@ -182,7 +183,7 @@ class Signing:
         waiting = waiting_of(session.network, approval, dispatch, judgment)
         key = signing_key(session.home, session.network, dispatch.sender)
         block = judgment.basis.subject.block
-        worth = await read_worth(desk_context.sources, tuple(waiting.tokens), block)
+        worth = await read_worth(context.sources, tuple(waiting.tokens), block)
         receipt = None if approved is None or approved.hash != approval.hash else approved.receipt
         view = waiting_view(
             waiting,
@@ -194,33 +195,33 @@ class Signing:
         self._put(view, lambda passphrase: self._apply(view, passphrase, worth.usd_per_unit))
 
     async def _ask_replacement(self, action: str, plan_id: str | None) -> None:
-        desk_context, session = self._desk_context, self._desk_context.session
+        context, session = self._context, self._context.session
         with Outbox.open(session.home.outbox) as outbox:
             dispatch = waiting_dispatch(outbox, session.network.chain_id, plan_id)
-        replacement = await replacement_of(desk_context.sources, dispatch, action, self._limits)
+        replacement = await replacement_of(context.sources, dispatch, action, self._limits)
         key = signing_key(session.home, session.network, dispatch.sender)
         view = replacement_view(
-            replacement, session.network, key, expires_at=desk_context.clock() + _GOOD_SECONDS
+            replacement, session.network, key, expires_at=context.clock() + _GOOD_SECONDS
         )
         self._put(view, lambda passphrase: self._replace(replacement, passphrase))
 
     async def _ask_resume(self, plan_id: str | None) -> None:
-        desk_context, session = self._desk_context, self._desk_context.session
-        async with session.connections(desk_context.sources) as connections:
+        context, session = self._context, self._context.session
+        async with session.connections(context.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
                 resumption = await prepare_resume(
-                    desk_context.sources, connections, outbox, plan_id, limits=self._limits
+                    context.sources, connections, outbox, plan_id, limits=self._limits
                 )
-        until = desk_context.clock() + _GOOD_SECONDS
+        until = context.clock() + _GOOD_SECONDS
         view = resumption_view(resumption, session.network, expires_at=until)
         self._put(view, lambda _passphrase: self._resume(resumption))
 
     async def _resume(self, resumption: Resumption) -> None:
-        desk_context, session = self._desk_context, self._desk_context.session
-        async with session.connections(desk_context.sources) as connections:
+        context, session = self._context, self._context.session
+        async with session.connections(context.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
                 dispatch = await resume_plan(
-                    desk_context.sources,
+                    context.sources,
                     connections,
                     outbox,
                     resumption,
@@ -231,8 +232,8 @@ class Signing:
         self._end(resumption.dispatch.hash, f"{step.name}: {step.state}. Follow it: outbox")
 
     def _put(self, view: ApprovalView, act: Act) -> None:
-        self._question = _Question(view, act, self._desk_context.clock() + _GOOD_SECONDS)
-        self._desk_context.tell(ConfirmationAsked(view))
+        self._question = _Question(view, act, self._context.clock() + _GOOD_SECONDS)
+        self._context.tell(ConfirmationAsked(view))
 
     async def _apply(
         self,
@@ -240,7 +241,7 @@ class Signing:
         passphrase: Passphrase | None,
         usd_per_unit: Mapping[Address, float],
     ) -> None:
-        desk_context, session, card = self._desk_context, self._desk_context.session, self._card
+        context, session, card = self._context, self._context.session, self._card
         begun = False
 
         def went_on(step: PlanStep) -> None:
@@ -249,13 +250,13 @@ class Signing:
             block = None if step.inclusion is None else step.inclusion.block_number
             card.went_on(step.position, StepProgress(step_words(step), _how_far(step), block))
 
-        card.applying(view)
+        card.approved(view)
         try:
-            async with session.connections(desk_context.sources) as connections:
+            async with session.connections(context.sources) as connections:
                 with Outbox.open(session.home.outbox) as outbox:
                     approval, dispatch = unused_approval(outbox, view.plan_id, view.hash)
                     judgment = await judge_again(
-                        desk_context.sources,
+                        context.sources,
                         connections,
                         outbox,
                         approval,
@@ -265,14 +266,14 @@ class Signing:
                     waiting = waiting_of(session.network, approval, dispatch, judgment)
                     with await self._signer(dispatch.sender, passphrase) as signer:
                         dispatch = await apply(
-                            desk_context.sources,
+                            context.sources,
                             connections,
                             outbox,
                             waiting,
                             signer,
                             changed=went_on,
                         )
-                result = await read_result(desk_context.sources, connections, approval, dispatch)
+                result = await read_result(context.sources, connections, approval, dispatch)
         except Exception as error:
             self._failed(view, error, begun=begun)
             return
@@ -282,7 +283,7 @@ class Signing:
             if view.receipt is None or waiting.changes is None
             else ExpectedOutcome(view.receipt, waiting.changes, usd_per_unit)
         )
-        network = self._desk_context.session.network
+        network = self._context.session.network
         card.ended(
             ResultView(
                 view.plan_id,
@@ -294,24 +295,24 @@ class Signing:
                 result_headline(result) or view.headline,
             )
         )
-        desk_context.tell(
+        context.tell(
             Said(
                 f"{view.headline}: {'done' if result.done else result.state}.",
                 "good" if result.done else "bad",
             )
         )
         for left in approval.about.token_ids if result.done else ():
-            for words in what_outlives(desk_context.session, left):
-                desk_context.tell(Said(words, "warn"))
+            for words in what_outlives(context.session, left):
+                context.tell(Said(words, "warn"))
 
     async def _replace(self, replacement: Replacement, passphrase: Passphrase | None) -> None:
-        desk_context, session = self._desk_context, self._desk_context.session
-        async with session.connections(desk_context.sources) as connections:
+        context, session = self._context, self._context.session
+        async with session.connections(context.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
                 sender = replacement.dispatch.sender
                 with await self._signer(sender, passphrase) as signer:
                     step = await send_replacement(
-                        desk_context.sources,
+                        context.sources,
                         connections,
                         outbox,
                         replacement,
@@ -325,7 +326,7 @@ class Signing:
 
     @property
     def _limits(self) -> GateLimits:
-        session = self._desk_context.session
+        session = self._context.session
         return gate_limits(session.settings.limits, session.network)
 
     async def _signer(self, wallet: Address, passphrase: Passphrase | None) -> Signer:
@@ -336,7 +337,7 @@ class Signing:
                 raise WalletError("The passphrase is missing. Nothing was signed. Try again.")
             return passphrase
 
-        session = self._desk_context.session
+        session = self._context.session
         return await asyncio.to_thread(
             open_signer, session.home, session.network, wallet, give_passphrase
         )
@@ -353,8 +354,8 @@ class Signing:
 
     def _end(self, approval_hash: str, words: str) -> None:
         """No confirmation waits for an answer that will not come."""
-        self._desk_context.tell(ConfirmationEnded(approval_hash, words))
-        self._desk_context.tell(Said(words, "warn"))
+        self._context.tell(ConfirmationEnded(approval_hash, words))
+        self._context.tell(Said(words, "warn"))
 
 
 def _how_far(step: PlanStep) -> Literal["under way", "done", "stopped"]:

@@ -26,7 +26,7 @@ from chain.base.store import StoreError
 from chain.base.units import age_text
 from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
-from zuno_tui.app.health import undelivered
+from zuno_tui.app.alerts import undelivered
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
 from zuno_tui.catalog.intents import ALL_ALERTS, Acknowledge
 from zuno_tui.catalog.intents import MuteAlert as AskedMute
@@ -40,6 +40,8 @@ from zuno_tui.settings import Flags
 
 def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
     """As seen from a desk that shows one wallet on one network."""
+    elsewhere = alert.network if alert.chain_id != network.chain_id else ""
+    other = shortened(alert.wallet_address) if alert.wallet_address != wallet else ""
     return AlertRow(
         alert_id=str(alert.id),
         severity=alert.severity.value,
@@ -49,7 +51,7 @@ def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
         message=alert.message if alert.active else f"{alert.message} Over: {alert.resolution}.",
         next_command=_phrase(alert, network) if alert.active else "",
         muted_until=alert.muted_until,
-        place=_place(alert, network, wallet),
+        place=" ".join(filter(None, (elsewhere, other))),
         fees=_fees(alert),
     )
 
@@ -59,12 +61,6 @@ def _fees(alert: Alert) -> float | None:
         return None
     dollars = alert.numbers.get("feesUsd")
     return float(dollars) if isinstance(dollars, int | float) else None
-
-
-def _place(alert: Alert, network: Network, wallet: Address) -> str:
-    elsewhere = alert.network if alert.chain_id != network.chain_id else ""
-    other = shortened(alert.wallet_address) if alert.wallet_address != wallet else ""
-    return " ".join(filter(None, (elsewhere, other)))
 
 
 def _phrase(alert: Alert, network: Network) -> str:
@@ -96,9 +92,9 @@ _MOST_ROWS = 200
 
 
 class Watching:
-    def __init__(self, desk_context: DeskContext) -> None:
-        self._desk_context = desk_context
-        self._book = AlertStore.open(desk_context.session.home, now=desk_context.clock())
+    def __init__(self, context: DeskContext) -> None:
+        self._context = context
+        self._book = AlertStore.open(context.session.home, now=context.clock())
         self._view = AlertsView()
         self._alerts: tuple[Alert, ...] = ()
         """What the rows were drawn from; the book gives the same again until something changes."""
@@ -128,7 +124,7 @@ class Watching:
             self._book.close()
 
     def acknowledge(self, intent: Acknowledge) -> None:
-        now = self._desk_context.clock()
+        now = self._context.clock()
         if intent.alert_id == ALL_ALERTS:
             self._book.ack_all({alert.id for alert in self._book.current() if alert.active}, now)
             self._say("All alerts are acknowledged.", intent.twin)
@@ -137,7 +133,7 @@ class Watching:
         self._say(f"Alert {alert.id} is acknowledged.", intent.twin)
 
     def mute(self, asked: AskedMute) -> None:
-        now, length = self._desk_context.clock(), age_text(asked.seconds)
+        now, length = self._context.clock(), age_text(asked.seconds)
         if asked.alert_id == ALL_ALERTS:
             self._book.mute(AlertMute(now + asked.seconds), now)
             self._say(f"Everything is muted for {length}, new alerts too.", asked.twin)
@@ -149,7 +145,7 @@ class Watching:
     def _say(self, words: str, twin: str) -> None:
         self._look()
         trouble = self._book.trouble
-        self._desk_context.tell(Said(words if trouble is None else f"{words} {trouble}", twin=twin))
+        self._context.tell(Said(words if trouble is None else f"{words} {trouble}", twin=twin))
 
     async def _monitor(self) -> None:
         while not self._stop.is_set():
@@ -161,11 +157,11 @@ class Watching:
                 await asyncio.wait_for(self._stop.wait(), _BETWEEN_TRIES)
 
     async def _watch(self) -> None:
-        desk_context, session = self._desk_context, self._desk_context.session
-        flags = desk_context.opening.flags or _own_flags(desk_context)
+        context, session = self._context, self._context.session
+        flags = context.opening.flags or _own_flags(context)
         interval = _EMBEDDED_INTERVAL if session.network.clock == "head" else None
-        chosen = SettingsSource(session.home, flags, desk_context.opening.environment, interval)
-        watchlist = HomeWatchlist(chosen, self._book, tell=self._hear, clock=desk_context.clock)
+        chosen = SettingsSource(session.home, flags, context.opening.environment, interval)
+        watchlist = HomeWatchlist(chosen, self._book, tell=self._hear, clock=context.clock)
         try:
             await run_monitor(
                 session.home,
@@ -173,7 +169,7 @@ class Watching:
                 watchlist,
                 tell=self._hear,
                 stop=self._stop,
-                clock=desk_context.clock,
+                clock=context.clock,
             )
         finally:
             await watchlist.close()
@@ -198,23 +194,23 @@ class Watching:
         if changed:
             self._raise()
         for notice in self._book.notices[self._notices :]:
-            self._desk_context.tell(Said(notice, "warn"))
+            self._context.tell(Said(notice, "warn"))
         self._notices = len(self._book.notices)
 
     def _tell_view(self, view: AlertsView) -> None:
         if view.revision != self._view.revision or _differs(self._view, view):
             self._view = view
-            self._desk_context.tell(AlertsChanged(view))
+            self._context.tell(AlertsChanged(view))
 
     def _raise(self) -> None:
-        now = self._desk_context.clock()
+        now = self._context.clock()
         for event in self._book.events_after(self._events):
             self._events = event.number
             if event.kind in RAISING and not event.alert.muted(now):
-                self._desk_context.tell(AlertRaised(self._row(event.alert)))
+                self._context.tell(AlertRaised(self._row(event.alert)))
 
     def _row(self, alert: Alert) -> AlertRow:
-        return alert_row(alert, self._desk_context.session.network, self._desk_context.wallet)
+        return alert_row(alert, self._context.session.network, self._context.wallet)
 
     def _drawn(self) -> AlertsView:
         revision = self._book.revision
@@ -237,11 +233,11 @@ class Watching:
 
     def _see_store(self) -> None:
         """What whoever polls has written down of itself, and of the channels."""
-        now = self._desk_context.clock()
+        now = self._context.clock()
         if still_fresh(self._store_seen, _BETWEEN_BEATS, now):
             return
         self._store_seen = now
-        store = self._desk_context.sources.store
+        store = self._context.sources.store
         try:
             self._undelivered = undelivered(all_progress(store))
             beat = last_beat(store)
@@ -253,12 +249,12 @@ class Watching:
 
     def _unseen(self) -> str | None:
         """Why nothing to show is no proof that all is well."""
-        network, wallet = self._desk_context.session.network, self._desk_context.wallet
+        network, wallet = self._context.session.network, self._context.wallet
         if self._watched_by == "nobody":
             return "The monitor has not run yet."
         if self._beat is None or not self._beat.sights:
             return "Not everything has been checked yet."
-        if self._beat.overdue(self._desk_context.clock()):
+        if self._beat.overdue(self._context.clock()):
             return "The monitor has not been seen for too long: zuno alerts"
         for sight in self._beat.sights:
             if sight.block is None:
@@ -278,11 +274,11 @@ def _differs(before: AlertsView, after: AlertsView) -> bool:
     return later >= _COARSE_SECONDS or replace(before, last_seen=after.last_seen) != after
 
 
-def _own_flags(desk_context: DeskContext) -> Flags:
+def _own_flags(context: DeskContext) -> Flags:
     """What this desk looks at is watched, where no flags of its own say what else is."""
-    session = desk_context.session
+    session = context.session
     urls = ",".join((*session.endpoints, *session.sockets))
-    return Flags(session.network.name, urls, desk_context.wallet)
+    return Flags(session.network.name, urls, context.wallet)
 
 
 def _number(alert_id: str) -> int:

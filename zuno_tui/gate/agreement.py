@@ -41,7 +41,7 @@ from zuno_tui.gate.basis import (
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.settings import Settings
-from zuno_tui.settings.plain_http import THIS_MACHINE
+from zuno_tui.settings.check import THIS_MACHINE
 
 ENOUGH = 2
 """How many endpoints must tell the same, where that many are set."""

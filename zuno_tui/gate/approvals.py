@@ -21,7 +21,7 @@ from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Anchor, Dispatch, PlannedDispatch, PlannedStep
 from chain.execution.policy.policy import VERSION
 from chain.execution.simulate import Simulation
-from zuno_tui.gate.actions.target import TargetKind
+from zuno_tui.gate.actions.action import TargetKind
 from zuno_tui.gate.drift import DriftLimits, WalletState
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 

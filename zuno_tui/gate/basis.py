@@ -25,7 +25,7 @@ from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.records import Block
 from chain.rpc.requests import Reader
 from chain.tokens import Token
-from zuno_tui.gate.actions.target import ActionTarget, TargetKind, read_subject
+from zuno_tui.gate.actions.action import ActionTarget, TargetKind, read_subject
 from zuno_tui.gate.contract_code import CodeHashes, read_code_hashes
 from zuno_tui.gate.drift import WalletState, read_circumstances
 
@@ -58,20 +58,16 @@ async def replay_swap(sources: Sources, swap: SwapInput, at: str) -> QuotedSwap 
         return None
     pays = quote.amount_out
     if leaving is None or touches_swaps(swap.pool.hooks):
-        pays = min(pays, await _by_quoter(sources, swap, at, otherwise=pays))
+        quotes = await quotes_across(
+            sources.client,
+            sources.network,
+            [swap.pool],
+            swap.amount_in,
+            zero_for_one=swap.zero_for_one,
+            at=at,
+        )
+        pays = min(pays, quotes.get(swap.pool, pays))
     return QuotedSwap(swap.pool, swap.zero_for_one, swap.amount_in, pays, quote.sqrt_price_after)
-
-
-async def _by_quoter(sources: Sources, swap: SwapInput, at: str, *, otherwise: int) -> int:
-    quotes = await quotes_across(
-        sources.client,
-        sources.network,
-        [swap.pool],
-        swap.amount_in,
-        zero_for_one=swap.zero_for_one,
-        at=at,
-    )
-    return quotes.get(swap.pool, otherwise)
 
 
 WHOLE_TRIAL = "steps tried"

@@ -3,21 +3,17 @@
 What is shipped with zuno comes first; other contracts are held on to as they were first met.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from chain.base.store import Store
 from chain.contracts.addresses import checksummed, keccak, shortened
 from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
 from chain.contracts.networks import NATIVE, Address, Network, shipped_code_hashes
+from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.rpc.records import BlockRef
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from chain.positions.overview import Sources
 
 
 class CodeHashes(NamedTuple):

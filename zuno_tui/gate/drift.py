@@ -21,7 +21,7 @@ from chain.rpc import requests
 from chain.rpc.client import AHEAD_SECONDS, RpcClient
 from chain.rpc.errors import Reverted
 from chain.rpc.records import Block, BlockRef
-from zuno_tui.gate.actions.target import ActionTarget
+from zuno_tui.gate.actions.action import ActionTarget
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 
@@ -36,6 +36,7 @@ async def read_circumstances(
     hooks = {each.key.hooks for each in subject.pools} - {NO_HOOK}
     codes = {hook: await read_hook_code(sources.client, hook, block.hash) for hook in hooks}
     hook_code = None if pool is None else codes.get(pool.key.hooks)
+    delegate = delegate_in(code)
     return WalletState(
         owner=None if position is None else position.owner,
         liquidity=None if position is None else position.liquidity,
@@ -46,7 +47,7 @@ async def read_circumstances(
         pool_fee=None if pool is None else pool.lp_fee,
         nonce=nonce,
         base_fee=block.base_fee_per_gas or 0,
-        account_code=_account_code(code),
+        account_code=delegate or ("0x" + keccak(code).hex() if code else None),
         others=tuple(
             OtherPosition(
                 other.token_id,
@@ -61,11 +62,6 @@ async def read_circumstances(
             for other in subject.others
         ),
     )
-
-
-def _account_code(code: bytes) -> str | None:
-    delegate = delegate_in(code)
-    return delegate or ("0x" + keccak(code).hex() if code else None)
 
 
 def network_time(sources: Sources, head_time: int) -> int:

@@ -15,8 +15,7 @@ from chain.execution.exit_tax import shortfall_words, untold_tokens
 from chain.execution.outbox.outbox import Outbox
 from chain.positions.overview import Sources, tokens_at
 from chain.tokens import Token
-from zuno_tui.gate.actions.action import Action
-from zuno_tui.gate.actions.target import subject_of
+from zuno_tui.gate.actions.action import Action, subject_of
 from zuno_tui.gate.agreement import Agreement, Connections, require_agreement
 from zuno_tui.gate.approval_tag import tag_approval
 from zuno_tui.gate.approvals import approval_of, dispatch_of, keep_approval, notional_of_today

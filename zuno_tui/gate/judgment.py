@@ -33,7 +33,7 @@ from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.records import Block
-from zuno_tui.gate.actions.target import ActionTarget, read_subject, read_wallet
+from zuno_tui.gate.actions.action import ActionTarget, read_subject, read_wallet
 from zuno_tui.gate.agreement import Agreement, Connections, refuse_silent_route, require_agreement
 from zuno_tui.gate.approvals import Approval, notional_of_today
 from zuno_tui.gate.basis import Basis, BasisQuestion, SwapInput, read_basis, replay_swap
@@ -277,10 +277,7 @@ async def _subject_since(
 
 
 async def judge_transactions(
-    sources: Sources,
-    plan_id: str,
-    transactions: Sequence[UnsignedTransaction],
-    limits: GateLimits,
+    sources: Sources, plan_id: str, transactions: Sequence[UnsignedTransaction], limits: GateLimits
 ) -> Parties:
     """The policy alone, for bytes that are signed or sent again after a plan has begun.
 

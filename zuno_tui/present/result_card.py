@@ -19,8 +19,7 @@ from zuno_tui.present.words import UNKNOWN, cent_sum, round_usd, signed_amount
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.gate.aftermath import Aftermath
-    from zuno_tui.gate.results import ApplyResult
+    from zuno_tui.gate.results import Aftermath, ApplyResult
 
 
 def aftermath_document(aftermath: Aftermath | None) -> Json:

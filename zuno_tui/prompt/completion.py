@@ -1,35 +1,16 @@
 """How a phrase that is being typed could go on: verbs first, then what the desk has to name."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from chain.positions.reference import position_name
+from zuno_tui.catalog.command import Verb
+from zuno_tui.catalog.registry import CommandRegistry
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.named_networks import network_names
 
 MOST_SHOWN = 6
-
-
-class CompletedVerb(Protocol):
-    """A verb, and what of the desk may be named after it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def names(self) -> str: ...
-    @property
-    def possible(self) -> Callable[[PhraseContext], bool]: ...
-
-
-class CompletedVerbs(Protocol):
-    """Every verb, as the registry of commands lists them."""
-
-    @property
-    def verbs(self) -> Sequence[CompletedVerb]: ...
-    def verb_at_start(self, words: Sequence[str]) -> tuple[CompletedVerb, int] | None: ...
-    def purpose(self, verb_name: str) -> str: ...
 
 
 class PhraseCompletion(Struct, frozen=True):
@@ -39,7 +20,7 @@ class PhraseCompletion(Struct, frozen=True):
 
 
 def completions(
-    text: str, context: PhraseContext, known: CompletedVerbs
+    text: str, context: PhraseContext, known: CommandRegistry
 ) -> tuple[PhraseCompletion, ...]:
     """The likeliest first; none for an empty line, or where only the person knows how to go on."""
     typed = text.lstrip()
@@ -59,7 +40,7 @@ def completions(
 
 
 def _arguments(
-    typed: str, verb: CompletedVerb, after: list[str], names: tuple[str, ...]
+    typed: str, verb: Verb, after: list[str], names: tuple[str, ...]
 ) -> Iterable[PhraseCompletion]:
     ends_a_word = typed.endswith(" ")
     if len(after) > 1 or (after and ends_a_word):
@@ -71,7 +52,7 @@ def _arguments(
             yield PhraseCompletion(f"{stem}{name}", _describe(verb, name))
 
 
-def _names(verb: CompletedVerb, context: PhraseContext, known: CompletedVerbs) -> tuple[str, ...]:
+def _names(verb: Verb, context: PhraseContext, known: CommandRegistry) -> tuple[str, ...]:
     if verb.name == "help":
         return tuple(each.name for each in known.verbs)
     named = {
@@ -103,7 +84,7 @@ _KINDS = {
 }
 
 
-def _describe(verb: CompletedVerb, name: str) -> str:
+def _describe(verb: Verb, name: str) -> str:
     if verb.names == "candidates" and name == "exit":
         return "close the position"
     return _KINDS[verb.names].format(name)

@@ -5,8 +5,7 @@ with the exact command, and waits for Enter.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, Protocol, TypeVar, cast
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +14,8 @@ from chain.base.clean_text import NOT_KEPT, clean_text, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
 from chain.positions.reference import is_v3
+from zuno_tui.catalog.command import Intent, Verb
+from zuno_tui.catalog.registry import CommandRegistry
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.prompt.figures import width
@@ -40,45 +41,10 @@ _MOST_OFFERED = 12
 _IS_QUESTION = "Is that a question? To prepare it, type it without the question mark."
 
 
-class TypedIntent(Protocol):
-    """A command with its values, as the commands declare it."""
-
-    @property
-    def twin(self) -> str: ...
-
-
-Typed = TypeVar("Typed", bound=TypedIntent)
-Typed_co = TypeVar("Typed_co", bound=TypedIntent, covariant=True)
-
-
-class TypedVerb(Protocol[Typed_co]):
-    """A verb that a line may begin with."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def money(self) -> bool: ...
-    @property
-    def written(self) -> str: ...
-    @property
-    def read(self) -> Callable[[Remaining], Typed_co]: ...
-
-
-class TypedCommands(Protocol[Typed]):
-    """Every command, as the registry lists them."""
-
-    @property
-    def verbs(self) -> Sequence[TypedVerb[Typed]]: ...
-    def verb_at_start(self, words: Sequence[str]) -> tuple[TypedVerb[Typed], int] | None: ...
-    def phrases(self) -> Mapping[str, TypedVerb[Typed]]: ...
-    def name_of(self, intent: Typed) -> str: ...
-    def purpose(self, verb_name: str) -> str: ...
-
-
-class Interpretation(Struct, Generic[Typed], frozen=True):
+class Interpretation(Struct, frozen=True):
     """What a line comes to: commands in order, a question back, an answer, or none of these."""
 
-    intents: tuple[Typed, ...] = ()
+    intents: tuple[Intent, ...] = ()
     lines: tuple[str, ...] = ()
     """The same commands, or the choices, as they are typed at the prompt."""
     runs: bool = False
@@ -105,8 +71,8 @@ class FilledLine(Struct, frozen=True):
 
 
 def understand(
-    text: str, context: PhraseContext, commands: TypedCommands[Typed]
-) -> Typed | FilledLine | Misunderstood:
+    text: str, context: PhraseContext, commands: CommandRegistry
+) -> Intent | FilledLine | Misunderstood:
     """The command that runs now, the line that waits for Enter, or what to say instead."""
     try:
         found = interpret(text, context, commands)
@@ -130,9 +96,7 @@ def typed_line(twin: str) -> str:
     return twin.removeprefix(_PROGRAM)
 
 
-def interpret(
-    text: str, context: PhraseContext, commands: TypedCommands[Typed]
-) -> Interpretation[Typed]:
+def interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> Interpretation:
     """NotReadYetError says what must be read before the line can be understood."""
     words = words_of(text)
     if (refused := _refused(text, words)) is not None:
@@ -149,13 +113,13 @@ def interpret(
 
 
 def _of_meaning(
-    meaning: Meaning, context: PhraseContext, commands: TypedCommands[Typed]
-) -> Interpretation[Typed]:
+    meaning: Meaning, context: PhraseContext, commands: CommandRegistry
+) -> Interpretation:
     """The lines of a sentence, read by the commands' own verbs."""
     if isinstance(meaning, PlainAnswer):
         return Interpretation(answer=meaning.text)
     lines = meaning.lines if isinstance(meaning, Lines) else meaning.choices
-    intents: list[Typed] = []
+    intents: list[Intent] = []
     for line in lines:
         intent = _by_verb(tuple(line.split()), context, commands)
         if isinstance(intent, Misunderstood):
@@ -168,7 +132,7 @@ def _of_meaning(
     return Interpretation(question=meaning.text, choices=choices, lines=lines)
 
 
-def may_look(intent: Typed, commands: TypedCommands[Typed]) -> bool:
+def may_look(intent: Intent, commands: CommandRegistry) -> bool:
     """Whether a sentence may run it: it only reads."""
     name, path = commands.name_of(intent), getattr(intent, "command", ())
     acts = (getattr(intent, part, None) for part in ("action", "token", "what"))
@@ -179,11 +143,11 @@ def may_look(intent: Typed, commands: TypedCommands[Typed]) -> bool:
 
 
 def _interpreted(
-    intents: Sequence[Typed],
+    intents: Sequence[Intent],
     lines: Sequence[str],
     context: PhraseContext,
-    commands: TypedCommands[Typed],
-) -> Interpretation[Typed]:
+    commands: CommandRegistry,
+) -> Interpretation:
     unclear = next(filter(None, (_unreadable(intent, context) for intent in intents)), None)
     if unclear is not None:
         return Interpretation(question=unclear)
@@ -192,12 +156,12 @@ def _interpreted(
 
 
 def _exact(
-    intent: Typed,
+    intent: Intent,
     words: tuple[str, ...],
     text: str,
     context: PhraseContext,
-    commands: TypedCommands[Typed],
-) -> Interpretation[Typed] | None:
+    commands: CommandRegistry,
+) -> Interpretation | None:
     """What a verb's own reading comes to; None where a sentence is likelier."""
     topic = getattr(intent, "topic", None)
     if topic is not None and topic not in commands.phrases():
@@ -223,14 +187,14 @@ def _exact(
     return unheld or _interpreted([intent], [line], context, commands)
 
 
-def _only_fills(verb: TypedVerb[Typed]) -> bool:
+def _only_fills(verb: Verb) -> bool:
     """Whether its synonyms are no exact command: it moves money, or changes a setting."""
     return verb.money or verb.name.split()[0] in filling_verbs()
 
 
 def _held_only(
-    intents: Sequence[Typed], context: PhraseContext, commands: TypedCommands[Typed]
-) -> Interpretation[Typed] | None:
+    intents: Sequence[Intent], context: PhraseContext, commands: CommandRegistry
+) -> Interpretation | None:
     """A question where a number is no position's of the wallet."""
     if not context.positions:
         return None
@@ -244,7 +208,7 @@ def _held_only(
     return None
 
 
-def _unreadable(intent: TypedIntent, context: PhraseContext) -> str | None:
+def _unreadable(intent: Intent, context: PhraseContext) -> str | None:
     """What keeps the words of `create`, or of `range` without a number, from being followed."""
     verb, _, _ = typed_line(intent.twin).partition(" ")
     phrase = getattr(intent, {"create": "phrase", "range": "what"}.get(verb, ""), None)
@@ -261,8 +225,8 @@ def _unreadable(intent: TypedIntent, context: PhraseContext) -> str | None:
 
 
 def _by_verb(
-    words: tuple[str, ...], context: PhraseContext, commands: TypedCommands[Typed]
-) -> Typed | Misunderstood:
+    words: tuple[str, ...], context: PhraseContext, commands: CommandRegistry
+) -> Intent | Misunderstood:
     if len(words) == 1 and _BARE_POSITION.fullmatch(words[0]):
         words = ("inspect", *words)
     found = commands.verb_at_start(words)
@@ -275,7 +239,7 @@ def _by_verb(
         return unclear.misunderstood
 
 
-def _with_symbols(intent: Typed, context: PhraseContext) -> Typed:
+def _with_symbols(intent: Intent, context: PhraseContext) -> Intent:
     """Tokens by the symbol they have where the wallet holds them: BTC as WBTC."""
     named = {name: getattr(intent, name, None) for name in _NAMES_TOKEN}
     changed = {
@@ -283,7 +247,7 @@ def _with_symbols(intent: Typed, context: PhraseContext) -> Typed:
         for name, symbol in named.items()
         if isinstance(symbol, str) and symbol.upper() in ALIASES
     }
-    return cast("Typed", replace(cast("Struct", intent), **changed)) if changed else intent
+    return replace(intent, **changed) if changed else intent
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -315,11 +279,11 @@ def _refused(text: str, words: tuple[str, ...]) -> Misunderstood | None:
 
 
 def _nearly(
-    by_verb: Typed | Misunderstood,
+    by_verb: Intent | Misunderstood,
     words: tuple[str, ...],
     context: PhraseContext,
-    commands: TypedCommands[Typed],
-) -> Interpretation[Typed]:
+    commands: CommandRegistry,
+) -> Interpretation:
     """One letter of the first word mended, or the nearest verb, only ever offered for money."""
     if not isinstance(by_verb, Misunderstood):
         return _interpreted([by_verb], [" ".join(words)], context, commands)

@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.bus.envelope import Role
 from agents.model.interface import Model, ModelPrompt, ModelUnavailable
 from chain.base.clean_text import clean_text, looks_secret
+from zuno_tui.catalog.registry import CommandRegistry
 from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.interpret import Interpretation, Typed, TypedCommands, interpret, may_look
+from zuno_tui.prompt.interpret import Interpretation, interpret, may_look
 from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import is_look
 
@@ -29,7 +30,7 @@ class PhraseReply(BaseModel):
     phrase: str = Field(max_length=_LONGEST)
 
 
-async def phrase_of_model(text: str, model: Model, commands: TypedCommands[Typed]) -> str | None:
+async def phrase_of_model(text: str, model: Model, commands: CommandRegistry) -> str | None:
     """What it takes a text for, unread so far; None where it has nothing to say."""
     if looks_secret(text):
         return None
@@ -40,17 +41,15 @@ async def phrase_of_model(text: str, model: Model, commands: TypedCommands[Typed
     return clean_text(answer.value.phrase, limit=_LONGEST).strip() or None
 
 
-def proposed_line(
-    phrase: str, context: PhraseContext, commands: TypedCommands[Typed]
-) -> str | None:
+def proposed_line(phrase: str, context: PhraseContext, commands: CommandRegistry) -> str | None:
     """The exact line of a model's phrase; None where it is anything but one look."""
     found = _looked_at(phrase, context, commands)
     return None if found is None else found.lines[0]
 
 
 def proposed_question(
-    phrase: str, context: PhraseContext, commands: TypedCommands[Typed]
-) -> Interpretation[Typed] | None:
+    phrase: str, context: PhraseContext, commands: CommandRegistry
+) -> Interpretation | None:
     """The question whether a model's phrase is meant; None where it is anything but one look."""
     found = _looked_at(phrase, context, commands)
     if found is None:
@@ -62,8 +61,8 @@ def proposed_question(
 
 
 def _looked_at(
-    phrase: str, context: PhraseContext, commands: TypedCommands[Typed]
-) -> Interpretation[Typed] | None:
+    phrase: str, context: PhraseContext, commands: CommandRegistry
+) -> Interpretation | None:
     try:
         found = interpret(phrase, context, commands)
     except NotReadYetError:
@@ -73,7 +72,7 @@ def _looked_at(
     return found if found.intents[0].twin.startswith("zuno ") else None
 
 
-def _prompt(text: str, commands: TypedCommands[Typed]) -> ModelPrompt:
+def _prompt(text: str, commands: CommandRegistry) -> ModelPrompt:
     shown = "\n".join(
         f"{verb.written}: {commands.purpose(verb.name)}"
         for verb in commands.verbs

@@ -50,10 +50,7 @@ def positions_meant(sentence: Sentence, context: PhraseContext) -> PositionsMean
     unclear = sentence.has("or") or sentence.has("except")
     if sentence.ids:
         return PositionsMeant(
-            sentence.ids,
-            sure=len(sentence.ids) == 1 or not unclear,
-            named=True,
-            described=True,
+            sentence.ids, sure=len(sentence.ids) == 1 or not unclear, named=True, described=True
         )
     described = _described(sentence, context)
     if described is not None:

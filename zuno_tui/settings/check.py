@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 from types import UnionType
-from typing import Annotated, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 from msgspec import Meta, Struct, ValidationError, convert
 
@@ -158,8 +159,6 @@ def _record(kind: object) -> type[Struct] | None:
 
 
 def _field(kind: object, name: str) -> object:
-    from typing import get_type_hints
-
     return get_type_hints(_record(kind), include_extras=True)[name]
 
 
@@ -167,3 +166,23 @@ def _expected(kind: object) -> str:
     notes = (note for arm in _arms(kind) if get_origin(arm) is Annotated for note in get_args(arm))
     words = (note.description for note in notes if isinstance(note, Meta))
     return next((word for word in words if word), "of another kind")
+
+
+THIS_MACHINE = frozenset(("127.0.0.1", "::1", "localhost"))
+
+
+def is_plain(url: str) -> bool:
+    """Whether it leaves this machine unencrypted."""
+    parts = urlsplit(url.strip())
+    host = (parts.hostname or "").rstrip(".")
+    return parts.scheme in ("http", "ws") and host not in THIS_MACHINE
+
+
+def refuse_plain(url: str, place: str, secret: str) -> None:
+    """Refuse to send a secret where everybody on the line can read it."""
+    if is_plain(url):
+        raise SettingsError(
+            f"{place} is plain http, and {secret} would travel over it for everybody on the line "
+            "to read. Write an address that begins with https.",
+            place,
+        )

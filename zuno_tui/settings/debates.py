@@ -4,15 +4,191 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from agents.bus.envelope import Role
 from agents.lp.debate import DEFAULT_ROUNDS, LP_FLOW
 from agents.model.budget import NANO, BudgetLimits, TokenRate, known_prices
-from agents.model.interface import DEBATE_SECONDS, RoleModels
+from agents.model.interface import DEBATE_SECONDS, PROVIDERS, ModelLimits, ModelSettings, RoleModels
 from agents.numbers.rules import RiskProfile
-from zuno_tui.settings.check import SettingsError, checked
-from zuno_tui.settings.load import Settings, TransportChoice, told
-from zuno_tui.settings.models import ModelChoice, model_choices, role_models
-from zuno_tui.settings.schema import BudgetTable, Rounds
+from chain.base.clean_text import SecretStruct
+from zuno_tui.settings.check import SettingsError, checked, refuse_plain
+from zuno_tui.settings.load import VARIABLES, Settings, TransportChoice, told
+from zuno_tui.settings.schema import (
+    KEY_VARIABLE,
+    KEYRING,
+    BudgetTable,
+    ModelName,
+    ModelTable,
+    RoleModelTable,
+    Rounds,
+    checked_url,
+)
+
+OWN_KEY_VARIABLE = "ZUNO_MODEL_KEY"
+"""The key of a server that is named by its URL."""
+_NO_KEY = "none"
+"""What is sent to a server of one's own that asks for none; the library demands something."""
+_FILE, _DEFAULT = "settings.toml", "default"
+
+
+class SetValue(Struct, frozen=True):
+    """A value as it may be shown, and who set it."""
+
+    shown: str
+    origin: str
+
+
+class ModelChoice(SecretStruct, frozen=True):
+    """What one role asks."""
+
+    role: Role
+    settings: ModelSettings
+    values: Mapping[str, SetValue]
+    """By setting; of the key only where it is."""
+
+    keyring_name: str
+    """Under what the system's keyring keeps its key, or would."""
+
+    @property
+    def has_key(self) -> bool:
+        return bool(self.settings.api_key or self.settings.keyring_name)
+
+
+def model_choices(table: ModelTable, environment: Mapping[str, str]) -> tuple[ModelChoice, ...]:
+    """For every role of the debate, in the order in which they speak."""
+    return tuple(
+        role_choice(role, table, getattr(table.roles, role), environment)
+        for role in LP_FLOW.handlers
+    )
+
+
+def role_models(choices: tuple[ModelChoice, ...]) -> RoleModels | None:
+    """What the client is given; None where no role has anybody to ask."""
+    if not any(choice.has_key for choice in choices):
+        return None
+    return RoleModels(choices[0].settings, {choice.role: choice.settings for choice in choices})
+
+
+class _Server(SecretStruct, frozen=True):
+    provider: str
+    """Its name; empty for a URL of one's own."""
+    base_url: str
+    value: SetValue
+
+
+def role_choice(
+    role: Role, table: ModelTable, own: RoleModelTable, environment: Mapping[str, str]
+) -> ModelChoice:
+    """What one role asks: its own table first, then the one for all."""
+    place = f"{_FILE}, role {role}"
+    server = _server(table, own, place, environment)
+    name, said = _name(role, table, own, server, environment)
+    settings = ModelSettings(api_key="", base_url=server.base_url, model=name)
+    values = {"name": SetValue(name, said), "server": server.value}
+    settings, values["key"] = _with_key(settings, _key_place(table, own), server, environment)
+    if settings.keyring_name or settings.api_key not in ("", _NO_KEY):
+        refuse_plain(settings.base_url or "", f"base_url of {place}", "the model's key")
+    for field, shown in (
+        ("temperature", "the server's own"),
+        ("max_tokens", f"{settings.max_tokens:,}"),
+        ("thinking_tokens", f"{settings.thinking_tokens:,}"),
+    ):
+        chosen = getattr(own, field)
+        origin = place if chosen is not None else _FILE
+        chosen = getattr(table, field) if chosen is None else chosen
+        values[field] = SetValue(shown, _DEFAULT)
+        if chosen is not None:
+            settings = replace(settings, **{field: chosen})
+            values[field] = SetValue(f"{chosen:,}", origin)
+    seconds = own.seconds or table.seconds or settings.limits.total_seconds
+    origin = place if own.seconds else _FILE if table.seconds else _DEFAULT
+    values["seconds"] = SetValue(f"{seconds:g}", origin)
+    limits = ModelLimits(total_seconds=seconds, first_seconds=seconds)
+    return ModelChoice(
+        role, replace(settings, limits=limits), values, _keyring_name(server, settings)
+    )
+
+
+def _keyring_name(server: _Server, settings: ModelSettings) -> str:
+    return f"model:{server.provider or settings.host}"
+
+
+def _server(
+    table: ModelTable, own: RoleModelTable, place: str, environment: Mapping[str, str]
+) -> _Server:
+    for said, origin in ((own, place), (table, _FILE)):
+        if said.base_url is not None:
+            url = said.base_url.strip()
+            return _Server("", url, SetValue(ModelSettings("", url).host, origin))
+        if said.provider is not None:
+            return _provided(said.provider, origin, environment)
+    return _provided("openai", _DEFAULT, environment)
+
+
+def _provided(name: str, origin: str, environment: Mapping[str, str]) -> _Server:
+    provider = PROVIDERS[name]
+    # The usual pair of variables: where OpenAI's client would go, and with which key.
+    if name == "openai" and (given := environment.get("OPENAI_BASE_URL")):
+        url = checked_url(given, "OPENAI_BASE_URL")
+        return _Server(name, url, SetValue(ModelSettings("", url).host, "OPENAI_BASE_URL"))
+    return _Server(name, provider.base_url, SetValue(provider.title, origin))
+
+
+def _name(
+    role: Role,
+    table: ModelTable,
+    own: RoleModelTable,
+    server: _Server,
+    environment: Mapping[str, str],
+) -> tuple[str, str]:
+    if own.name is not None:
+        return own.name.strip(), f"{_FILE}, role {role}"
+    if wish := told(environment, "model.name"):
+        variable = VARIABLES["model.name"]
+        return checked(ModelName, wish, variable).strip(), variable
+    if table.name is not None:
+        return table.name.strip(), _FILE
+    usual = PROVIDERS[server.provider].model if server.provider else None
+    if usual is None:
+        raise SettingsError(
+            f"No model is named for {server.value.shown}. "
+            'Write it under [model], like: name = "the-model"',
+            "model.name",
+        )
+    return usual, _DEFAULT
+
+
+def _key_place(table: ModelTable, own: RoleModelTable) -> str | None:
+    # Another server of a role's own has another key.
+    elsewhere = own.provider is not None or own.base_url is not None
+    return own.key if elsewhere or own.key is not None else table.key
+
+
+def _with_key(
+    settings: ModelSettings, place: str | None, server: _Server, environment: Mapping[str, str]
+) -> tuple[ModelSettings, SetValue]:
+    if place == KEYRING:
+        return replace(settings, keyring_name=_keyring_name(server, settings)), SetValue(
+            "in the keyring", _FILE
+        )
+    named = None if place is None else KEY_VARIABLE.fullmatch(place)
+    usual = PROVIDERS[server.provider].key_variable if server.provider else OWN_KEY_VARIABLE
+    variable = usual if named is None else named[1]
+    key = _clean_key(environment.get(variable, ""), variable) if variable else ""
+    if key:
+        return replace(settings, api_key=key), SetValue("set", variable)
+    if not variable or (variable == OWN_KEY_VARIABLE and named is None):
+        return replace(settings, api_key=_NO_KEY), SetValue("none needed", _DEFAULT)
+    return settings, SetValue(f"{variable} is not set", _DEFAULT)
+
+
+def _clean_key(text: str, variable: str) -> str:
+    key = text.strip()
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise SettingsError(f"{variable} holds a character that no key has. Copy it again.")
+    return key
+
 
 READING_SECONDS = 300.0
 

@@ -20,9 +20,9 @@ from zuno_tui.settings.check import (
     UnfitError,
     UnknownSetting,
     checked,
+    refuse_plain,
     without_unknown,
 )
-from zuno_tui.settings.plain_http import refuse_plain
 from zuno_tui.settings.schema import (
     DemoTable,
     OwnAddress,
@@ -35,7 +35,6 @@ from zuno_tui.settings.schema import (
 if TYPE_CHECKING:
     from chain.rpc.requests import RequestLimits
 
-
 RENAMED = {
     f"model.{role}": f"model.roles.{role}.name"
     for role in ("scout", "strategist", "critic", "arbiter")
@@ -45,9 +44,7 @@ SUPERSEDED = {"limits.value_eth": "limits.value_usd"}
 """What still holds, with what takes its place: another unit, so nothing is carried over."""
 
 
-def with_new_names(
-    written: Mapping[str, object],
-) -> tuple[dict[str, object], tuple[str, ...]]:
+def with_new_names(written: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
     """The file as today's names have it, and a warning for each old one."""
     tables, warnings = _copied(written), []
     for old, new in RENAMED.items():

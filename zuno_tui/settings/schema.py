@@ -143,8 +143,7 @@ TimesOfDay = Annotated[
 BotToken = Annotated[
     str,
     Meta(
-        pattern=r"^\s*[0-9]+:[A-Za-z0-9_-]+\s*$",
-        description="what @BotFather gave: digits:letters",
+        pattern=r"^\s*[0-9]+:[A-Za-z0-9_-]+\s*$", description="what @BotFather gave: digits:letters"
     ),
 ]
 Chat = Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chain.read.logs import ScanProgress
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress
 
 
 def test_it_is_told_every_few_seconds() -> None:

@@ -24,7 +24,7 @@ from zuno_tui.desk.events import (
     PositionsChanged,
     Said,
 )
-from zuno_tui.gate.actions.target import read_wallet
+from zuno_tui.gate.actions.action import read_wallet
 from zuno_tui.settings import Settings
 
 if TYPE_CHECKING:

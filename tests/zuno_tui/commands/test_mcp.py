@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from zuno_tui.catalog.registry import registry
-from zuno_tui.features.mcp.tools import (
+from zuno_tui.features.mcp.server import (
     MOST_CHARACTERS,
     TOOLS,
     UnknownToolError,

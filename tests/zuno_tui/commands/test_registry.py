@@ -54,14 +54,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import always
+from zuno_tui.catalog.command import always
 
 
 class Greet(Intent, frozen=True):
     command: ClassVar = ("greet",)
     arguments: ClassVar = (
         Argument("person", "whom", metavar="NAME"),
-        Argument("--loudly", "in capitals", switch=True, default=False),
+        Argument("--loudly", "in capitals", switch=True),
     )
 
     person: str

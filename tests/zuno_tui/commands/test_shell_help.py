@@ -9,8 +9,11 @@ import pytest
 
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli import main
-from zuno_tui.commands.catalog.manual_pages import manual_page
-from zuno_tui.commands.catalog.shell_completion import completion_script, takes_position
+from zuno_tui.commands.catalog.shell_completion import (
+    completion_script,
+    manual_page,
+    takes_position,
+)
 from zuno_tui.present.exit_codes import USAGE
 
 NAMES = [command.name for command in registry().on_command_line()]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import zuno_tui.desk.desk
 from tests.fakes.tcp_line import tcp_line
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.desk import workspace
 from zuno_tui.desk.events import Said, StatusChanged
 from zuno_tui.desk.reading import Rhythm
 
@@ -24,7 +24,7 @@ def _polling_every(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     rhythm = Rhythm(
         between_reads=seconds, longest_pause=seconds, between_gains=600, between_heads=0.1
     )
-    monkeypatch.setattr(workspace, "EMBEDDED", rhythm)
+    monkeypatch.setattr(zuno_tui.desk.desk, "EMBEDDED", rhythm)
 
 
 async def _sees_the_next_block(desk: Sitting, node: Node) -> None:

@@ -19,19 +19,16 @@ from tests.agents.monitor.made_up_positions import KEY, block, position
 from tests.fakes.told_reader import ToldReader
 from tests.zuno_tui.gate.test_dry_run import ACTION
 from zuno_tui.gate.actions import action as acting
-from zuno_tui.gate.actions import target as targets
 from zuno_tui.gate.actions import wallet as of_wallet
 from zuno_tui.gate.actions.action import (
+    ActionTarget,
+    TargetKind,
     owned_position,
     owned_positions,
     pair_of,
-    spendable_tokens,
-)
-from zuno_tui.gate.actions.target import (
-    ActionTarget,
-    TargetKind,
     read_subject,
     read_wallet,
+    spendable_tokens,
     subject_of,
 )
 from zuno_tui.gate.actions.wallet import action_to_delegate
@@ -96,7 +93,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[int, PositionSnapshot]:
         ids = tuple(cast("Any", asked))
         return {token_id: there[token_id] for token_id in ids if token_id in there}
 
-    monkeypatch.setattr(targets, "read_positions", read_positions)
+    monkeypatch.setattr(acting, "read_positions", read_positions)
     monkeypatch.setattr(acting, "read_positions", read_positions)
     return there
 
@@ -146,10 +143,10 @@ async def test_a_pool_is_read_at_the_block_and_missed_where_it_is_not(
         assert (keys, words) == ([KEY], "words")
         return list(states)
 
-    monkeypatch.setattr(targets, "read_slots", read_slots)
-    monkeypatch.setattr(targets, "pool_states", pool_states)
+    monkeypatch.setattr(acting, "read_slots", read_slots)
+    monkeypatch.setattr(acting, "pool_states", pool_states)
     monkeypatch.setattr(
-        targets, "OneBlock", lambda *given: SimpleNamespace(at=given[2], block=block(100))
+        acting, "OneBlock", lambda *given: SimpleNamespace(at=given[2], block=block(100))
     )
     about = TargetKind(pool=KEY)
     assert await read_subject(_sources(), about, "0xb1") == ActionTarget(block(100), POOL)

@@ -24,7 +24,7 @@ from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import KEY
 from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
 from zuno_tui.gate import apply as applying
-from zuno_tui.gate.actions.target import TargetKind
+from zuno_tui.gate.actions.action import TargetKind
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.apply import (
     ShownSigner,

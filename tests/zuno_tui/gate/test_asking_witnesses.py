@@ -18,7 +18,7 @@ from chain.rpc.errors import NoEndpoint
 from tests.agents.monitor.made_up_positions import block
 from tests.fakes.told_reader import ToldReader
 from zuno_tui.gate import agreement
-from zuno_tui.gate.actions.target import TargetKind
+from zuno_tui.gate.actions.action import TargetKind
 from zuno_tui.gate.agreement import (
     Agreement,
     Connections,

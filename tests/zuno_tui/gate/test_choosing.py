@@ -11,7 +11,7 @@ from agents.lp.plan import MoveJudgment, Plan, RuleFinding, plan_identity
 from agents.numbers.rules import JudgmentVerdict, Rule
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up_markets import market_context
-from zuno_tui.gate.choosing import chosen_candidate
+from zuno_tui.gate.actions.plan import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
 
 

@@ -30,8 +30,7 @@ from tests.agents.monitor.made_up_positions import KEY, block, position
 from tests.zuno_tui.gate.test_approvals import EXIT, ONE, TWO, WALLET
 from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
 from zuno_tui.gate import dry_run
-from zuno_tui.gate.actions.action import Action
-from zuno_tui.gate.actions.target import ActionTarget, TargetKind, subject_of
+from zuno_tui.gate.actions.action import Action, ActionTarget, TargetKind, subject_of
 from zuno_tui.gate.agreement import Agreement, Connections
 from zuno_tui.gate.apply import unused_approval
 from zuno_tui.gate.approvals import approval_of

@@ -13,8 +13,8 @@ from chain.exchange.public.market import FundingState, NoContractError
 from chain.tokens.token import Token, every_listed_token
 from tests.agents.monitor.made_up_positions import KEY, LOWER, UPPER, position
 from tests.agents.trade.cases import HEDGED
-from zuno_tui.features.trade.coins import coin_of, is_rated
 from zuno_tui.features.trade.hedged_position import hedge_legs, in_contracts
+from zuno_tui.features.trade.hedges import coin_of, is_rated
 from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from tests.zuno_tui.gate.hostile_world import (
     HostileWorld,
     hostile_world,
 )
-from zuno_tui.gate.actions.action import Action
-from zuno_tui.gate.actions.target import TargetKind, read_subject
+from zuno_tui.gate.actions.action import Action, TargetKind, read_subject
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.prepare import Prepared, prepare

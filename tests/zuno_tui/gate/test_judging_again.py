@@ -26,7 +26,7 @@ from tests.agents.monitor.made_up_positions import KEY, block, position
 from tests.zuno_tui.gate.test_approvals import EXIT, ONE, TWO, UNSEALED, UNTIL, WALLET
 from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
 from zuno_tui.gate import judgment
-from zuno_tui.gate.actions.target import ActionTarget, TargetKind
+from zuno_tui.gate.actions.action import ActionTarget, TargetKind
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.basis import BasisQuestion, SwapInput
 from zuno_tui.gate.contract_code import CodeHashes

@@ -31,12 +31,12 @@ from zuno_tui.app.session import Session
 from zuno_tui.app.watch_key import _refuse_funded, _sweep
 from zuno_tui.catalog.feature import obeyed_word
 from zuno_tui.features.orders import keeper
-from zuno_tui.features.orders.judgment import SeenClock, held
 from zuno_tui.features.orders.keeper import OrderWork
 from zuno_tui.features.orders.news import order_news
+from zuno_tui.features.orders.sight import SeenClock, held
 from zuno_tui.features.orders.stop_word import hear
 from zuno_tui.settings import Flags, load_settings
-from zuno_tui.settings.channels import channel_settings
+from zuno_tui.settings.monitor import channel_settings
 
 if TYPE_CHECKING:
     from chain.standing_orders.book import KeptOrder

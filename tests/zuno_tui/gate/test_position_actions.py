@@ -36,12 +36,19 @@ from chain.pools.state import plain_pools
 from chain.positions.custody import Custody
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import KEY, position
+from zuno_tui.gate.actions import action as targets
 from zuno_tui.gate.actions import limit as limiting
 from zuno_tui.gate.actions import position as acting
 from zuno_tui.gate.actions import swap as swapping
-from zuno_tui.gate.actions import target as targets
 from zuno_tui.gate.actions import wallet as turning
-from zuno_tui.gate.actions.action import _owned, pair_of, spendable_tokens
+from zuno_tui.gate.actions.action import (
+    ActionTarget,
+    TargetKind,
+    _owned,
+    pair_of,
+    spendable_tokens,
+    subject_of,
+)
 from zuno_tui.gate.actions.position import (
     HeldPosition,
     _budget,
@@ -53,10 +60,9 @@ from zuno_tui.gate.actions.position import (
     action_to_increase,
 )
 from zuno_tui.gate.actions.swap import SwapQuotes, _best, _units, ask_quoter
-from zuno_tui.gate.actions.target import ActionTarget, TargetKind, subject_of
-from zuno_tui.gate.aftermath import Aftermath, PositionNow, TokenHolding
 from zuno_tui.gate.allowances import GivenAllowance, allowances_given
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.results import Aftermath, PositionNow, TokenHolding
 from zuno_tui.gate.worth import ActionWorth
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from tests.zuno_tui.gate.test_approvals import ONE, TWO, WALLET
 from tests.zuno_tui.gate.test_drift import BEFORE
 from tests.zuno_tui.gate.test_dry_run import ACTION, PREPARED, SWAP
 from zuno_tui.gate import prepare as preparing
-from zuno_tui.gate.actions.target import ActionTarget, subject_of
+from zuno_tui.gate.actions.action import ActionTarget, subject_of
 from zuno_tui.gate.agreement import Connections, Witness
 from zuno_tui.gate.contract_code import CodeHashes
 from zuno_tui.gate.drift import PriceLimits

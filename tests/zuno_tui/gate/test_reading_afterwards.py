@@ -17,10 +17,11 @@ from chain.rpc.errors import NoEndpoint
 from tests.agents.monitor.made_up_positions import KEY, block, position
 from tests.chain.execution.made_up_dispatches import dispatch
 from tests.fakes.told_reader import ToldReader
-from zuno_tui.gate import aftermath, allowances, pending_elsewhere
-from zuno_tui.gate.actions import target
-from zuno_tui.gate.actions.target import ActionTarget, TargetKind, read_wallet
-from zuno_tui.gate.aftermath import (
+from zuno_tui.gate import allowances, pending_elsewhere, results
+from zuno_tui.gate.actions import action
+from zuno_tui.gate.actions.action import ActionTarget, TargetKind, read_wallet
+from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_words
+from zuno_tui.gate.results import (
     PositionNow,
     TokenHolding,
     _concerned,
@@ -28,7 +29,6 @@ from zuno_tui.gate.aftermath import (
     _held_at,
     read_aftermath,
 )
-from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_words
 
 if TYPE_CHECKING:
     from chain.execution.outbox.records import Dispatch
@@ -61,7 +61,7 @@ async def test_what_steps_made_is_concerned_too(monkeypatch: pytest.MonkeyPatch)
             raise NotIncludedError("gone")
         return None, SimpleNamespace(minted=(int(made, 16) + 10,))
 
-    monkeypatch.setattr(aftermath, "read_realised", read_realised)
+    monkeypatch.setattr(results, "read_realised", read_realised)
     plan = _included(S.FINAL, S.INCLUDED, S.REVERTED, S.FINAL, S.INCLUDED, without=(3,))
     assert await _concerned(SOURCES, APPROVAL, plan) == [7, 11, 14]
 
@@ -103,7 +103,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         ("_concerned", concerned),
         ("read_tokens", tokens),
     ):
-        monkeypatch.setattr(aftermath, name, fake)
+        monkeypatch.setattr(results, name, fake)
     return made
 
 
@@ -131,7 +131,7 @@ async def test_where_everything_is_now_and_was_before(here: SimpleNamespace) -> 
 
 async def test_a_block_that_is_gone_tells_nothing_of_before(here: SimpleNamespace) -> None:
     assert await _held_at(SOURCES, _plan(), (ONE, TWO)) == {ONE: 3, TWO: 4}
-    now = aftermath.OneBlock(cast("Any", None), BASE)  # type: ignore[attr-defined]
+    now = results.OneBlock(cast("Any", None), BASE)  # type: ignore[attr-defined]
     assert await _held(now, SOURCES, "0xowner", (ONE, TWO)) == {ONE: 5, TWO: None}
     here.balances = None
     assert await _held_at(SOURCES, _plan(), (ONE, TWO)) == {}
@@ -177,7 +177,7 @@ async def test_a_wallet_is_looked_at_at_the_newest_block_or_the_one_that_is_name
 
     assert await read_wallet(sources) == ActionTarget(block(101))
     assert await read_wallet(sources, at) == ActionTarget(block(100))
-    with pytest.raises(target.FactsUnknownError):  # type: ignore[attr-defined]
+    with pytest.raises(action.FactsUnknownError):  # type: ignore[attr-defined]
         await read_wallet(sources, at)
 
 

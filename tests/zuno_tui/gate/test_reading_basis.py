@@ -24,7 +24,7 @@ from tests.agents.monitor.made_up_positions import KEY, block, position
 from tests.fakes.told_reader import ToldReader
 from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
 from zuno_tui.gate import basis
-from zuno_tui.gate.actions.target import ActionTarget, TargetKind
+from zuno_tui.gate.actions.action import ActionTarget, TargetKind
 from zuno_tui.gate.basis import (
     Basis,
     BasisQuestion,

@@ -17,15 +17,15 @@ from chain.execution.outbox.sender import PLAIN_TRANSFER_GAS, Fees
 from tests.chain.execution.made_up_dispatches import dispatch
 from tests.fakes.told_reader import ToldReader
 from tests.zuno_tui.gate.test_approvals import EXIT, WALLET
-from zuno_tui.gate import replace as replacing
+from zuno_tui.gate import resume as replacing
 from zuno_tui.gate import resume as resuming
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-from zuno_tui.gate.replace import (
+from zuno_tui.gate.resume import (
     CANCEL,
     SPEED_UP,
     Replacement,
-    _judge,
+    _judge_replacement,
     _transfer_gas,
     _waiting_step,
     refuse_unlike_cancel,
@@ -174,12 +174,18 @@ async def test_the_same_bytes_again_are_judged_and_nothing_is_only_looked_at(
     outbox = cast("Any", SimpleNamespace(store=None))
     sources = cast("Sources", None)
 
-    await _judge(sources, outbox, Replacement(plan, plan.steps[0], NOTHING, CANCEL), LIMITS)
+    await _judge_replacement(
+        sources, outbox, Replacement(plan, plan.steps[0], NOTHING, CANCEL), LIMITS
+    )
     assert judged == []
-    await _judge(sources, outbox, Replacement(plan, plan.steps[0], EXIT, SPEED_UP), LIMITS)
+    await _judge_replacement(
+        sources, outbox, Replacement(plan, plan.steps[0], EXIT, SPEED_UP), LIMITS
+    )
     assert judged == [(plan.hash, plan), ("plan", [EXIT], LIMITS)]
     with pytest.raises(GateRefusedError, match="What cancels must send nothing"):
-        await _judge(sources, outbox, Replacement(plan, plan.steps[0], EXIT, CANCEL), LIMITS)
+        await _judge_replacement(
+            sources, outbox, Replacement(plan, plan.steps[0], EXIT, CANCEL), LIMITS
+        )
 
 
 async def test_what_replaces_a_step_is_judged_approved_and_sent_in_this_order(
@@ -202,7 +208,7 @@ async def test_what_replaces_a_step_is_judged_approved_and_sent_in_this_order(
             done.append("sent")
             return "step"
 
-    monkeypatch.setattr(replacing, "_judge", note("judged"))
+    monkeypatch.setattr(replacing, "_judge_replacement", note("judged"))
     monkeypatch.setattr(replacing, "refuse_silent_route", note("route"))
     monkeypatch.setattr(replacing, "evidence_of", lambda *_: None)
     monkeypatch.setattr(replacing, "Sender", Sending)

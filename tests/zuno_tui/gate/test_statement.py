@@ -14,7 +14,7 @@ from chain.execution.simulate import Simulation, StepOutcome
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import block, position
 from tests.zuno_tui.gate.test_drift import BEFORE
-from zuno_tui.gate.actions.target import ActionTarget
+from zuno_tui.gate.actions.action import ActionTarget
 from zuno_tui.gate.basis import WHOLE_TRIAL, Gas, statement
 from zuno_tui.gate.contract_code import CodeHashes
 from zuno_tui.gate.drift import OtherPosition

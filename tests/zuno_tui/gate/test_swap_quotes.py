@@ -24,6 +24,7 @@ from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import KEY, block, position
 from zuno_tui.gate.actions import plan as planning
 from zuno_tui.gate.actions import swap as swapping
+from zuno_tui.gate.actions.action import ActionTarget
 from zuno_tui.gate.actions.plan import _depth_without, _swap_of_one_token
 from zuno_tui.gate.actions.swap import (
     SwapQuotes,
@@ -34,7 +35,6 @@ from zuno_tui.gate.actions.swap import (
     read_other_pools,
     read_pools,
 )
-from zuno_tui.gate.actions.target import ActionTarget
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import ActionWorth
 

@@ -11,7 +11,7 @@ from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Inclusion
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.replace import waiting_dispatch
+from zuno_tui.gate.resume import waiting_dispatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from tests.fakes.told_reader import ToldReader
 from zuno_tui.gate.actions.position import action_to_decrease
 from zuno_tui.gate.actions.wallet import action_to_revoke, action_to_unwrap, action_to_wrap
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.replace import _transfer_gas
+from zuno_tui.gate.resume import _transfer_gas
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -16,7 +16,7 @@ from chain.base.units import listed
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market
 from tests.agents.lp.made_up_markets import STATES, TOKEN_ID, WISHES, create_context, market_context
-from zuno_tui.gate.choosing import chosen_candidate
+from zuno_tui.gate.actions.plan import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.plan_card import (
     decided_words,

@@ -21,8 +21,7 @@ from agents.model.interface import (
 from agents.numbers.rules import RiskProfile
 from tests.zuno_tui.settings.strict_loading import load_strictly
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.debates import DebateSettings, debate_settings
-from zuno_tui.settings.models import SetValue
+from zuno_tui.settings.debates import DebateSettings, SetValue, debate_settings
 from zuno_tui.settings.schema import ProviderName
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def run(parsed: Namespace) -> int:
     return _run_command(found.intents[0], parsed)
 
 
-def interpreted(session: Session, phrase: str) -> Interpretation[Intent]:
+def interpreted(session: Session, phrase: str) -> Interpretation:
     """With the positions and what they won read only where the phrase may be about them."""
     context = _with_alerts(session, PhraseContext(network=session.network.name))
     found = _interpret(phrase, context)
@@ -66,7 +66,7 @@ def interpreted(session: Session, phrase: str) -> Interpretation[Intent]:
     return found if isinstance(found, Interpretation) else interpret(phrase, read, registry())
 
 
-def _interpret(phrase: str, context: PhraseContext) -> Interpretation[Intent] | str:
+def _interpret(phrase: str, context: PhraseContext) -> Interpretation | str:
     """What a phrase comes to, or what must be read for that."""
     try:
         return interpret(phrase, context, registry())
@@ -74,7 +74,7 @@ def _interpret(phrase: str, context: PhraseContext) -> Interpretation[Intent] | 
         return unread.what
 
 
-def may_name_positions(found: Interpretation[Intent]) -> bool:
+def may_name_positions(found: Interpretation) -> bool:
     """Whether what the wallet holds can change what a phrase came to without knowing it."""
     if found.answer is not None and not found.intents:
         return False
@@ -93,7 +93,7 @@ def _tokens_of(intent: Intent) -> Iterator[str]:
     yield from (name.upper() for name in named if isinstance(name, str) and name.upper() != "ETH")
 
 
-def _by_model(session: Session, phrase: str) -> Interpretation[Intent] | None:
+def _by_model(session: Session, phrase: str) -> Interpretation | None:
     """What a model takes the phrase for, where one is set; shown as a question, never run."""
     from zuno_tui.settings.debates import debate_settings
 
@@ -103,7 +103,7 @@ def _by_model(session: Session, phrase: str) -> Interpretation[Intent] | None:
 
 async def _ask_model(
     session: Session, settings: DebateSettings, phrase: str
-) -> Interpretation[Intent] | None:
+) -> Interpretation | None:
     from agents.bus.run import Listener
     from zuno_tui.app.debate_setup import live_model, with_keys
     from zuno_tui.prompt.model_phrase import phrase_of_model, proposed_question
@@ -115,7 +115,7 @@ async def _ask_model(
     return None if meant is None else proposed_question(meant, PhraseContext(), registry())
 
 
-def interpretation_document(found: Interpretation[Intent]) -> dict[str, Json]:
+def interpretation_document(found: Interpretation) -> dict[str, Json]:
     question = found.question
     if found.misunderstood is not None and found.misunderstood.missing:
         question = found.misunderstood.sentence
@@ -134,7 +134,7 @@ def interpretation_document(found: Interpretation[Intent]) -> dict[str, Json]:
     }
 
 
-def _tell(found: Interpretation[Intent], *, as_json: bool) -> int:
+def _tell(found: Interpretation, *, as_json: bool) -> int:
     document = interpretation_document(found)
     if as_json:
         print_json(document)
@@ -147,7 +147,7 @@ def _tell(found: Interpretation[Intent], *, as_json: bool) -> int:
     return DONE if document["understood"] else USAGE
 
 
-def _show_only(found: Interpretation[Intent], *, as_json: bool) -> int:
+def _show_only(found: Interpretation, *, as_json: bool) -> int:
     """What a sentence would do beyond looking is typed as its own command."""
     _tell(found, as_json=as_json)
     say("Nothing was run. To run it, type the command itself.")
@@ -162,12 +162,8 @@ def _run_command(intent: Intent, parsed: Namespace) -> int:
     if not intent.twin.startswith("zuno "):
         say("That is for the desk alone.")
         return USAGE
-    return _run_line(intent.twin, parsed)
-
-
-def _run_line(line: str, parsed: Namespace) -> int:
-    say(f"$ {line}")
-    words = [*shlex.split(line)[1:], *_shared(parsed)]
+    say(f"$ {intent.twin}")
+    words = [*shlex.split(intent.twin)[1:], *_shared(parsed)]
     return subprocess.run([sys.executable, "-m", "zuno_tui", *words], check=False).returncode  # noqa: S603
 
 

@@ -29,10 +29,11 @@ from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import Pair, pair_of
+from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
-from zuno_tui.charts.drawing import ChartError
+from zuno_tui.charts.drawing import require_chart_packages, write_png
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.present.words import fee_text, percent
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
@@ -65,30 +66,14 @@ def write_backtest(report: BacktestReport, path: Path) -> None:
         yticklabels=[name.partition("-")[2].replace("_", " ") for name in report.differences],
     )
     against.invert_yaxis()
-    try:
-        figure.savefig(path, format="png", dpi=120)
-    except OSError as error:
-        raise ChartError(f"{path} cannot be written: {error.strerror or error}.") from error
+    write_png(figure, path)
 
 
-_COLUMNS = (
-    OutputColumn("POLICY"),
-    OutputColumn("HEDGED", "right"),
-    OutputColumn("95%", "right"),
-    OutputColumn("UNHEDGED", "right"),
-    OutputColumn("95%", "right"),
-    OutputColumn("ACTIONS", "right"),
-    OutputColumn("COSTS", "right"),
-    OutputColumn("IN RANGE", "right"),
-    OutputColumn("HOLD", "right"),
-    OutputColumn("MOVE", "right"),
-    OutputColumn("EXIT", "right"),
+_COLUMNS = columns(
+    *("POLICY", "HEDGED>", "95%>", "UNHEDGED>", "95%>", "ACTIONS>"),
+    *("COSTS>", "IN RANGE>", "HOLD>", "MOVE>", "EXIT>"),
 )
-_DIFFERENCES = (
-    OutputColumn("ADVICE AGAINST"),
-    OutputColumn("HEDGED", "right"),
-    OutputColumn("95%", "right"),
-)
+_DIFFERENCES = columns("ADVICE AGAINST", "HEDGED>", "95%>")
 _STEPS = "▁▂▃▄▅▆▇█"
 _MOST_STEPS = 48
 
@@ -302,8 +287,6 @@ def _check(options: BacktestOptions) -> None:
     if options.every > options.window:
         raise SettingsError("--every is longer than --window: nothing would ever be asked.")
     if options.png is not None:
-        from zuno_tui.charts.drawing import require_chart_packages
-
         require_chart_packages()
 
 

@@ -21,9 +21,10 @@ from agents.calibration.calibrate import (
     read_hourly_bars,
 )
 from chain.base.units import time_text
-from zuno_tui.charts.drawing import ChartError
+from zuno_tui.app.columns import columns
+from zuno_tui.charts.drawing import require_chart_packages, write_png
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json, table
 from zuno_tui.settings import SettingsError
 
 ROWS = 11
@@ -74,21 +75,12 @@ def write_reliability(calibration: Calibration, path: Path) -> None:
     buffers.axhline(5, color="0.6", linestyle=":", label="promised")
     buffers.set(xlabel="range", ylabel="left before the buffer was over, %")
     buffers.legend()
-    try:
-        figure.savefig(path, format="png", dpi=120)
-    except OSError as error:
-        raise ChartError(f"{path} cannot be written: {error.strerror or error}.") from error
+    write_png(figure, path)
 
 
-_COLUMNS = (
-    OutputColumn("range", "right"),
-    OutputColumn("24 h said", "right"),
-    OutputColumn("stayed", "right"),
-    OutputColumn("ECE", "right"),
-    OutputColumn("7 d said", "right"),
-    OutputColumn("stayed", "right"),
-    OutputColumn("ECE", "right"),
-    OutputColumn("left before its buffer", "right"),
+_COLUMNS = columns(
+    *("range>", "24 h said>", "stayed>", "ECE>"),
+    *("7 d said>", "stayed>", "ECE>", "left before its buffer>"),
 )
 
 
@@ -98,8 +90,6 @@ def calibrated(hours: Path, first: str | None, last: str | None, png: Path | Non
     if begin >= end:
         raise SettingsError(f"--from {first} is not before the end of --to {last}.")
     if png is not None:
-        from zuno_tui.charts.drawing import require_chart_packages
-
         require_chart_packages()
     bars = read_hourly_bars(hours)
     scored = calibrate(bars, begin, end)
@@ -236,11 +226,7 @@ def _horizon_document(horizon: HorizonReliability) -> Json:
             for each in horizon.widths
         },
         "bins": [
-            {
-                "windows": each.windows,
-                "said": _rounded(each.said),
-                "stayed": _rounded(each.stayed),
-            }
+            {"windows": each.windows, "said": _rounded(each.said), "stayed": _rounded(each.stayed)}
             for each in horizon.bins
         ],
     }

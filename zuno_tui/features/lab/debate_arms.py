@@ -54,7 +54,7 @@ from chain.history.hours import HourRow
 from chain.math.fees import unpack_protocol_fee
 from chain.positions.overview import Sources
 from zuno_tui.app.debate_setup import debate_limits, live_model
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.features.lab.debate_check import (
     DebateCheckOptions,
@@ -302,11 +302,7 @@ async def _situations(
 
 
 async def _left_out(
-    sources: Sources,
-    usable: UsableRecord,
-    context: ScoutContext,
-    now: int,
-    days: int,
+    sources: Sources, usable: UsableRecord, context: ScoutContext, now: int, days: int
 ) -> str:
     start = debate_start(usable.record)
     if context.chain_id != sources.network.chain_id:

@@ -1,11 +1,8 @@
 """Beside the monitor, once a day: what the pools paid whose swaps somebody has read before."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agents.scorecard.pool_days import PoolDayStore, chains_to_look_at
 from chain.base.errors import ZunoError
@@ -14,10 +11,8 @@ from chain.contracts.networks import all_networks
 from chain.survey.discovery import SurveyPlan, survey_pools
 from zuno_tui.app.pools import read_surveyed
 from zuno_tui.app.session import Session
+from zuno_tui.app.watchlist import SettingsSource
 from zuno_tui.settings import load_settings
-
-if TYPE_CHECKING:
-    from zuno_tui.app.watchlist import SettingsSource
 
 
 def keep_pool_days(chosen: SettingsSource) -> Coroutine[None, None, None] | None:

@@ -1,9 +1,7 @@
 """`zuno scorecard`: plans of this home, judged where a horizon is over, and told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import to_builtins
 
@@ -27,7 +25,6 @@ from agents.scorecard.pool_days import (
 from agents.scorecard.score import (
     AdviceScore,
     BeatCount,
-    DebateScore,
     HorizonScore,
     ScoreStore,
     ScoreSummary,
@@ -36,50 +33,28 @@ from agents.scorecard.score import (
 )
 from chain.base.units import UNKNOWN, percent, time_text, usd
 from chain.contracts.pool_key import PoolId
+from chain.positions.overview import Sources
 from chain.rpc.errors import RpcError
+from zuno_tui.app.columns import columns
 from zuno_tui.app.plans import applied_plans
-from zuno_tui.app.reading_progress import reading_progress
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import features
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, NETWORK
-from zuno_tui.present.output import Json, OutputColumn, table
-
-if TYPE_CHECKING:
-    from chain.positions.overview import Sources
-
+from zuno_tui.present.output import Json, table
 
 _MOST_PLANS = 12
 _NONE = "–"
 _APPLIED = {True: "yes", False: "no", None: _NONE}
 _HORIZON_NAMES = {1: "24 h", 7: "7 d", 30: "30 d"}
 
-_ADVICE = (
-    OutputColumn("ADVICE"),
-    OutputColumn("BY"),
-    OutputColumn("AFTER", "right"),
-    OutputColumn("PLANS", "right"),
-    OutputColumn("APPLIED", "right"),
-    OutputColumn("BEAT HOLD", "right"),
-    OutputColumn("BEAT EXIT", "right"),
-    OutputColumn("BEAT WIDE", "right"),
-    OutputColumn("MEDIAN DIFFERENCE", "right"),
+_ADVICE = columns(
+    *("ADVICE", "BY", "AFTER>", "PLANS>", "APPLIED>"),
+    *("BEAT HOLD>", "BEAT EXIT>", "BEAT WIDE>", "MEDIAN DIFFERENCE>"),
 )
-_STAYS = (
-    OutputColumn("STAYS", "right"),
-    OutputColumn("RANGES", "right"),
-    OutputColumn("SAID", "right"),
-    OutputColumn("STAYED", "right"),
-)
-_PLANS = (
-    OutputColumn("PLAN"),
-    OutputColumn("ADVICE"),
-    OutputColumn("APPLIED"),
-    OutputColumn("AFTER", "right"),
-    OutputColumn("OVER HOLD", "right"),
-    OutputColumn("OVER EXIT", "right"),
-    OutputColumn("OVER WIDE", "right"),
-)
+_STAYS = columns("STAYS>", "RANGES>", "SAID>", "STAYED>")
+_PLANS = columns("PLAN", "ADVICE", "APPLIED", "AFTER>", "OVER HOLD>", "OVER EXIT>", "OVER WIDE>")
 
 
 class ScoredPlans(NamedTuple):
@@ -106,7 +81,11 @@ def scorecard_lines(scored: ScoredPlans) -> Iterator[str]:
     yield from _stay_lines(summary)
     yield _fee_line(summary)
     for debates in summary.debates:
-        yield _debate_line(debates)
+        unknown = f", {debates.unknown} unknown" if debates.unknown else ""
+        yield (
+            f"debating against the rules alone after {_HORIZON_NAMES[debates.days]}: "
+            f"{debates.better} better, {debates.worse} worse, {debates.same} the same{unknown}"
+        )
     yield ""
     newest = sorted(scores, key=lambda score: (score.made_at, score.days))[-_MOST_PLANS:]
     yield from table(
@@ -180,12 +159,7 @@ def _signed(part: float | None) -> str:
 
 def _stay_lines(summary: ScoreSummary) -> Iterator[str]:
     rows = [
-        [
-            _HORIZON_NAMES[stay.days],
-            str(each.windows),
-            percent(each.said),
-            percent(each.stayed),
-        ]
+        [_HORIZON_NAMES[stay.days], str(each.windows), percent(each.said), percent(each.stayed)]
         for stay in summary.stays
         for each in stay.bins
     ]
@@ -206,14 +180,6 @@ def _fee_line(summary: ScoreSummary) -> str:
     return (
         f"fees of a day: {fees.inside} of {fees.judged} inside their 10–90% "
         f"({fees.below} below, {fees.above} above)"
-    )
-
-
-def _debate_line(score: DebateScore) -> str:
-    unknown = f", {score.unknown} unknown" if score.unknown else ""
-    return (
-        f"debating against the rules alone after {_HORIZON_NAMES[score.days]}: "
-        f"{score.better} better, {score.worse} worse, {score.same} the same{unknown}"
     )
 
 
@@ -238,13 +204,8 @@ def scorecard_document(scored: ScoredPlans) -> dict[str, Json]:
         "plans": summary.plans,
         "advice": [_advice_document(score) for score in summary.advice],
         "stays": {_HORIZON_NAMES[stay.days]: _stay_document(stay) for stay in summary.stays},
-        "fees": {
-            "judged": summary.fees.judged,
-            "inside": summary.fees.inside,
-            "below": summary.fees.below,
-            "above": summary.fees.above,
-        },
-        "debates": [_debate_document(debate) for debate in summary.debates],
+        "fees": {"judged": summary.fees.judged, **summary.fees._asdict()},
+        "debates": to_builtins(summary.debates),
         "scores": [
             _score_document(score, applied=scored.is_applied(score)) for score in judged.scores
         ],
@@ -294,17 +255,6 @@ def _stay_document(stay: StayScore) -> Json:
     }
 
 
-def _debate_document(score: DebateScore) -> Json:
-    return {
-        "days": score.days,
-        "better": score.better,
-        "worse": score.worse,
-        "same": score.same,
-        "unknown": score.unknown,
-        "median": score.median,
-    }
-
-
 def _score_document(score: HorizonScore, *, applied: bool | None) -> Json:
     return {
         "planId": score.plan_id,
@@ -316,13 +266,7 @@ def _score_document(score: HorizonScore, *, applied: bool | None) -> Json:
         "block": score.read_at.number,
         "worthBefore": score.worth_before,
         "unit1Usd": score.unit1_usd,
-        "worths": {
-            "choice": score.worths.choice,
-            "hold": score.worths.hold,
-            "exit": score.worths.exit,
-            "wide": score.worths.wide,
-            "rules": score.worths.rules,
-        },
+        "worths": to_builtins(score.worths),
         "overHold": score.over_hold,
         "overExit": score.over_exit,
         "overWide": score.over_wide,
@@ -384,7 +328,7 @@ async def scored_plans(session: Session) -> CommandAnswer:
         and not session.home.orders.exists()
     ):
         empty = ScoredPlans(
-            session.network.name, session.network.chain_id, _nothing(), (), frozenset()
+            session.network.name, session.network.chain_id, Judged((), 0, (), ()), (), frozenset()
         )
         document = scorecard_document(empty) | more
         return CommandAnswer(lines=(_NO_PLAN, *ranked), document=document)
@@ -441,7 +385,3 @@ def _has_scores(session: Session) -> bool:
         return False
     with session.open_store() as store:
         return bool(ScoreStore(store, session.network.chain_id, lambda: 0.0).scores())
-
-
-def _nothing() -> Judged:
-    return Judged((), 0, (), ())

@@ -163,10 +163,7 @@ def run_init(arguments: Namespace) -> int:
     home.prepare()
     folder = members_folder(home, arguments.dir)
     members = planned_members(
-        LP_FLOW.handlers,
-        checked_hosts(arguments.hosts),
-        critics=arguments.critics,
-        critic=CRITIC,
+        LP_FLOW.handlers, checked_hosts(arguments.hosts), critics=arguments.critics, critic=CRITIC
     )
     plan = MeshPlan(
         mesh="zuno",

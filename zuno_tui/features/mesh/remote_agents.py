@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chain.base.home import Home
+from chain.base.home import Home, locked_if_free
 from zuno_tui.app.agents_elsewhere import AgentPlaces, Gathering, SecondCritic
 from zuno_tui.app.session import Session
 
@@ -17,13 +17,8 @@ if TYPE_CHECKING:
     from agents.mesh.endpoint import MeshEndpoint
     from agents.mesh.peers import Peer
 
-
 MESH_FOLDER = "mesh"
-
-
 DESK_LOCK = "desk.lock"
-
-
 _FAREWELL_SECONDS = 0.5
 
 
@@ -55,8 +50,6 @@ async def on_the_mesh(session: Session) -> AsyncIterator[Gathering | str]:
     if not (folder / "member.json").exists():
         yield ""
         return
-    from contextlib import AsyncExitStack
-
     from agents.bus.record import running_versions
     from agents.bus.run import RemoteAgents
     from agents.lp.debate import LP_FLOW
@@ -65,7 +58,6 @@ async def on_the_mesh(session: Session) -> AsyncIterator[Gathering | str]:
     from agents.mesh.joining import joined
     from agents.mesh.peers import EngineError, MeshFileError, gather_roles
     from agents.mesh.transport import DeskTransport
-    from chain.base.home import locked_if_free
 
     async with AsyncExitStack() as stack:
         try:

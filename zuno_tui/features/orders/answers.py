@@ -1,14 +1,12 @@
 """The commands of standing orders: propose, sign, list, cancel, carry from machine to machine."""
 
-from __future__ import annotations
-
 import asyncio
 from argparse import Namespace
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import DamagedPlanError
+from agents.bus.replay import Record
 from chain.contracts.addresses import recovered_address
 from chain.execution.build.requests import CancelOrdersRequest
 from chain.positions.overview import Sources
@@ -35,8 +33,7 @@ from zuno_tui.features.orders.signing import (
 )
 from zuno_tui.features.orders.terms import CLOSE_USAGE, COLLECT_USAGE
 from zuno_tui.features.orders.what_if import ClosedOrder, what_if
-from zuno_tui.gate.actions.action import Action
-from zuno_tui.gate.actions.target import read_wallet
+from zuno_tui.gate.actions.action import Action, read_wallet
 from zuno_tui.gate.apply import WORD
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
@@ -44,10 +41,6 @@ from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import Json
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from agents.bus.replay import Record
-
 
 _SIGNATURE_BYTES = 65
 

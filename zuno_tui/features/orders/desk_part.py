@@ -1,9 +1,7 @@
 """Orders at the desk: proposed, shown once more, signed by the typed word."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.errors import WalletError
@@ -11,6 +9,7 @@ from chain.wallet.keystore import open_signer
 from chain.wallet.secrets import Passphrase
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import Apply, Approve
+from zuno_tui.desk.approvals import EmbeddedMarket
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
@@ -28,18 +27,14 @@ from zuno_tui.features.orders.signing import (
 from zuno_tui.gate.apply import WORD
 from zuno_tui.gate.refusal import GateRefusedError
 
-if TYPE_CHECKING:
-    from zuno_tui.desk.approvals import EmbeddedMarket
-
 _PATIENCE = 60.0
 _LONGEST_WAIT = 1_800.0
 _BETWEEN_LOOKS = 3.0
-_JOB = "confirm"
 
 
 class Orders:
-    def __init__(self, desk_context: DeskContext, _market: EmbeddedMarket | None = None) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext, _market: EmbeddedMarket | None = None) -> None:
+        self._context = context
         self._draft: OrderDraft | None = None
         self._asked: str | None = None
         self.changed_at = 0.0
@@ -54,34 +49,23 @@ class Orders:
     def take(self, intent: Intent) -> bool:
         match intent:
             case OrderClose() | OrderCollect():
-                self._desk_context.jobs.start(
-                    _JOB,
-                    f"Reading position #{intent.token_id}",
-                    lambda _: self._propose(intent),
-                    seconds=_PATIENCE,
-                    opens_page=True,
-                )
+                self._open(f"Reading position #{intent.token_id}", lambda: self._propose(intent))
                 return True
             case OrderForm(token_id):
-                self._desk_context.jobs.start(
-                    _JOB,
-                    f"Reading position #{token_id}",
-                    lambda _: self._open_form(token_id),
-                    seconds=_PATIENCE,
-                    opens_page=True,
-                )
+                self._open(f"Reading position #{token_id}", lambda: self._open_form(token_id))
                 return True
             case _:
                 return False
 
     def show(self, plan_id: str | None = None) -> None:
-        self._show(plan_id or self.plan_id)
+        shown = plan_id or self.plan_id
+        self._open("Reading what waits to be signed", lambda: self._read(shown))
 
     def approve(self, _intent: Approve, plan_id: str) -> None:
-        self._show(plan_id)
+        self.show(plan_id)
 
     def ask(self, _asked: Apply, plan_id: str) -> None:
-        self._show(plan_id)
+        self.show(plan_id)
 
     def waits_for(self, approval_hash: str) -> bool:
         return self._asked == approval_hash
@@ -92,7 +76,7 @@ class Orders:
         started = (
             draft is not None
             and fits
-            and self._desk_context.jobs.start(
+            and self._context.jobs.start(
                 "send",
                 "Signing the order",
                 lambda _: self._sign(draft, passphrase),
@@ -104,33 +88,29 @@ class Orders:
                 passphrase.wipe()
             self._end(approval_hash, "That was not the word, or something is being signed.")
 
-    def _show(self, plan_id: str | None) -> None:
-        self._desk_context.jobs.start(
-            _JOB,
-            "Reading what waits to be signed",
-            lambda _: self._read(plan_id),
-            seconds=_PATIENCE,
-            opens_page=True,
+    def _open(self, words: str, read: Callable[[], Awaitable[None]]) -> None:
+        self._context.jobs.start(
+            "confirm", words, lambda _: read(), seconds=_PATIENCE, opens_page=True
         )
 
     async def _open_form(self, token_id: int) -> None:
-        self._desk_context.tell(await order_form(self._desk_context.session, token_id))
+        self._context.tell(await order_form(self._context.session, token_id))
 
     async def _propose(self, intent: OrderClose | OrderCollect) -> None:
         try:
-            draft = await propose_order(self._desk_context.session, intent)
+            draft = await propose_order(self._context.session, intent)
         except NotDelegatedError:
             self._wait(intent)
             return
         self._ask(draft)
         words = f"{headline(draft.order, draft.call)}: nothing is signed yet. To sign it: apply"
-        self._desk_context.tell(Said(words, "good", intent.twin))
+        self._context.tell(Said(words, "good", intent.twin))
 
     def _wait(self, intent: OrderClose | OrderCollect) -> None:
         """What was asked for is not typed again: its page follows the delegation."""
         words = "Once, the account must be prepared: type delegate. This order's page follows."
-        self._desk_context.tell(Said(words, "warn", intent.twin))
-        self._desk_context.jobs.start(
+        self._context.tell(Said(words, "warn", intent.twin))
+        self._context.jobs.start(
             "order",
             "Waiting for delegate",
             lambda _: self._propose_once_delegated(intent),
@@ -139,38 +119,35 @@ class Orders:
 
     async def _propose_once_delegated(self, intent: OrderClose | OrderCollect) -> None:
         while True:
-            form = await order_form(self._desk_context.session, intent.token_id)
+            form = await order_form(self._context.session, intent.token_id)
             if form.delegated:
                 await self._propose(intent)
                 return
             await asyncio.sleep(_BETWEEN_LOOKS)
 
     async def _read(self, plan_id: str | None) -> None:
-        self._ask(await waiting_order(self._desk_context.session, plan_id))
+        self._ask(await waiting_order(self._context.session, plan_id))
 
     def _ask(self, draft: OrderDraft) -> None:
         self._draft, self._asked = draft, draft.hash
-        self.changed_at = self._desk_context.clock()
+        self.changed_at = self._context.clock()
+        session = self._context.session
+        wallet = read_book(session.home.keystore).at(session.address)
         view = OrderApprovalView(
             draft.plan_id,
             draft.hash,
             WORD,
-            draft.expires_at - self._desk_context.clock(),
+            draft.expires_at - self._context.clock(),
             headline(draft.order, draft.call),
             draft_terms(draft),
             draft_recipient(draft),
             draft_rows(draft),
-            self._needs_passphrase(),
+            wallet is not None and wallet.keeping is KeyStorage.FILE,
         )
-        self._desk_context.tell(OrderConfirmationAsked(view))
-
-    def _needs_passphrase(self) -> bool:
-        session = self._desk_context.session
-        wallet = read_book(session.home.keystore).at(session.address)
-        return wallet is not None and wallet.keeping is KeyStorage.FILE
+        self._context.tell(OrderConfirmationAsked(view))
 
     async def _sign(self, shown: OrderDraft, passphrase: Passphrase | None) -> None:
-        session, draft = self._desk_context.session, shown
+        session, draft = self._context.session, shown
 
         def give_passphrase(_: object) -> Passphrase:
             if passphrase is None:
@@ -195,7 +172,7 @@ class Orders:
         words = f"Order {order.number} stands: {headline(order, draft.call)}."
         self._end(draft.hash, f"{words} See it: orders")
         twin = f"zuno apply {draft.plan_id}"
-        self._desk_context.tell(Said(words, "good", twin))
+        self._context.tell(Said(words, "good", twin))
 
     def _end(self, approval_hash: str, words: str) -> None:
-        self._desk_context.tell(ConfirmationEnded(approval_hash, words))
+        self._context.tell(ConfirmationEnded(approval_hash, words))

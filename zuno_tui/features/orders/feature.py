@@ -106,10 +106,10 @@ def _ended_with(session: Session, token_id: int) -> tuple[EndedOrder, ...]:
     )
 
 
-def _desk_part(desk_context: DeskContext, market: EmbeddedMarket | None) -> DeskPart:
+def _desk_part(context: DeskContext, market: EmbeddedMarket | None) -> DeskPart:
     from zuno_tui.features.orders.desk_part import Orders
 
-    return Orders(desk_context, market)
+    return Orders(context, market)
 
 
 def _screen_for(event: Event, link: DeskLink, clock: Callable[[], float]) -> Screen[None] | None:

@@ -122,7 +122,6 @@ class ListOrders(Intent, frozen=True):
             "stop holds this machine back, go lets it on",
             metavar="stop|go",
             choices=("stop", "go"),
-            optional=True,
         ),
     )
 

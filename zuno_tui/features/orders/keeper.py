@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -53,14 +52,20 @@ from chain.tokens.token import amount_text
 from chain.wallet.watch_key import open_watch_signer, watch_key
 from zuno_tui.app.session import Session
 from zuno_tui.app.watch_key import ORDER_GAS
-from zuno_tui.features.orders.judgment import Seen, has_held, held, reasons_against, why_over
-from zuno_tui.features.orders.sight import LEAST_BLOCKS, OrderSight, read_sight
+from zuno_tui.app.watchlist import SettingsSource
+from zuno_tui.features.orders.sight import (
+    LEAST_BLOCKS,
+    OrderSight,
+    Seen,
+    has_held,
+    held,
+    read_sight,
+    reasons_against,
+    why_over,
+)
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.settings import load_settings
-
-if TYPE_CHECKING:
-    from zuno_tui.app.watchlist import SettingsSource
 
 ENOUGH = 2
 """Endpoints that must tell the same, where that many are set."""

@@ -216,7 +216,7 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
         _tags(session, lambda tags: tags.refuse_untagged(draft.hash, draft.plan_id))
         if not 0 <= time.time() - approved_at <= APPROVAL_SECONDS:
             raise GateRefusedError(
-                "What was shown is older than ten minutes. Nothing was signed. Ask for it again.",
+                "What was shown is older than ten minutes. Nothing was signed. Ask for it again."
             )
         await _refuse_unfit(session, sources, connections, order, sight)
     return draft
@@ -398,19 +398,13 @@ def _compared(sight: OrderSight) -> tuple[object, ...]:
 
 
 def _condition(
-    network: Network,
-    position: PositionSnapshot,
-    tokens: dict[Address, Token],
-    terms: OrderTerms,
+    network: Network, position: PositionSnapshot, tokens: dict[Address, Token], terms: OrderTerms
 ) -> OrderCondition:
     match terms.when:
         case "below" | "above":
             key = position.pool.key
             pair = pair_of(
-                network,
-                tokens[key.currency0],
-                tokens[key.currency1],
-                position.pool.sqrt_price_x96,
+                network, tokens[key.currency0], tokens[key.currency1], position.pool.sqrt_price_x96
             )
             try:
                 return price_condition(pair, terms.price, below=terms.when == "below")

@@ -1,11 +1,8 @@
 """`orders stop` out of the Telegram chat that alerts go to: it holds this machine back, no more."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time
-from typing import TYPE_CHECKING
 
 from agents.monitor.deliver.channel import DELIVERY_LIMITS, fingerprint
 from agents.monitor.deliver.telegram import (
@@ -20,11 +17,9 @@ from agents.monitor.deliver.telegram import (
 from chain.base.home import Home, locked_if_free
 from chain.base.units import DAY
 from chain.standing_orders.book import StandingOrders
+from zuno_tui.app.watchlist import SettingsSource
 from zuno_tui.settings import SettingsError, load_settings
-from zuno_tui.settings.channels import channel_settings
-
-if TYPE_CHECKING:
-    from zuno_tui.app.watchlist import SettingsSource
+from zuno_tui.settings.monitor import channel_settings
 
 _WORDS = re.compile(r"/?orders?(@\w+)?\s+stop\s*[.!]*", re.IGNORECASE)
 _PAUSE = 5.0

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from chain.base.units import DAY, NumeralError, read_numeral
 from zuno_tui.features.orders.intents import is_span, read_span
-from zuno_tui.prompt.dates import read_day
+from zuno_tui.prompt.figures import read_day
 
 When = Literal["below", "above", "out-of-range", "loss-over", "every"]
 LEAST_HOLD = 120

@@ -47,7 +47,7 @@ from zuno_tui.commands.price import ShowPrice
 from zuno_tui.commands.what_if import WhatIf
 from zuno_tui.features.lab.commands.scorecard import ShowScorecard
 from zuno_tui.features.trade.intents import ASKED, Trade
-from zuno_tui.features.trade.plans import stored_trade
+from zuno_tui.features.trade.lessons import stored_trade
 from zuno_tui.features.trade.report import chart_of, report_channel, send_waiting
 from zuno_tui.features.trade.run_view import fact_lines, message_lines, run_of_plan, run_title
 from zuno_tui.present.exit_codes import DONE, NETWORK, REFUSED
@@ -57,7 +57,7 @@ from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import FilledLine, understand
 from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.channels import channel_settings
+from zuno_tui.settings.monitor import channel_settings
 
 CHAT = Role(RouteName.CHAT.value)
 _MOST_WORDS, _MOST_FACTS = 400, 8

@@ -1,11 +1,8 @@
 """The trade desk's runs at the desk: argued, approved, confirmed by a typed word, sent once."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +19,7 @@ from chain.wallet.secrets import Passphrase
 from zuno_tui.app.market import MarketClockError
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import Apply, Approve
+from zuno_tui.desk.approvals import EmbeddedMarket
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.debates import DebateHearing
 from zuno_tui.desk.events import ConfirmationEnded, Said
@@ -34,8 +32,7 @@ from zuno_tui.features.trade.gate import (
     waiting_trade,
 )
 from zuno_tui.features.trade.intents import ASKED, Hedge, Trade, Unhedge
-from zuno_tui.features.trade.lessons import keep_run, keep_sent
-from zuno_tui.features.trade.plans import stored_trade
+from zuno_tui.features.trade.lessons import keep_run, keep_sent, stored_trade
 from zuno_tui.features.trade.report import report_run
 from zuno_tui.features.trade.run_view import (
     TradeApprovalView,
@@ -51,9 +48,6 @@ from zuno_tui.features.trade.trade import TRADE_WORD, progress_words, read_hedge
 from zuno_tui.features.trade.trading import argue_trade, open_trading
 from zuno_tui.features.trade.unhedging import unhedged
 from zuno_tui.present.views import DebateView
-
-if TYPE_CHECKING:
-    from zuno_tui.desk.approvals import EmbeddedMarket
 
 RUN, SENDING = "trade", "send"
 _PATIENCE = 900.0
@@ -81,8 +75,8 @@ class _RunSubject(Struct, frozen=True):
 
 
 class Trades:
-    def __init__(self, desk_context: DeskContext, market: EmbeddedMarket | None = None) -> None:
-        self._desk_context = desk_context
+    def __init__(self, context: DeskContext, market: EmbeddedMarket | None = None) -> None:
+        self._context = context
         self._market = market
         """In the demo, whose market leaves a person no time to decide."""
         self._deciding: asyncio.TimerHandle | None = None
@@ -110,7 +104,7 @@ class Trades:
                 name = f"hedge of #{token_id}"
                 about = _RunSubject(name, intent.mode, intent.emergency, intent.twin, hedge=intent)
             case Unhedge():
-                self._desk_context.jobs.start(
+                self._context.jobs.start(
                     RUN,
                     "Looking up the hedge",
                     lambda _: self._unhedge(intent),
@@ -126,12 +120,12 @@ class Trades:
         """The run that is under way or was shown last, else the newest that was kept."""
         view = self._view
         if view is None or plan_id not in (None, view.plan_id):
-            plan, document = stored_trade(self._desk_context.session, plan_id)
+            plan, document = stored_trade(self._context.session, plan_id)
             view = self._pictured(run_of_plan(plan, str(document.get("requestId", ""))), plan)
         self._opened(view)
 
     def approve(self, intent: Approve, plan_id: str) -> None:
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "approve",
             f"Checking the orders of {plan_id} again",
             lambda _: self._approve(plan_id, intent.twin),
@@ -140,7 +134,7 @@ class Trades:
 
     def ask(self, _asked: Apply, plan_id: str) -> None:
         """Show once more what would be sent, and wait for the word."""
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "confirm",
             "Reading what is approved",
             lambda _: self._ask(plan_id),
@@ -154,10 +148,10 @@ class Trades:
         asked, self._asked = self._asked, None
         if asked is None or asked.hash != approval_hash:
             return
-        if word != TRADE_WORD or self._desk_context.clock() > asked.until:
+        if word != TRADE_WORD or self._context.clock() > asked.until:
             self._end(approval_hash, "That was not the word, or it came too late. Nothing is sent.")
             return
-        started = self._desk_context.jobs.start(
+        started = self._context.jobs.start(
             SENDING,
             f"Sending the orders of {asked.plan.plan_id}",
             lambda _: self._send(asked),
@@ -173,7 +167,7 @@ class Trades:
             self._end(approval_hash, "Another trade is being sent. Nothing of this one is.")
 
     def _start(self, about: _RunSubject) -> None:
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             RUN,
             f"The trade desk argues about {about.name}",
             lambda _: self._argue(about),
@@ -181,20 +175,20 @@ class Trades:
         )
 
     async def _argue(self, about: _RunSubject) -> None:
-        desk_context = self._desk_context
-        request_id = desk_context.opening.new_request_id()
+        context = self._context
+        request_id = context.opening.new_request_id()
         self._opened(run_begun(request_id, about.name, about.mode))
-        hearing = DebateHearing(desk_context, DebateView(request_id, f"trade: {about.name}"))
+        hearing = DebateHearing(context, DebateView(request_id, f"trade: {about.name}"))
         listener = hearing.listener()
         listener.on_message = self._heard
-        session = desk_context.session
+        session = context.session
         try:
             await self._give_time()
             coin = about.coin if about.hedge is None else ""
             async with open_trading(session, coin=coin) as trading:
                 hedge = None
                 if about.hedge is not None:
-                    sources = desk_context.sources
+                    sources = context.sources
                     hedge = await read_hedged(session, sources, trading, about.hedge)
                 done = await argue_trade(
                     session,
@@ -221,7 +215,7 @@ class Trades:
         if plan is None:
             at = "" if failure is None else f"it ended at {failure.stage}: {failure.reason}"
             self._failed(hearing, at)
-            desk_context.tell(Said(f"The trade desk came to no plan: {at}", "bad", about.twin))
+            context.tell(Said(f"The trade desk came to no plan: {at}", "bad", about.twin))
             return
         view = self._pictured(run_of_plan(plan, request_id), plan)
         self._changed(view)
@@ -231,38 +225,38 @@ class Trades:
         headline = "" if view.verdict is None else view.verdict.headline
         hearing.end(f"{headline}.")
         words = f"{plan.plan_id}: {headline}"
-        desk_context.tell(Said(words, "bad" if plan.by_failure else "good", about.twin))
+        context.tell(Said(words, "bad" if plan.by_failure else "good", about.twin))
 
     async def _unhedge(self, asked: Unhedge) -> None:
         """Each plan is kept; the last is shown, the others are named."""
-        plans = await unhedged(self._desk_context.session, asked.token_id, asked.percent)
+        plans = await unhedged(self._context.session, asked.token_id, asked.percent)
         for plan, document in plans:
             view = run_of_plan(plan, str(document.get("requestId", "")))
             words = f"{plan.plan_id}: close {plan.quantity:g} {plan.coin} of #{plan.token_id}"
-            self._desk_context.tell(Said(words, "good", asked.twin))
+            self._context.tell(Said(words, "good", asked.twin))
         await self._give_time()
         self._opened(view)
 
     async def _approve(self, plan_id: str, twin: str) -> None:
-        plan, _ = stored_trade(self._desk_context.session, plan_id)
-        async with open_trading(self._desk_context.session, plan) as trading:
+        plan, _ = stored_trade(self._context.session, plan_id)
+        async with open_trading(self._context.session, plan) as trading:
             waiting = await approve_trade(trading, plan)
         self._follow(plan_id, f"apply {plan_id}", ("Approved for ten minutes; nothing is sent.",))
         words = f"{waiting.plan.plan_id}: approved for ten minutes. To send it: apply"
-        self._desk_context.tell(Said(words, "good", twin))
+        self._context.tell(Said(words, "good", twin))
 
     async def _ask(self, plan_id: str) -> None:
-        plan, _ = stored_trade(self._desk_context.session, plan_id)
-        async with open_trading(self._desk_context.session, plan) as trading:
+        plan, _ = stored_trade(self._context.session, plan_id)
+        async with open_trading(self._context.session, plan) as trading:
             waiting = await waiting_trade(trading, plan, None)
             left = waiting.expires_at - trading.clock()
         view = _approval_view(waiting, left)
-        self._asked = _Waiting(plan, view.hash, self._desk_context.clock() + left)
-        self._desk_context.tell(TradeConfirmationAsked(view))
+        self._asked = _Waiting(plan, view.hash, self._context.clock() + left)
+        self._context.tell(TradeConfirmationAsked(view))
 
     async def _send(self, asked: _Waiting) -> None:
         try:
-            async with open_trading(self._desk_context.session, asked.plan) as trading:
+            async with open_trading(self._context.session, asked.plan) as trading:
                 # A word takes its time, and the market does not wait for it.
                 waiting = await waiting_trade(trading, asked.plan, asked.hash)
                 told: list[OrderNotice] = []
@@ -284,10 +278,10 @@ class Trades:
             notice.is_urgent for notice in told
         )
         self._end(asked.hash, "; ".join(lines))
-        _, document = stored_trade(self._desk_context.session, asked.plan.plan_id)
-        await report_run(self._desk_context.session, asked.plan, document, lines)
-        keep_sent(self._desk_context.session, asked.plan.plan_id, sent)
-        self._desk_context.tell(
+        _, document = stored_trade(self._context.session, asked.plan.plan_id)
+        await report_run(self._context.session, asked.plan, document, lines)
+        keep_sent(self._context.session, asked.plan.plan_id, sent)
+        self._context.tell(
             Said(
                 f"{asked.plan.plan_id}: {'; '.join(lines)}",
                 "bad" if refused else "good",
@@ -327,13 +321,13 @@ class Trades:
     def _late(self) -> None:
         """Nobody decided while the plan was good."""
         self._deciding = None
-        self._desk_context.jobs.start(
+        self._context.jobs.start(
             "market", "The market goes on", lambda _: self._decided(), seconds=_READ_PATIENCE
         )
 
     def _pictured(self, view: TradeRunView, plan: TradePlan) -> TradeRunView:
         """With its market's last week, and the picture that was drawn beside its record."""
-        record = self._desk_context.session.home.records / f"{view.request_id}.jsonl"
+        record = self._context.session.home.records / f"{view.request_id}.jsonl"
         if not view.request_id or not record.exists():
             return view
         picture = record.with_suffix(".png")
@@ -359,15 +353,15 @@ class Trades:
             self._changed(run_failed(self._view, reason))
 
     def _opened(self, view: TradeRunView) -> None:
-        self._view, self.changed_at = view, self._desk_context.clock()
-        self._desk_context.tell(TradeOpened(view))
+        self._view, self.changed_at = view, self._context.clock()
+        self._context.tell(TradeOpened(view))
 
     def _changed(self, view: TradeRunView) -> None:
-        self._view, self.changed_at = view, self._desk_context.clock()
-        self._desk_context.tell(TradeChanged(view))
+        self._view, self.changed_at = view, self._context.clock()
+        self._context.tell(TradeChanged(view))
 
     def _end(self, approval_hash: str, words: str) -> None:
-        self._desk_context.tell(ConfirmationEnded(approval_hash, words))
+        self._context.tell(ConfirmationEnded(approval_hash, words))
 
 
 def _approval_view(waiting: ApprovedTrade, left: float) -> TradeApprovalView:

@@ -49,10 +49,10 @@ async def _run_again(record: Record) -> RunAgain:
     return RunAgain(report, ended.transcript, None if plan is None else plan.plan_id, words)
 
 
-def _desk_part(desk_context: DeskContext, market: EmbeddedMarket | None) -> DeskPart:
+def _desk_part(context: DeskContext, market: EmbeddedMarket | None) -> DeskPart:
     from zuno_tui.features.trade.desk_part import Trades
 
-    return Trades(desk_context, market)
+    return Trades(context, market)
 
 
 def _screen_for(event: Event, link: DeskLink, clock: Callable[[], float]) -> Screen[None] | None:

@@ -17,7 +17,7 @@ from agents.trade.facts import (
     WaitingOrder,
 )
 from agents.trade.leverage_guard import guard
-from agents.trade.plan import HedgePlan, TradePlan
+from agents.trade.plan import HedgePlan, PlannedOrder, TradePlan
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import DeskLimits, TradeDecision
 from chain.base.home import locked_in_turn
@@ -34,9 +34,8 @@ from chain.exchange.orders.journal import (
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType, VenueOrder
 from chain.exchange.orders.venue import Venue, VenueAccount, VenueFees
 from chain.exchange.public.binance import BinancePublic
-from chain.exchange.public.market import VenueAbilities
+from chain.exchange.public.market import VenueAbilities, contract_symbol
 from zuno_tui.features.trade.hedges import hedging_coins, read_hedges
-from zuno_tui.features.trade.order_rules import order_fault
 from zuno_tui.gate.approval_tag import ApprovalTags
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
@@ -425,3 +424,51 @@ async def _refuse_changed_position(trading: Trading, hedge: HedgePlan) -> None:
             f"The hedge would be larger than #{planned.token_id} itself. {again}",
             RefusalCode.POLICY,
         )
+
+
+_PROTECTING = ("stop", "take_profit")
+
+
+def order_fault(plan: TradePlan, account: AccountFacts) -> str | None:
+    """Why these orders may not be sent, in words; None where they may."""
+    if plan.symbol != contract_symbol(plan.coin):
+        return f"{plan.symbol} is not the contract of {plan.coin}."
+    if plan.decision is TradeDecision.CANCEL_AND_CLOSE:
+        return _closing_fault(plan, account)
+    side = "buy" if plan.decision is TradeDecision.LONG else "sell"
+    if any(order.side != side for order in plan.orders if not _protects(order)):
+        return f"An order of it does not {side}, and the plan says {plan.decision.value}."
+    against = account.hedging(plan.symbol) if plan.hedge is None else account.outright(plan.symbol)
+    if against * (1 if side == "buy" else -1) < -_DUST:
+        what = "a hedge" if plan.hedge is None else "a trade"
+        return f"{plan.symbol} is held on the other side for {what}: this would undo it."
+    return _protection_fault(plan, side, stops=account.terms.stops)
+
+
+def _protection_fault(plan: TradePlan, side: str, *, stops: bool) -> str | None:
+    """A hedge sells and carries no stop; a trade always does, where the venue keeps one."""
+    protecting = [order for order in plan.orders if _protects(order)]
+    if plan.hedge is not None:
+        return "A hedge sells, and carries no stop." if protecting or side == "buy" else None
+    opened = sum(order.quantity for order in plan.trading_orders)
+    for order in protecting:
+        if not order.reduce_only or order.side == side or order.quantity > opened + _DUST:
+            return "A stop or a profit of it could open something."
+    stopped = any(order.type == "stop" for order in protecting)
+    return None if stopped or not stops else "A trade without a stop is not sent."
+
+
+def _closing_fault(plan: TradePlan, account: AccountFacts) -> str | None:
+    """A plan that closes holds nothing but reduce-only orders, no larger than what is held."""
+    held = account.held(plan.symbol) if plan.hedge else account.outright(plan.symbol)
+    side = "buy" if held < 0 else "sell"
+    if any(not order.reduce_only or order.side != side for order in plan.orders):
+        return "A plan that closes may only reduce what is held, and an order of it does not."
+    closed = sum(order.quantity for order in plan.orders if not order.finishes)
+    if closed > abs(held) + _DUST:
+        return f"It would close {closed:g} {plan.coin}, and {abs(held):g} is held."
+    return None
+
+
+def _protects(order: PlannedOrder) -> bool:
+    return order.purpose in _PROTECTING or order.type in _PROTECTING

@@ -10,8 +10,9 @@ from msgspec import Struct, to_builtins
 from agents.calibration.calibrate import HourlyBars, read_hourly_bars
 from agents.trade.hedge_replay import LOOK_HOURS, replay_hedge
 from agents.trade.opinions import RangeExposure
+from zuno_tui.app.columns import columns
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.terminal import OutputColumn, table
+from zuno_tui.present.terminal import table
 from zuno_tui.present.words import dollar_gain
 
 _WEEK = 7 * 24
@@ -27,16 +28,9 @@ _POLICIES: tuple[tuple[float, float | None], ...] = (
     (1.0, 0.2),
     (1.0, 0.05),
 )
-_COLUMNS = (
-    OutputColumn("TARGET"),
-    OutputColumn("BAND"),
-    OutputColumn("DEVIATION", "right"),
-    OutputColumn("LESS", "right"),
-    OutputColumn("WORST 5%", "right"),
-    OutputColumn("WORST WEEK", "right"),
-    OutputColumn("MEAN", "right"),
-    OutputColumn("COST", "right"),
-    OutputColumn("ADJUSTED", "right"),
+_COLUMNS = columns(
+    *("TARGET", "BAND", "DEVIATION>", "LESS>", "WORST 5%>"),
+    *("WORST WEEK>", "MEAN>", "COST>", "ADJUSTED>"),
 )
 
 

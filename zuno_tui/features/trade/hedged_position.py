@@ -14,7 +14,7 @@ from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.inspect import MissingPositionError
 from zuno_tui.app.session import Session
-from zuno_tui.features.trade.coins import coin_of, is_dollar, is_rated
+from zuno_tui.features.trade.hedges import coin_of, is_dollar, is_rated
 from zuno_tui.gate.refusal import GateRefusedError
 
 

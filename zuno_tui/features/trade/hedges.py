@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from agents.monitor.alerts.alert import iso_time
 from chain.base.home import Home
 from chain.base.units import Unknown
-from chain.contracts.networks import Address, Network
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.exchange.orders.engine import current_orders
 from chain.exchange.orders.hedge import (
     HedgeAccount,
@@ -35,10 +35,16 @@ from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
+from chain.tokens.token import TokenClass, listed_token
 from zuno_tui.app.session import Session
-from zuno_tui.features.trade.coins import coin_of, is_dollar, is_rated
 from zuno_tui.features.trade.intents import HedgedSubject
-from zuno_tui.features.trade.venue import OpenVenue
+from zuno_tui.features.trade.venue import (
+    CLOSED_TO_LOOKERS,
+    OpenVenue,
+    VenueUnreadError,
+    has_hedges,
+    open_venue,
+)
 from zuno_tui.present.output import Json
 from zuno_tui.present.words import dollar_gain
 
@@ -46,10 +52,7 @@ if TYPE_CHECKING:
     from agents.trade.facts import HedgeFacts
     from zuno_tui.features.trade.gate import Trading
 
-
 _DUST = 1e-9
-
-
 _MAINTENANCE = 0.005
 """Of what is held, the margin a venue wants at least; larger positions need more."""
 
@@ -190,10 +193,7 @@ def standing_short(hedge: PositionHedge) -> float:
 
 
 async def owned_facts(
-    trading: Trading,
-    sources: Sources,
-    hedges: Mapping[HedgeKey, PositionHedge],
-    facts: HedgeFacts,
+    trading: Trading, sources: Sources, hedges: Mapping[HedgeKey, PositionHedge], facts: HedgeFacts
 ) -> HedgeFacts:
     """The facts with what is short for the position now, and for those it took the place of."""
     gone = await gone_hedges(sources, hedges, facts)
@@ -402,13 +402,6 @@ async def read_hedge_results(
     """Of positions that are held and were ever hedged; without trades nothing is asked for."""
     if not session.home.trades.exists():
         return HedgeResults()
-    from zuno_tui.features.trade.venue import (
-        CLOSED_TO_LOOKERS,
-        VenueUnreadError,
-        has_hedges,
-        open_venue,
-    )
-
     chain_id = session.network.chain_id
     held = {position.token_id: position for seen in overviews for position in seen.wallet.positions}
     owners = {seen.wallet.owner for seen in overviews}
@@ -561,3 +554,29 @@ def wanted_closings(session: Session) -> dict[str, str]:
 
 def _wanted_key(session: Session, subject: HedgedSubject | Literal[""]) -> str:
     return f"{session.network.chain_id}:{subject}"
+
+
+_WRAPPED = {"WBTC": "BTC", "CBBTC": "BTC", "TBTC": "BTC", "STETH": "ETH"}
+"""Coins that are worth one of another, by what venues call that one."""
+_RATED = {
+    **dict.fromkeys(("WSTETH", "WEETH", "RETH", "CBETH", "EZETH"), "ETH"),
+    **{coin: f"1000{coin}" for coin in ("PEPE", "SHIB", "FLOKI", "BONK", "XEC", "LUNC")},
+}
+"""Coins that are worth a share or a multiple of what a contract is of: its mark tells which."""
+
+
+def coin_of(network: Network, token: Token) -> str:
+    """What venues call it: wrapped coins trade under their own name."""
+    if token.address in (NATIVE, network.wrapped_native):
+        return network.native_symbol
+    label = token.label.upper()
+    return _WRAPPED.get(label) or _RATED.get(label, label)
+
+
+def is_rated(token: Token) -> bool:
+    return token.label.upper() in _RATED
+
+
+def is_dollar(network: Network, token: Token) -> bool:
+    listed = listed_token(network, token.address)
+    return listed is not None and listed.kind is TokenClass.DOLLAR

@@ -12,18 +12,10 @@ from zuno_tui.catalog.arguments import (
 from zuno_tui.catalog.command import Argument, Intent
 
 ModeName = Literal["swing", "position"]
-
-
 ASKED = ("status", "report", "memory", "why")
 """What may be asked of the desk instead of naming a coin."""
-
-
-MODE = Argument("--mode", "for how long", choices=("swing", "position"), default="swing")
-
-
-EMERGENCY = Argument("--emergency", "news of the last hour alone", switch=True, default=False)
-
-
+MODE = Argument("--mode", "for how long", choices=("swing", "position"))
+EMERGENCY = Argument("--emergency", "news of the last hour alone", switch=True)
 COIN = re.compile(r"[A-Za-z0-9]{2,12}", re.ASCII)
 
 
@@ -99,7 +91,6 @@ _TARGET = Argument(
     metavar="SHARE",
     read=read_share,
     write=write_share,
-    default=NEUTRAL,
 )
 _BAND = Argument(
     "--band",
@@ -107,7 +98,6 @@ _BAND = Argument(
     metavar="SHARE",
     read=read_share,
     write=write_share,
-    default=BAND,
 )
 
 
@@ -139,7 +129,6 @@ class Unhedge(Intent, frozen=True):
             "of the hedge; all of it where none is given",
             metavar="PERCENT",
             read=_read_part,
-            optional=True,
         ),
     )
 

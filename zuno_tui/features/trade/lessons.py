@@ -1,22 +1,52 @@
-"""What ended trades teach: written down when they end, and handed to the next question."""
+"""Plans of the trade desk, and what ended trades teach: kept, and handed to the next question."""
 
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument
+from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument, PlanStore
 from agents.memory.lesson_writing import kind_records, worded
 from agents.memory.memory import EndedTrade, ExitKind, PostMortem, TradeMemory, TradeSetup, written
 from agents.model.interface import Model
+from agents.trade import FLOW
 from agents.trade.data_set import DataSet, DataSetRow, EndedRow, OrderRow, SentRow, run_row
-from agents.trade.facts import DeskRecord, Lesson, SetupRecord
+from agents.trade.facts import DeskRecord, Lesson, PastDecision, SetupRecord
 from agents.trade.plan import TradePlan
+from agents.trade.plan_document import trade_plan_in
 from chain.exchange.orders.engine import current_orders
 from chain.exchange.orders.hedge import TradeClosing, closings
 from chain.exchange.orders.order import OrderProgress, OrderType
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading
-from zuno_tui.features.trade.plans import stored_trade
+
+
+def stored_trade(session: Session, plan_id: str | None) -> tuple[TradePlan, PlanDocument]:
+    """The trade plan of this id, or the newest."""
+    document = PlanStore(session.home.plans).find(plan_id, FLOW)
+    return trade_plan_in(document), document
+
+
+def last_plan(session: Session, symbol: str) -> TradePlan | None:
+    """The newest where it is on this contract; one that cannot be read is none."""
+    try:
+        plan, _ = stored_trade(session, None)
+    except (DamagedPlanError, NoSuchPlanError):
+        return None
+    return plan if plan.symbol == symbol else None
+
+
+def last_decision(session: Session, symbol: str) -> PastDecision | None:
+    """What was decided last on this contract, for consistency."""
+    plan = last_plan(session, symbol)
+    if plan is None or plan.regime is None:
+        return None
+    return PastDecision(
+        plan_id=plan.plan_id,
+        time=plan.made_at,
+        decision=plan.decision,
+        regime=plan.regime.regime,
+        mark=plan.mark,
+    )
 
 
 def keep_run(session: Session, plan: TradePlan, document: PlanDocument) -> None:
@@ -55,10 +85,7 @@ def _keep(session: Session, row: DataSetRow) -> None:
         session.narrate(f"The data set was not written: {error.strerror}.")
 
 
-_HOW: dict[OrderType, ExitKind] = {
-    OrderType.STOP: "stop",
-    OrderType.TAKE_PROFIT: "take_profit",
-}
+_HOW: dict[OrderType, ExitKind] = {OrderType.STOP: "stop", OrderType.TAKE_PROFIT: "take_profit"}
 
 
 @contextmanager

@@ -32,14 +32,12 @@ from agents.trade.routing import (
 from chain.base.clean_text import SecretStruct
 from zuno_tui.app.debate_setup import debate_limits, with_keys
 from zuno_tui.app.session import Session
-from zuno_tui.settings.debates import debate_settings, rules_only
+from zuno_tui.settings.debates import ModelChoice, debate_settings, role_choice, rules_only
 from zuno_tui.settings.load import Settings
-from zuno_tui.settings.models import ModelChoice, role_choice
 from zuno_tui.settings.schema import RoleModelTable
 
 if TYPE_CHECKING:
     from zuno_tui.features.trade.chart import PngArtist
-
 
 _OWN_ROLES = (RouteName.FEEDBACK, RouteName.POST_MORTEM, RouteName.EXTRACTION, RouteName.CHAT)
 """Offices outside the flow, each a role of its own."""

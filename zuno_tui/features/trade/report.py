@@ -20,7 +20,7 @@ from zuno_tui.app.session import Session
 from zuno_tui.features.trade.run_view import message_lines, run_lines, run_of_plan
 from zuno_tui.present.output import json_text
 from zuno_tui.present.transcript import wrapped
-from zuno_tui.settings.channels import channel_settings
+from zuno_tui.settings.monitor import channel_settings
 
 _WIDTH = 100
 _UNSENT = ".unsent"
@@ -56,7 +56,7 @@ async def report_run(
     if telegram is not None:
         view = replace(run_of_plan(plan, ""), progress=sent)
         message = "\n".join(unclickable(line) for line in message_lines(view))
-        write_atomically(_marker(session.home, plan.plan_id), message.encode())
+        write_atomically(session.home.reports / f"{plan.plan_id}{_UNSENT}", message.encode())
         trouble = await send_waiting(session.home, telegram)
         if trouble:
             session.narrate(f"{trouble} It is sent with the next one, or by: zuno telegram")
@@ -107,7 +107,7 @@ async def send_waiting(home: Home, telegram: TelegramSettings) -> str:
                 if time.time() - _modified(marker) > DAY:
                     marker.unlink(missing_ok=True)
                     continue
-                reply = _waiting(home, marker)
+                reply = ChatReply(marker.read_text("utf-8"), chart_of(home, marker.stem))
                 outcome = await send_reply(connection, telegram.chat, reply, now=time.time())
                 if not isinstance(outcome, Delivered):
                     return f"Telegram did not take the report of {marker.stem}: {outcome.reason}."
@@ -132,14 +132,6 @@ def _keep(session: Session, plan: TradePlan, document: PlanDocument, sent: tuple
     drawn = session.home.records / f"{document.get('requestId')}.png"
     with suppress(FileNotFoundError):
         write_atomically(files.chart, drawn.read_bytes())
-
-
-def _waiting(home: Home, marker: Path) -> ChatReply:
-    return ChatReply(marker.read_text("utf-8"), chart_of(home, marker.stem))
-
-
-def _marker(home: Home, plan_id: str) -> Path:
-    return home.reports / f"{plan_id}{_UNSENT}"
 
 
 def _modified(path: Path) -> float:

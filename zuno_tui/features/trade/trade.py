@@ -39,11 +39,11 @@ from zuno_tui.features.trade.hedges import (
     read_hedges,
 )
 from zuno_tui.features.trade.intents import Hedge, HedgedSubject
-from zuno_tui.features.trade.lessons import keep_run, keep_sent, learn, trade_memory
-from zuno_tui.features.trade.plans import stored_trade
+from zuno_tui.features.trade.lessons import keep_run, keep_sent, learn, stored_trade, trade_memory
 from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
 from zuno_tui.features.trade.run_view import order_words, orders_words, trade_answer
 from zuno_tui.features.trade.trading import ArguedTrade, argue_trade, open_trading
+from zuno_tui.features.trade.unhedging import in_one_answer
 from zuno_tui.features.trade.venue import OpenVenue, VenueUnreadError, held_elsewhere, open_venue
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer, print_answer
@@ -84,14 +84,7 @@ async def hedged(session: Session, asked: Hedge) -> CommandAnswer:
             for token_id in await _meant(session, sources, asked.token_id)
             for answer in await _hedged(session, sources, trading, asked, token_id)
         ]
-    if len(answers) == 1:
-        return answers[0]
-    return CommandAnswer(
-        lines=tuple(line for answer in answers for line in (*answer.lines, "")),
-        document=[answer.document for answer in answers],
-        remarks=tuple(remark for answer in answers for remark in answer.remarks),
-        code=max((answer.code for answer in answers), default=DONE),
-    )
+    return in_one_answer(answers)
 
 
 async def _meant(session: Session, sources: Sources, subject: HedgedSubject) -> tuple[int, ...]:
@@ -177,7 +170,13 @@ async def approved(session: Session, plan_id: str | None) -> CommandAnswer:
         waiting = await approve_trade(trading, plan)
     return CommandAnswer(
         lines=tuple(waiting_lines(waiting)),
-        document=_waiting_document(waiting),
+        document={
+            "planId": waiting.plan.plan_id,
+            "hash": waiting.approval.hash,
+            "venue": waiting.approval.venue,
+            "expiresAt": waiting.expires_at,
+            "orders": [order.client_id for order in waiting.orders],
+        },
         remarks=(
             f"Approved for ten minutes; nothing is sent yet. To send it: zuno apply {plan.plan_id}",
         ),
@@ -402,16 +401,6 @@ def waiting_lines(waiting: ApprovedTrade) -> tuple[str, ...]:
         *(f"  {remark}" for remark in waiting.remarks),
         f"  hash {waiting.approval.hash}",
     )
-
-
-def _waiting_document(waiting: ApprovedTrade) -> dict[str, Json]:
-    return {
-        "planId": waiting.plan.plan_id,
-        "hash": waiting.approval.hash,
-        "venue": waiting.approval.venue,
-        "expiresAt": waiting.expires_at,
-        "orders": [order.client_id for order in waiting.orders],
-    }
 
 
 def progress_words(progress: OrderProgress, coin: str) -> str:

@@ -50,6 +50,8 @@ from zuno_tui.features.trade.gate import Trading, venue_terms
 from zuno_tui.features.trade.hedged_position import position_now
 from zuno_tui.features.trade.lessons import (
     desk_record,
+    last_decision,
+    last_plan,
     learn,
     recalled,
     setup_of,
@@ -57,7 +59,6 @@ from zuno_tui.features.trade.lessons import (
     trade_memory,
 )
 from zuno_tui.features.trade.models import OpenModels, open_models
-from zuno_tui.features.trade.plans import last_decision, last_plan
 from zuno_tui.features.trade.venue import exchange_address, held_by_journal, open_venue
 from zuno_tui.gate.approval_tag import ApprovalTags
 

@@ -2,6 +2,7 @@
 
 import secrets
 import time
+from collections.abc import Sequence
 
 from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.bus.run import ArgumentEnd
@@ -25,6 +26,7 @@ from zuno_tui.features.trade.trading import open_trading
 from zuno_tui.features.trade.venue import VenueUnreadError
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.exit_codes import DONE
 
 _DUST = 1e-9
 
@@ -50,13 +52,17 @@ async def unhedge_answer(
     session: Session, subject: HedgedSubject, percent: int | None
 ) -> CommandAnswer:
     plans = await unhedged(session, subject, percent)
-    answers = [trade_answer(plan, document) for plan, document in plans]
+    return in_one_answer([trade_answer(plan, document) for plan, document in plans])
+
+
+def in_one_answer(answers: Sequence[CommandAnswer]) -> CommandAnswer:
     if len(answers) == 1:
         return answers[0]
     return CommandAnswer(
         lines=tuple(line for answer in answers for line in (*answer.lines, "")),
         document=[answer.document for answer in answers],
         remarks=tuple(remark for answer in answers for remark in answer.remarks),
+        code=max((answer.code for answer in answers), default=DONE),
     )
 
 
@@ -125,11 +131,7 @@ async def _plan(trading: Trading, key: HedgeKey, hedge: PositionHedge, share: fl
         start.symbol, funding.mark, rules.quantity_step, int(await trading.venue.now())
     )
     plan = unhedge_plan(
-        position,
-        contract,
-        await trading.account(),
-        share=share,
-        asked_at=int(trading.clock()),
+        position, contract, await trading.account(), share=share, asked_at=int(trading.clock())
     )
     if plan is None:
         raise GateRefusedError(

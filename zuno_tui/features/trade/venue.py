@@ -19,13 +19,14 @@ from chain.exchange.orders.venue import Venue, VenueEntry, VenueFees, VenueKeys,
 from chain.exchange.orders.venues import venue_entries
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
 from chain.prices.market_http import RESTING, MarketError
+from chain.wallet import keyring_store
 from chain.wallet.errors import KeyringUnusableError, WalletError
 from chain.wallet.keyring_store import Keyring
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import print_json, print_lines
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.plain_http import refuse_plain
+from zuno_tui.settings.check import refuse_plain
 
 CLOSED_TO_LOOKERS = (VenuePackageError, WalletError, sqlite3.Error)
 """What keeps somebody who only looks from a venue, beside what the venue itself says."""
@@ -145,9 +146,7 @@ def unasked(home: Home, name: str, reason: str) -> tuple[OrderNotice, ...]:
 
 def venue_keys(entry: VenueEntry) -> VenueKeys:
     """From the keyring alone; refuses where there are none."""
-    from chain.wallet.keyring_store import find_keyring
-
-    kept = find_keyring().text_of(entry.keyring)
+    kept = keyring_store.find_keyring().text_of(entry.keyring)
     if kept is None:
         raise VenueKeysError(
             f"No keys are kept for {entry.name} trading. Keep them: zuno venue {entry.name}. "
@@ -169,8 +168,6 @@ def run(arguments: Namespace) -> int:
 
 def _removed(session: Session, mode: str | None, *, anyway: bool) -> int:
     """Without its keys nobody here can close what is held there: that is asked about first."""
-    from chain.wallet.keyring_store import find_keyring
-
     if mode is None:
         raise SettingsError(f"Whose keys? Name one: zuno venue {'|'.join(_with_keys())} --remove")
     name = _keyed(session, mode).keyring
@@ -181,7 +178,7 @@ def _removed(session: Session, mode: str | None, *, anyway: bool) -> int:
             f"By the journal {mode} still holds {coins}. Without its keys zuno cannot close it. "
             f"Close it first (zuno unhedge all), or: zuno venue {mode} --remove --anyway"
         )
-    keyring = find_keyring()
+    keyring = keyring_store.find_keyring()
     kept = keyring.text_of(name)
     if kept is not None:
         with suppress(msgspec.DecodeError):  # what cannot be read can be removed all the same
@@ -243,20 +240,17 @@ def _keyed(session: Session, name: str) -> VenueEntry:
 
 
 def _has_keys(entry: VenueEntry) -> bool | None:
-    from chain.wallet.keyring_store import find_keyring
-
     try:
-        return find_keyring().text_of(entry.keyring) is not None
+        return keyring_store.find_keyring().text_of(entry.keyring) is not None
     except KeyringUnusableError:
         return None
 
 
 def _keep_keys(session: Session, name: str) -> int:
-    from chain.wallet.keyring_store import find_keyring
     from zuno_tui.app.wallet_secrets import ask_model_key
 
     entry = _keyed(session, name)
-    keyring = find_keyring()
+    keyring = keyring_store.find_keyring()
     keys = VenueKeys(
         *(_checked(ask_model_key(f"{entry.title}: {words}")) for words in entry.prompts or ())
     )

@@ -1,13 +1,10 @@
 """Hedges as the monitor asks for them."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -16,14 +13,17 @@ from agents.monitor.heartbeat import Note, Troubled
 from agents.monitor.poll import FeatureNews
 from agents.monitor.rules.risks import HeldHedge
 from chain.base.errors import ZunoError
-from chain.base.home import locked_if_free
+from chain.base.home import Home, locked_if_free
 from chain.base.units import DAY
+from chain.contracts.networks import Network
 from chain.exchange.orders.ccxt_client import order_bell
 from chain.exchange.orders.engine import tend_orders
+from chain.exchange.orders.hedge import PositionHedge
 from chain.exchange.orders.journal import KeyEnd, TradeJournal
 from chain.exchange.orders.venue import KEY_WARNED_DAYS, KnowsKeyEnd
 from chain.prices.market_http import MarketError
 from zuno_tui.app.session import Session
+from zuno_tui.app.watchlist import SettingsSource
 from zuno_tui.features.trade.hedges import (
     hedges_by_position,
     read_hedges,
@@ -44,12 +44,6 @@ from zuno_tui.features.trade.venue import (
     venue_entry,
 )
 from zuno_tui.settings import Settings, load_settings
-
-if TYPE_CHECKING:
-    from chain.base.home import Home
-    from chain.contracts.networks import Network
-    from chain.exchange.orders.hedge import PositionHedge
-    from zuno_tui.app.watchlist import SettingsSource
 
 _KEY_SECONDS = 6 * 3_600.0
 """How often a venue is asked until when a key is good."""

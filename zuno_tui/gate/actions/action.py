@@ -1,4 +1,4 @@
-"""What is to be carried out, whoever decided it: a request built on one fresh reading."""
+"""What is to be carried out, and what it is about: a request built on one fresh reading."""
 
 from __future__ import annotations
 
@@ -12,18 +12,115 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import SignedDelegation
+from chain.execution.build.facts import FactsUnknownError, PoolFacts, PositionFacts, position_facts
 from chain.execution.build.requests import Request
+from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
 from chain.positions.snapshot import PositionSnapshot
-from chain.rpc.records import BlockRef
+from chain.read.block_reader import OneBlock, read_slots
+from chain.rpc import requests
+from chain.rpc.records import Block, BlockRef
 from chain.tokens import Token
-from zuno_tui.gate.actions.target import ActionTarget
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import micro_dollars
 
 if TYPE_CHECKING:
     from zuno_tui.gate.actions.swap import SwapQuotes
+
+
+class TargetKind(Struct, frozen=True, rename="camel"):
+    """What to read again: a position by its id, a pool by its key; neither is the wallet alone."""
+
+    token_id: int | None = None
+    pool: PoolKey | None = None
+    others: tuple[int, ...] = ()
+    """Further positions, where an action is about several."""
+
+    @property
+    def token_ids(self) -> tuple[int, ...]:
+        return () if self.token_id is None else (self.token_id, *self.others)
+
+    def __str__(self) -> str:
+        if self.others:
+            return f"positions {', '.join(f'#{token_id}' for token_id in self.token_ids)}"
+        if self.token_id is not None:
+            return f"position #{self.token_id}"
+        return "wallet" if self.pool is None else f"pool {self.pool.pool_id}"
+
+
+class ActionTarget(Struct, frozen=True):
+    block: Block
+    pool: PoolFacts | None = None
+    position: PositionSnapshot | None = None
+    others: tuple[PositionSnapshot, ...] = ()
+    """Further positions of the same block, where an action is about several."""
+
+    @property
+    def snapshots(self) -> tuple[PositionSnapshot, ...]:
+        return () if self.position is None else (self.position, *self.others)
+
+    @property
+    def positions(self) -> dict[int, PositionFacts]:
+        """By their ids, as building and judging know them; empty where there is none."""
+        return {snapshot.token_id: position_facts(snapshot) for snapshot in self.snapshots}
+
+    @property
+    def pools(self) -> tuple[PoolFacts, ...]:
+        """Of the positions, or the one that is entered."""
+        held = {facts.pool.key: facts.pool for facts in self.positions.values()}
+        return tuple(held.values()) or (() if self.pool is None else (self.pool,))
+
+    @property
+    def about(self) -> TargetKind:
+        if self.position is not None:
+            others = tuple(other.token_id for other in self.others)
+            return TargetKind(token_id=self.position.token_id, others=others)
+        return TargetKind(pool=None if self.pool is None else self.pool.key)
+
+
+def subject_of(position: PositionSnapshot, *others: PositionSnapshot) -> ActionTarget:
+    pool = position.pool
+    facts = PoolFacts(pool.key, pool.sqrt_price_x96, pool.lp_fee)
+    return ActionTarget(position.block, facts, position, others)
+
+
+async def read_subject(
+    sources: Sources, about: TargetKind, at: BlockRef = "latest"
+) -> ActionTarget | None:
+    """The same at the newest block or another; None when it is not there."""
+    if about.token_id is not None:
+        found = await read_positions(
+            sources.client, sources.network, sources.memory, about.token_ids, at=at
+        )
+        if any(token_id not in found for token_id in about.token_ids):
+            return None
+        return subject_of(*(found[token_id] for token_id in about.token_ids))
+    if about.pool is not None:
+        return await _read_pool(sources, about.pool, at)
+    return await read_wallet(sources, at)
+
+
+async def _read_pool(sources: Sources, key: PoolKey, at: BlockRef) -> ActionTarget | None:
+    here = OneBlock(sources.client, sources.network, at)
+    words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
+    return next(
+        (
+            ActionTarget(here.block, PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee))
+            for state in pool_states([key], words)
+        ),
+        None,
+    )
+
+
+async def read_wallet(sources: Sources, at: BlockRef = "latest") -> ActionTarget:
+    """Nothing but a block, where the wallet itself is what an action is about."""
+    if at == "latest":
+        return ActionTarget(await sources.client.head())
+    head = await sources.client.ask(requests.block(at))
+    if head is None:
+        raise FactsUnknownError("The block to build on is unknown.")
+    return ActionTarget(head)
 
 
 class Action(Struct, frozen=True):

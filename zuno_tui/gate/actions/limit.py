@@ -16,10 +16,9 @@ from chain.positions.overview import Sources, tokens_at
 from chain.standing_orders.order import price_condition
 from chain.tokens.pair import pair_of
 from chain.tokens.token import amount_text
-from zuno_tui.gate.actions.action import Action, spendable_tokens
+from zuno_tui.gate.actions.action import Action, ActionTarget, read_wallet, spendable_tokens
 from zuno_tui.gate.actions.range_prices import pool_name
 from zuno_tui.gate.actions.swap import read_pools, token_named
-from zuno_tui.gate.actions.target import ActionTarget, read_wallet
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 

@@ -31,8 +31,8 @@ from zuno_tui.gate.actions.action import (
     owned_positions,
     pair_of,
     spendable_tokens,
+    subject_of,
 )
-from zuno_tui.gate.actions.target import subject_of
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import ActionWorth, read_worth
 

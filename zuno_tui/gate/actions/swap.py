@@ -17,8 +17,7 @@ from chain.positions.overview import Sources, tokens_at
 from chain.read.block_reader import OneBlock
 from chain.tokens import Token, listed_tokens, named_tokens
 from chain.tokens.token import amount_text
-from zuno_tui.gate.actions.action import Action, spendable_tokens
-from zuno_tui.gate.actions.target import ActionTarget, read_wallet
+from zuno_tui.gate.actions.action import Action, ActionTarget, read_wallet, spendable_tokens
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 

@@ -15,8 +15,7 @@ from chain.execution.build.requests import (
 from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.tokens.token import amount_text
-from zuno_tui.gate.actions.action import Action
-from zuno_tui.gate.actions.target import read_wallet
+from zuno_tui.gate.actions.action import Action, read_wallet
 from zuno_tui.gate.allowances import GivenAllowance
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth

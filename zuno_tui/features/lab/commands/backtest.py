@@ -67,7 +67,7 @@ class RunBacktest(Intent, frozen=True):
     arguments: ClassVar = (
         OneOf(
             (
-                Argument("pool", "a pool's id, or how it begins", metavar="POOL", optional=True),
+                Argument("pool", "a pool's id, or how it begins", metavar="POOL"),
                 Argument(
                     "--bars",
                     "a CSV with time, price, low, high, fees_usd and liquidity_usd; .gz too",
@@ -77,29 +77,21 @@ class RunBacktest(Intent, frozen=True):
             ),
             required=True,
         ),
-        Argument(
-            "--days",
-            "how far back a pool's swaps are read",
-            metavar="N",
-            read=read_count,
-            default=_DEFAULT_DAYS,
-        ),
+        Argument("--days", "how far back a pool's swaps are read", metavar="N", read=read_count),
         Argument("--fee-pips", "the pool's fee; 500 is 0.05%", metavar="N", read=read_count),
         Argument("--tick-spacing", metavar="N", read=read_count),
-        Argument("--capital", "in dollars", metavar="USD", read=read_positive, default=10_000.0),
+        Argument("--capital", "in dollars", metavar="USD", read=read_positive),
         Argument(
             "--gas-usd",
             "of one action, all its transactions",
             metavar="USD",
             read=read_not_negative,
-            default=0.05,
         ),
         Argument(
             "--slippage-bp",
             "of what is swapped, beside the fee",
             metavar="BP",
             read=read_basis_points,
-            default=5.0,
         ),
         Argument(
             "--every",
@@ -107,7 +99,6 @@ class RunBacktest(Intent, frozen=True):
             metavar="4h",
             read=read_hours,
             write=write_hours,
-            default=4,
         ),
         Argument(
             "--window",
@@ -115,7 +106,6 @@ class RunBacktest(Intent, frozen=True):
             metavar="28d",
             read=read_hours,
             write=write_hours,
-            default=672,
         ),
         PROFILE,
         Argument(
@@ -124,9 +114,7 @@ class RunBacktest(Intent, frozen=True):
             metavar="USD",
             read=read_positive,
         ),
-        Argument(
-            "--ablate", "also without Critic, and without dead band", switch=True, default=False
-        ),
+        Argument("--ablate", "also without Critic, and without dead band", switch=True),
         Argument("--png", "draw the results into this file", metavar="FILE", read=read_file_name),
     )
 
@@ -187,7 +175,6 @@ def _read(said: Remaining) -> RunBacktest:
 
 
 COMMAND = Command(
-    name="backtest",
     does="walk the rule forward over a pool's past",
     group=Group.HOUSE,
     reaches_network=False,

@@ -7,13 +7,12 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import read_file_name
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Verb
+from zuno_tui.catalog.arguments import hours_file, read_file_name, read_hours_file
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 _PERIOD = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
@@ -27,17 +26,7 @@ def read_period(text: str) -> str:
 class Calibrate(Intent, frozen=True):
     command: ClassVar = ("calibrate",)
     arguments: ClassVar = (
-        OneOf(
-            (
-                Argument(
-                    "--hours",
-                    "a CSV with time (when the hour began), open, high, low and close; .gz too",
-                    metavar="FILE",
-                    read=read_file_name,
-                ),
-            ),
-            required=True,
-        ),
+        hours_file("open, high, low and close"),
         Argument(
             "--from",
             "the first year, month or day that is judged, UTC",
@@ -72,19 +61,12 @@ async def _answer(_session: Session, intent: Calibrate) -> CommandAnswer:
     return await asyncio.to_thread(calibrated, intent.hours, intent.begin, intent.end, intent.png)
 
 
-def _read(said: Remaining) -> Calibrate:
-    if not said:
-        said.refuse("which file of hours.", "calibrate FILE")
-    return Calibrate(read_file_name(said.text))
-
-
 COMMAND = Command(
-    name="calibrate",
     does="score the card's probabilities on a file of hours",
     group=Group.HOUSE,
     reaches_network=False,
     intent=Calibrate,
     run=_run,
     answer=_answer,
-    verbs=(Verb("calibrate", _read, "calibrate FILE"),),
+    verbs=(Verb("calibrate", lambda said: Calibrate(read_hours_file(said)), "calibrate FILE"),),
 )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.catalog.arguments import read_file_name
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 _SITUATIONS = 5
 _TIMES = 2
@@ -25,10 +25,13 @@ _TOKENS = 200_000
 _MOST_TOKENS = 100_000_000
 
 
-def _read_count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= _MOST:
-        raise ValueError(f"{text!r} is not a whole number from 1 to {_MOST:,}")
-    return int(text)
+def _whole_number(most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not 0 < int(text) <= most:
+            raise ValueError(f"{text!r} is not a whole number from 1 to {most:,}")
+        return int(text)
+
+    return read
 
 
 def _read_arms(text: str) -> tuple[str, ...]:
@@ -37,12 +40,6 @@ def _read_arms(text: str) -> tuple[str, ...]:
     if strange or "rules" not in named:
         raise ValueError(f"{text!r} is not rules and some of {', '.join(_ARMS[1:])}")
     return named
-
-
-def _read_days(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= _MOST_DAYS:
-        raise ValueError(f"{text!r} is not a whole number from 1 to {_MOST_DAYS}")
-    return int(text)
 
 
 def _read_tokens(text: str) -> int:
@@ -62,21 +59,19 @@ def _read_usd(text: str) -> Decimal:
 class CheckDebates(Intent, frozen=True):
     command: ClassVar = ("debate-check",)
     arguments: ClassVar = (
-        Argument("record", "a record's file or request id alone", metavar="RECORD", optional=True),
+        Argument("record", "a record's file or request id alone", metavar="RECORD"),
         Argument(
             "-n",
             "so many of the latest records",
             metavar="N",
             field="situations",
-            read=_read_count,
-            default=_SITUATIONS,
+            read=_whole_number(_MOST),
         ),
         Argument(
             "--times",
             "how often the model argues about each",
             metavar="N",
-            read=_read_count,
-            default=_TIMES,
+            read=_whole_number(_MOST),
         ),
         Argument("--records", "instead of the home's records", metavar="DIR", read=read_file_name),
         Argument(
@@ -89,15 +84,13 @@ class CheckDebates(Intent, frozen=True):
             "--days",
             "with --arms: judge by the swaps of so many days",
             metavar="N",
-            read=_read_days,
-            default=_DAYS,
+            read=_whole_number(_MOST_DAYS),
         ),
         Argument(
             "--tokens",
             "with --arms: use so many at most in the whole run",
             metavar="N",
             read=_read_tokens,
-            default=_TOKENS,
         ),
         Argument(
             "--usd", "with --arms: spend so many dollars at most", metavar="USD", read=_read_usd
@@ -129,16 +122,16 @@ async def _answer(session: Session, intent: CheckDebates) -> CommandAnswer:
     return await compared_arms(session, options, arms)
 
 
-def _read(said: Remaining) -> CheckDebates:
-    said.end("all", "model")
-    return CheckDebates()
-
-
 COMMAND = Command(
-    name="debate-check",
     does="argue recorded situations anew, with the model and without",
     group=Group.HOUSE,
     intent=CheckDebates,
     answer=_answer,
-    verbs=(Verb("debate check", _read, spoken=("debate-check", "check debates")),),
+    verbs=(
+        Verb(
+            "debate check",
+            alone(CheckDebates(), "all", "model"),
+            spoken=("debate-check", "check debates"),
+        ),
+    ),
 )

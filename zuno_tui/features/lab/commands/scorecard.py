@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import always
+from zuno_tui.catalog.command import Command, Group, Intent, Verb, alone, always
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 
 class ShowScorecard(Intent, frozen=True):
@@ -23,13 +21,7 @@ async def _answer(session: Session, _asked: ShowScorecard) -> CommandAnswer:
     return await scored_plans(session)
 
 
-def _read(said: Remaining) -> ShowScorecard:
-    said.end("all", "plans")
-    return ShowScorecard()
-
-
 COMMAND = Command(
-    name="scorecard",
     does="what became of every plan, after 1, 7 and 30 days",
     group=Group.PLAN,
     intent=ShowScorecard,
@@ -37,14 +29,10 @@ COMMAND = Command(
     verbs=(
         Verb(
             "scorecard",
-            _read,
+            alone(ShowScorecard(), "all", "plans"),
             spoken=(
-                "show scorecard",
-                "show the scorecard",
-                "score",
-                "track record",
-                "was the advice right",
-                "how good was the advice",
+                *("show scorecard", "show the scorecard", "score", "track record"),
+                *("was the advice right", "how good was the advice"),
             ),
         ),
     ),

@@ -6,30 +6,17 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import read_file_name
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Verb
+from zuno_tui.catalog.arguments import hours_file, read_hours_file
+from zuno_tui.catalog.command import Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 
 class CountSpikes(Intent, frozen=True):
     command: ClassVar = ("triage",)
-    arguments: ClassVar = (
-        OneOf(
-            (
-                Argument(
-                    "--hours",
-                    "a CSV with time (when the hour began), high, low, close, volume; .gz too",
-                    metavar="FILE",
-                    read=read_file_name,
-                ),
-            ),
-            required=True,
-        ),
-    )
+    arguments: ClassVar = (hours_file("high, low, close, volume"),)
 
     hours: Path
 
@@ -50,19 +37,12 @@ async def _answer(_session: Session, intent: CountSpikes) -> CommandAnswer:
     return await asyncio.to_thread(counted, intent.hours)
 
 
-def _read(said: Remaining) -> CountSpikes:
-    if not said:
-        said.refuse("which file of hours.", "triage FILE")
-    return CountSpikes(read_file_name(said.text))
-
-
 COMMAND = Command(
-    name="triage",
     does="count the trade desk's spikes on a file of hours, and what followed",
     group=Group.HOUSE,
     reaches_network=False,
     intent=CountSpikes,
     run=_run,
     answer=_answer,
-    verbs=(Verb("triage", _read, "triage FILE"),),
+    verbs=(Verb("triage", lambda said: CountSpikes(read_hours_file(said)), "triage FILE"),),
 )

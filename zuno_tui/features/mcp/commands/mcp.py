@@ -17,7 +17,6 @@ def _run(arguments: Namespace) -> int:
 
 
 COMMAND = Command(
-    name="mcp",
     does="serve what zuno reads to other agents (MCP over stdio)",
     notes="Reads alone: nothing there approves, signs, sends or changes a setting.",
     group=Group.HOUSE,

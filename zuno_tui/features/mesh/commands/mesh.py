@@ -1,19 +1,11 @@
 """`zuno mesh`: who of the mesh is visible; `init` writes one, `up` runs it on this machine."""
 
-from __future__ import annotations
-
 import re
-from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import always
-
-if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone, always
+from zuno_tui.features import mesh
 
 _LOWEST_PORT, _HIGHEST_PORT = 1024, 65_000
 _MOST_CRITICS = 5
@@ -47,7 +39,7 @@ class ShowMesh(Intent, frozen=True):
 class InitMesh(Intent, frozen=True):
     command: ClassVar = ("mesh", "init")
     arguments: ClassVar = (
-        Argument("--engine", "what carries the messages", choices=("axl", "nats"), default="axl"),
+        Argument("--engine", "what carries the messages", choices=("axl", "nats")),
         _DIR,
         Argument(
             "--hosts",
@@ -55,18 +47,16 @@ class InitMesh(Intent, frozen=True):
             metavar="LIST",
             read=_read_list,
             write=",".join,
-            default=(),
         ),
         Argument("--port", "the first port of the nodes", metavar="N", read=_read_port),
         Argument("--server", "the NATS server", metavar="URL"),
-        Argument("--critics", "how many Critics", metavar="N", read=_read_count, default=1),
+        Argument("--critics", "how many Critics", metavar="N", read=_read_count),
         Argument(
             "--public-peers",
             "AXL nodes of strangers to link with, comma-separated; none unless named",
             metavar="LIST",
             read=_read_list,
             write=",".join,
-            default=(),
         ),
     )
 
@@ -86,40 +76,16 @@ class RunMesh(Intent, frozen=True):
     dir: Path | None = None
 
 
-async def _answer(session: Session, _asked: ShowMesh) -> CommandAnswer:
-    from zuno_tui.features.mesh.mesh import mesh_status
-
-    return await mesh_status(session)
-
-
-def _init(arguments: Namespace) -> int:
-    from zuno_tui.features.mesh.mesh import run_init
-
-    return run_init(arguments)
-
-
-def _up(arguments: Namespace) -> int:
-    from zuno_tui.features.mesh.mesh import run_up
-
-    return run_up(arguments)
-
-
-def _read(said: Remaining) -> ShowMesh:
-    said.end("status", "all", "who", "is", "there")
-    return ShowMesh()
-
-
 COMMAND = Command(
-    name="mesh",
     does="which members of the mesh answer: round trips, loss, versions",
     group=Group.HOUSE,
     intent=ShowMesh,
     reaches_network=False,
-    answer=_answer,
+    answer=lambda session, _: mesh.mesh.mesh_status(session),
     verbs=(
         Verb(
             "mesh",
-            _read,
+            alone(ShowMesh(), "status", "all", "who", "is", "there"),
             spoken=(
                 *("peers", "agents", "show mesh", "show peers", "show agents", "mesh status"),
                 *("the mesh", "who is there", "where are the agents", "who are the agents"),
@@ -129,20 +95,18 @@ COMMAND = Command(
     suggest=always(ShowMesh()),
     subcommands=(
         Command(
-            name="init",
             does="write the keys, the node settings and the peer file of a new mesh",
             group=Group.HOUSE,
             intent=InitMesh,
             reaches_network=False,
-            run=_init,
+            run=lambda arguments: mesh.mesh.run_init(arguments),
         ),
         Command(
-            name="up",
             does="run the nodes and agents of the mesh on this machine, and keep them running",
             group=Group.HOUSE,
             intent=RunMesh,
             reaches_network=False,
-            run=_up,
+            run=lambda arguments: mesh.mesh.run_up(arguments),
         ),
     ),
 )

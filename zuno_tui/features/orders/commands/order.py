@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from zuno_tui.catalog.command import ActionMaker, Command, Group, Intent, Verb
-from zuno_tui.catalog.possible import of_selected, with_positions
+from zuno_tui.catalog.command import (
+    ActionMaker,
+    Command,
+    Group,
+    Intent,
+    Verb,
+    of_selected,
+    with_positions,
+)
+from zuno_tui.features import orders
 from zuno_tui.features.orders.intents import (
     CancelOrders,
     ExportOrder,
@@ -19,32 +27,7 @@ from zuno_tui.features.orders.intents import (
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-async def _propose(session: Session, intent: OrderClose | OrderCollect) -> CommandAnswer:
-    from zuno_tui.features.orders.answers import proposed
-
-    return await proposed(session, intent)
-
-
-async def _export(session: Session, intent: ExportOrder) -> CommandAnswer:
-    from zuno_tui.features.orders.answers import exported
-
-    return await exported(session, intent.number, intent.file)
-
-
-async def _import(session: Session, intent: ImportOrder) -> CommandAnswer:
-    from zuno_tui.features.orders.answers import imported
-
-    return await imported(session, intent.file)
-
-
-async def _form(session: Session, intent: OrderForm) -> CommandAnswer:
-    from zuno_tui.features.orders.answers import form_facts
-
-    return await form_facts(session, intent.token_id)
 
 
 def _cancel(session: Session, intent: CancelOrders) -> ActionMaker:
@@ -113,47 +96,43 @@ COMMAND = Command(
     suggest=of_selected(OrderForm),
     subcommands=(
         Command(
-            name="close",
             does="close a position when a condition holds",
             group=Group.PLAN,
             intent=OrderClose,
-            answer=_propose,
+            answer=lambda session, intent: orders.answers.proposed(session, intent),
         ),
         Command(
-            name="collect",
             does="collect its fees again and again",
             group=Group.PLAN,
             intent=OrderCollect,
-            answer=_propose,
+            answer=lambda session, intent: orders.answers.proposed(session, intent),
         ),
         Command(
-            name="form",
             does="what an order would go by; at the desk, a form",
             group=Group.PLAN,
             intent=OrderForm,
-            answer=_form,
+            answer=lambda session, intent: orders.answers.form_facts(session, intent.token_id),
         ),
         Command(
-            name="cancel",
             does="have the chain refuse an order, or all of them",
             group=Group.PLAN,
             intent=CancelOrders,
             action=_cancel,
         ),
         Command(
-            name="export",
             does="write an order into a file, for the machine that watches",
             group=Group.PLAN,
             intent=ExportOrder,
-            answer=_export,
+            answer=lambda session, intent: orders.answers.exported(
+                session, intent.number, intent.file
+            ),
             reaches_network=False,
         ),
         Command(
-            name="import",
             does="take an order over from a file",
             group=Group.PLAN,
             intent=ImportOrder,
-            answer=_import,
+            answer=lambda session, intent: orders.answers.imported(session, intent.file),
             reaches_network=False,
         ),
     ),

@@ -5,18 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.features import orders
 from zuno_tui.features.orders.intents import ListOrders
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
-
-
-async def _answer(session: Session, intent: ListOrders) -> CommandAnswer:
-    from zuno_tui.features.orders.answers import listed
-
-    return await listed(session, intent.what)
 
 
 def _read(said: Remaining) -> ListOrders:
@@ -27,10 +20,9 @@ def _read(said: Remaining) -> ListOrders:
 
 
 COMMAND = Command(
-    name="orders",
     does="list standing orders and what came of them; stop holds this machine back",
     group=Group.PLAN,
     intent=ListOrders,
-    answer=_answer,
+    answer=lambda session, intent: orders.answers.listed(session, intent.what),
     verbs=(Verb("orders", _read, "orders [stop|go]", spoken=("standing orders", "my orders")),),
 )

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
-from zuno_tui.catalog.possible import of_selected, with_positions
+from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
+from zuno_tui.features import trade
 from zuno_tui.features.trade.commands.trade import EMERGENCIES
 from zuno_tui.features.trade.intents import NEUTRAL, Hedge, HedgedSubject, read_share
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 _SHARE = re.compile(r"[0-9]{1,3}(?:\.[0-9]+)?%|0?\.[0-9]+|neutral|full|half|quarter", re.IGNORECASE)
@@ -22,12 +20,6 @@ _ALL: dict[str, HedgedSubject] = dict.fromkeys(("all", "everything", "them"), "a
 def read_subject(said: Remaining) -> HedgedSubject:
     """All of them where that is said, else a position."""
     return said.one_of(_ALL) or said.position()
-
-
-async def _answer(session: Session, intent: Hedge) -> CommandAnswer:
-    from zuno_tui.features.trade.trade import hedged
-
-    return await hedged(session, intent)
 
 
 def _read(said: Remaining) -> Hedge:
@@ -42,11 +34,10 @@ def _read(said: Remaining) -> Hedge:
 
 
 COMMAND = Command(
-    name="hedge",
     does="sell short what a position holds, so that the price no longer matters",
     group=Group.POSITION,
     intent=Hedge,
-    answer=_answer,
+    answer=lambda session, intent: trade.trade.hedged(session, intent),
     verbs=(
         Verb(
             "hedge",

@@ -6,14 +6,13 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import read_file_name
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Verb
+from zuno_tui.catalog.arguments import hours_file, read_hours_file
+from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.features.trade.intents import read_share, write_share
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 _WIDTH = 0.1
 
@@ -21,24 +20,13 @@ _WIDTH = 0.1
 class HedgeCheck(Intent, frozen=True):
     command: ClassVar = ("hedge-check",)
     arguments: ClassVar = (
-        OneOf(
-            (
-                Argument(
-                    "--hours",
-                    "a CSV with time (when the hour began), open, high, low and close; .gz too",
-                    metavar="FILE",
-                    read=read_file_name,
-                ),
-            ),
-            required=True,
-        ),
+        hours_file("open, high, low and close"),
         Argument(
             "--width",
             "half the range's width, like 10%",
             metavar="SHARE",
             read=read_share,
             write=write_share,
-            default=_WIDTH,
         ),
     )
 
@@ -63,19 +51,14 @@ async def _answer(_session: Session, intent: HedgeCheck) -> CommandAnswer:
     return await asyncio.to_thread(hedge_checked, intent.hours, intent.width)
 
 
-def _read(said: Remaining) -> HedgeCheck:
-    if not said:
-        said.refuse("which file of hours.", "hedge-check FILE")
-    return HedgeCheck(read_file_name(said.text))
-
-
 COMMAND = Command(
-    name="hedge-check",
     does="what a hedge would have taken off the weeks of a file of hours",
     group=Group.HOUSE,
     reaches_network=False,
     intent=HedgeCheck,
     run=_run,
     answer=_answer,
-    verbs=(Verb("hedge-check", _read, "hedge-check FILE"),),
+    verbs=(
+        Verb("hedge-check", lambda said: HedgeCheck(read_hours_file(said)), "hedge-check FILE"),
+    ),
 )

@@ -1,28 +1,19 @@
 """`zuno telegram`: the bot that answers questions in the chats that are set."""
 
-from argparse import Namespace
 from typing import ClassVar
 
 from zuno_tui.catalog.command import Argument, Command, Group, Intent
+from zuno_tui.features import trade
 
 
 class AnswerChats(Intent, frozen=True):
     command: ClassVar = ("telegram",)
-    arguments: ClassVar = (
-        Argument("--once", "answer what waits, and end", switch=True, default=False),
-    )
+    arguments: ClassVar = (Argument("--once", "answer what waits, and end", switch=True),)
 
     once: bool = False
 
 
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.features.trade.chat import run
-
-    return run(arguments)
-
-
 COMMAND = Command(
-    name="telegram",
     does="answer questions in the Telegram chats that are set, from facts alone",
     notes=(
         "It answers /status, /report, /positions, /why, /help and plain questions, only in "
@@ -32,5 +23,5 @@ COMMAND = Command(
     ),
     group=Group.WATCH,
     intent=AnswerChats,
-    run=_run,
+    run=lambda arguments: trade.chat.run(arguments),
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
-from zuno_tui.catalog.possible import always
+from zuno_tui.catalog.command import Command, Group, Verb, always
 from zuno_tui.features.trade.intents import COIN, ModeName, Trade, read_subject
 
 if TYPE_CHECKING:
@@ -52,18 +51,12 @@ def _reading(subject: str) -> Callable[[Remaining], Trade]:
 
 
 COMMAND = Command(
-    name="trade",
     does="let the trade desk argue about a coin, or ask how its trades stand",
     group=Group.PLAN,
     intent=Trade,
     answer=_answer,
     verbs=(
-        Verb(
-            "trade",
-            _read,
-            "trade SYMBOL|status|report|memory|why",
-            spoken=("should i trade",),
-        ),
+        Verb("trade", _read, "trade SYMBOL|status|report|memory|why", spoken=("should i trade",)),
         Verb(
             "trades",
             _reading("status"),

@@ -5,23 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Verb
-from zuno_tui.catalog.possible import of_selected
+from zuno_tui.catalog.command import Command, Group, Verb, of_selected
+from zuno_tui.features import trade
 from zuno_tui.features.trade.commands.hedge import read_subject
 from zuno_tui.features.trade.intents import Unhedge, read_share
 
 if TYPE_CHECKING:
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
 _PART = re.compile(r"[0-9]{1,3}(?:\.[0-9]+)?%|half|quarter", re.IGNORECASE)
-
-
-async def _answer(session: Session, intent: Unhedge) -> CommandAnswer:
-    from zuno_tui.features.trade.unhedging import unhedge_answer
-
-    return await unhedge_answer(session, intent.token_id, intent.percent)
 
 
 def _read(said: Remaining) -> Unhedge:
@@ -32,30 +24,22 @@ def _read(said: Remaining) -> Unhedge:
 
 
 COMMAND = Command(
-    name="unhedge",
     does="buy back what is short for a position, or a part of it",
     group=Group.POSITION,
     intent=Unhedge,
-    answer=_answer,
+    answer=lambda session, intent: trade.unhedging.unhedge_answer(
+        session, intent.token_id, intent.percent
+    ),
     verbs=(
         Verb(
             "unhedge",
             _read,
             "unhedge ID|all [50%]",
             spoken=(
-                "close hedge",
-                "close the hedge",
-                "close my hedge",
-                "close hedges",
-                "drop the hedge",
-                "drop hedge",
-                "remove the hedge",
-                "remove hedge",
-                "lift the hedge",
-                "end the hedge",
-                "buy back the hedge",
-                "take off the hedge",
-                "flatten",
+                *("close hedge", "close the hedge", "close my hedge", "close hedges"),
+                *("drop the hedge", "drop hedge", "remove the hedge", "remove hedge"),
+                *("lift the hedge", "end the hedge", "buy back the hedge"),
+                *("take off the hedge", "flatten"),
             ),
             names="positions",
         ),

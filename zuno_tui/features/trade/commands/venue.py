@@ -1,9 +1,9 @@
 """`zuno venue`: where the trade desk's orders go; keeping or forgetting the keys of an account."""
 
-from argparse import Namespace
 from typing import ClassVar
 
 from zuno_tui.catalog.command import Argument, Command, Group, Intent
+from zuno_tui.features import trade
 
 
 class KeepVenueKeys(Intent, frozen=True):
@@ -12,12 +12,9 @@ class KeepVenueKeys(Intent, frozen=True):
         Argument(
             "mode",
             "keep the keys of that venue in the keyring, by the name that `zuno venue` lists",
-            optional=True,
         ),
-        Argument("--remove", "forget the keys of that account", switch=True, default=False),
-        Argument(
-            "--anyway", "even where something is still held there", switch=True, default=False
-        ),
+        Argument("--remove", "forget the keys of that account", switch=True),
+        Argument("--anyway", "even where something is still held there", switch=True),
     )
 
     mode: str | None = None
@@ -25,17 +22,10 @@ class KeepVenueKeys(Intent, frozen=True):
     anyway: bool = False
 
 
-def _run(arguments: Namespace) -> int:
-    from zuno_tui.features.trade.venue import run
-
-    return run(arguments)
-
-
 COMMAND = Command(
-    name="venue",
     does="where the trade desk's orders go, and keeping or forgetting the keys of an account",
     group=Group.HOUSE,
     intent=KeepVenueKeys,
     reaches_network=False,
-    run=_run,
+    run=lambda arguments: trade.venue.run(arguments),
 )
