@@ -108,7 +108,7 @@ _PLAIN = {
 
 WEIGHED_BY = {
     Tiebreak.STRESSED_BUFFER: "time in range at twice the volatility",
-    Tiebreak.BUFFER_AND_YIELD: "fees while it lasts",
+    Tiebreak.BUFFER_AND_YIELD: "lasting fees",
     Tiebreak.YIELD: "fees",
 }
 """What decides between moves that keep every floor."""

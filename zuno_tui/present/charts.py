@@ -87,8 +87,12 @@ _EIGHTHS = ("", *"▏▎▍▌▋▊▉")
 
 
 def survival_bar(part: float | None, cells: int) -> str:
-    """`██████░░ 84%`: the chance to stay in range; a dash where there is no range."""
-    return "–" if part is None else f"{bar(part, cells)} {percent(part):>5}".strip()
+    """`━━━━━━╸  84%`: the chance to stay in range; a dash where there is no range."""
+    if part is None:
+        return "–"
+    # Not rounded up, as 97% must not look like certainty.
+    drawn = thin_bar(int(part * cells * 2) / (cells * 2), cells) if cells else ""
+    return f"{drawn} {percent(part):>5}".strip()
 
 
 def bar(part: float, cells: int) -> str:
@@ -239,7 +243,7 @@ def _below(view: ChartView, columns: int, *, summed: bool) -> Iterator[Line]:
         marks = [" "] * columns
         for time, way in view.changes:
             marks[column(time)] = "▲" if way > 0 else "▼"
-        yield (StyledText("".join(marks), "plain"), StyledText(" in, out", "dim"))
+        yield (StyledText("".join(marks), "plain"), StyledText(" add, remove", "dim"))
     if _earns(view):
         earned = [0.0] * columns
         for time, amount in view.fees:

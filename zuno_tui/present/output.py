@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
@@ -74,6 +75,8 @@ def _refuse_unsafe_integers(value: Json) -> None:
 
 
 PASSED, FAILED = "✓", "✗"
+_LETTER = re.compile(r"^((?:★ )?[A-Z]) .*")
+"""Of a move's name."""
 
 
 def table_lines(spoken: SpokenTable, width: int | None) -> list[str]:
@@ -84,7 +87,10 @@ def table_lines(spoken: SpokenTable, width: int | None) -> list[str]:
     rows = [[row.name, *(_marked(cell) for cell in row.cells)] for row in spoken.rows]
     upright = [["", *spoken.columns], *rows]
     turned = [list(column) for column in zip(*upright, strict=True)]
-    for (titles, *cells), gap in product((upright, turned), (2, 1)):
+    by_letter = [[_LETTER.sub(r"\1", name) for name in turned[0]], *turned[1:]]
+    for (titles, *cells), gap in product((upright, turned, by_letter), (2, 1)):
+        if titles == turned[0] and gap == 1:
+            continue  # Moves by their letters stand apart, and are read more easily.
         columns = [OutputColumn(titles[0]), *(OutputColumn(each, "right") for each in titles[1:])]
         lines = table(columns, cells, gap=gap)
         if width is None or max(map(cell_width, lines), default=0) <= width:

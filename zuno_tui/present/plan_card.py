@@ -83,6 +83,7 @@ PLAN_TERMS = {
     "LVR a day": "loss versus rebalancing: what arbitrage takes from the range in a day",
     "swaps": "what must be sold first to fill the range",
     "lasts (95%)": "its buffer: how long the price stays in the range with 95% certainty",
+    "lasting fees": "fees while it lasts, counting twice your floor at most: the balanced choice",
     "lasts at 2σ": "the same if the price moves twice as wildly",
     "lasts at 3σ": "the same if it moves three times as wildly",
     "fees APR": "a day's fees as a share of the worth, a year of them",
@@ -238,16 +239,17 @@ def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
 
 
 def _lasts_less(rules: ProfileRules, second: Candidate, chosen: Candidate) -> str:
-    """`C nets $10.07 more, but earns $24.06 while it lasts against $32.20`."""
+    """`C nets $10.07 more, but has lower lasting fees, $24.06 against $32.20`."""
     more = gained(second.net_7d, chosen.net_7d)
     less, most = (tiebreak_figure(rules, each) for each in (second, chosen))
     if more is None or less is None or most is None or less >= most:
         return ""
     figures = [tiebreak_words(rules, each) for each in (second, chosen)]
-    verb = "earns" if rules.tiebreak is Tiebreak.BUFFER_AND_YIELD else "lasts"
-    by = "while it lasts" if verb == "earns" else "at twice the volatility"
     letter = option_letter(second.index or 0)
-    return f"{letter} nets {usd(more)} more, but {verb} {figures[0]} {by} against {figures[1]}"
+    lasting = f"has lower lasting fees, {figures[0]} against {figures[1]}"
+    if rules.tiebreak is Tiebreak.STRESSED_BUFFER:
+        lasting = f"lasts {figures[0]} at twice the volatility against {figures[1]}"
+    return f"{letter} nets {usd(more)} more, but {lasting}"
 
 
 def _decided_by(plan: Plan) -> str:
@@ -684,7 +686,7 @@ def _finding_words(finding: RuleFinding) -> str:
             return finding.words
 
 
-_OVER_KEEP, _JUDGED = "over Keep", "judged"
+_OVER_KEEP, _JUDGED, _LASTING = "over Keep", "judged", "lasting fees"
 FIGURES: dict[str, _CandidateCell] = {
     "pool": _pool,
     "pays 7 d": _edge,
@@ -695,6 +697,7 @@ FIGURES: dict[str, _CandidateCell] = {
     "net in 7 d": lambda one, _: usd(one.net_7d),
     _OVER_KEEP: lambda _, __: "–",
     "lasts (95%)": _buffer(1),
+    _LASTING: lambda _, __: "–",
     _JUDGED: lambda _, __: "–",
     "cost": lambda one, _: usd(one.cost_usd),
     "earned back": _break_even,
@@ -720,7 +723,14 @@ def figures_of(plan: Plan) -> dict[str, _CandidateCell]:
     left_out = set() if several else set(_OF_POOLS)
     if not knows_week(plan):
         left_out.add("stays 7 d")
-    told = FIGURES | {_OVER_KEEP: _over_keep(plan.hold), _JUDGED: _judged(plan.recommended)}
+    rules = PROFILES[plan.profile]
+    if rules.tiebreak is not Tiebreak.BUFFER_AND_YIELD:
+        left_out.add(_LASTING)
+    told = FIGURES | {
+        _OVER_KEEP: _over_keep(plan.hold),
+        _LASTING: lambda one, _: "–" if one.index is None else tiebreak_words(rules, one),
+        _JUDGED: _judged(plan.recommended),
+    }
     return {label: tell for label, tell in told.items() if label not in left_out}
 
 

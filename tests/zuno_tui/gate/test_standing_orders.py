@@ -113,7 +113,7 @@ def test_the_page_says_what_has_a_floor_who_pays_and_what_a_jump_does(delegated:
     )
     assert "If the price jumps, it closes at what it finds, even far below" in words
     # At the present gas price first, then by the limit.
-    network = rf"network About [\d.]+ ETH \(\$[\d.,]+\) now, at most {most:g} ETH"
+    network = rf"network About [\d.]+ ETH \(\$[\d.,]+\) now\. The .* gas limit At most {most:g} ETH"
     assert re.search(network, words)
     rows = [line.split()[0] for line in shown.out.splitlines() if line.startswith("  ")]
     assert rows.index("expected") < rows.index("jumps") < rows.index("at")

@@ -91,11 +91,11 @@ async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more(
 @pytest.mark.parametrize(
     ("profile", "shorter", "richer", "told"),
     [
-        ("balanced", True, True, "nets $10.00 more, but earns"),
+        ("balanced", True, True, "nets $10.00 more, but has lower lasting fees"),
         ("conservative", True, True, "nets $10.00 more, but lasts"),
         ("aggressive", True, True, "ver {} by fees"),
-        ("balanced", False, True, "ver {} by fees while it lasts"),
-        ("balanced", True, False, "ver {} by fees while it lasts"),
+        ("balanced", False, True, "ver {} by lasting fees"),
+        ("balanced", True, False, "ver {} by lasting fees"),
     ],
 )
 async def test_a_rival_that_nets_more_and_lasts_less_is_told_where_time_decides(

@@ -21,7 +21,7 @@ from chain.standing_orders.order import (
     StandingProgress,
     StandingState,
 )
-from zuno_tui.features.orders.events import JUMPS, NEEDS
+from zuno_tui.features.orders.events import GAS_LIMIT, JUMPS, NEEDS
 from zuno_tui.present.output import Json
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import amount_of, percent, round_usd
@@ -143,11 +143,11 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
     return (
         (NEEDS, "This desk or zuno monitor must run with the watch key, or nothing happens."),
         ("key", _by(draft)),
-        ("network", _network_cost(draft)),
+        *_network_cost(draft),
         (
             "chain",
             f"It allows this one call and nothing else{_reach(draft)}; "
-            f"zuno checks the {length_text(draft.order.hold_seconds)}.",
+            f"the {length_text(draft.order.hold_seconds)} are checked by zuno.",
         ),
         ("price from", _looks_at(draft)),
         (
@@ -188,11 +188,11 @@ def _least(draft: OrderDraft) -> str:
 def _by(draft: OrderDraft) -> str:
     key = checksummed(draft.order.signed.delegate)
     if draft.own_key:
-        return f"The watch key {key} sends it, with coin for gas only."
+        return f"The watch key {key} sends it; it holds coin for gas only."
     return f"{key} sends it, a key made elsewhere: only its address is known here."
 
 
-def _network_cost(draft: OrderDraft) -> str:
+def _network_cost(draft: OrderDraft) -> Iterator[tuple[str, str]]:
     """By the gas that is set aside for an order, now and at the highest fee the limits let go."""
     cost = draft.network_cost
 
@@ -201,9 +201,9 @@ def _network_cost(draft: OrderDraft) -> str:
         return f"{format_amount(wei, 18, 3)} {cost.coin}{dollars}"
 
     each = " each time" if draft.call.times > 1 else ""
-    now = "" if cost.now is None else f"about {told(cost.now)} now, "
-    words = f"{now}at most {told(cost.wei)}{each} if gas soars; the watch key pays."
-    return _sentence(words)
+    now = "The watch key pays." if cost.now is None else f"About {told(cost.now)} now{each}."
+    yield "network", now if cost.now is None else f"{now} The watch key pays."
+    yield GAS_LIMIT, f"At most {told(cost.wei)}{each}, should gas soar."
 
 
 def _reach(draft: OrderDraft) -> str:

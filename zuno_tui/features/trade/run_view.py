@@ -555,7 +555,7 @@ def verdict(plan: TradePlan) -> TradeVerdict:
     return TradeVerdict(
         "failed" if plan.by_failure else kind,
         decision_words(plan),
-        clean_text(plan.reason),
+        _hedge_effect(plan) or clean_text(plan.reason),
         tuple(_hedge_tables(plan)),
         (*_left_out(plan), *_odds_lines(plan.odds, plan), *_account_line(plan)),
         tuple(order_words(order, plan.coin) for order in plan.orders),
@@ -609,8 +609,8 @@ def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
         if plan.hedge.outlook is not None:
             rows = tuple(_usual_week(plan.hedge.outlook))
             note = (
-                f"You re-hedge when an alert says it is {plan.hedge.position.band:.0%} off. "
-                "Costs are trading fees; funding comes on top."
+                f"You re-hedge when it is {plan.hedge.position.band:.0%} off. "
+                "Costs are trading fees alone."
             )
             yield FigureTable("A USUAL WEEK", "swings", "costs", rows, note=note)
 
@@ -668,6 +668,18 @@ def _moved(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
         )
 
 
+def _hedge_effect(plan: TradePlan) -> str:
+    """What it does to a fall and to a rise of a tenth; empty where none is opened."""
+    hedge = plan.hedge
+    if hedge is None or not hedge.position.delta or not plan.decision.opens:
+        return ""
+    told = []
+    for part, verb in ((-_EFFECT, "falls"), (_EFFECT, "rises")):
+        alone, short = _moved_by(plan, hedge, part)
+        told.append(f"{verb} {_EFFECT:.0%}: {_whole_gain(alone + short)}, not {_whole_gain(alone)}")
+    return f"if {hedge.position.coin} {'; if it '.join(told)}"
+
+
 def _whole_gain(dollars: int) -> str:
     return dollar_gain(dollars).removesuffix(".00") if dollars else "$0"
 
@@ -682,6 +694,7 @@ def _moved_by(plan: TradePlan, hedge: HedgePlan, part: float) -> tuple[int, int]
     return round(alone), -round(hedge.reached * mark * part)
 
 
+_EFFECT = 0.1
 _AGAINST = 100
 """Dollars of a rise."""
 _MOVES = (-0.2, -0.1, 0.0, 0.1, 0.2)

@@ -85,7 +85,10 @@ _GUTTER = 3
 """Cells before a bar, so that it is seen whose it is."""
 _RANGE = " – "
 _JUDGED = "judged"
-BRIEF = ("pool", "net in 7 d", "over Keep", "lasts (95%)", _JUDGED, "cost", "earned back")
+BRIEF = (
+    *("pool", "net in 7 d", "over Keep", "lasts (95%)", "lasting fees", _JUDGED),
+    *("cost", "earned back"),
+)
 """What is told of an option at first, beside its range and how likely it is kept."""
 
 

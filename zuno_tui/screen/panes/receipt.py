@@ -150,7 +150,7 @@ def step_lines(
         yield from (Content(" " * left) + line for line in rest)
     if progress:
         return
-    under = "" if brief else " " * (left + (2 if waits else 0))
+    under = "" if brief else " " * left
     for kind, words in _lasting_words(approval):
         style = "bold" if kind == _SAFER else "$warning"
         yield from wrapped(words, width, under and kind.ljust(len(under)), style)

@@ -145,7 +145,7 @@ class GlanceLine(TextLine):
         if self.size.width < _BESIDE_FROM:
             inside = inside.partition(",")[0].replace(" of ", "/")
         if view.beside and self.size.width >= _BESIDE_FROM:
-            beside = f"{view.beside} with {view.fees} to collect" if view.fees else view.beside
+            beside = f"{view.beside} incl. {view.fees} to collect" if view.fees else view.beside
             collect = ""
         change = "$error" if view.ether_change.startswith("▼") else "$success"
         parts = [

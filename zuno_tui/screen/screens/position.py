@@ -63,6 +63,12 @@ _FIGURE_STYLES = {
 _HELD = "vs holding"
 """Of all the time since entry, like the result it stands beside."""
 _FIRST = ("profit", "result", _HELD)
+_SIGNED = {
+    "put in": "− put in",
+    "came out": "+ came out",
+    "now + fees": "+ now, with fees",
+    "costs": "− costs",
+}
 _STATES = {
     "in range": "$success",
     "near edge": "$warning",
@@ -195,7 +201,9 @@ def _since_entry(view: DetailView) -> Iterator[KeyFigure]:
     told = [each for each in view.profit if not each.label.startswith(_PARTS)]
     told += [each for each in view.figures if each.label == _HELD]
     yield from (each for label in _FIRST for each in told if each.label == label)
-    yield from (each for each in told if each.label not in _FIRST)
+    for each in told:
+        if each.label not in _FIRST:
+            yield each._replace(label=_SIGNED.get(each.label, each.label))
 
 
 def _cells(figures: Sequence[KeyFigure]) -> int:
