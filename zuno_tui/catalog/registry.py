@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from zuno_tui.prompt.context import PhraseContext
 
 _MOST_WORDS = 6
-_TABLES = ("position_actions", "wallet_actions")
+_TABLES = ("desk_actions", "position_actions", "wallet_actions")
 """Files that hold several commands."""
 
 
