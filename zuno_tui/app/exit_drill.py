@@ -21,7 +21,7 @@ from zuno_tui.app.positions import wallet_overview
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.present.output import Json, table
+from zuno_tui.present.output import table
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import UNKNOWN, amount_of, money
 
@@ -75,7 +75,24 @@ async def exit_drill(session: Session) -> CommandAnswer:
     return CommandAnswer(
         heading=(f"{session.network.title} · block {overview.wallet.block.number:,}",),
         lines=(*table(_COLUMNS, [_row(session, overview, drill) for drill in drills]), *warnings),
-        document=_document(session, overview, drills),
+        document={
+            "network": session.network.name,
+            "chainId": session.network.chain_id,
+            "block": overview.wallet.block.number,
+            "owner": overview.wallet.owner,
+            "positions": [
+                {
+                    "tokenId": str(drill.position.token_id),
+                    "open": drill.open,
+                    "words": drill.words,
+                    "warnings": list(drill.warnings),
+                    "method": None if drill.simulation is None else drill.simulation.method,
+                    "received0": _units(drill, drill.position.pool.key.currency0),
+                    "received1": _units(drill, drill.position.pool.key.currency1),
+                }
+                for drill in drills
+            ],
+        },
         remarks=(
             f"{len(held) - len(shut)} of {len(held)} positions can be closed now. That would bring "
             f"{money(_total(overview, drills), overview.portfolio.unit)}, gas not counted.",
@@ -142,27 +159,6 @@ def _total(overview: Overview, drills: list[Drill]) -> Fraction:
 
 def _received(simulation: Simulation, token: str) -> int:
     return sum(step.changes.get(token, 0) for step in simulation.steps)
-
-
-def _document(session: Session, overview: Overview, drills: list[Drill]) -> Json:
-    return {
-        "network": session.network.name,
-        "chainId": session.network.chain_id,
-        "block": overview.wallet.block.number,
-        "owner": overview.wallet.owner,
-        "positions": [
-            {
-                "tokenId": str(drill.position.token_id),
-                "open": drill.open,
-                "words": drill.words,
-                "warnings": list(drill.warnings),
-                "method": None if drill.simulation is None else drill.simulation.method,
-                "received0": _units(drill, drill.position.pool.key.currency0),
-                "received1": _units(drill, drill.position.pool.key.currency1),
-            }
-            for drill in drills
-        ],
-    }
 
 
 def _units(drill: Drill, token: str) -> str | None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from agents.trade.triage_rates import (
     FOLLOWED_HOURS,
     FollowedMoves,
-    TriageRates,
     read_traded_hours,
     triage_rates,
 )
@@ -45,7 +44,14 @@ def counted(path: Path) -> CommandAnswer:
             *_moves_line("after a spike", rates.after_spikes),
             *_moves_line("after any hour", rates.after_all),
         ),
-        document=_document(rates),
+        document={
+            "months": [month._asdict() for month in rates.months],
+            "atrShare": rates.atr_share,
+            "volumeShare": rates.volume_share,
+            "followedHours": FOLLOWED_HOURS,
+            "afterSpikes": _moves_document(rates.after_spikes),
+            "afterAll": _moves_document(rates.after_all),
+        },
         remarks=(
             "Larger moves after a spike are what volatile hours in a row give by themselves: no "
             "edge is shown by this, and none is claimed.",
@@ -60,17 +66,6 @@ def _moves_line(when: str, moves: FollowedMoves | None) -> tuple[str, ...]:
         f"{FOLLOWED_HOURS} h {when}: {moves.size:.2%} on average, {moves.drift:+.2%} with its "
         f"sign, {moves.up:.0%} up, {moves.hours:,} times",
     )
-
-
-def _document(rates: TriageRates) -> dict[str, Json]:
-    return {
-        "months": [month._asdict() for month in rates.months],
-        "atrShare": rates.atr_share,
-        "volumeShare": rates.volume_share,
-        "followedHours": FOLLOWED_HOURS,
-        "afterSpikes": _moves_document(rates.after_spikes),
-        "afterAll": _moves_document(rates.after_all),
-    }
 
 
 def _moves_document(moves: FollowedMoves | None) -> Json:
