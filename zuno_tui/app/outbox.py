@@ -216,9 +216,6 @@ def _confirm(arguments: Namespace, dispatch: Dispatch, word: str, does: str) -> 
         )
 
 
-WORD = "resume"
-
-
 async def resume_missing(
     session: Session,
     sources: Sources,
@@ -238,7 +235,7 @@ async def resume_missing(
     if connections.route.private_host is not None:
         say(f"  It goes through {connections.route.private_host} alone.")
     say(f"  hash {dispatch.hash}")
-    _confirm(arguments, dispatch, WORD, "send")
+    _confirm(arguments, dispatch, RESUME, "send")
     with may_have_sent():
         dispatch = await resume_plan(
             sources,
