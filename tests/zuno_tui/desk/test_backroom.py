@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PATIENCE = 20.0
 _IMPORTED = """
 import sys
-import zuno_tui.commands.help, zuno_tui.commands.quit
+import zuno_tui.commands.desk_actions
 import zuno_tui.desk.thread, zuno_tui.desk.thread, zuno_tui.desk.context
 print(*sys.modules)
 """
