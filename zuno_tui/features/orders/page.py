@@ -147,7 +147,7 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         (
             "chain",
             f"It allows this one call and nothing else{_reach(draft)}; "
-            f"the {length_text(draft.order.hold_seconds)} are checked by zuno.",
+            f"zuno checks the {length_text(draft.order.hold_seconds)}.",
         ),
         ("price from", _looks_at(draft)),
         (
@@ -188,7 +188,7 @@ def _least(draft: OrderDraft) -> str:
 def _by(draft: OrderDraft) -> str:
     key = checksummed(draft.order.signed.delegate)
     if draft.own_key:
-        return f"The watch key {key} sends it; it holds coin for gas only."
+        return f"The watch key {key} sends it; it holds only gas."
     return f"{key} sends it, a key made elsewhere: only its address is known here."
 
 

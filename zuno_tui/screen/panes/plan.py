@@ -529,7 +529,7 @@ def _more(view: PlanView, *, why: bool) -> Content:
     return Content.assemble(("w", "bold $primary"), (f" {told}", "$quiet"))
 
 
-_A_FEW = 4
+_A_FEW = 9
 """Lines of which the first are worth the air; of many more, air is what keeps them readable."""
 
 
