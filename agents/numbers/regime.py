@@ -70,8 +70,8 @@ def _first_match(
         return Regime.VOLATILE, f"{day}, over {_percent(VOLATILE_SIGMA)}."
     if efficiency is not None and efficiency > TRENDING_EFFICIENCY and sigma_24h > TRENDING_SIGMA:
         return Regime.TRENDING, (
-            f"the price kept {efficiency:.0%} of a day's moves (over {TRENDING_EFFICIENCY:.0%} is a "
-            f"trend); {day}."
+            f"the price kept {efficiency:.0%} of a day's moves "
+            f"(over {TRENDING_EFFICIENCY:.0%} is a trend); {day}."
         )
     unknown = [
         name for name, value in (("7 d level", sigma_7d), ("path", efficiency)) if value is None

@@ -537,7 +537,10 @@ def _denser(lines: list[Content], height: int) -> list[Content]:
     """What is read without scrolling is worth more than the air between it, from below."""
     empty = [place for place, line in enumerate(lines) if not line.plain]
     spare = len(lines) - height
-    left_out = {*empty[-spare:]} if 0 < spare <= len(empty) + _A_FEW else set()
+    if not 0 < spare <= len(empty) + _A_FEW:
+        return lines
+    # Where it does not all fit even so, the first words keep the air under them.
+    left_out = {*empty[-spare:]} if spare <= len(empty) else {*empty[1:]}
     return [line for place, line in enumerate(lines) if place not in left_out]
 
 
