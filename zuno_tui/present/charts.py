@@ -90,16 +90,18 @@ def survival_bar(part: float | None, cells: int) -> str:
     """`━━━━━━╸  84%`: the chance to stay in range; a dash where there is no range."""
     if part is None:
         return "–"
-    # Not rounded up, as 97% must not look like certainty.
-    drawn = thin_bar(int(part * cells * 2) / (cells * 2), cells) if cells else ""
+    halves = 2 * cells
+    drawn = thin_bar(1.0 if _is_certain(part) else int(part * halves) / (halves or 1), cells)
     return f"{drawn} {percent(part):>5}".strip()
+
+
+def _is_certain(part: float) -> bool:
+    return float(f"{100 * part:.3g}") >= 100
 
 
 def bar(part: float, cells: int) -> str:
     """Rounded down, as 97% must not look like certainty, but full where the figure beside it is."""
-    full, eighths = divmod(int(part * cells * 8), 8)
-    if float(f"{100 * part:.3g}") >= 100:
-        full, eighths = cells, 0
+    full, eighths = (cells, 0) if _is_certain(part) else divmod(int(part * cells * 8), 8)
     return f"{'█' * full}{_EIGHTHS[eighths]}".ljust(cells, "·")
 
 

@@ -483,16 +483,19 @@ def _expected(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
                 yield _line(facts, "get", "about", ((came, bought),))
 
 
+_PAYS = "pays, beside its fees, at least"
+
+
 def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     """By the bytes, whatever the price does: what is paid at least, taken at most."""
     for action in facts.actions:
         match action:
             case DecodedBurn(token_id, least0, least1):
                 least = _with(facts.pair(token_id), least0, least1)
-                yield _line(facts, "bound", f"#{token_id} pays at least", least, _LEAST)
+                yield _line(facts, "bound", f"#{token_id} {_PAYS}", least, _LEAST)
             case DecodedDecrease(token_id, liquidity, least0, least1) if liquidity:
                 least = _with(facts.pair(token_id), least0, least1)
-                yield _line(facts, "bound", f"#{token_id} pays at least", least, _LEAST)
+                yield _line(facts, "bound", f"#{token_id} {_PAYS}", least, _LEAST)
             case DecodedIncrease(token_id, liquidity, most0, most1):
                 held, most = facts.positions.get(token_id), (most0, most1)
                 ends = () if held is None else _ends_within(held.span, liquidity, most)

@@ -10,6 +10,7 @@ COLOURLESS = "colourless"
 SIXTEEN = "zuno-16"
 """For terminals that know sixteen colours: paler ones would all become white there."""
 DEFAULT = "zuno-dark"
+QUIET_ANSI = "ansi_bright_black"
 
 _DARK = Theme(
     name=DEFAULT,
@@ -148,10 +149,11 @@ _SIXTEEN = _of_the_terminal(
         "warning": "ansi_yellow",
         "error": "ansi_red",
         "success": "ansi_green",
-        "quiet": "ansi_bright_black",
+        "quiet": QUIET_ANSI,
     },
 )
-_COLOURLESS = _of_the_terminal(COLOURLESS, {})
+_COLOURLESS = _of_the_terminal(COLOURLESS, {"quiet": QUIET_ANSI})
+"""What is quiet in it is drawn dim, not grey."""
 
 THEMES = (_DARK, _LIGHT, _HIGH_CONTRAST, _SIXTEEN, _COLOURLESS)
 THEME_NAMES = tuple(theme.name for theme in THEMES)

@@ -153,6 +153,7 @@ def test_without_colour_and_in_plain_characters(devnet: DevnetReady, tmp_path: P
 
     assert screen.isascii(), [character for character in screen if not character.isascii()]
     assert COLOURS.search(terminal.raw) is None
+    assert re.search(rb"\x1b\[(?:\d+;)*2(?:;\d+)*m", terminal.raw), "what is quiet is dim"
 
 
 def test_an_unknown_theme_is_refused_before_anything_is_drawn(

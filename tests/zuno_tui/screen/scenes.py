@@ -349,7 +349,11 @@ APPROVAL = ApprovalView(
             ReceiptLine("network", "about 0.00105 ETH", "$1.90"),
             ReceiptLine("pay", "simulated just now; the plan estimated $18.02", "≈ $17.81"),
             ReceiptLine("pool", "WETH/USDC 0.05% · no hook · #7 → new position"),
-            ReceiptLine("bound", "#7 pays at least 2.41112 WETH + 4,402.1 USDC", "≥ $8,771"),
+            ReceiptLine(
+                "bound",
+                "#7 pays, beside its fees, at least 2.41112 WETH + 4,402.1 USDC",
+                "≥ $8,771",
+            ),
             ReceiptLine(
                 "bound",
                 "the new position takes at most this; the rest comes to your wallet",

@@ -112,11 +112,11 @@ def test_the_theme_fits_the_terminal_and_the_wish(
 
 
 def test_a_survival_bar_is_as_full_as_its_chance() -> None:
-    assert survival_bar(0.5, 8) == "████····   50%"
-    assert survival_bar(1.0, 4) == "████  100%"
-    assert survival_bar(0.9996, 4) == "████  100%"
-    assert survival_bar(0.999, 4) == "███▉ 99.9%"
-    assert survival_bar(0.0004, 4) == "···· 0.04%"
+    assert survival_bar(0.5, 8) == "━━━━       50%"
+    assert survival_bar(1.0, 4) == "━━━━  100%"
+    assert survival_bar(0.9996, 4) == "━━━━  100%"
+    assert survival_bar(0.999, 4) == "━━━╸ 99.9%"
+    assert survival_bar(0.0004, 4) == "0.04%"
     assert survival_bar(None, 8) == "–"
 
 

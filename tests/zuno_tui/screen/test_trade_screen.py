@@ -158,3 +158,20 @@ async def test_a_terminal_that_knows_pictures_is_given_one_and_relieved_of_it(
         await pilot.press("escape")
         await pilot.pause()
         assert written.count(FORGET) == 1
+
+
+@pytest.mark.parametrize(("size", "shown"), [((200, 55), True), ((120, 36), False)])
+async def test_the_week_of_prices_is_drawn_where_the_page_leaves_room(
+    size: tuple[int, int], *, shown: bool
+) -> None:
+    view = replace(HEDGING, prices=ChartView((0.0, 86_400.0 * 7), (3_000.0, 3_100.0), 2_800, 3_300))
+    async with desk_app().run_test(size=size) as pilot:
+        await play(pilot, TradeOpened(view))
+        await pilot.pause()
+        lines = lines_of(pilot)
+        assert any("PRICE  the last 7 days" in line for line in lines) is shown
+        assert any("3,300.0 range" in line for line in lines) is shown
+        # Heard once more it is drawn once.
+        await play(pilot, TradeChanged(view))
+        await pilot.pause()
+        assert sum("PRICE  the last 7 days" in line for line in lines_of(pilot)) == shown

@@ -118,7 +118,7 @@ VERDICT = TradeVerdict(
                 FigureRow("+20%", "+$442", "−$1,733"),
             ),
             beside=True,
-            note="Position and short together, before fees.",
+            note="Position and short, before fees.",
         ),
         FigureTable(
             "A USUAL WEEK",

@@ -71,7 +71,8 @@ def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
     paper = f" · {NO_MONEY}" if is_paper else ""
     head = f"{'▸' if told.dissent else glyph} {told.headline}{paper}"
     lines = _words(head, width, tone, indent=2)
-    lines += _words(_reason(told), width, tone if told.kind == "failed" else "dim", indent=2)
+    quiet: DrawnTone = "plain" if told.tables else "dim"
+    lines += _words(_reason(told), width, tone if told.kind == "failed" else quiet, indent=2)
     if told.dissent:
         first, *more = _words(f"▲ {told.dissent}", width, indent=2)
         lines += [(StyledText("▲", "warn"), StyledText(plain(first)[1:])), *more]

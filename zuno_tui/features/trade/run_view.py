@@ -602,7 +602,7 @@ def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
         if plan.hedge.position.delta:
             title = f"IF {plan.hedge.position.coin} MOVES"
             moved = tuple(_moved(plan, plan.hedge))
-            note = "Position and short together, before fees."
+            note = "Position and short, before fees."
             yield FigureTable(title, "not hedged", "hedged", moved, beside=True, note=note)
         if account := tuple(_account_rows(plan, plan.hedge)):
             yield FigureTable("ACCOUNT", "now", "after", account)

@@ -24,6 +24,7 @@ from zuno_tui.features.trade.drawing import (
 )
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
 from zuno_tui.features.trade.intents import Trade
+from zuno_tui.present.charts import price_chart
 from zuno_tui.screen.graphics.picture import PictureWay
 from zuno_tui.screen.keys import TRADING
 from zuno_tui.screen.panes.frame import SEPARATOR, heading, joined, literal
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 _NARROWEST = 40
 _TALL = 45
+_LEAST_CHART, _ABOVE_CHART = 10, 2
 
 
 @runtime_checkable
@@ -68,6 +70,7 @@ class TradeScreen(SubScreen):
             yield PlainText(id="trade-sources")
             with Container(id="trade-columns"):
                 yield from (PlainText(id=f"trade-{name}") for name in _BESIDE)
+            yield PlainText(id="trade-prices")
         yield KeyLine(id="keys")
 
     def on_mount(self) -> None:
@@ -154,6 +157,22 @@ class TradeScreen(SubScreen):
             part.update(
                 Content("\n").join([Content(""), heading(section.title, section.beside), lines])
             )
+        self.query_one("#trade-prices").display = False
+        self.call_after_refresh(self._draw_prices)
+
+    def _draw_prices(self) -> None:
+        """The week's prices in what room is left; a key opens them where there is none."""
+        page, part = self._page, self.query_one("#trade-prices", PlainText)
+        drawn_to = max(child.virtual_region.bottom for child in page.children if child.display)
+        left = page.scrollable_content_region.height - drawn_to
+        if self._view.prices is None or left < _LEAST_CHART or part.display:
+            return
+        width = max(_NARROWEST, page.scrollable_content_region.width - 1)
+        chart = drawn(price_chart(self._view.prices, width, left - _ABOVE_CHART))
+        part.update(
+            Content("\n").join([Content(""), heading("PRICE", "the last 7 days, UTC"), chart])
+        )
+        part.display = True
 
     def _show_rest(self) -> None:
         """What leads on, and how many lines are below the last one in sight."""

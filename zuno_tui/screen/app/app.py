@@ -94,6 +94,27 @@ _PLAIN = str.maketrans(
 )
 
 
+_QUIET = 8
+"""Bright black, by its number among the sixteen."""
+
+
+class DimForQuiet(NoColor):
+    """Takes all colour away, and leaves what was quiet dim."""
+
+    _DIM = Style(dim=True)
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        quieted = [
+            Segment(text, style and style + self._DIM if _is_quiet(style) else style, control)
+            for text, style, control in segments
+        ]
+        return super().apply(quieted, background)
+
+
+def _is_quiet(style: Style | None) -> bool:
+    return style is not None and style.color is not None and style.color.number == _QUIET
+
+
 class ControlGuard(LineFilter):
     """Drops what could steer the terminal, whichever widget drew it and wherever it came from."""
 
@@ -328,8 +349,9 @@ class ZunoApp(SafeApp[None]):
         return {theme.name: theme for theme in THEMES}
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        colours = [NoColor()] if self.theme == COLOURLESS else []
-        return [*super().get_line_filters(), *colours, *self._gates]
+        colours = [DimForQuiet()] if self.theme == COLOURLESS else []
+        # First: what takes colours away as NO_COLOR asks leaves nothing to know the quiet by.
+        return [*colours, *super().get_line_filters(), *self._gates]
 
     def get_key_display(self, binding: Binding) -> str:
         """Keys by the names on them; an arrow's sign would say nothing to a screen reader."""

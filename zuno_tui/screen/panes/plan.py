@@ -481,7 +481,7 @@ class PlanPane(VerticalScroll, can_focus=True):
             lines[-1] += literal(f" {rest}")
         else:
             lines += bulleted(rest, width, " ")
-        lines += bulleted(view.decided, width, " ", "$quiet")
+        lines += bulleted(view.decided, width, " ")
         compared = [Content(""), *comparison(view, self._chosen, width, whole=figures)]
         reasoned = [Content(""), heading("WHY"), *reasons(view, width)]
         parts = [compared, reasoned] if why and view.reasons else [compared]

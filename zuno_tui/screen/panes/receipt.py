@@ -164,8 +164,8 @@ def _lasting_words(approval: ApprovalView) -> Iterator[tuple[str, str]]:
     if approval.as_one and approval.executor:
         yield (
             "stays",
-            f"Your account stays delegated to {approval.executor}, which acts only on what you "
-            "sign. To end it: zuno wallet undelegate",
+            f"Your account is delegated to {approval.executor} already, and stays so; it acts only "
+            "on what you sign. To end it: zuno wallet undelegate",
         )
     elif approval.receipt is not None and approval.receipt.halfway and not approval.as_one:
         yield "half-way", approval.receipt.halfway

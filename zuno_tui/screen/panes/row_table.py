@@ -438,11 +438,11 @@ class RowTable(ScrollView, can_focus=True):
         return self._layouts[width]
 
     def _indent_below(self, width: int) -> int:
-        """Under the second column, where every one of those words has room there."""
+        """Under the second column, or as near to it as all of those words have room."""
         shown, gap = self._layout(width)
         indent = shown[0].width + gap if shown else 0
         longest = 0 if self._below is None else self._widths[self._below]
-        return indent if longest <= width - _MARK - _BEFORE_BAR - indent else 0
+        return max(0, min(indent, width - _MARK - _BEFORE_BAR - longest))
 
     def _line(self, cells: Sequence[Cell], style: Style, width: int, *, mark: str) -> Strip:
         segments = [Segment(f"{mark} ", style)]

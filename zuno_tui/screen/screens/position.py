@@ -66,7 +66,7 @@ _FIRST = ("profit", "result", _HELD)
 _SIGNED = {
     "put in": "− put in",
     "came out": "+ came out",
-    "now + fees": "+ now, with fees",
+    "now + fees": "+ now + fees",
     "costs": "− costs",
 }
 _STATES = {
