@@ -175,3 +175,5 @@ async def test_the_week_of_prices_is_drawn_where_the_page_leaves_room(
         await play(pilot, TradeChanged(view))
         await pilot.pause()
         assert sum("PRICE  the last 7 days" in line for line in lines_of(pilot)) == shown
+        if shown:
+            assert pilot.app.screen.query_one("#trade").max_scroll_y == 0, "never half of it"

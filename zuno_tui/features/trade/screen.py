@@ -180,6 +180,11 @@ class TradeScreen(SubScreen):
         below = round(page.max_scroll_y - page.scroll_offset.y)
         more = literal(f"▼ {below} more", "bold") if below > 0 else ""
         page.border_subtitle = joined(more, view.working or _next_words(view))
+        prices = self.query_one("#trade-prices")
+        if prices.display and below > 0:
+            prices.display = False  # Drawn before the parts above it had their height.
+        elif not prices.display:
+            self.call_after_refresh(self._draw_prices)
 
     def _cells(self, part: PlainText) -> int:
         """Of one that was hidden until now a little less than it will have."""

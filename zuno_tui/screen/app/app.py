@@ -112,7 +112,10 @@ class DimForQuiet(NoColor):
 
 
 def _is_quiet(style: Style | None) -> bool:
-    return style is not None and style.color is not None and style.color.number == _QUIET
+    """Not where the cursor is: dim on light is hard to read."""
+    if style is None or style.color is None or style.reverse:
+        return False
+    return style.color.number == _QUIET
 
 
 class ControlGuard(LineFilter):

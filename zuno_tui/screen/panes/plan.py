@@ -181,7 +181,11 @@ def _table(
     for name, parts in (day, week) if whole else (day,):
         if any(part is not None for part in parts):
             drawn = [survival_bar(part, bar) for part, bar in zip(parts, bars, strict=True)]
-            yield line(name, drawn, styles)
+            # No chance at all is not made green by being the choice.
+            coloured = [
+                style if part else "$quiet" for style, part in zip(styles, parts, strict=True)
+            ]
+            yield line(name, drawn, coloured)
     for name in labels:
         yield line(name, [option.figures.get(name, "–") for option in told], plain)
     # Last: the picture above shows them, and what one decides by is seen without scrolling.
