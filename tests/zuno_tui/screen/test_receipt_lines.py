@@ -141,7 +141,7 @@ def test_the_contract_of_a_delegated_account_is_named_and_how_that_ends() -> Non
     lines = [*step_lines(together, (), 120)]
     drawn = " ".join(line.plain.strip() for line in lines)
 
-    assert "delegated to 0x63c0e32B (batch executor), which acts only on what you sign." in drawn
+    assert "delegated to 0x63c0e32B (batch executor) already, and stays so; it acts only" in drawn
     assert "zuno wallet undelegate" in drawn
     assert "If 4 fails after 1" not in drawn
     amber = [line for line in lines if any(span.style == "$warning" for span in line.spans)]
