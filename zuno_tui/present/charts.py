@@ -160,6 +160,7 @@ _FARTHEST = 3.0
 """How many times the prices' own spread a range's edge may lie away and still be drawn to scale."""
 _SHORTEST = 3
 _ROWS_APART = 4
+_SHORTEST_LINE = 4
 _COLUMNS_APART, _LEAST_APART = 12, 3
 _AGES = (60, 300, 900, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY)
 """Steps of an axis of time, in seconds."""
@@ -199,14 +200,14 @@ def price_chart(
     gutter = max(gutter, _FEES_GUTTER if _earns(view) else 0)
     columns = max(_SHORTEST, width - gutter)
     cells = _cells(view.times, view.prices, scale, columns)
-    across = (view.low, view.high, *(price for price, _, _ in view.marks))
-    edges = {scale.row(price) for price in across} - {None}
+    edges: dict[int | None, Tone] = {scale.row(edge): "good" for edge in (view.low, view.high)}
+    edges |= {scale.row(price): tone for price, _, tone in view.marks}
     inside = _between(scale, view)
     below = _below(view, columns, summed=False)
     lines = [
         merged(
             [
-                *_row(cells[row], "plain" if row in inside else "dim", edge=row in edges),
+                *_row(cells[row], "plain" if row in inside else "dim", edges.get(row)),
                 StyledText(f" {labels.get(row, ('', 'dim'))[0]}", labels.get(row, ("", "dim"))[1]),
             ]
         )
@@ -363,12 +364,15 @@ def _connected(strokes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
             yield top, bottom
 
 
-def _row(dots: Sequence[int], tone: Tone, *, edge: bool = False) -> Iterator[StyledText]:
+def _row(dots: Sequence[int], tone: Tone, edge: Tone | None = None) -> Iterator[StyledText]:
+    """Where nothing is drawn, the line of an edge; of a piece too short to be one, nothing."""
     for drawn, run in groupby(dots, bool):
+        cells = list(run)
         if drawn:
-            yield StyledText("".join(chr(_BLANK + bits) for bits in run), tone)
+            yield StyledText("".join(chr(_BLANK + bits) for bits in cells), tone)
         else:
-            yield StyledText(("─" if edge else " ") * len(list(run)), "dim")
+            lined = edge is not None and len(cells) >= _SHORTEST_LINE
+            yield StyledText(("─" if lined else " ") * len(cells), edge or "dim")
 
 
 def _zero_row(dots: Sequence[int], zero: int) -> Iterator[StyledText]:
@@ -386,7 +390,7 @@ def _labels(view: ChartView, scale: _Scale) -> dict[int, tuple[str, Tone]]:
     for price in (view.low, view.high):
         row = scale.row(price)
         if row is not None:
-            labels[row] = (f"{figure(price)} range", "plain")
+            labels[row] = (f"{figure(price)} range", "good")
     marked: set[int] = set()
     for price, word, tone in view.marks:
         row = scale.dot(price) // _HIGH
@@ -420,7 +424,8 @@ def _dates(times: Sequence[float], columns: int) -> str:
         place, date = int((day - begin) / span * columns), strftime("%d %b", gmtime(day))
         if len(axis) + bool(axis) <= place <= columns - len(date):
             axis = axis.ljust(place) + date
-    return axis.ljust(columns)
+    room = columns - len(axis) - _LEAST_APART
+    return axis.ljust(columns) if room < len("now") else axis.ljust(columns - len("now")) + "now"
 
 
 def _time_axis(times: Sequence[float], columns: int) -> str:

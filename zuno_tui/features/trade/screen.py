@@ -106,7 +106,8 @@ class TradeScreen(SubScreen):
         view = self._view
         way = self.app.pictures if isinstance(self.app, Picturing) else "blocks"
         if view.prices is not None and (way == "blocks" or not view.chart):
-            self.app.push_screen(ChartScreen(self.link, view.subject, PriceChart(view.prices)))
+            title = f"{view.subject} · the last 7 days, UTC"
+            self.app.push_screen(ChartScreen(self.link, title, PriceChart(view.prices)))
             return
         try:
             require_chart_packages()
