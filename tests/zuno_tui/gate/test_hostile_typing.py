@@ -124,7 +124,7 @@ def test_of_two_who_answer_at_once_one_signs(desk: Desk, approval: dict[str, Any
             "This approval was used already",
             "nonce of the wallet",
         )
-    )
+    ), shown
     assert desk.nonce() == before + 1
 
 

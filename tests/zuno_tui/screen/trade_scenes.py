@@ -138,7 +138,7 @@ VERDICT = TradeVerdict(
         "entry: sell 3.514 ETH at 3,094.38 or better, resting, for 30 seconds",
         "then: sell at once what is left, at most 3.514 ETH, at any price: no worst price is set",
     ),
-    ("Above 3,350.90 the position gains no more: the short loses $351 per $100 of rise.",),
+    ("Above 3,350.90 the position gains no more: the short loses $351 per $100 up.",),
     "You asked for 100%; the experts would hedge nothing: the market shows bear momentum.",
     "unhedge 28",
 )

@@ -51,6 +51,7 @@ _SEPARATOR = " · "
 _FIGURES = 38
 _LONGEST_BAR = 24
 _LEFT_TABLE, _TABLES_BESIDE = 68, 110
+_THIRD_TABLE = _LEFT_TABLE + _FIGURES + 3 * _CARD_GAP
 _THREE_BESIDE = 180
 """The width from which all tables of a hedge stand in one row."""
 _EXPERTS_IN_ROWS, _EXPERT, _BIAS = 90, 15, 10
@@ -78,9 +79,9 @@ def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
         lines += [(StyledText("▲", "warn"), StyledText(plain(first)[1:])), *more]
     orders, against = _order_lines(told, width), _against_lines(told, width)
     if orders and against and width >= _THREE_BESIDE:
-        half = (width - _CARD_GAP) // 2
-        beside = _order_lines(told, half), _against_lines(told, half)
-        orders, against = side_by_side(*beside, half, _CARD_GAP), []
+        left = _THIRD_TABLE - _CARD_GAP
+        beside = _order_lines(told, left), _against_lines(told, width - _THIRD_TABLE)
+        orders, against = side_by_side(*beside, left, _CARD_GAP), []
     under_table = bool(against) and _has_beside(told, width)
     if under_table:
         against = []
@@ -143,10 +144,8 @@ def rest_lines(told: TradeVerdict, width: int, *, with_against: bool = False) ->
         second = _stacked([*(list(table_lines(table, beside)) for table in right), *argued])
         blocks = [side_by_side(first, second, half, _CARD_GAP)]
         if in_one_row:
-            taken = half + beside + _CARD_GAP
-            third = _stacked(
-                list(table_lines(table, width - taken - 2 * _CARD_GAP)) for table in bars
-            )
+            third = _stacked(list(table_lines(table, width - _THIRD_TABLE)) for table in bars)
+            taken = _THIRD_TABLE - 2 * _CARD_GAP
             blocks = [side_by_side(blocks[0], third, taken, 2 * _CARD_GAP)]
     lines: list[Line] = []
     for block in blocks:

@@ -732,7 +732,7 @@ def _against(plan: TradePlan) -> Iterator[str]:
         # By what is really sold, which the argument before it could not know.
         lost, earning = round(hedge.reached * _AGAINST), hedge.position.price_range
         where = "" if earning is None else f"Above {earning[1]:,.2f} the position gains no more: "
-        words = f"the short loses ${lost:,} per ${_AGAINST} of rise."
+        words = f"the short loses ${lost:,} per ${_AGAINST} up."
         yield f"{where}{words}" if where else f"{words[0].upper()}{words[1:]}"
     argued = "" if plan.reasoning is None else clean_text(plan.reasoning.counter_scenario)
     if argued and not (hedge is not None and argued.startswith(f"If {hedge.position.coin} rises")):

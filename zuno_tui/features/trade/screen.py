@@ -24,7 +24,7 @@ from zuno_tui.features.trade.drawing import (
 )
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
 from zuno_tui.features.trade.intents import Trade
-from zuno_tui.present.charts import price_chart
+from zuno_tui.present.charts import StyledText, price_chart
 from zuno_tui.screen.graphics.picture import PictureWay
 from zuno_tui.screen.keys import TRADING
 from zuno_tui.screen.panes.frame import SEPARATOR, heading, joined, literal
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 _NARROWEST = 40
 _TALL = 45
 _LEAST_CHART, _ABOVE_CHART = 10, 2
+_INDENT = StyledText("  ")
 
 
 @runtime_checkable
@@ -153,7 +154,8 @@ class TradeScreen(SubScreen):
         for section in sections(view, whole=self.size.height >= _TALL):
             name = section.title.lower().replace(" ", "-")
             part = self.query_one(f"#trade-{name}", PlainText)
-            lines = drawn(section.draw(self._cells(part)))
+            inner = section.draw(self._cells(part) - len(_INDENT.text))
+            lines = drawn([(_INDENT, *line) for line in inner])
             part.display = True
             part.update(
                 Content("\n").join([Content(""), heading(section.title, section.beside), lines])
