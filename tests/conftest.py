@@ -85,6 +85,14 @@ def _head_hash(url: str) -> str:
 
 
 @pytest.fixture(autouse=True)
+def _nobody_left_alone() -> Iterator[None]:
+    """A server that asked to be left alone may be another one on the same port in the next test."""
+    yield
+    if (http := sys.modules.get("chain.prices.market_http")) is not None:
+        http.RESTING.clear()
+
+
+@pytest.fixture(autouse=True)
 def _chains_given_back() -> Iterator[None]:
     """A node with the small world that a test took for itself serves the next one."""
     yield
