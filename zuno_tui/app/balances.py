@@ -8,10 +8,10 @@ from chain.prices.ladder import read_prices
 from chain.prices.price import PriceBook
 from chain.tokens import Token, every_listed_token
 from chain.tokens.reading import read_balances
-from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import table
+from zuno_tui.present.terminal import columns
 from zuno_tui.present.words import amount_of, number, units, worth
 
 _COLUMNS = columns("TOKEN", "BALANCE>", "PRICE>", "VALUE>", "PRICE FROM")

@@ -14,7 +14,6 @@ from chain.positions.overview import tokens_at
 from chain.positions.reference import position_label, position_name
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
-from zuno_tui.app.columns import columns
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.app.session import Session
 from zuno_tui.gate.actions.plan import capital_of, chosen_candidate, find_pool
@@ -22,6 +21,7 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.plan_card import plan_subject
+from zuno_tui.present.terminal import columns
 
 _DIGITS, _DUST = 6, 8
 _COLUMNS = columns("", "NOW>", "THEN>")

@@ -23,7 +23,6 @@ from chain.read.logs import ScanProgress
 from chain.rpc.errors import RpcError
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
-from zuno_tui.app.columns import columns
 from zuno_tui.app.portfolio import portfolio_entries, portfolio_targets, unread_entries
 from zuno_tui.app.positions import reading_progress, wallet_overview
 from zuno_tui.app.session import Session
@@ -31,6 +30,7 @@ from zuno_tui.app.watchlist import Target
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import table
 from zuno_tui.present.portfolio import PortfolioEntry
+from zuno_tui.present.terminal import columns
 from zuno_tui.present.words import number, signed_money, worth
 
 Watch = Callable[[ScanProgress], None]

@@ -16,12 +16,12 @@ from chain.execution.simulate import Simulation, simulate
 from chain.positions.overview import Overview, Sources
 from chain.positions.snapshot import PositionSnapshot
 from chain.tokens.pair import pair_of
-from zuno_tui.app.columns import columns
 from zuno_tui.app.positions import wallet_overview
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import table
+from zuno_tui.present.terminal import columns
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import UNKNOWN, amount_of, money
 

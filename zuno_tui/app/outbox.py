@@ -16,7 +16,6 @@ from chain.tokens import Token
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from chain.wallet.signer import Signer
-from zuno_tui.app.columns import columns
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.market import let_go_of_approval
 from zuno_tui.app.plans import plan_flow
@@ -41,6 +40,7 @@ from zuno_tui.present.approval_card import word_lines
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, print_json, print_lines, table
 from zuno_tui.present.result_card import aftermath_document, show_result
+from zuno_tui.present.terminal import columns
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import NOBODY
 

@@ -25,12 +25,12 @@ from chain.prices.price import WorthUnit
 from chain.rpc.errors import RpcError
 from chain.survey.discovery import MOST_AGE, PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import pair_of
-from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import ListPools
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.position import price_fields
+from zuno_tui.present.terminal import columns
 from zuno_tui.present.words import UNKNOWN, fee_text, number, percent, worth
 
 READ_SECONDS = 8 * DAY

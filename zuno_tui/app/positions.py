@@ -11,7 +11,6 @@ from chain.positions.overview import Overview, Sources, read_overview
 from chain.positions.performance import Performance, read_performance
 from chain.positions.reference import position_name
 from chain.read.logs import ScanProgress
-from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import attachments
 from zuno_tui.present.answer import CommandAnswer
@@ -25,7 +24,7 @@ from zuno_tui.present.position import (
     won_by_position,
 )
 from zuno_tui.present.search_words import search_words
-from zuno_tui.present.terminal import terminal_of
+from zuno_tui.present.terminal import columns, terminal_of
 from zuno_tui.present.views import PositionRow
 from zuno_tui.present.words import money
 from zuno_tui.settings.monitor import monitor_settings

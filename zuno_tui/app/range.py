@@ -29,7 +29,6 @@ from chain.positions.snapshot import PositionSnapshot
 from chain.rpc.records import Block
 from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import Token
-from zuno_tui.app.columns import columns
 from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import ChooseRange, CreatePosition, MovePosition
@@ -37,6 +36,7 @@ from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.range_form import RangeForm, range_form
+from zuno_tui.present.terminal import columns
 from zuno_tui.present.views import RangeFigure
 from zuno_tui.present.words import fee_text
 from zuno_tui.prompt.create_phrase import CreatePhrase, parse_create

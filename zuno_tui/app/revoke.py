@@ -3,7 +3,6 @@
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.positions.overview import Sources, tokens_at
 from chain.tokens import listed_tokens
-from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.gate.actions.action import Action
@@ -13,6 +12,7 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.receipt import allowance_document, allowance_rows
+from zuno_tui.present.terminal import columns
 
 _COLUMNS = columns("TOKEN", "SPENDER", "MAY MOVE>", "UNTIL")
 _HEX_ADDRESS = 42

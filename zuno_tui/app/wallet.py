@@ -12,10 +12,10 @@ from chain.contracts.networks import Address
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.secrets import Passphrase, PrivateKey, guard_process
-from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import Json, print_json, print_lines, table
+from zuno_tui.present.terminal import columns
 
 if TYPE_CHECKING:
     from chain.wallet.keystore import StoredKey

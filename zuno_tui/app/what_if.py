@@ -13,12 +13,12 @@ from chain.positions.reference import position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
-from zuno_tui.app.columns import columns
 from zuno_tui.app.positions import wallet_overview
 from zuno_tui.app.price import token_called
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, table
+from zuno_tui.present.terminal import columns
 from zuno_tui.present.words import amount_of, number, signed_money, worth
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.prompt.slots import names_symbol

@@ -18,6 +18,14 @@ class OutputColumn(Struct, frozen=True):
     align: Literal["left", "right"] = "left"
 
 
+def columns(*titles: str) -> tuple[OutputColumn, ...]:
+    """By their titles; one that ends in > is set flush right."""
+    return tuple(
+        OutputColumn(title.removesuffix(">"), "right" if title.endswith(">") else "left")
+        for title in titles
+    )
+
+
 class TableRow(str):
     """A line of a table, with what it is made of."""
 

@@ -29,11 +29,11 @@ from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.survey.discovery import PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import Pair, pair_of
-from zuno_tui.app.columns import columns
 from zuno_tui.app.session import Session
 from zuno_tui.charts.drawing import require_chart_packages, write_png
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, table
+from zuno_tui.present.terminal import columns
 from zuno_tui.present.words import fee_text, percent
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings

@@ -21,10 +21,10 @@ from agents.calibration.calibrate import (
     read_hourly_bars,
 )
 from chain.base.units import time_text
-from zuno_tui.app.columns import columns
 from zuno_tui.charts.drawing import require_chart_packages, write_png
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, table
+from zuno_tui.present.terminal import columns
 from zuno_tui.settings import SettingsError
 
 ROWS = 11

@@ -9,9 +9,9 @@ from agents.trade.triage import (
     triage_rates,
 )
 from chain.base.table_file import TableError
-from zuno_tui.app.columns import columns
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, table
+from zuno_tui.present.terminal import columns
 from zuno_tui.settings import SettingsError
 
 _COLUMNS = columns("month", "hours>", "spikes>", f"|{FOLLOWED_HOURS} h| after>")

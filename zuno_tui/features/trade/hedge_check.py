@@ -10,9 +10,8 @@ from msgspec import Struct, to_builtins
 from agents.calibration.calibrate import HourlyBars, read_hourly_bars
 from agents.trade.hedge_replay import LOOK_HOURS, replay_hedge
 from agents.trade.opinions import RangeExposure
-from zuno_tui.app.columns import columns
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.terminal import table
+from zuno_tui.present.terminal import columns, table
 from zuno_tui.present.words import dollar_gain
 
 _WEEK = 7 * 24

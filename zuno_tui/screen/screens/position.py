@@ -108,7 +108,7 @@ class PositionScreen(SubScreen):
         """The same position read again, or another one asked for from here."""
         match event:
             case DetailReady(view, opens) if opens or view.token_id == self._view.token_id:
-                self._view = view
+                self._view, self._copied = view, False
                 self._draw()
                 return True
             case _:
