@@ -50,12 +50,12 @@ _HUNDRED = 100
 
 
 def move_name(move: Candidate, among: Sequence[Candidate]) -> str:
-    """`B widen`; where several do the same, with how wide it is: `B widen 17.8%`."""
+    """`B widen`; where several do the same, how wide it is: `B 17.8% wide`."""
     done: str = "open" if move.kind == "create" else move.kind
     alike = sum(other.kind == move.kind for other in among) > 1
     if alike and move.tick_lower is not None and move.tick_upper is not None:
         wide = 100 * (exp((move.tick_upper - move.tick_lower) * TICK_LOG) - 1)
-        done = f"{done} {wide:.3g}%" if wide < _HUNDRED else f"{done} {wide:,.0f}%"
+        done = f"{wide:.3g}% wide" if wide < _HUNDRED else f"{wide:,.0f}% wide"
     return done if move.index is None else f"{option_letter(move.index)} {done}"
 
 

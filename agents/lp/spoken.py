@@ -23,7 +23,7 @@ from agents.numbers.advice import ENTER_OVER, HOURS_BETWEEN_ACTIONS, LEAVE_UNDER
 from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.outlook import HOURS_PER_WEEK
 from agents.numbers.rounding import gained
-from agents.numbers.rules import PROFILES, JudgmentVerdict, Rule
+from agents.numbers.rules import PROFILES, JudgmentVerdict, Rule, Tiebreak
 from chain.base.units import PIPS, UNKNOWN, hours, hours_cell, listed, percent, usd
 from chain.contracts.networks import UnknownNetworkError, network_named
 from chain.tokens import Token
@@ -125,6 +125,8 @@ def proposal_table(context: ScoutContext, moves: Sequence[Evaluated]) -> SpokenT
     rows = []
     # Where all of them swap first, or none, nobody has to be told of each.
     tells_swaps = len({move.candidate.prep_action is None for move in moves}) > 1
+    rules = PROFILES[context.profile]
+    lasting = rules.tiebreak is Tiebreak.BUFFER_AND_YIELD
     for move in moves:
         candidate = move.candidate
         swaps = "no" if candidate.prep_action is None else "yes"
@@ -133,13 +135,18 @@ def proposal_table(context: ScoutContext, moves: Sequence[Evaluated]) -> SpokenT
             percent(None if candidate.survival is None else candidate.survival.day),
             usd(candidate.fee_yield_24h),
             usd(candidate.lvr_24h),
+            *((advice_words.tiebreak_words(rules, candidate),) if lasting else ()),
             usd(candidate.cost_usd),
             *((swaps,) if tells_swaps else ()),
         )
         rows.append(_row(_name(context, candidate, [each.candidate for each in moves]), cells))
-    columns = ("range", "stays 24 h", "fees a day", "LVR a day", "cost")
-    swapping = ("swaps",) if tells_swaps else ()
-    return SpokenTable(columns=(*columns, *swapping), rows=tuple(rows))
+    columns = (
+        *("range", "stays 24 h", "fees a day", "LVR a day"),
+        *((advice_words.WEIGHED_BY[rules.tiebreak],) if lasting else ()),
+        "cost",
+        *(("swaps",) if tells_swaps else ()),
+    )
+    return SpokenTable(columns=columns, rows=tuple(rows))
 
 
 def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:
@@ -289,7 +296,12 @@ def stance_sentence(
     if number > 1:
         would_be = f"In round {number} it would be {letter} by the rules"
     gain = f"{usd(told.gain)} more than HOLD in {_span(told)}"
-    return f"{would_be}: {gain}, after its cost of {usd(told.cost)}."
+    if not _also_passing(context, choice.index, judged):
+        return f"{would_be}: {gain}, after its cost of {usd(told.cost)}."
+    rules = PROFILES[context.profile]
+    figure = advice_words.tiebreak_words(rules, move.candidate)
+    weighed = advice_words.WEIGHED_BY[rules.tiebreak]
+    return f"{would_be}, for its {weighed}, {figure}; it nets {gain}."
 
 
 def _span(move: MoveAdvice) -> str:
@@ -322,21 +334,27 @@ def closing_sentence(context: ScoutContext, plan: Plan, judged: JudgedRound) -> 
 def _tiebreak_words(context: ScoutContext, plan: Plan, judged: JudgedRound) -> str:
     """Why this of several moves that may be made, where the profile's own axis chose it."""
     chosen = chosen_move(context, judged)
-    if chosen is None or chosen.evaluated.candidate.index != plan.choice.index:
+    others = _also_passing(context, plan.choice.index, judged)
+    if chosen is None or not others:
         return ""
-    others = [
+    letters = listed([advice_words.option_letter(other.index or 0) for other in others])
+    rules = PROFILES[context.profile]
+    figures = advice_words.weighed_words(rules, chosen.evaluated.candidate, *others)
+    return f", chosen over {letters} by {advice_words.WEIGHED_BY[rules.tiebreak]} ({figures})"
+
+
+def _also_passing(context: ScoutContext, index: int | None, judged: JudgedRound) -> list[Candidate]:
+    """The other moves that may be made, where this is the one that the rules chose."""
+    chosen = chosen_move(context, judged)
+    if chosen is None or chosen.evaluated.candidate.index != index:
+        return []
+    return [
         move.candidate
         for move in judged.moves
         if move is not chosen
         and move.judgment.verdict is JudgmentVerdict.ACCEPT
         and is_permitted(context, move)
     ]
-    if not others:
-        return ""
-    letters = listed([advice_words.option_letter(other.index or 0) for other in others])
-    rules = PROFILES[context.profile]
-    figures = advice_words.weighed_words(rules, chosen.evaluated.candidate, *others)
-    return f", chosen over {letters} by {advice_words.WEIGHED_BY[rules.tiebreak]} ({figures})"
 
 
 def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, asked: bool) -> str:

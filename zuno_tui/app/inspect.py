@@ -189,7 +189,7 @@ class PositionPage:
         yield "fees earned", self._amounts(account.fees_earned)
         yield "vs holding", short_gain(won.against_holding, unit)
         loss = _or_reason(account.impermanent_loss, signed_percent)
-        yield "IL", f"impermanent loss {loss}"
+        yield "imp. loss", f"{loss}: impermanent loss, before fees"
         closed = self._daily.measured_seconds // HOUR
         yield (
             f"{closed} h",

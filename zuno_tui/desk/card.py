@@ -14,6 +14,7 @@ from zuno_tui.present.argued_plan import ArguedPlan
 from zuno_tui.present.plan_card import (
     PlanPool,
     decided_words,
+    deciding_figure,
     elsewhere_words,
     figures_of,
     headline,
@@ -41,6 +42,7 @@ def plan_view(
         headline=_headline(plan, pools),
         recommendation=plan_sentence(plan, pools, record),
         decided=decided_words(plan, pools),
+        decides=deciding_figure(plan),
         options=tuple(_options(plan, pools)),
         reasons=(
             *reasons(plan, pools, argued=argued.model is not None),

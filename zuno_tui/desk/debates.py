@@ -266,9 +266,9 @@ class Debates:
         argued = just_argued(debated.ended, debated.document, debated.spent)
         view = shown_plan(context, argued, made_at=began)
         chosen = next((option.candidate for option in view.options if option.recommended), None)
-        # What it costs stands in the turns; why it is kept is the critic's last word, right below.
-        does = f"{view.recommendation.partition('. ')[0]}."
-        hearing.end(f"{does} {view.decided}" if chosen else does, chosen or "")
+        # What a move costs stands in the turns.
+        does = f"{view.recommendation.partition('. ')[0]}. {view.decided}"
+        hearing.end(does if chosen else view.recommendation, chosen or "")
         words = show_plan(context, self._card, argued, made_at=context.clock())
         context.bring("plan", began)
         context.tell(Said(words, "good", twin))

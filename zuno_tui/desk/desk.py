@@ -162,7 +162,6 @@ _APPROVED = "Nothing is signed yet. To review and sign: press : and type apply"
 _REFUSED = "Nothing was signed: the market moved. Press : and type approve again"
 _HOLD = "The plan says keep it: there is nothing to sign. Ask about another position."
 _ELSEWHERE = "v3: carry it out in Uniswap's page. Ask about another position."
-_HINT_CELLS = 76
 _WORTH_COLLECTING = 100.0
 """Dollars of fees that a plan to keep a position does not pass over."""
 _MORE = "Applied. More at the prompt: inspect, create, records, exit drill, help"
@@ -239,12 +238,10 @@ def _about(plan: PlanView, to_collect: Mapping[int, str]) -> str:
         return f"Keep it: nothing to sign. {fees} of fees to collect: type {how} {which.strip('#')}"
     if plan.token_id is not None and is_v3(plan.token_id):
         return _ELSEWHERE
-    approving = "To approve: a, then Enter"
+    which = "" if plan.token_id is None else f" {position_label(plan.token_id)}"
     cost = chosen.figures.get("cost", "")
-    which = "" if plan.token_id is None else f"{position_label(plan.token_id)}: "
-    whole = f"{which}{chosen.name} to {chosen.low} – {chosen.high}, costs {cost}. {approving}"
-    fits = chosen.low and cost and len(whole) <= _HINT_CELLS
-    return whole if fits else f"The plan: {chosen.name}. {approving}"
+    costs = f", costs {cost}" if cost else ""
+    return f"To approve {chosen.name}{which}{costs}: a, then Enter"
 
 
 def _went_well(plan: PlanView | None) -> bool:

@@ -129,7 +129,9 @@ def days_sum(
     # Of the figures as they are shown: a reader adds them up.
     rest = Known(_rounded(against_holding.value, unit) - _rounded(net.value, unit), "hours")
     before = "" if since_opened else f", all before {days[0][0]}"
-    way = "+ price moved on, and gas" if rest.value < 0 else "+ price came back, less gas"
+    way = "+ lost as price moved on, and gas"
+    if rest.value >= 0:
+        way = "+ won back as price returned, less gas"
     return (
         told,
         _gain(f"{way}{before}", rest, unit),

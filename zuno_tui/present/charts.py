@@ -16,7 +16,7 @@ from chain.base.units import DAY, HOUR
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from zuno_tui.present.output import cell_width
 from zuno_tui.present.views import ChartView, Tone
-from zuno_tui.present.words import percent
+from zuno_tui.present.words import percent, signed_percent
 
 if TYPE_CHECKING:
     from chain.pools.depth import Depth
@@ -196,11 +196,13 @@ def price_chart(
     rows = max(_SHORTEST, height - 1 - _earns(view) - bool(view.changes))
     scale = _scale(view, rows) if within is None else _Scale(*within, rows)
     labels = _labels(view, scale)
-    gutter = max(len(text) for text, _ in labels.values()) + 1
+    gutter = max(len(plain(label)) for label in labels.values()) + 1
     gutter = max(gutter, _FEES_GUTTER if _earns(view) else 0)
     columns = max(_SHORTEST, width - gutter)
     cells = _cells(view.times, view.prices, scale, columns)
-    edges: dict[int | None, Tone] = {scale.row(edge): "good" for edge in (view.low, view.high)}
+    edges: dict[int | None, Tone] = dict.fromkeys(
+        (scale.row(view.low), scale.row(view.high)), _range_tone(view)
+    )
     edges |= {scale.row(price): tone for price, _, tone in view.marks}
     inside = _between(scale, view)
     below = _below(view, columns, summed=False)
@@ -208,13 +210,33 @@ def price_chart(
         merged(
             [
                 *_row(cells[row], "plain" if row in inside else "dim", edges.get(row)),
-                StyledText(f" {labels.get(row, ('', 'dim'))[0]}", labels.get(row, ("", "dim"))[1]),
+                StyledText(" "),
+                *labels.get(row, ()),
             ]
         )
         for row in range(rows)
     ]
     axis = _dates if view.marks else _time_axis
     return [*lines, *below, (StyledText(axis(view.times, columns), "dim"),)]
+
+
+def _range_tone(view: ChartView) -> Tone:
+    """As the gauge of its row: where the price is outside, it earns nothing."""
+    return "good" if view.low <= view.prices[-1] < view.high else "bad"
+
+
+def chart_caption(view: ChartView) -> Line:
+    """`7 d −3.42% · high 3,206.9 · low 2,887.8 · range −8.64% to +8.29% from now`."""
+    first, last = view.prices[0], view.prices[-1]
+    parts = ["", f"high {figure(max(view.prices))}", f"low {figure(min(view.prices))}"]
+    if view.low > 0 and view.high < math.inf:
+        ends = (signed_percent(edge / last - 1) for edge in (view.low, view.high))
+        parts.append(f"range {' to '.join(ends)} from now")
+    return (
+        StyledText(f"{_span(view.times[-1] - view.times[0])} ", "dim"),
+        StyledText(signed_percent(last / first - 1), "bad" if last < first else "good"),
+        StyledText(" · ".join(parts), "dim"),
+    )
 
 
 def windowed(view: ChartView, seconds: float | None) -> ChartView:
@@ -384,27 +406,31 @@ def _zero_row(dots: Sequence[int], zero: int) -> Iterator[StyledText]:
         yield StyledText(chr(_BLANK + (bits | across)), tone)
 
 
-def _labels(view: ChartView, scale: _Scale) -> dict[int, tuple[str, Tone]]:
+def _labels(view: ChartView, scale: _Scale) -> dict[int, Line]:
     """A figure beside each row that has one; the price of now is never hidden by an edge."""
-    labels: dict[int, tuple[str, Tone]] = {}
+    labels: dict[int, Line] = {}
     for price in (view.low, view.high):
         row = scale.row(price)
         if row is not None:
-            labels[row] = (f"{figure(price)} range", "good")
+            labels[row] = (StyledText(f"{figure(price)} range", _range_tone(view)),)
     marked: set[int] = set()
     for price, word, tone in view.marks:
         row = scale.dot(price) // _HIGH
-        beside = f"{labels[row][0]}, " if row in marked else ""
-        labels[row] = (f"{beside}{figure(price)} {word}", tone)
+        words = f"{figure(price)} {word}"
+        beside = labels[row] if row in marked else ()
+        labels[row] = (*beside, StyledText(f", {words}" if beside else words, tone))
         marked.add(row)
     now = scale.row(view.prices[-1])
     if now is not None:
-        words = f"{labels[now][0]}, now" if now in marked else f"{figure(view.prices[-1])} now"
-        labels[now] = (words, "warn")
+        last = figure(view.prices[-1])
+        beside = labels[now] if now in marked else ()
+        named = (part._replace(text=f", {part.text.removeprefix(f'{last} ')}") for part in beside)
+        labels[now] = (StyledText(f"{last} now", "warn"), *named)
     for price in _round_prices(scale):
         row = scale.dot(price) // _HIGH
         if not {row - 1, row, row + 1} & labels.keys():
-            labels[row] = (figure(price), "dim")
+            words = f"{price:,.0f}" if price >= 1 and price == round(price) else figure(price)
+            labels[row] = (StyledText(words, "dim"),)
     return labels
 
 
@@ -543,15 +569,22 @@ _FEWEST = 8
 
 
 class _Span(NamedTuple):
-    """The prices from one end of the picture to the other."""
+    """The prices from one end of the picture to the other, as far apart as their ticks are: so
+    the price stands where it does in every other drawing of a range."""
 
     first: float
     last: float
     columns: int
 
     def place(self, price: float) -> int:
-        part = (price - self.first) / ((self.last - self.first) or 1.0)
-        return max(0, min(self.columns - 1, int(part * self.columns)))
+        inside = max(self.first, min(self.last, price))
+        part = math.log(inside / self.first) / (math.log(self.last / self.first) or 1.0)
+        return min(self.columns - 1, int(part * self.columns))
+
+    def price(self, column: int) -> float:
+        """In the middle of it."""
+        part = (column + 0.5) / self.columns
+        return self.first * math.exp(part * math.log(self.last / self.first))
 
     def covers(self, low: float, high: float) -> bool:
         return high >= self.first and low <= self.last
@@ -595,10 +628,10 @@ def _coloured(cells: str, tones: Sequence[DrawnTone]) -> Line:
 
 
 def _resampled(points: Sequence[tuple[float, float]], span: _Span) -> list[float]:
-    """The liquidity at evenly spaced prices; between two points it is that of the lower one."""
+    """The liquidity at evenly spaced ticks; between two points it is that of the lower one."""
     depths, at = [], 0
     for column in range(span.columns):
-        price = span.first + (span.last - span.first) * (column + 0.5) / span.columns
+        price = span.price(column)
         while at + 1 < len(points) and points[at + 1][0] <= price:
             at += 1
         depths.append(points[at][1])

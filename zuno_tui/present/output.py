@@ -74,7 +74,8 @@ def _refuse_unsafe_integers(value: Json) -> None:
             _refuse_unsafe_integers(item)
 
 
-PASSED, FAILED = "✓", "✗"
+FAILED = "✗"
+_JUDGED = "judged"
 _LETTER = re.compile(r"^((?:★ )?[A-Z]) .*")
 """Of a move's name."""
 
@@ -84,15 +85,16 @@ def table_lines(spoken: SpokenTable, width: int | None) -> list[str]:
 
     Too wide, it is turned over; too wide even then, each row becomes a line that can be broken.
     """
-    rows = [[row.name, *(_marked(cell) for cell in row.cells)] for row in spoken.rows]
-    upright = [["", *spoken.columns], *rows]
+    columns = spoken.columns
+    rows = [[row.name, *map(_marked, columns, row.cells)] for row in spoken.rows]
+    upright = [["", *columns], *rows]
     turned = [list(column) for column in zip(*upright, strict=True)]
     by_letter = [[_LETTER.sub(r"\1", name) for name in turned[0]], *turned[1:]]
     for (titles, *cells), gap in product((upright, turned, by_letter), (2, 1)):
         if titles == turned[0] and gap == 1:
             continue  # Moves by their letters stand apart, and are read more easily.
-        columns = [OutputColumn(titles[0]), *(OutputColumn(each, "right") for each in titles[1:])]
-        lines = table(columns, cells, gap=gap)
+        heads = [OutputColumn(titles[0]), *(OutputColumn(each, "right") for each in titles[1:])]
+        lines = table(heads, cells, gap=gap)
         if width is None or max(map(cell_width, lines), default=0) <= width:
             return lines
     return [_in_a_line(spoken, place) for place in range(len(spoken.rows))]
@@ -101,14 +103,14 @@ def table_lines(spoken: SpokenTable, width: int | None) -> list[str]:
 def _in_a_line(spoken: SpokenTable, place: int) -> str:
     row = spoken.rows[place]
     told = (
-        f"{name} {_marked(cell)}"
+        f"{name} {_marked(name, cell)}"
         for name, cell in zip(spoken.columns, row.cells, strict=False)
         if cell.text != "–"
     )
     return f"{row.name}: {' · '.join(told)}"
 
 
-def _marked(cell: SpokenCell) -> str:
-    if cell.passed is None:
-        return cell.text
-    return f"{PASSED if cell.passed else FAILED} {cell.text}"
+def _marked(column: str, cell: SpokenCell) -> str:
+    """What fails has a mark, unless its words say so: what passes needs none."""
+    fails = cell.passed is False and column != _JUDGED
+    return f"{FAILED} {cell.text}" if fails else cell.text

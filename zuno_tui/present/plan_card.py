@@ -238,6 +238,11 @@ def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in told)
 
 
+def deciding_figure(plan: Plan) -> str:
+    """The row of the card by which it was chosen over moves that pass too."""
+    return _DECIDING[PROFILES[plan.profile].tiebreak] if _seconds(plan) else ""
+
+
 def _lasts_less(rules: ProfileRules, second: Candidate, chosen: Candidate) -> str:
     """`C nets $10.07 more, but has lower lasting fees, $24.06 against $32.20`."""
     more = gained(second.net_7d, chosen.net_7d)
@@ -687,6 +692,11 @@ def _finding_words(finding: RuleFinding) -> str:
 
 
 _OVER_KEEP, _JUDGED, _LASTING = "over Keep", "judged", "lasting fees"
+_DECIDING = {
+    Tiebreak.STRESSED_BUFFER: "lasts at 2σ",
+    Tiebreak.BUFFER_AND_YIELD: _LASTING,
+    Tiebreak.YIELD: "fees a day",
+}
 FIGURES: dict[str, _CandidateCell] = {
     "pool": _pool,
     "pays 7 d": _edge,

@@ -492,10 +492,10 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
         match action:
             case DecodedBurn(token_id, least0, least1):
                 least = _with(facts.pair(token_id), least0, least1)
-                yield _line(facts, "bound", f"#{token_id} {_PAYS}", least, _LEAST)
+                yield _line(facts, "bound", f"#{token_id} {_PAYS}", least, "comes out")
             case DecodedDecrease(token_id, liquidity, least0, least1) if liquidity:
                 least = _with(facts.pair(token_id), least0, least1)
-                yield _line(facts, "bound", f"#{token_id} {_PAYS}", least, _LEAST)
+                yield _line(facts, "bound", f"#{token_id} {_PAYS}", least, "comes out")
             case DecodedIncrease(token_id, liquidity, most0, most1):
                 held, most = facts.positions.get(token_id), (most0, most1)
                 ends = () if held is None else _ends_within(held.span, liquidity, most)
@@ -513,8 +513,8 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     rate = facts.usd_per_wei
     dollars = "" if rate is None else f"{_MOST}{usd(facts.gas * rate)}"
     coin = facts.network.native_symbol
-    words = f"network cost at most {format_amount(facts.gas, 18, 4)} {coin}"
-    yield ReceiptLine("bound", words, dollars)
+    words = f"at most {format_amount(facts.gas, 18, 4)} {coin}"
+    yield ReceiptLine("bound", words, dollars, "network")
     yield from _all_in(facts)
 
 
@@ -525,11 +525,12 @@ def _all_in(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     if not swaps and not fills:
         return
     if any(int(hooks, 16) for hooks in _hooks(facts)):
-        yield ReceiptLine("bound", "all in: no bound, the pool's hook could take a share")
+        words = "no bound: the pool's hook could take a share"
+        yield ReceiptLine("bound", words, bounds="worst case")
         return
     most = most_cost(facts)
     if most is not None:
-        yield ReceiptLine("bound", f"all in, at most: {most.words}", f"{_MOST}{usd(most.total)}")
+        yield ReceiptLine("bound", most.words, f"{_MOST}{usd(most.total)}", "worst case")
 
 
 def _hooks(facts: ReceiptFacts) -> Iterator[Address]:
@@ -548,15 +549,15 @@ def _most_line(
     """The bounds of both tokens are never reached at once: more of one is less of the other."""
     amounts, taken = _with(pair, *most), [_with(pair, *end) for end in ends]
     if len(amounts) < 2 or not all(most) or not taken:
-        return _line(facts, "bound", words, amounts, _MOST)
+        return _line(facts, "bound", words, amounts, "goes in")
     worths = [_worth(facts, end) for end in taken]
     known = [worth for worth in worths if worth is not None]
     if len(known) == len(taken):
         # The amounts stand in the step's own sentence: two of them here read as a sum.
         rest = "this; the rest comes to your wallet"
-        return ReceiptLine("bound", f"{words} {rest}", f"{_MOST}{usd(max(known))}")
+        return ReceiptLine("bound", f"{words} {rest}", f"{_MOST}{usd(max(known))}", "goes in")
     either = " or ".join(_amount(facts, amount, token) for amount, token in amounts)
-    return ReceiptLine("bound", f"{words} {either}, never both")
+    return ReceiptLine("bound", f"{words} {either}, never both", bounds="goes in")
 
 
 def _ends_within(span: Span, liquidity: int, most: tuple[int, int]) -> Iterator[tuple[int, int]]:
@@ -651,11 +652,12 @@ def _line(
     part: Literal["give", "get", "bound"],
     words: str,
     amounts: Amounts,
-    bound: str = "",
+    bounds: Literal["", "comes out", "goes in"] = "",
 ) -> ReceiptLine:
     dollars = _dollars(facts, amounts)
     told = f"{words} {_all(facts, amounts)}".strip()
-    return ReceiptLine(part, told, f"{bound}{dollars}" if dollars else "")
+    mark = {"": "", "comes out": _LEAST, "goes in": _MOST}[bounds]
+    return ReceiptLine(part, told, f"{mark}{dollars}" if dollars else "", bounds)
 
 
 def _with(pair: tuple[Address, Address] | None, amount0: int, amount1: int) -> Amounts:

@@ -217,6 +217,8 @@ class ReceiptLine(Struct, frozen=True):
     words: str
     dollars: str = ""
     """What it is worth now; empty where that is unknown."""
+    bounds: Literal["", "comes out", "goes in", "network", "worst case"] = ""
+    """What a bound is of."""
 
 
 class RangeView(Struct, frozen=True):
@@ -324,6 +326,8 @@ class PlanView(Struct, frozen=True):
     token_id: int | None
     decided: str = ""
     """How sure, what the pool pays, and who decided."""
+    decides: str = ""
+    """The figure by which it was chosen over what passes too."""
     approval: ApprovalView | None = None
     progress: tuple[StepProgress, ...] = ()
     """What an apply has done so far, one for each step that has begun."""

@@ -129,7 +129,7 @@ def fee_text(pips: int) -> str:
     return f"{_fixed(Fraction(pips, 10_000), 4).rstrip('0').rstrip('.')}%"
 
 
-def signed_percent(part: Fraction) -> str:
+def signed_percent(part: Fraction | float) -> str:
     """To hundredths: less is no loss that anybody looks for."""
     size = round(100 * float(part), 2)
     if abs(size) >= 100:

@@ -126,11 +126,11 @@ def test_a_move_says_what_is_expected_first_and_then_what_is_guaranteed() -> Non
     assert bounds == [
         ("#28 pays, beside its fees, at least 2.83583 WETH", "≥ $8,507.49"),
         ("the new position takes at most this; the rest comes to your wallet", shown),
-        ("network cost at most 0.002335 ETH", "≤ $7.00"),
+        ("at most 0.002335 ETH", "≤ $7.00"),
         bounds[3],
     ]
     words, most = bounds[3]
-    parts = re.fullmatch(r"all in, at most: price move \$([\d,.]+) \+ network \$7\.00", words)
+    parts = re.fullmatch(r"price move \$([\d,.]+) \+ network \$7\.00", words)
     assert parts is not None
     assert bound_dollars(most) == pytest.approx(float(parts[1].replace(",", "")) + 7.0)
     assert receipt.range is not None
@@ -182,11 +182,11 @@ def test_all_in_is_the_worst_swap_the_dearest_fill_and_the_highest_network_cost(
     words, shown = next(
         (line.words, line.dollars)
         for line in receipt_of(at_once).lines
-        if line.words.startswith("all in")
+        if line.bounds == "worst case"
     )
 
     parts = [float(part) for part in re.findall(r"\$([\d.]+)", words)]
-    assert words.startswith("all in, at most: swap $100.00 + price move $")
+    assert words.startswith("swap $100.00 + price move $")
     assert sum(parts) == pytest.approx(bound_dollars(shown))
     assert worst - 0.02 <= bound_dollars(shown) <= worst + most_taken() * 0.0002
 
@@ -215,7 +215,8 @@ def test_where_a_hook_could_take_a_share_no_bound_is_claimed() -> None:
 
     last = receipt_of(facts(opened)).lines[-1]
 
-    assert last.words.startswith("all in: no bound")
+    assert last.bounds == "worst case"
+    assert last.words.startswith("no bound")
     assert not last.dollars
 
 

@@ -40,7 +40,7 @@ _WALK = (
         "",
         r"4 Plan · #26 WETH/USDC 0\.3%",
         r"★ (Widen|Tighten|Shift) #26 to",
-        r"→ #\d+: [A-E] \w+( [\d.]+%)? to [\d,.]+ – [\d,.]+, costs \$[\d.]+\. To approve: a",
+        r"→ To approve [A-E] ([\d.]+% )?\w+ #\d+, costs \$[\d.]+: a, then Enter",
     ),
     (
         "The approval",

@@ -92,11 +92,10 @@ ORDER_PAGE = OrderApprovalView(
             "The watch key 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC sends it; it holds only gas.",
         ),
         ("network", "About 0.0005 ETH ($1.55) now. The watch key pays."),
-        ("gas limit", "At most 0.005 ETH ($15.47), should gas soar."),
+        ("gas limit", "At most 0.005 ETH ($15.47): your limit, should gas soar."),
         (
-            "chain",
-            "It allows this one call and nothing else, and refuses it above 2,800; zuno checks "
-            "the 2 min.",
+            "enforced",
+            "By the chain: this one call and nothing else, only below 2,800. By zuno: the 2 min.",
         ),
         ("price from", "3 endpoints; two must agree."),
         (

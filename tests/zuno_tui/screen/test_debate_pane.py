@@ -126,7 +126,7 @@ def test_what_was_chosen_has_a_star_and_what_passed_no_colour() -> None:
     assert chosen.plain.startswith("★ A widen")
     assert other.plain.startswith("B shift")
     styles = {str(span.style) for span in other.spans}
-    assert styles == {"$quiet", "$error"}
+    assert styles == {"$error"}
 
 
 async def test_scrolling_up_is_left_in_peace_until_the_reader_returns() -> None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.zuno_tui.screen.scenes import APPLIED, APPROVAL
 from zuno_tui.present.views import StepPermission, StepProgress, StepView
-from zuno_tui.screen.panes.receipt import receipt_lines, receipt_width, step_lines
+from zuno_tui.screen.panes.receipt import cost_words, receipt_lines, receipt_width, step_lines
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes
 
 PROGRESS = tuple(
@@ -157,3 +157,11 @@ def test_what_is_held_where_a_later_transaction_fails_is_amber() -> None:
 
     held = "If 4 fails after 1, you hold 2.42331 WETH + 4,424.9 USDC and no position."
     assert amber.split(maxsplit=1) == ["half-way", held]
+
+
+def test_the_title_tells_what_it_costs_and_at_most_where_both_are_known() -> None:
+    assert APPROVAL.receipt is not None
+    assert cost_words(APPROVAL) == "costs $17.81, at most $24.12"
+    lines = tuple(line for line in APPROVAL.receipt.lines if line.bounds != "worst case")
+    assert cost_words(replace(APPROVAL, receipt=replace(APPROVAL.receipt, lines=lines))) == ""
+    assert cost_words(replace(APPROVAL, receipt=None)) == ""

@@ -156,6 +156,43 @@ async def test_fees_are_one_row_that_acts_for_all_of_them() -> None:
         assert pilot.app.screen.query_one(PromptPane).value == "collect 15 7 21"
 
 
+async def test_a_narrow_pane_tells_an_alert_in_a_line_and_its_command_below() -> None:
+    first, second = (
+        replace(
+            row,
+            since=NOW - 60,
+            token_id=place,
+            message=f"#{place} WETH/USDC {words}",
+            next_command=f"do {place}",
+        )
+        for row, place, words in zip(
+            ALERTS.rows,
+            (7, 9),
+            (
+                "is out of range: 3,091.6, below 3,184.3.",
+                "is near the upper edge: 3,093.9 of 3,096.4.",
+            ),
+            strict=False,
+        )
+    )
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        pane = pilot.app.screen.query_one(AlertsPane)
+        await play(pilot, *MORNING, AlertsChanged(replace(ALERTS, rows=(first, second))))
+        await pilot.press("2")
+        _, *shown = (line.strip() for line in lines_of(pane)[:3])
+        assert [line.split("#")[1].split(maxsplit=1)[1] for line in shown] == [
+            *("Out, below 3,184.3", "Near upper edge 3,096.4")
+        ]
+        assert "→ do 7" in str(pane.border_subtitle)
+        await pilot.press("j")
+        assert "→ do 9" in str(pane.border_subtitle)
+
+        long = replace(second, message=f"#9 WETH/USDC {'is told at great length ' * 2}.")
+        await play(pilot, AlertsChanged(replace(ALERTS, rows=(first, long))))
+        assert "NEXT" in lines_of(pane)[0], "what would be cut stands below its row"
+        assert "Told at great length" in " ".join(lines_of(pane))
+
+
 async def test_results_that_are_older_than_the_rest_say_so() -> None:
     told = next(one for one in MORNING if isinstance(one, PositionsChanged))
     async with desk_app(ScriptedLink()).run_test(size=(120, 36)) as pilot:

@@ -136,10 +136,11 @@ VERDICT = TradeVerdict(
     (),
     (
         "entry: sell 3.514 ETH at 3,094.38 or better, resting, for 30 seconds",
-        "then: sell at once what is left, at most 3.514 ETH, at any price: no worst price is set",
+        "then: sell what is left, at most 3.514 ETH, at once and at any price",
     ),
     ("Above 3,350.90 the position gains no more: the short loses $351 per $100 up.",),
-    "You asked for 100%; the experts would hedge nothing: the market shows bear momentum.",
+    "You asked for 100%. The experts lean bearish (1 bullish, 2 bearish, 1 neutral) and would "
+    "hedge nothing.",
     "unhedge 28",
 )
 HEDGING = replace(
@@ -157,7 +158,7 @@ HEDGING = replace(
                 "liquidity against microstructure",
                 "BEARISH at 62%: In 24 h the price moved +0.90% and takers sold net 4.1%.",
                 "BULLISH at 31%: The fuller side leads by 18% over 20 levels in 3 samples.",
-                "microstructure decides in swing trading, but only where the votes are even",
+                "on even votes microstructure decides in swing trading",
             ),
         ),
         "Who is right, liquidity or microstructure?",

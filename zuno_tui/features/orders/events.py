@@ -6,7 +6,6 @@ from zuno_tui.desk.events import Event
 
 NEEDS = "needs"
 """The label of the row without which an order is never carried out."""
-GAS_LIMIT = "gas limit"
 JUMPS = "jumps"
 """The label of the row that says what no order can bound."""
 

@@ -21,7 +21,7 @@ from chain.standing_orders.order import (
     StandingProgress,
     StandingState,
 )
-from zuno_tui.features.orders.events import GAS_LIMIT, JUMPS, NEEDS
+from zuno_tui.features.orders.events import JUMPS, NEEDS
 from zuno_tui.present.output import Json
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import amount_of, percent, round_usd
@@ -145,9 +145,9 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         ("key", _by(draft)),
         *_network_cost(draft),
         (
-            "chain",
-            f"It allows this one call and nothing else{_reach(draft)}; "
-            f"zuno checks the {length_text(draft.order.hold_seconds)}.",
+            "enforced",
+            f"By the chain: this one call and nothing else{_reach(draft)}. "
+            f"By zuno: the {length_text(draft.order.hold_seconds)}.",
         ),
         ("price from", _looks_at(draft)),
         (
@@ -203,7 +203,7 @@ def _network_cost(draft: OrderDraft) -> Iterator[tuple[str, str]]:
     each = " each time" if draft.call.times > 1 else ""
     now = "The watch key pays." if cost.now is None else f"About {told(cost.now)} now{each}."
     yield "network", now if cost.now is None else f"{now} The watch key pays."
-    yield GAS_LIMIT, f"At most {told(cost.wei)}{each}, should gas soar."
+    yield "gas limit", f"At most {told(cost.wei)}{each}: your limit, should gas soar."
 
 
 def _reach(draft: OrderDraft) -> str:
@@ -211,10 +211,10 @@ def _reach(draft: OrderDraft) -> str:
     if not draft.reach:
         return ""
     condition = draft.order.condition
-    side = "above" if is_below(condition) else "below"
+    side = "below" if is_below(condition) else "above"
     if isinstance(condition, PricePast) and not draft.falls_short:
-        return f", and refuses it {side} {condition.words.split()[1]}"
-    return f", and refuses it {side} {draft.reach}, where its range ends"
+        return f", only {side} {condition.words.split()[1]}"
+    return f", only {side} {draft.reach}, where its range ends"
 
 
 def _looks_at(draft: OrderDraft) -> str:

@@ -13,7 +13,6 @@ from textual.widgets import Input
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.features.orders.events import (
-    GAS_LIMIT,
     JUMPS,
     NEEDS,
     OrderApprovalView,
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 _STYLES = {
     "what": "bold",
     JUMPS: "$warning",
-    GAS_LIMIT: "$warning",
     NEEDS: "bold $warning",
     "hash": "$quiet",
 }

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.exchange.public.surroundings import SOURCE as SIMULATED
-from zuno_tui.present.charts import Line, StyledText, bar, plain, side_by_side, thin_bar
+from zuno_tui.present.charts import Line, StyledText, plain, side_by_side, thin_bar
 from zuno_tui.present.output import cell_width
 from zuno_tui.present.views import Tone
 
@@ -42,7 +42,7 @@ _BIASES: dict[str, tuple[str, Tone]] = {
     "": ("…", "dim"),
 }
 _LEANINGS: dict[str, Tone] = {"risk_on": "plain", "neutral": "plain", "risk_off": "warn"}
-_LAMP_CELLS = 24
+_LAMP_GAP = 3
 _CARDS_BESIDE = 64
 """The width from which two cards stand beside each other."""
 _CARD_GAP = 3
@@ -54,15 +54,24 @@ _LEFT_TABLE, _TABLES_BESIDE = 68, 110
 _THIRD_TABLE = _LEFT_TABLE + _FIGURES + 3 * _CARD_GAP
 _THREE_BESIDE = 180
 """The width from which all tables of a hedge stand in one row."""
-_EXPERTS_IN_ROWS, _EXPERT, _BIAS = 90, 15, 10
+_EXPERTS_IN_ROWS, _EXPERT, _BIAS = 90, 16, 9
 _PAPER = "paper"
 NO_MONEY = "PAPER: no real money"
-NO_WORST_PRICE = "no worst price is set"
+LIQUIDATION = "liquidation"
+AT_ANY_PRICE = "and at any price"
 _WHY_BESIDE = 100
 _STAGE, _DECISION, _ALLOCATION, _LEVERAGE, _WORTH = 14, 16, 15, 7, 16
 
 
-def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
+def head_lines(view: TradeRunView, width: int) -> list[Line]:
+    """The verdict and the market it was made in, which stands beside it where there is room."""
+    beside = view.verdict is not None and _has_beside(view.verdict, width)
+    before = _THIRD_TABLE if width >= _THREE_BESIDE else _LEFT_TABLE + _CARD_GAP
+    market = chip_lines(view, width - before if beside else width)
+    return [*verdict_lines(view, width, market if beside else ()), *(() if beside else market)]
+
+
+def verdict_lines(view: TradeRunView, width: int, market: Sequence[Line] = ()) -> list[Line]:
     if view.verdict is None:
         return [(StyledText(f"… {view.working or 'waiting'}", "dim"),)]
     told = view.verdict
@@ -86,13 +95,25 @@ def verdict_lines(view: TradeRunView, width: int) -> list[Line]:
     if under_table:
         against = []
     # What is sent stands before what it changes: it is what is approved.
-    for block in (orders, rest_lines(told, width, with_against=under_table)[1:], against):
+    figures = rest_lines(told, width, with_against=under_table, market=market)[1:]
+    for block in (orders, figures, against):
         lines += [(), *block] if block else []
     if view.progress:
         lines += [(), (StyledText("DONE SO FAR", "title"),)]
         for line in view.progress:
             lines += _words(f"  {line}", width, "good", indent=4)
     return lines
+
+
+def chart_words(view: TradeRunView) -> str:
+    """What a chart is of: what is done, and from where on the account would be empty."""
+    if view.verdict is None:
+        return view.working or "waiting"
+    told = view.verdict
+    rows = (row for table in told.tables for row in table.rows if row.name == LIQUIDATION)
+    ends = next((f" · {LIQUIDATION} {row.second}" for row in rows), "")
+    paper = f" · {NO_MONEY}" if view.venue.startswith(_PAPER) else ""
+    return f"{told.headline}{ends}{paper}"
 
 
 def venue_words(venue: str) -> str:
@@ -113,8 +134,8 @@ def _order_lines(told: TradeVerdict, width: int) -> list[Line]:
     title = StyledText("ORDERS", "title"), StyledText(closing, "dim")
     lines: list[Line] = [title] if told.orders else []
     for place, order in enumerate(told.orders, 1):
-        tone: DrawnTone = "warn" if order.endswith(NO_WORST_PRICE) else "plain"
-        lines += _words(f"  {place} {order}", width, tone, indent=4)
+        tone: DrawnTone = "warn" if order.endswith(AT_ANY_PRICE) else "plain"
+        lines += _words(f"  {place}. {order}", width, tone, indent=5)
     return lines
 
 
@@ -129,7 +150,9 @@ def _has_beside(told: TradeVerdict, width: int) -> bool:
     return width >= _TABLES_BESIDE and any(table.beside for table in told.tables)
 
 
-def rest_lines(told: TradeVerdict, width: int, *, with_against: bool = False) -> list[Line]:
+def rest_lines(
+    told: TradeVerdict, width: int, *, with_against: bool = False, market: Sequence[Line] = ()
+) -> list[Line]:
     """What it changes, in figures, what speaks against it beside them, what is to be known."""
     blocks = [list(table_lines(table, width)) for table in told.tables]
     right = [table for table in told.tables if table.beside]
@@ -142,9 +165,11 @@ def rest_lines(told: TradeVerdict, width: int, *, with_against: bool = False) ->
         first = _stacked(list(table_lines(table, half)) for table in left)
         argued = [_against_lines(told, beside)] if with_against else []
         second = _stacked([*(list(table_lines(table, beside)) for table in right), *argued])
+        second += () if in_one_row else market
         blocks = [side_by_side(first, second, half, _CARD_GAP)]
         if in_one_row:
             third = _stacked(list(table_lines(table, width - _THIRD_TABLE)) for table in bars)
+            third += market
             taken = _THIRD_TABLE - 2 * _CARD_GAP
             blocks = [side_by_side(blocks[0], third, taken, 2 * _CARD_GAP)]
     lines: list[Line] = []
@@ -262,25 +287,24 @@ def _cells(cells: Sequence[str]) -> str:
 
 
 def lamp_lines(view: TradeRunView, width: int) -> list[Line]:
-    """Twelve lamps with their ages, in as many columns as there is room for."""
-    columns = max(1, min(6, (width + 1) // (_LAMP_CELLS + 1)))
-    gap = StyledText("  " if width >= columns * (_LAMP_CELLS + 2) - 2 else " ")
+    """Twelve lamps, with an age from a minute on, in as many columns as there is room for."""
+    cells = max(len(_lamp_words(lamp)) for lamp in view.lamps) + len("● ")
+    columns = max(1, min(6, (width + _LAMP_GAP) // (cells + _LAMP_GAP)))
     rows = -(-len(view.lamps) // columns)
-    lines = []
+    lines: list[Line] = []
     for row in range(rows):
         pieces: list[StyledText] = []
         for lamp in view.lamps[row::rows]:
-            if pieces:
-                pieces.append(gap)
-            pieces += _lamp(lamp)
+            tone: Tone = "plain" if lamp.state == "fresh" else "dim"
+            words = f" {_lamp_words(lamp):<{cells - 2 + _LAMP_GAP}}"
+            pieces += (_LAMPS[lamp.state], StyledText(words, tone))
         lines.append(tuple(pieces))
     return lines
 
 
-def _lamp(lamp: SourceLamp) -> tuple[StyledText, StyledText]:
-    age = "missing" if lamp.state == "missing" else "" if lamp.state == "waiting" else lamp.age
-    words = f" {lamp.title:<14} {age:>7}"
-    return _LAMPS[lamp.state], StyledText(words, "plain" if lamp.state == "fresh" else "dim")
+def _lamp_words(lamp: SourceLamp) -> str:
+    of_now = lamp.age.endswith(" s") and lamp.state == "fresh"
+    return lamp.title if of_now else f"{lamp.title} {lamp.age}".rstrip()
 
 
 def expert_lines(view: TradeRunView, width: int) -> list[Line]:
@@ -298,11 +322,11 @@ def expert_lines(view: TradeRunView, width: int) -> list[Line]:
 def _expert_row(card: ExpertCard, width: int, pending: str) -> list[Line]:
     """Name, leaning and how sure, and right of them its words under each other."""
     glyph, tone = _BIASES[card.bias]
-    name = StyledText(f"{card.title.upper():<{_EXPERT}}")
+    name = StyledText(f"{card.title.capitalize():<{_EXPERT}}")
     if not card.bias or card.confidence is None:
         return [(name, StyledText(pending, "dim"))]
-    leaning = StyledText(f"{glyph} {card.bias:<{_BIAS}}", tone)
-    sure = StyledText(f"{bar(card.confidence, _BAR)} {card.confidence:>4.0%}  ", "dim")
+    leaning = StyledText(f"{glyph} {card.bias.lower():<{_BIAS}}", tone)
+    sure = StyledText(f"{thin_bar(card.confidence, _BAR)} {card.confidence:>4.0%}  ", "dim")
     left = _EXPERT + 2 + _BIAS + _BAR + 7
     says = _said_lines(card, width - left)
     return side_by_side([(name, leaning, sure)], says, left, 0)
@@ -327,12 +351,12 @@ def bias_counts(cards: Iterable[ExpertCard]) -> str:
 
 def _card(card: ExpertCard, width: int, pending: str) -> list[Line]:
     glyph, tone = _BIASES[card.bias]
-    title = f"{card.title.upper()} "
+    title = f"{card.title.capitalize()} "
     if not card.bias or card.confidence is None:
         return [(StyledText(title), StyledText(pending, "dim"))]
-    leaning, sure = f"{glyph} {card.bias} ", f"{card.confidence:.0%}"
+    leaning, sure = f"{glyph} {card.bias.lower()} ", f"{card.confidence:.0%}"
     room = width - len(title) - len(leaning) - len(sure) - 1
-    drawn = f"{bar(card.confidence, _BAR)} " if room >= _BAR else ""
+    drawn = f"{thin_bar(card.confidence, _BAR)} " if room >= _BAR else ""
     lines: list[Line] = [
         (StyledText(title), StyledText(leaning, tone), StyledText(f"{drawn}{sure}", "dim"))
     ]
@@ -347,8 +371,8 @@ def conflict_lines(view: TradeRunView, width: int) -> list[Line]:
     glyph, tone = _BIASES[found.dominant]
     lines: list[Line] = [
         (
-            StyledText(f"{glyph} {found.dominant}", tone),
-            StyledText(f" by weight: {bias_counts(view.experts)}", "dim"),
+            StyledText(f"{glyph} leans {found.dominant.lower()}", tone),
+            StyledText(f" by confidence; votes: {bias_counts(view.experts)}", "dim"),
         )
     ]
     for agreed in found.agreed:
@@ -369,7 +393,7 @@ def _leaning(claim: str, cards: Iterable[ExpertCard]) -> str:
     card = next(repeated, None)
     if card is None:
         return claim
-    return f"{card.title}: {claim.removesuffix(f': {card.says}')}"
+    return f"{card.title}: {claim.removesuffix(f': {card.says}').lower()}"
 
 
 class RunSection(NamedTuple):
@@ -386,7 +410,8 @@ def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ..
     fresh = sum(lamp.state == "fresh" for lamp in view.lamps)
     if view.verdict is not None and view.regime is None and view.token_id is not None:
         return ()  # closing a hedge is argued by nobody
-    freshness = f"{fresh} of {len(view.lamps)} fresh"
+    missing = ", ".join(lamp.title for lamp in view.lamps if lamp.state == "missing")
+    freshness = f"{fresh} of {len(view.lamps)} fresh{f'; missing: {missing}' if missing else ''}"
     if view.verdict is not None and view.token_id is not None and not whole:
         # How large a hedge is, nobody votes on: who argued stands in the report.
         told = f"{freshness}{_simulated(view)} · r: full report"
@@ -399,8 +424,8 @@ def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ..
         *((ladder,) if view.token_id is None else ()),
         RunSection(
             "SOURCES",
-            f"{freshness}; with their ages{_simulated(view)}",
-            lambda width: lamp_lines(view, width),
+            f"{freshness}{_simulated(view)}",
+            lambda width: lamp_lines(view, width) if view.token_id is None else [],
         ),
         RunSection("EXPERTS", "", lambda width: expert_lines(view, width)),
         RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width)),
@@ -409,7 +434,7 @@ def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ..
 
 def _simulated(view: TradeRunView) -> str:
     count = sum(lamp.source == SIMULATED for lamp in view.lamps)
-    return f"; {count} are {SIMULATED}" if count else ""
+    return f"; {count} {SIMULATED}" if count else ""
 
 
 def _words(text: str, width: int, tone: DrawnTone = "plain", indent: int = 0) -> list[Line]:

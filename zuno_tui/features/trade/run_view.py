@@ -37,11 +37,11 @@ from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDeci
 from chain.base.clean_text import clean_text
 from chain.base.units import age_text
 from zuno_tui.features.trade.drawing import (
-    NO_WORST_PRICE,
+    AT_ANY_PRICE,
+    LIQUIDATION,
     bias_counts,
-    chip_lines,
+    head_lines,
     sections,
-    verdict_lines,
 )
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import plain
@@ -236,8 +236,7 @@ def trade_lines(plan: TradePlan) -> Iterator[str]:
 def run_lines(view: TradeRunView, width: int) -> Iterator[str]:
     """All that the screen shows, in the same words."""
     yield run_title(view)
-    yield from (plain(line).rstrip() for line in verdict_lines(view, width))
-    yield from (plain(line).rstrip() for line in chip_lines(view, width))
+    yield from (plain(line).rstrip() for line in head_lines(view, width))
     for section in sections(view):
         yield ""
         yield f"{section.title}  {section.beside}".rstrip()
@@ -427,7 +426,7 @@ def plan_chart(market: MarketSnapshot | None, plan: TradePlan) -> ChartView | No
     if len(candles) < 2:
         return None
     planned: tuple[tuple[str, float | None, Tone], ...] = (
-        ("entry", entry_price(plan), "plain"),
+        ("entry", entry_price(plan), "dim"),
         ("stop", plan.stop, "bad"),
         ("profit", plan.take_profit, "good"),
     )
@@ -652,7 +651,7 @@ def _account_rows(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
         # With nothing else open the account is empty there; an exchange closes before that.
         empty = plan.mark + plan.equity / hedge.reached
         risen = f"or before: {hedge.position.coin} up {empty / plan.mark - 1:.0%}"
-        yield FigureRow("liquidation", "", f"{empty:,.0f}", risen)
+        yield FigureRow(LIQUIDATION, "", f"{empty:,.0f}", risen)
     if hedge.cost_usd_a_day is not None:
         yield FigureRow("funding", "", f"{dollar_gain(-hedge.cost_usd_a_day)}", "a day")
 
@@ -745,22 +744,19 @@ def _dissent(plan: TradePlan) -> str:
     if hedge is None or hedge.argued is None or not plan.decision.opens:
         return ""
     less = f"only {hedge.argued:.0%}" if hedge.argued else "nothing"
-    reasons = []
-    if plan.regime is not None:
-        reasons.append(f"the market shows {plan.regime.regime.value.replace('_', ' ').lower()}")
-    if plan.conflicts is not None:
-        reasons.append(_lean(plan.conflicts, _cards(plan.findings)))
-    why = f": {' and '.join(reasons)}" if reasons else ""
-    return f"You asked for {hedge.ratio:.0%}; the experts would hedge {less}{why}."
+    lean = "" if plan.conflicts is None else _lean(plan.conflicts, _cards(plan.findings))
+    return f"You asked for {hedge.ratio:.0%}. The experts {lean}would hedge {less}."
 
 
 def _lean(conflicts: ConflictMap, cards: Sequence[ExpertCard]) -> str:
     """Where as many see a rise as a fall, weights lean but nobody would call that a majority."""
     leaning, biases = conflicts.dominant_signal.value, [card.bias for card in cards]
     even = biases.count("BULLISH") == biases.count("BEARISH")
-    lean = "they are split" if even else f"they lean {leaning.lower()}"
-    none = "they see no direction" if leaning == "NEUTRAL" else lean
-    return f"{none}: {bias_counts(cards)}"
+    if leaning == "NEUTRAL":
+        lean = "see no direction"
+    else:
+        lean = "are split" if even else f"lean {leaning.lower()}"
+    return f"{lean} ({bias_counts(cards)}) and "
 
 
 def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
@@ -797,11 +793,9 @@ def order_words(order: PlannedOrder, coin: str) -> str:
     price = "at any price" if order.price is None else f"at {order.price:,.2f}"
     words = f"{order.purpose.replace('_', ' ')}: {order.side} {order.quantity:g} {coin} {price}"
     if order.finishes:
-        worst = f"at any price: {NO_WORST_PRICE}"
-        if order.price is not None:
-            worst = f"at {order.price:,.2f} or better"
+        worst = AT_ANY_PRICE if order.price is None else f"at {order.price:,.2f} or better"
         return (
-            f"then: {order.side} at once what is left, at most {order.quantity:g} {coin}, {worst}"
+            f"then: {order.side} what is left, at most {order.quantity:g} {coin}, at once {worst}"
         )
     if order.type == "maker":
         words += f" or better, resting, for {_duration(order.expires_seconds or 0)}"

@@ -15,11 +15,11 @@ from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.features.trade.drawing import (
-    chip_lines,
+    chart_words,
+    head_lines,
     rest_lines,
     sections,
     venue_words,
-    verdict_lines,
     without_orphan,
 )
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
@@ -108,7 +108,8 @@ class TradeScreen(SubScreen):
         way = self.app.pictures if isinstance(self.app, Picturing) else "blocks"
         if view.prices is not None and (way == "blocks" or not view.chart):
             title = f"{view.subject} · the last 7 days, UTC"
-            self.app.push_screen(ChartScreen(self.link, title, PriceChart(view.prices)))
+            chart = PriceChart(chart_words(view), view.prices)
+            self.app.push_screen(ChartScreen(self.link, title, chart))
             return
         try:
             require_chart_packages()
@@ -145,8 +146,8 @@ class TradeScreen(SubScreen):
         self._show_rest()
         top = self.query_one("#trade-verdict", PlainText)
         width = self._cells(top)
-        head = (*verdict_lines(view, width), *chip_lines(view, width))
-        top.update(drawn(without_orphan(head, page.scrollable_content_region.height)))
+        head = without_orphan(head_lines(view, width), page.scrollable_content_region.height)
+        top.update(drawn(head))
         for part in self.query(
             "#trade-ladder, #trade-sources, #trade-experts, #trade-conflict-map"
         ):
@@ -155,10 +156,10 @@ class TradeScreen(SubScreen):
             name = section.title.lower().replace(" ", "-")
             part = self.query_one(f"#trade-{name}", PlainText)
             inner = section.draw(self._cells(part) - len(_INDENT.text))
-            lines = drawn([(_INDENT, *line) for line in inner])
+            lines = [drawn([(_INDENT, *line) for line in inner])] if inner else []
             part.display = True
             part.update(
-                Content("\n").join([Content(""), heading(section.title, section.beside), lines])
+                Content("\n").join([Content(""), heading(section.title, section.beside), *lines])
             )
         self.query_one("#trade-prices").display = False
         self.call_after_refresh(self._draw_prices)

@@ -1,5 +1,6 @@
 """The alerts the monitor keeps: how bad, since when, and what to do about it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -28,7 +29,14 @@ SHORTER = (
     ("; collecting costs about", ", costs"),
 )
 """What a column has room for; the whole sentence stands in the line below and on its page."""
+_BRIEFER = re.compile(
+    r", costs .*|(?<=Out): [\d,.]+(?=,)|(?<= edge): [\d,.]+ of"
+    r"|(?<= to stay) in range"
+)
+"""Less, where a line is short: the whole sentence stands on the alert's page."""
 _FRAME_ENDS = 6
+_AROUND_ROW = 6
+"""The frame, the cursor's mark and a cell before the scroll bar."""
 _ARROW_FROM = 60
 _MUCH_USD = 1_000.0
 """So much that waits to be collected comes before a range that was left."""
@@ -74,6 +82,8 @@ class AlertsPane(RowTable):
         self._now: float | None = None
         self._age_of_all = ""
         """Said once where it is the same of every row."""
+        self._tells_next = True
+        """Whether there is room for what to do in every row: else it is told of one."""
         self.waiting = 0
         """How many wait for somebody, those about fees together as one."""
 
@@ -94,6 +104,12 @@ class AlertsPane(RowTable):
         # Two cells too many for a narrow pane that shows ages as well.
         arrow = "" if aged and self.size.width < _ARROW_FROM else "→ "
         rows = [alert_cells(row, now, aged=aged, arrow=arrow) for row in self._rows_shown]
+        if self.size.width < _ARROW_FROM:
+            short = [_shortened(row) for row in rows]
+            self._tells_next = not _fits(short, self.size.width - _AROUND_ROW)
+            rows = rows if self._tells_next else short
+        else:
+            self._tells_next = True
         # While nobody reads them the cursor waits at its place: what is over sinks to the end.
         self.fill(rows, empty=(view.unseen or "Nothing needs you.",), stays=self.has_focus)
         self.waiting = sum(row.state in ("open", "reopened") for row in self._rows_shown)
@@ -107,6 +123,12 @@ class AlertsPane(RowTable):
         more = literal(f"▼ {self.rows_below} more", "bold") if self.rows_below else ""
         trouble = literal(view.trouble, "$warning") if view.trouble else ""
         below = joined(trouble, _WATCHERS[view.watched_by], seen, more)
+        if not self._tells_next:
+            watched = "" if view.watched_by == "desk" else _WATCHERS[view.watched_by]
+            row = self.selected
+            step = _next(row) if row is not None else ""
+            does = literal(f"→ {step}", "$primary") if step else ""
+            below = joined(trouble, watched, does, more)
         if more and below.cell_length > self.size.width - _FRAME_ENDS:
             below = joined(trouble, _WATCHERS[view.watched_by], more)
         since = f"all {self._age_of_all}" if self._age_of_all else ""
@@ -117,6 +139,9 @@ class AlertsPane(RowTable):
         super().on_resize()
         if self._now is not None:
             self.show_age(self._now)
+
+    def on_row_table_pointed(self) -> None:
+        self._retitle()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -177,6 +202,20 @@ def alert_cells(row: AlertRow, now: float, *, aged: bool = True, arrow: str = "�
         Cell(_age(now - row.since) if aged else "", "dim"),
     )
     return Row(row.alert_id, cells)
+
+
+def _shortened(row: Row) -> Row:
+    """In one line of a narrow pane: the sign of how bad it is, and the figure that matters."""
+    number, state, about, message, _, age = row.cells
+    marked = Cell(f"{state.text[:1]} {number.text:>2}", state.tone)
+    words = Cell(_BRIEFER.sub("", message.text), message.tone)
+    return row._replace(cells=(marked, Cell(""), about, words, Cell(""), age))
+
+
+def _fits(rows: Sequence[Row], room: int) -> bool:
+    """Whether every message stands whole beside what is left of its row."""
+    widths = [max((len(row.cells[place].text) for row in rows), default=0) for place in range(4)]
+    return sum(widths) + sum(map(bool, widths)) - 1 <= room
 
 
 def _next(row: AlertRow) -> str:

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from zuno_tui.present.output import FAILED, PASSED, table_lines
+from zuno_tui.present.output import FAILED, table_lines
 from zuno_tui.present.terminal import TableRow
 from zuno_tui.present.views import DebateView, TurnView
 from zuno_tui.screen.keys import DEBATE, MOVING, SEARCH
@@ -88,7 +88,6 @@ def turn_table(turn: TurnView, width: int, chosen: str = "") -> list[Content]:
         literal(titles, "$quiet" if isinstance(titles, TableRow) else ""),
         *(
             literal(line, "bold" if line.startswith("★") else "")
-            .highlight_regex(f"{PASSED}", style="$quiet")
             .highlight_regex(f"{FAILED}", style="$error")
             .highlight_regex("^★ .*?  ", style="$success")
             for line in rows
@@ -539,10 +538,10 @@ class DebatePane(VerticalScroll, can_focus=True):
         if words is not None:
             does, dot, why = words.partition(". ")
             told = Content.assemble(
-                ("OUTCOME\n", "bold $primary"),
+                ("OUTCOME  ", "bold $primary"),
                 literal(f"★ {does}{dot.rstrip()}", "bold"),
                 "\n" if why else "",
-                literal(f"  {why}" if why else ""),
+                literal(why),
             )
             self.mount(PlainText(told, classes="ending"), before=0)
             self._draw_all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
@@ -18,8 +18,8 @@ from textual.message import Message
 
 from chain.base.clean_text import DROP
 from chain.positions.reference import is_v3, position_label
-from zuno_tui.present.charts import survival_bar
 from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
+from zuno_tui.present.words import percent
 from zuno_tui.screen.keys import MOVING, PLAN
 from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.frame import ago, frame, heading, joined, literal, pane_title
@@ -76,14 +76,13 @@ def range_line(edges: tuple[int, int] | None, scale: Scale) -> str:
 
 
 _NARROWEST = 11
-_WIDEST = 20
+_WIDEST = 17
+_GAP = 2
+_NARROWEST_PICTURE = 24
+_WIDEST_COMPACT = 30
+_DECISIVE = ("net in 7 d", "cost")
+_DECIDES = "  ◂ decides"
 _LONGEST_LABEL = 12
-_PERCENT = 6
-_SHORTEST_BAR = 6
-"""Cells in which two chances are still told apart."""
-_GUTTER = 3
-"""Cells before a bar, so that it is seen whose it is."""
-_RANGE = " – "
 _JUDGED = "judged"
 BRIEF = (
     *("pool", "net in 7 d", "over Keep", "lasts (95%)", "lasting fees", _JUDGED),
@@ -98,9 +97,10 @@ def comparison(
     """The card's lines; `chosen` is the option the keys are on, `whole` tells every figure."""
     if not plan.options:
         return
-    yield from _picture(plan.options, chosen, width)
+    picture = _Picture(plan.options, width)
+    yield from picture.lines(chosen)
     yield Content("")
-    yield from _table(plan.options, chosen, width, whole=whole)
+    yield from _table(plan, chosen, width, whole=whole, with_ends=not picture.tells_ends)
 
 
 def reasons(plan: PlanView, width: int) -> Iterator[Content]:
@@ -128,30 +128,97 @@ def bulleted(text: str, width: int, bullet: str = "•", style: str = "") -> Ite
         yield Content.assemble((head, "$quiet"), (line.replace("\u00a0", " "), style))
 
 
-def _picture(options: Sequence[OptionView], chosen: int, width: int) -> Iterator[Content]:
+class _Picture:
+    """Every range on one scale, between its prices where there is room for them."""
+
+    def __init__(self, options: Sequence[OptionView], width: int) -> None:
+        self._options = options
+        self._label = max(cell_len(_name(option)) for option in options) + 1
+        ends = [cell_len(end) for option in options for end in (option.low, option.high)]
+        self._end = max(ends) + _GAP
+        room = width - self._label
+        between = room - 2 * self._end - _GAP
+        self.tells_ends = any(ends) and between >= _NARROWEST_PICTURE
+        self._room = between if self.tells_ends else max(10, room)
+
+    def lines(self, chosen: int) -> Iterator[Content]:
+        ranges = [option.edges for option in self._options if option.edges is not None]
+        if not ranges:
+            return
+        scale = scale_of(ranges, self._room)
+        for place, option in enumerate(self._options):
+            if option.edges is None:
+                continue
+            style = _option_style(option, chosen=place == chosen)
+            inside = option.edges[0] <= 0 < option.edges[1]
+            drawn = literal(range_line(option.edges, scale), style if inside else "$quiet")
+            if self.tells_ends:
+                low, high = (
+                    (fitted(end, self._end, right=True), _figure_style(option))
+                    for end in (option.low, option.high)
+                )
+                drawn = Content.assemble(low, " " * _GAP, drawn, high)
+            yield Content.assemble((fitted(_name(option), self._label), style), drawn)
+
+
+def compact(plan: PlanView, chosen: int, width: int) -> list[Content]:
+    """A line an option, its range drawn small: for a pane that is lower than the card.
+
+    Nothing where not even the figures stand beside each other.
+    """
+    options, figures = plan.options, plan.options[0].figures
+    names = [name for name in figures if name in ("pool", *_DECISIVE, plan.decides)]
+    label = max(cell_len(_name(option)) for option in options)
+    judged = [_JUDGED] if _JUDGED in figures else []
+    for shown, drawn in ([*names, *judged], True), (names, True), (names, False):
+        titles = ["stays 24 h", *shown]
+        told = [
+            [
+                _chance(option.survives_day),
+                *(option.figures.get(each, "–") for each in shown),
+            ]
+            for option in options
+        ]
+        widths = [max(map(cell_len, column)) + _GAP for column in zip(titles, *told, strict=True)]
+        room = min(_WIDEST_COMPACT, width - label - sum(widths)) if drawn else 0
+        if room >= _NARROWEST if drawn else width >= label + sum(widths):
+            break
+    else:
+        return []
     ranges = [option.edges for option in options if option.edges is not None]
-    if not ranges:
-        return
-    label = max(cell_len(_name(option)) for option in options) + 1
-    scale = scale_of(ranges, max(10, width - label))
-    for place, option in enumerate(options):
-        if option.edges is None:
-            continue
-        style = _option_style(option, chosen=place == chosen)
-        inside = option.edges[0] <= 0 < option.edges[1]
-        yield Content.assemble(
-            (fitted(_name(option), label), style),
-            (range_line(option.edges, scale), style if inside else "$quiet"),
+    scale = scale_of(ranges or [(-1, 1)], max(2, room - _GAP))
+
+    def line(name: str, picture: str, cells: Sequence[str], style: str, plain: str) -> Content:
+        row = zip(cells, widths, strict=True)
+        return Content.assemble(
+            (fitted(name, label), style),
+            (fitted(f"{'':<{_GAP}}{picture}", room) if drawn else "", style),
+            ("".join(fitted(cell, cells_wide, right=True) for cell, cells_wide in row), plain),
         )
+
+    return [
+        line("", "", titles, "", "$quiet"),
+        *(
+            line(
+                _name(option),
+                "" if option.edges is None else range_line(option.edges, scale),
+                cells,
+                _option_style(option, chosen=place == chosen),
+                _figure_style(option),
+            )
+            for place, (option, cells) in enumerate(zip(options, told, strict=True))
+        ),
+    ]
 
 
 def _table(
-    options: Sequence[OptionView], chosen: int, width: int, *, whole: bool
+    plan: PlanView, chosen: int, width: int, *, whole: bool, with_ends: bool
 ) -> Iterator[Content]:
+    options = plan.options
     labels = [name for name in options[0].figures if whole or name in BRIEF]
     label = min(_LONGEST_LABEL, max(cell_len(each) for each in (*labels, "stays 24 h"))) + 1
     shown = _window(options, chosen, max(1, (width - label) // _NARROWEST))
-    columns = _column_widths([options[place] for place in shown], width - label)
+    columns = [min(_WIDEST, (width - label) // len(shown))] * len(shown)
     hidden = len(shown) < len(options)
     told = [options[place] for place in shown]
     styles = [_option_style(options[place], chosen=place == chosen) for place in shown]
@@ -172,52 +239,23 @@ def _table(
     if _JUDGED in labels:
         labels.remove(_JUDGED)
         yield line(_JUDGED, [option.figures.get(_JUDGED, "–") for option in told], plain)
-    bars = [column - _GUTTER - _PERCENT for column in columns]
-    ranged = [room for room, option in zip(bars, told, strict=True) if option.low]
-    if min(ranged, default=0) < _SHORTEST_BAR:
-        bars = [0] * len(bars)
     day = ("stays 24 h", [option.survives_day for option in told])
     week = ("stays 7 d", [option.survives_week for option in told])
     for name, parts in (day, week) if whole else (day,):
         if any(part is not None for part in parts):
-            drawn = [survival_bar(part, bar) for part, bar in zip(parts, bars, strict=True)]
-            # No chance at all is not made green by being the choice.
-            coloured = [
-                style if part else "$quiet" for style, part in zip(styles, parts, strict=True)
-            ]
-            yield line(name, drawn, coloured)
+            yield line(name, [_chance(part) for part in parts], plain)
     for name in labels:
-        yield line(name, [option.figures.get(name, "–") for option in told], plain)
+        row = line(name, [option.figures.get(name, "–") for option in told], plain)
+        decides = name == plan.decides and cell_len(_DECIDES) <= width - row.cell_length
+        yield Content.assemble(row, (_DECIDES, "$accent")) if decides else row
     # Last: the picture above shows them, and what one decides by is seen without scrolling.
-    if any(option.low for option in told):
-        yield from _ranges(told, columns, line, plain)
+    if with_ends and any(option.low for option in told):
+        yield line("from", [option.low for option in told], plain)
+        yield line("to", [option.high for option in told], plain)
 
 
-def _column_widths(told: Sequence[OptionView], room: int) -> list[int]:
-    """Alike, but those without a range leave what they do not need to those that have one."""
-    alike = min(_WIDEST, room // len(told))
-    ranged = sum(1 for option in told if option.low)
-    if not ranged or ranged == len(told):
-        return [alike] * len(told)
-    rest = room - (len(told) - ranged) * _NARROWEST
-    return [
-        min(_WIDEST, rest // ranged) if option.low else min(_NARROWEST, alike) for option in told
-    ]
-
-
-def _ranges(
-    told: Sequence[OptionView],
-    columns: Sequence[int],
-    line: Callable[[str, Sequence[str], Sequence[str]], Content],
-    plain: Sequence[str],
-) -> Iterator[Content]:
-    """In one row where every range fits its column, else its edges under each other."""
-    whole = [f"{option.low}{_RANGE}{option.high}" if option.low else "–" for option in told]
-    if all(cell_len(words) < column for words, column in zip(whole, columns, strict=True)):
-        yield line("range", whole, plain)
-        return
-    yield line("from", [option.low for option in told], plain)
-    yield line("to", [option.high for option in told], plain)
+def _chance(part: float | None) -> str:
+    return "–" if part is None else percent(part)
 
 
 def _window(options: Sequence[OptionView], chosen: int, room: int) -> list[int]:
@@ -469,13 +507,22 @@ class PlanPane(VerticalScroll, can_focus=True):
                 break
         if self._whole and len(lines) > size.height:
             return self._lines(view, size.width, figures=True, why=True, reasons_first=True)
+        if self._whole is None and len(lines) > size.height and view.options:
+            lines = self._lines(view, size.width, figures=False, why=False, low=True)
         room = size.height - len(lines)
         if self._whole is None and not (figures or why) and view.options and room > 0:
             lines[-1:-1] = _first_reasons(view, size.width, room)
         return lines if self._whole else _denser(lines, size.height)
 
     def _lines(
-        self, view: PlanView, width: int, *, figures: bool, why: bool, reasons_first: bool = False
+        self,
+        view: PlanView,
+        width: int,
+        *,
+        figures: bool,
+        why: bool,
+        reasons_first: bool = False,
+        low: bool = False,
     ) -> list[Content]:
         lines = [*self._banner(width), *standing(view, width)]
         # What to do stands alone; what it costs and why is the next line.
@@ -486,7 +533,9 @@ class PlanPane(VerticalScroll, can_focus=True):
         else:
             lines += bulleted(rest, width, " ")
         lines += bulleted(view.decided, width, " ")
-        compared = [Content(""), *comparison(view, self._chosen, width, whole=figures)]
+        rows = compact(view, self._chosen, width) if low else []
+        rows = rows or [*comparison(view, self._chosen, width, whole=figures)]
+        compared = [Content(""), *rows]
         reasoned = [Content(""), heading("WHY"), *reasons(view, width)]
         parts = [compared, reasoned] if why and view.reasons else [compared]
         for part in reversed(parts) if reasons_first else parts:
@@ -543,8 +592,9 @@ def _denser(lines: list[Content], height: int) -> list[Content]:
     spare = len(lines) - height
     if not 0 < spare <= len(empty) + _A_FEW:
         return lines
-    # Where it does not all fit even so, the first words keep the air under them.
-    left_out = {*empty[-spare:]} if spare <= len(empty) else {*empty[1:]}
+    # Where it does not all fit even so, the first words and the picture keep the air
+    # under them.
+    left_out = {*empty[-spare:]} if spare <= len(empty) else {*empty[2:]}
     return [line for place, line in enumerate(lines) if place not in left_out]
 
 

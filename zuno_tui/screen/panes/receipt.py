@@ -26,6 +26,7 @@ _PARTS = {
     "pay": "total cost",
     "bound": "limits",
 }
+_ACTS = {"approve": "allow", "execute": "execute", "revoke": "take back"}
 LABEL = 12
 """The cells of the words on the left that name what is beside them."""
 _ROOMY = 80
@@ -34,7 +35,7 @@ _LONGEST_BESIDE = 20
 _BELONGS = re.compile(r"(?<=\d) (?=[A-Z–]|\d\d:\d\d)|(?<=[+–]) (?=\d)|(?<=[≤≥≈]) (?=\$)")
 """Between a figure and its unit, a day and its hour, two edges: no line ends there."""
 _WAITS = "○"
-_SAFER = "safer"
+_STAYS_DONE = "what is done stays done"
 _LIMITS = "each step is refused beyond these"
 PROGRESS_MARKS = {"under way": "⟳", "done": "✓", "stopped": "✗"}
 _COLOURS = {"under way": "$accent", "done": "$success", "stopped": "$error"}
@@ -81,16 +82,17 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
         yield Content("")
         counted = f"; dollars at {receipt.prices}" if receipt.prices else ""
         yield from _titled("LIMITS", f"{_LIMITS}{counted}", width)
-        yield from _ledger(bounds, room, column, labelled=False)
+        yield from _ledger(bounds, room, column)
 
 
-def _titled(title: str, beside: str, width: int) -> Iterator[Content]:
+def _titled(title: str, beside: str, width: int, *, warns: bool = False) -> Iterator[Content]:
     """A heading with what to know beside it, or under it where there is no room."""
+    style = "$warning" if warns else "$quiet"
     if cell_len(title) + _GAP + cell_len(beside) <= width:
-        yield heading(title, beside)
+        yield Content.assemble(heading(title), (f"  {beside}", style))
         return
     yield heading(title)
-    yield from wrapped(beside, width, "", "$quiet")
+    yield from wrapped(beside, width, "", style)
 
 
 def _costs_joined(lines: Sequence[ReceiptLine]) -> list[ReceiptLine]:
@@ -106,13 +108,11 @@ def _costs_joined(lines: Sequence[ReceiptLine]) -> list[ReceiptLine]:
 
 def _in_dollars(receipt: ReceiptView) -> Iterator[str]:
     bounds = [line for line in receipt.lines if line.part == "bound"]
-    all_in = any(line.words.startswith("all in") and line.dollars for line in bounds)
+    all_in = any(line.bounds == "worst case" and line.dollars for line in bounds)
     for line in bounds:
-        words = line.words.removeprefix("the new position ")
-        what = re.split(r"(?: cost)?,? at (?:least|most)\b", words)[0]
         # What a position takes at most is a part of what all of it costs at most.
-        if not (all_in and what.endswith("takes")):
-            yield f"{what} {line.dollars}" if line.dollars else line.words
+        if not (all_in and line.bounds == "goes in"):
+            yield f"{line.bounds} {line.dollars or line.words}".lstrip()
 
 
 def step_lines(
@@ -127,7 +127,7 @@ def step_lines(
     if progress:
         yield heading(f"{done} OF {count} DONE")
     else:
-        yield from _titled(*_steps_words(approval), width)
+        yield from _titled(*_steps_words(approval), width, warns=approval.could_be_one)
     steps = _folded(approval)
     # One transaction is not followed step by step: before it is sent nothing waits by itself.
     waits = "" if approval.as_one else _WAITS
@@ -141,7 +141,7 @@ def step_lines(
     room = min(width - column - left, longest)
     before = ""
     for row, (_, step) in zip(rows, steps, strict=False):
-        label, before = "" if step.part == before else step.part, step.part
+        label, before = "" if step.part == before else _ACTS[step.part], step.part
         mark = f"{row.mark} " if row.mark else ""
         first, *rest = wrapped(row.words, room, mark, head=row.style, under=2)
         pad = room + column - first.cell_length - cell_len(row.beside)
@@ -152,8 +152,7 @@ def step_lines(
         return
     under = "" if brief else " " * left
     for kind, words in _lasting_words(approval):
-        style = "bold" if kind == _SAFER else "$warning"
-        yield from wrapped(words, width, under and kind.ljust(len(under)), style)
+        yield from wrapped(words, width, under and kind.ljust(len(under)), "$warning")
     if not brief:
         for words in _permission_words(approval, steps):
             yield from wrapped(words, width, under, "$quiet")
@@ -169,8 +168,6 @@ def _lasting_words(approval: ApprovalView) -> Iterator[tuple[str, str]]:
         )
     elif approval.receipt is not None and approval.receipt.halfway and not approval.as_one:
         yield "half-way", approval.receipt.halfway
-        if approval.could_be_one:
-            yield _SAFER, "In one transaction, all or nothing: esc, then type delegate"
 
 
 def _permission_words(
@@ -253,7 +250,7 @@ def _part_cells(approval: ApprovalView, width: int) -> int:
     """Where steps only do one kind of thing, nobody has to be told which."""
     if len({step.part for step in approval.steps}) == 1:
         return 0
-    return LABEL if width >= _ROOMY else len("approve ")
+    return LABEL if width >= _ROOMY else len("execute ")
 
 
 def countdown(seconds: float) -> str:
@@ -285,8 +282,8 @@ def _steps_words(approval: ApprovalView) -> tuple[str, str]:
         return f"1 TRANSACTION, {count} STEPS", "all or nothing"
     if count == 1:
         return "1 TRANSACTION", "all or nothing: it cannot stop half-way"
-    done = "" if approval.could_be_one else " · what is done stays done"
-    return f"{count} TRANSACTIONS, IN ORDER", f"may stop half-way{done}"
+    done = "safer as one: esc, then type delegate" if approval.could_be_one else _STAYS_DONE
+    return f"{count} TRANSACTIONS, IN ORDER", f"may stop half-way · {done}"
 
 
 def _step_row(
@@ -314,14 +311,12 @@ def _dollar_column(receipt: ReceiptView) -> int:
     return _GAP + max((cell_len(line.dollars.translate(DROP)) for line in receipt.lines), default=0)
 
 
-def _ledger(
-    lines: Sequence[ReceiptLine], width: int, column: int, *, labelled: bool = True
-) -> Iterator[Content]:
+def _ledger(lines: Sequence[ReceiptLine], width: int, column: int) -> Iterator[Content]:
     """Words on the left, dollars under each other on the right; only the result stands out."""
     before = ""
     for line in lines:
-        label = "" if line.part == before or not labelled else _PARTS[line.part]
-        before, dollars = line.part, line.dollars.translate(DROP)
+        name, dollars = line.bounds or _PARTS[line.part], line.dollars.translate(DROP)
+        label, before = "" if name == before else name, name
         rows = _rows(line.words, max(12, width - LABEL - (column if dollars else 0)))
         for place, row in enumerate(rows):
             last = place == len(rows) - 1
@@ -333,6 +328,14 @@ def _ledger(
             )
 
 
+def cost_words(approval: ApprovalView) -> str:
+    """`costs $5.01, at most $32.21`; nothing where either is unknown."""
+    lines = () if approval.receipt is None else approval.receipt.lines
+    about = next((line.dollars for line in lines if line.part == "pay"), "")
+    most = next((line.dollars for line in lines if line.bounds == "worst case"), "")
+    return f"costs {about.lstrip('≈ ')}, at most {most.lstrip('≤ ')}" if about and most else ""
+
+
 def _dollar_style(line: ReceiptLine) -> str:
     """The total and the most it can be: what goes back to the wallet was its owner's before."""
-    return "bold" if line.part == "pay" or line.words.startswith("all in") else ""
+    return "bold" if line.part == "pay" or line.bounds == "worst case" else ""

@@ -93,9 +93,10 @@ def selected_lines(row: PositionRow, size: Size) -> Iterator[Content]:
         literal(_NEXT[row.standing], "$quiet"),
     ]
     yield from above
-    height = size.height - len(above) - 1
+    height = size.height - len(above) - 2
     if row.chart is not None and height >= _SHORTEST_CHART:
         yield Content("")
+        yield drawn([_titled("PRICE", "the last day")])
         yield drawn(price_chart(row.chart, size.width, height))
 
 
@@ -138,7 +139,7 @@ def book_lines(
         days = [_titled("FEES", f"by day, {together} together"), *fee_days(by_day, room)]
     height = size.height - 1 - (len(days) + 1 if stacked and days else 0)
     chart = [
-        _titled("GAINED", "by prices and fees; fees below"),
+        _titled("GAINED", "by prices and fees; the fees below"),
         *book_chart(by_hour, half, height),
     ]
     if not days:

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from zuno_tui.charts.drawing import Rgb, half_blocks, raster, shades
 from zuno_tui.desk.thread import DeskLink
-from zuno_tui.present.charts import price_chart
+from zuno_tui.present.charts import StyledText, chart_caption, price_chart
 from zuno_tui.present.views import ChartView
 from zuno_tui.screen.graphics.picture import FORGET, PictureWay, kitty_picture, sixel_picture
 from zuno_tui.screen.panes.frame import literal
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from textual.events import Resize
 
 
+_ABOVE = 3
+"""Lines over a chart in characters: what it is of, what the prices did, and none."""
 _CELL = (8, 16)
 """Dots of a cell, where the terminal is not asked for its own."""
 
@@ -81,14 +83,17 @@ class PriceChart(PlainText):
 
     DEFAULT_CSS = "PriceChart { width: 1fr; height: 1fr; }"
 
-    def __init__(self, prices: ChartView) -> None:
+    def __init__(self, about: str, prices: ChartView) -> None:
         super().__init__("")
+        self._about = about
         self._prices = prices
 
     def on_resize(self) -> None:
         width, height = self.content_size
         if width and height:
-            self.update(drawn(price_chart(self._prices, width, height)))
+            about = (StyledText(self._about, "strong"),)
+            chart = price_chart(self._prices, width, height - _ABOVE)
+            self.update(drawn([about, chart_caption(self._prices), (), *chart]))
 
 
 def _segments(line: list[tuple[Rgb, Rgb]]) -> list[Segment]:

@@ -19,6 +19,7 @@ from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.authority import authority_lines, can_confirm
 from zuno_tui.screen.panes.frame import heading
 from zuno_tui.screen.panes.receipt import (
+    cost_words,
     detail_lines,
     receipt_lines,
     receipt_width,
@@ -29,6 +30,8 @@ from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_ti
 from zuno_tui.screen.screens.typed_confirm import BACK, TypedConfirmScreen
 
 _BLOCK_CELLS = 18
+_ROOMY = 110
+"""Cells in which a title has room for what it costs as well."""
 
 
 class ConfirmScreen(TypedConfirmScreen):
@@ -107,7 +110,9 @@ class ConfirmScreen(TypedConfirmScreen):
         result = None if self._plan is None else self._plan.result
         if result is not None:
             return result_title(result, self._approval.headline)
-        return f"{'Sending' if self._confirmed else 'Sign and send'} · {self._approval.headline}"
+        doing = "Sending" if self._confirmed else "Sign and send"
+        costs = cost_words(self._approval) if self.size.width >= _ROOMY else ""
+        return " · ".join(filter(None, (doing, self._approval.headline, costs)))
 
     def keys_words(self) -> str:
         result = None if self._plan is None else self._plan.result

@@ -61,12 +61,12 @@ _FIGURE_STYLES = {
     "dim": "$quiet",
 }
 _HELD = "vs holding"
-"""Of all the time since entry, like the result it stands beside."""
-_FIRST = ("profit", "result", _HELD)
+"""Of all the time since entry, like the result; no part of the sum that makes it."""
+_FIRST = ("profit", "result")
 _SIGNED = {
     "put in": "− put in",
     "came out": "+ came out",
-    "now + fees": "+ now + fees",
+    "now + fees": "+ worth & fees",
     "costs": "− costs",
 }
 _STATES = {

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from zuno_tui.present.charts import (
     book_chart,
+    chart_caption,
     day_bars,
     depth_picture,
     figure,
@@ -99,20 +102,53 @@ def test_any_prices_give_a_picture_of_the_size_asked_for(
     assert gutter <= max(width, 40)
 
 
+def test_a_caption_tells_what_prices_did_and_how_far_the_ends_are() -> None:
+    week = ChartView((0.0, 3 * 86_400.0, 7 * 86_400.0), (100.0, 90.0, 95.0), 80.0, 110.0)
+    told = chart_caption(week)
+    assert "".join(piece.text for piece in told) == (
+        "7 d −5.00% · high 100.00 · low 90.000 · range −15.79% to +15.79% from now"
+    )
+    assert told[1].tone == "bad"
+    endless = replace(week, low=0.0, high=math.inf, prices=(95.0, 90.0, 100.0))
+    assert "range" not in "".join(piece.text for piece in chart_caption(endless))
+    assert chart_caption(endless)[1].tone == "good"
+
+
+def test_a_range_that_the_price_has_left_is_drawn_as_its_row_is() -> None:
+    view = ChartView((0.0, 100.0), (3.0, 3.0), 1.0, 2.0)
+    for last, tone in ((3.0, "bad"), (1.5, "good")):
+        pieces = [
+            piece
+            for line in price_chart(replace(view, prices=(2.4, last)), 60, 12)
+            for piece in line
+            if "range" in piece.text
+        ]
+        assert {piece.tone for piece in pieces} == {tone}
+
+
+def _at(percent: int) -> float:
+    """The price so far on the way from 1 to 100, in ticks."""
+    return float(10 ** (percent / 50))
+
+
+_PRICES = [_at(percent) for percent in range(101)]
+
+
 def test_liquidity_stands_highest_where_it_is_deepest() -> None:
-    points = [(float(price), 90.0 if 40 <= price < 60 else 10.0) for price in range(101)]
-    lines = _text(depth_picture(points, low=30, high=70, price=50, width=50, height=8))
+    points = [(price, 90.0 if _at(40) <= price < _at(60) else 10.0) for price in _PRICES]
+    lines = _text(depth_picture(points, low=_at(30), high=_at(70), price=10.0, width=50, height=8))
     assert lines[0].strip() == "█" * 10
     assert lines[-2].strip().startswith("├")
-    assert lines[-2][25] == "●"
-    assert lines[-1].split() == ["0", "30.000", "70.000", "100.00"]
-    narrow = _text(depth_picture(points, low=45, high=55, price=50, width=20, height=4))
-    assert narrow[-1].split() == ["0", "45.000", "100.00"], "no two figures run together"
+    assert lines[-2][25] == "●", "as far between its edges as its ticks are"
+    assert lines[-1].split() == ["1.0000", "3.9811", "25.119", "100.00"]
+    around = {"low": _at(45), "high": _at(55), "price": 10.0}
+    narrow = _text(depth_picture(points, **around, width=20, height=4))
+    assert narrow[-1].split() == ["7.9433", "100.00"], "no two figures run together"
 
 
 def test_only_the_edges_of_the_range_and_the_price_are_bright() -> None:
-    points = [(float(price), 10.0) for price in range(101)]
-    picture = depth_picture(points, low=30, high=70, price=50, width=50, height=4)
+    points = [(price, 10.0) for price in _PRICES]
+    picture = depth_picture(points, low=_at(30), high=_at(70), price=10.0, width=50, height=4)
     tones = [piece.tone for piece in picture[0] for _ in piece.text]
     assert [place for place, tone in enumerate(tones) if tone == "good"] == [15, 35]
     assert [place for place, tone in enumerate(tones) if tone == "warn"] == [25]
@@ -121,8 +157,9 @@ def test_only_the_edges_of_the_range_and_the_price_are_bright() -> None:
 
 
 def test_a_price_outside_the_range_is_an_empty_circle() -> None:
-    points = [(float(price), 10.0) for price in range(101)]
-    line = _text(depth_picture(points, low=30, high=40, price=90, width=50, height=5))[-2]
+    points = [(price, 10.0) for price in _PRICES]
+    edges = {"low": _at(30), "high": _at(40), "price": _at(90)}
+    line = _text(depth_picture(points, **edges, width=50, height=5))[-2]
     assert "○" in line
     assert "●" not in line
 

@@ -138,11 +138,11 @@ async def test_a_hedge_that_experts_would_not_make_bears_no_star_and_says_why() 
 
     star, less, nothing = (head(argued) for argued in (None, 0.5, 0.0))
     assert (star[0][0], less[0][0], nothing[0][0]) == ("★", "▸", "▸")
-    assert "would hedge only 50%: the market shows" in less[2]
-    assert "would hedge nothing: the market shows" in nothing[2]
+    assert less[2].endswith("and would hedge only 50%.")
+    assert nothing[2].endswith("and would hedge nothing.")
     even, most = (head(0.0, bias)[2] for bias in (Bias.BEARISH, Bias.BULLISH))
-    assert "they are split: 1 bullish, 1 bearish" in even
-    assert "they lean bullish: 2 bullish" in most
+    assert "The experts are split (1 bullish, 1 bearish) and would hedge" in even
+    assert "The experts lean bullish (2 bullish) and would hedge" in most
 
 
 async def test_coins_of_one_column_have_one_precision_and_gains_a_colour() -> None:
@@ -209,7 +209,7 @@ async def test_what_the_short_loses_beyond_the_range_is_what_is_sold() -> None:
 def test_a_conflict_repeats_no_sentence_of_its_experts_and_counts_all_of_them() -> None:
     drawn = "\n".join(plain(line) for line in conflict_lines(HEDGING, 120))
 
-    assert "liquidity: BEARISH at 62%" in drawn
+    assert "liquidity: bearish at 62%" in drawn
     assert not any(card.says in drawn for card in HEDGING.experts)
     assert bias_counts(HEDGING.experts) == "1 bullish, 2 bearish, 1 neutral"
     assert bias_counts(HEDGING.experts) in drawn
@@ -223,7 +223,7 @@ def test_orders_stand_right_under_the_headline_and_made_up_money_is_called_so() 
     assert paper.index("ORDERS  to close it later: unhedge 28") < min(
         place for place, line in enumerate(paper) if line.startswith("EXPOSURE")
     )
-    assert "at any price: no worst price is set" in " ".join(" ".join(paper).split())
+    assert "at once and at any price" in " ".join(" ".join(paper).split())
 
 
 def test_all_tables_of_a_hedge_share_one_row_where_it_is_wide() -> None:
