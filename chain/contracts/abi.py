@@ -7,7 +7,6 @@ Text decodes to raw bytes, because what a contract calls a string is not text un
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -65,10 +64,10 @@ class _Type(ABC):
         """The value that starts at `at`, and where it ends."""
 
 
-@dataclass(frozen=True)
 class _Integer(_Type):
-    bits: int
-    signed: bool
+    def __init__(self, bits: int, *, signed: bool) -> None:
+        self.bits = bits
+        self.signed = signed
 
     def encode(self, value: object) -> bytes:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -114,9 +113,9 @@ class _Address(_Type):
         return "0x" + word[12:].hex(), at + WORD
 
 
-@dataclass(frozen=True)
 class _FixedBytes(_Type):
-    length: int
+    def __init__(self, length: int) -> None:
+        self.length = length
 
     def encode(self, value: object) -> bytes:
         if not isinstance(value, bytes) or len(value) != self.length:
@@ -130,10 +129,11 @@ class _FixedBytes(_Type):
         return word[: self.length], at + WORD
 
 
-@dataclass(frozen=True)
 class _Bytes(_Type):
-    text: bool
     dynamic = True
+
+    def __init__(self, *, text: bool) -> None:
+        self.text = text
 
     def encode(self, value: object) -> bytes:
         content = value.encode() if self.text and isinstance(value, str) else value
@@ -153,14 +153,11 @@ class _Bytes(_Type):
         return data[start : start + length], end
 
 
-@dataclass(frozen=True)
 class _Tuple(_Type):
-    members: tuple[_Type, ...]
-
-    def __post_init__(self) -> None:
-        dynamic = any(member.dynamic for member in self.members)
-        object.__setattr__(self, "dynamic", dynamic)
-        object.__setattr__(self, "size", WORD if dynamic else _head_size(self.members))
+    def __init__(self, members: tuple[_Type, ...]) -> None:
+        self.members = members
+        self.dynamic = any(member.dynamic for member in members)
+        self.size = WORD if self.dynamic else _head_size(members)
 
     def encode(self, value: object) -> bytes:
         return _sequence_encoded(self.members, _sequence(value))
@@ -169,10 +166,11 @@ class _Tuple(_Type):
         return _sequence_decoded(self.members, data, at)
 
 
-@dataclass(frozen=True)
 class _Array(_Type):
-    member: _Type
     dynamic = True
+
+    def __init__(self, member: _Type) -> None:
+        self.member = member
 
     def encode(self, value: object) -> bytes:
         items = _sequence(value)

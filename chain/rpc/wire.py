@@ -175,12 +175,13 @@ _REVERT_CODES = frozenset((3, -32015))
 _LIMIT_EXCEEDED = -32005  # of requests, of blocks and of results alike
 _RATE_CODES = frozenset((429, _LIMIT_EXCEEDED, -32029, -32097))
 
-_REVERTED = re.compile(r"\brevert(ed)?\b")
-_RATE = re.compile(
+# Plain text, because most runs see no refusal: `re` compiles each at its first use and keeps it.
+_REVERTED = r"\brevert(ed)?\b"
+_RATE = (
     r"rate.?limit|too many requests|request(s)? (limit|rate)|throttl|quota|compute units|capacity"
     r"|per second|call rate"
 )
-_RANGE = re.compile(
+_RANGE = (
     r"more than [\d,]+ (results|logs|blocks)|query returned more|block range|blocks range"
     r"|range is too|range too|ranges? (over|exceeds|[\d,]+ (exceeds|is bigger))"
     r"|exceeds? (the )?range|limited to|response size|response (is )?too (big|large)"
@@ -188,63 +189,62 @@ _RANGE = re.compile(
     r"|query (timeout|exceeds max|duration)|limit the query|logs matched by query"
     r"|number of requested blocks|blocks distance|at most [\d,]+ blocks"
 )
-_LOGS_COUNTED = re.compile(r"logs matched|[\d,]+k? (results|logs)\b|response size")
-_SLOW = re.compile(r"time(d )?.?out|deadline exceeded|took too long")
-_KEYS_OR_PAYMENT = re.compile(
+_LOGS_COUNTED = r"logs matched|[\d,]+k? (results|logs)\b|response size"
+_SLOW = r"time(d )?.?out|deadline exceeded|took too long"
+_KEYS_OR_PAYMENT = (
     r"api.?key|not authori[sz]ed|unauthori[sz]ed|authenticat|forbidden|access denied|project id"
     r"|payment|billing|suspended|(out of|insufficient) (credits|funds)"
     r"|credits? (are |is )?(exhausted|exceeded|used)"
 )
-_NO_METHOD = re.compile(
+_NO_METHOD = (
     r"method .{0,60}(not (found|supported|available|allowed|enabled|whitelisted)|does not exist"
     r"|disabled)|(unsupported|unknown) method|not whitelisted"
 )
 _NO_METHOD_CODES = frozenset((-32601, -32004))
-_NOT_RANGE = re.compile(r"invalid block range|beyond (the )?(current )?head")
-_NO_STATE = re.compile(
+_NOT_RANGE = r"invalid block range|beyond (the )?(current )?head"
+_NO_STATE = (
     r"missing trie node|state (is )?not available|no state available|pruned|pruning"
     r"|historical state|block .{0,70}not available|archive|exceeds maximum proof window"
     r"|state .{0,40}unavailable"
 )
-_NO_BLOCK = re.compile(
+_NO_BLOCK = (
     r"header (for hash )?not found|unknown block|could not find block|block .{0,70}not found"
     r"|not (currently )?canonical|beyond (the )?(current )?head|block is out of range"
     r"|blocks? specified in filter .{0,60}cannot be found"
     # Anvil says the first of a number and the second of a hash.
     r"|blockoutofrange|resource not found"
 )
-_BRIEF = re.compile(r"busy|time(d )?.?out|try again|overload|unavailable|temporar|cannot fulfill")
-_OF_A_DAY = re.compile(r"\b(daily|per day|a day|monthly|per month)\b")
-_ONE_OF_A_METHOD = re.compile(
+_BRIEF = r"busy|time(d )?.?out|try again|overload|unavailable|temporar|cannot fulfill"
+_OF_A_DAY = r"\b(daily|per day|a day|monthly|per month)\b"
+_ONE_OF_A_METHOD = (
     r"(?:too many|only one|more than one) .{0,4}?((?:eth|debug|trace)_\w+).{0,4} "
-    r"(?:methods?|calls?|requests?)",
-    re.IGNORECASE,
+    r"(?:methods?|calls?|requests?)"
 )
-_RANGE_NAMED = re.compile(r"\[\s*(0x[0-9a-f]{1,16})\s*,\s*(0x[0-9a-f]{1,16})\s*\]")
-_SPAN_NAMED = re.compile(
+_RANGE_NAMED = r"\[\s*(0x[0-9a-f]{1,16})\s*,\s*(0x[0-9a-f]{1,16})\s*\]"
+_SPAN_NAMED = (
     r"(?:max(?:imum)?(?: is)?|max block range ?[:=]?|limited to(?: a)?|limit(?: of)?|up to(?: a)?"
     r"|over|range:|at most|requested blocks is|distance:)\s*([\d,]{1,12})(k?)\b"
 )
 
-_SEND_REFUSALS: tuple[tuple[re.Pattern[str], SendRefusal], ...] = (
+_SEND_REFUSALS: tuple[tuple[str, SendRefusal], ...] = (
     (
-        re.compile(r"already (known|imported|exists|in mempool)|known transaction|alreadyknown"),
+        r"already (known|imported|exists|in mempool)|known transaction|alreadyknown",
         SendRefusal.ALREADY_KNOWN,
     ),
-    (re.compile(r"nonce (is )?too low|oldnonce"), SendRefusal.NONCE_TOO_LOW),
-    (re.compile(r"nonce (is )?too high|nonce gap"), SendRefusal.NONCE_TOO_HIGH),
+    (r"nonce (is )?too low|oldnonce", SendRefusal.NONCE_TOO_LOW),
+    (r"nonce (is )?too high|nonce gap", SendRefusal.NONCE_TOO_HIGH),
     (
-        re.compile(r"replacement .{0,40}underpriced|replacementnotallowed|too low to replace"),
+        r"replacement .{0,40}underpriced|replacementnotallowed|too low to replace",
         SendRefusal.REPLACEMENT_UNDERPRICED,
     ),
     (
-        re.compile(r"underpriced|fee ?too ?low|gas price too low|less than block base fee"),
+        r"underpriced|fee ?too ?low|gas price too low|less than block base fee",
         SendRefusal.UNDERPRICED,
     ),
-    (re.compile(r"in-?flight transaction limit|delegated account"), SendRefusal.IN_FLIGHT),
-    (re.compile(r"insufficient ?(funds|balance)"), SendRefusal.INSUFFICIENT_FUNDS),
-    (re.compile(r"chain ?id|invalid sender"), SendRefusal.WRONG_CHAIN_ID),
-    (re.compile(r"intrinsic gas|gas limit|gas too low|floor data gas"), SendRefusal.GAS_LIMIT),
+    (r"in-?flight transaction limit|delegated account", SendRefusal.IN_FLIGHT),
+    (r"insufficient ?(funds|balance)", SendRefusal.INSUFFICIENT_FUNDS),
+    (r"chain ?id|invalid sender", SendRefusal.WRONG_CHAIN_ID),
+    (r"intrinsic gas|gas limit|gas too low|floor data gas", SendRefusal.GAS_LIMIT),
 )
 
 
@@ -257,7 +257,7 @@ def typed_error(error: ServerError, method: str, endpoint: Endpoint) -> RpcError
         return _send_error(error, words, shown, label)
     if method == "eth_getLogs":
         return _logs_error(error, words, shown, label)
-    if error.code in _REVERT_CODES or _REVERTED.search(words):
+    if error.code in _REVERT_CODES or re.search(_REVERTED, words):
         data = revert_data(error.data)
         return Reverted(data, endpoint.cleaned(revert_reason(data)), endpoint=label)
     return _unanswered(error, words, shown, label)
@@ -269,17 +269,17 @@ def _logs_error(error: ServerError, words: str, shown: str, label: str) -> RpcEr
     Providers word it in too many ways to know them all, so what is known are the others.
     """
     told = f"{words} {_payload(error.data)}"
-    if not _NOT_RANGE.search(told):
-        if _RANGE.search(told) and not _RATE.search(told):
+    if not re.search(_NOT_RANGE, told):
+        if re.search(_RANGE, told) and not re.search(_RATE, told):
             first_last, span = _suggestion(told)
             return RangeTooWide(
                 shown,
                 endpoint=label,
                 suggested=first_last,
                 suggested_span=span,
-                counted=bool(_LOGS_COUNTED.search(told)),
+                counted=bool(re.search(_LOGS_COUNTED, told)),
             )
-        if _SLOW.search(told) or not _is_about_something_else(error, told):
+        if re.search(_SLOW, told) or not _is_about_something_else(error, told):
             return RangeTooWide(shown, endpoint=label, sure=False)
     return _unanswered(error, words, shown, label)
 
@@ -288,16 +288,16 @@ def _is_about_something_else(error: ServerError, words: str) -> bool:
     if error.code in _NO_METHOD_CODES or error.code in _RATE_CODES - {_LIMIT_EXCEEDED}:
         return True
     others = (_RATE, _KEYS_OR_PAYMENT, _NO_METHOD, _NO_STATE, _NO_BLOCK)
-    return any(pattern.search(words) for pattern in others)
+    return any(re.search(pattern, words) for pattern in others)
 
 
 def _unanswered(error: ServerError, words: str, shown: str, label: str) -> RpcError:
     if is_rate_limit(error):
-        used_up = bool(_OF_A_DAY.search(words))
+        used_up = bool(re.search(_OF_A_DAY, words))
         return RateLimited(endpoint=label, retry_after=_backoff(error.data), used_up=used_up)
-    if _NO_STATE.search(words):
+    if re.search(_NO_STATE, words):
         return StatePruned(shown, endpoint=label)
-    if _NO_BLOCK.search(words):
+    if re.search(_NO_BLOCK, words):
         return BlockMissing(shown, endpoint=label)
     server_side = error.code == -32603 or -32099 <= error.code <= -32000
     return RpcRefused(
@@ -308,21 +308,21 @@ def _unanswered(error: ServerError, words: str, shown: str, label: str) -> RpcEr
 def refuses_range(error: ServerError) -> bool:
     """Whether a refusal of a whole batch is one of the logs asked for in it."""
     words = error.message[:_LOOKED_AT].lower()
-    return bool(_RANGE.search(words)) and "batch" not in words and not is_rate_limit(error)
+    return bool(re.search(_RANGE, words)) and "batch" not in words and not is_rate_limit(error)
 
 
 def is_rate_limit(error: ServerError) -> bool:
-    return error.code in _RATE_CODES or bool(_RATE.search(error.message[:_LOOKED_AT].lower()))
+    return error.code in _RATE_CODES or bool(re.search(_RATE, error.message[:_LOOKED_AT].lower()))
 
 
 def is_brief(error: ServerError) -> bool:
     """Whether it says by itself that it will pass."""
-    return bool(_BRIEF.search(error.message[:_LOOKED_AT].lower()))
+    return bool(re.search(_BRIEF, error.message[:_LOOKED_AT].lower()))
 
 
 def method_to_be_alone(error: ServerError) -> str | None:
     """The method of which a batch may hold one call, where it was refused for holding more."""
-    found = _ONE_OF_A_METHOD.search(error.message[:_LOOKED_AT])
+    found = re.search(_ONE_OF_A_METHOD, error.message[:_LOOKED_AT], re.IGNORECASE)
     return None if found is None else found[1]
 
 
@@ -339,7 +339,7 @@ def smaller_batch(error: ServerError, size: int) -> int:
 
 def _send_error(error: ServerError, words: str, shown: str, label: str) -> RpcError:
     for pattern, reason in _SEND_REFUSALS:
-        if pattern.search(words):
+        if re.search(pattern, words):
             return SendRefused(reason, error.code, shown, endpoint=label)
     if is_rate_limit(error):
         return RateLimited(endpoint=label, retry_after=_backoff(error.data))
@@ -349,11 +349,11 @@ def _send_error(error: ServerError, words: str, shown: str, label: str) -> RpcEr
 
 
 def _suggestion(words: str) -> tuple[tuple[int, int] | None, int | None]:
-    named = _RANGE_NAMED.search(words)
+    named = re.search(_RANGE_NAMED, words)
     first_last = (int(named[1], 16), int(named[2], 16)) if named else None
     if first_last and first_last[0] > first_last[1]:
         first_last = None
-    spanned = None if _LOGS_COUNTED.search(words) else _SPAN_NAMED.search(words)
+    spanned = None if re.search(_LOGS_COUNTED, words) else re.search(_SPAN_NAMED, words)
     digits = spanned[1].replace(",", "") if spanned else ""
     span = int(digits) * (1_000 if spanned and spanned[2] else 1) if digits else 0
     return first_last, span or None
