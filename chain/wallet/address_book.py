@@ -18,7 +18,7 @@ from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address
 from chain.wallet.errors import NoSuchWalletError, WalletError
-from chain.wallet.secrets import read_bounded
+from chain.wallet.files import read_bounded
 
 _FILE_NAME = "wallets.json"
 _LOCK_NAME = ".lock"

@@ -11,7 +11,8 @@ from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address
 from chain.wallet.errors import KeystoreError, WalletError, WrongPassphraseError, discreetly
-from chain.wallet.secrets import Passphrase, PrivateKey, read_bounded, write_once
+from chain.wallet.files import read_bounded, write_once
+from chain.wallet.secrets import Passphrase, PrivateKey
 
 USUAL_COST = 2**18
 """scrypt's N as geth and eth-account choose it: a second and 256 MB for every guess."""

@@ -20,8 +20,9 @@ from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from chain.wallet.address_book import KeyStorage
 from chain.wallet.demo import DEMO_NETWORK, demo_watch_key
 from chain.wallet.errors import KeystoreError, WalletError, WalletRefusedError
+from chain.wallet.files import read_bounded, read_private
 from chain.wallet.keystore import StoreChoice, forget_key, open_kept_key, store_key
-from chain.wallet.secrets import Passphrase, PrivateKey, guard_process, read_bounded, read_private
+from chain.wallet.secrets import Passphrase, PrivateKey, guard_process
 from chain.wallet.signer import Signer
 
 PASSPHRASE_FILE = "ZUNO_WATCH_KEY_PASSPHRASE_FILE"  # noqa: S105 - where one is

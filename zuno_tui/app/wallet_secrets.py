@@ -6,7 +6,8 @@ import warnings
 from pathlib import Path
 
 from chain.wallet.errors import WalletError, WalletRefusedError
-from chain.wallet.secrets import Passphrase, PrivateKey, keys_of_phrase, read_private
+from chain.wallet.files import read_private
+from chain.wallet.secrets import Passphrase, PrivateKey, keys_of_phrase
 from zuno_tui.app.session import say
 
 SHORTEST_PASSPHRASE = 8

@@ -9,9 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from chain.wallet import secrets
+from chain.wallet import files
 from chain.wallet.errors import WalletError, WalletRefusedError
-from chain.wallet.secrets import MOST_BYTES, read_bounded, read_private, write_once
+from chain.wallet.files import MOST_BYTES, read_bounded, read_private, write_once
+from chain.wallet.secrets import guard_process
 
 SECRET = b"a passphrase"
 
@@ -87,7 +88,7 @@ def test_a_secret_is_on_disk_with_its_name_when_it_is_said_to_be(
 ) -> None:
     path, synced = tmp_path / "secret", list[object]()
     monkeypatch.setattr(os, "fsync", lambda _: synced.append(path.stat().st_size))
-    monkeypatch.setattr(secrets, "sync_folder", synced.append)
+    monkeypatch.setattr(files, "sync_folder", synced.append)
 
     write_once(path, SECRET)
 
@@ -124,4 +125,4 @@ def test_a_system_that_cannot_guard_a_process_stops_no_wallet(
         raise ValueError
 
     monkeypatch.setattr("resource.setrlimit", refuse)
-    secrets.guard_process()
+    guard_process()

@@ -13,8 +13,8 @@ from chain.positions.overview import Sources
 from chain.rpc.errors import RpcError
 from chain.standing_orders.book import StandingOrders, StandingOrdersError, order_file, read_order
 from chain.standing_orders.call import OrderRefusedError, read_call
+from chain.wallet.files import read_bounded, write_once
 from chain.wallet.keystore import open_signer
-from chain.wallet.secrets import read_bounded, write_once
 from chain.wallet.watch_key import watch_key
 from zuno_tui.app.confirming import require_typed
 from zuno_tui.app.session import Session, say
