@@ -394,7 +394,7 @@ def _settings_checks(session: Session) -> list[Check]:
 def _watch_checks(session: Session) -> list[Check]:
     """Whether somebody watches, and whether alerts get where the settings send them."""
     from zuno_tui.app.alerts import WatchStatus, watch_health
-    from zuno_tui.settings.monitor import channel_settings
+    from zuno_tui.settings.channels import channel_settings
 
     health = watch_health(session.home, now=time.time())
     well = health.state in (WatchStatus.KEPT, WatchStatus.NEVER)

@@ -26,8 +26,9 @@ from chain.wallet.address_book import AddressBook, read_book
 from chain.wallet.errors import WalletError
 from zuno_tui.catalog.feature import features
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
+from zuno_tui.settings.channels import ChannelSettings, channel_settings
 from zuno_tui.settings.load import told
-from zuno_tui.settings.monitor import ChannelSettings, channel_settings, monitor_settings
+from zuno_tui.settings.monitor import monitor_settings
 
 
 class Target(Struct, frozen=True):

@@ -18,10 +18,11 @@ from chain.wallet.address_book import read_book
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.views import SettingRow
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
+from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.check import SWITCH, choices_at, expected_at
 from zuno_tui.settings.debates import READING_SECONDS, SetValue, debate_settings, model_choices
 from zuno_tui.settings.load import VARIABLES, TransportChoice, read_settings_file, told, variable_of
-from zuno_tui.settings.monitor import channel_settings, monitor_settings
+from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.settings.schema import SettingsFile
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import pytest
 from chain.wallet.address_book import AddressBook, KeyStorage, Wallet
 from zuno_tui.app.watchlist import targets
 from zuno_tui.settings import Flags, Settings, SettingsError
-from zuno_tui.settings.monitor import channel_settings
+from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.schema import TelegramTable, WebhookTable
 
 MINE = "0x" + "11" * 20

@@ -19,7 +19,7 @@ from zuno_tui.features.trade.chat import chat_answer
 from zuno_tui.features.trade.report import report_files, report_run, send_waiting
 from zuno_tui.present.exit_codes import DONE, NETWORK, USAGE
 from zuno_tui.settings import Flags, load_settings
-from zuno_tui.settings.monitor import channel_settings
+from zuno_tui.settings.channels import channel_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

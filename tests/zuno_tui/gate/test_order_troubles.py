@@ -36,7 +36,7 @@ from zuno_tui.features.orders.news import order_news
 from zuno_tui.features.orders.sight import SeenClock, held
 from zuno_tui.features.orders.stop_word import hear
 from zuno_tui.settings import Flags, load_settings
-from zuno_tui.settings.monitor import channel_settings
+from zuno_tui.settings.channels import channel_settings
 
 if TYPE_CHECKING:
     from chain.standing_orders.book import KeptOrder

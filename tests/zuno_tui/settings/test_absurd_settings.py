@@ -13,9 +13,10 @@ from chain.contracts.networks import network_named
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.screen.look import read_look
 from zuno_tui.settings import Flags, SettingsError, load_settings
+from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.debates import debate_settings
 from zuno_tui.settings.load import MOST_BYTES, MOST_NESTING
-from zuno_tui.settings.monitor import channel_settings, monitor_settings
+from zuno_tui.settings.monitor import monitor_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from agents.monitor.alerts.alert import Severity
 from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE, Pace, QuietHours
 from zuno_tui.settings import Settings
+from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.check import checked
-from zuno_tui.settings.monitor import channel_settings
 from zuno_tui.settings.schema import TelegramTable, WebhookTable
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 
 from agents.bus.envelope import Role
 from zuno_tui.settings import Flags, SettingsError, load_settings
+from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.check import is_plain
 from zuno_tui.settings.debates import role_choice
-from zuno_tui.settings.monitor import channel_settings
 from zuno_tui.settings.schema import ModelTable, RoleModelTable
 
 

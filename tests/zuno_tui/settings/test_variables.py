@@ -10,10 +10,10 @@ import pytest
 
 from zuno_tui.screen.look import read_look
 from zuno_tui.settings import Flags, load_settings
+from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.check import expected_at
 from zuno_tui.settings.debates import debate_settings, rules_only
 from zuno_tui.settings.load import VARIABLES, variable_of
-from zuno_tui.settings.monitor import channel_settings
 from zuno_tui.settings.schema import SettingsFile
 
 ROOT = Path(__file__).parents[3] / "zuno_tui"

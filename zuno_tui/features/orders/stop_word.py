@@ -19,7 +19,7 @@ from chain.base.units import DAY
 from chain.standing_orders.book import StandingOrders
 from zuno_tui.app.watchlist import SettingsSource
 from zuno_tui.settings import SettingsError, load_settings
-from zuno_tui.settings.monitor import channel_settings
+from zuno_tui.settings.channels import channel_settings
 
 _WORDS = re.compile(r"/?orders?(@\w+)?\s+stop\s*[.!]*", re.IGNORECASE)
 _PAUSE = 5.0

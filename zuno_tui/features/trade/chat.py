@@ -57,7 +57,7 @@ from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import FilledLine, understand
 from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.monitor import channel_settings
+from zuno_tui.settings.channels import channel_settings
 
 CHAT = Role(RouteName.CHAT.value)
 _MOST_WORDS, _MOST_FACTS = 400, 8

@@ -20,7 +20,7 @@ from zuno_tui.app.session import Session
 from zuno_tui.features.trade.run_view import message_lines, run_lines, run_of_plan
 from zuno_tui.present.output import json_text
 from zuno_tui.present.transcript import wrapped
-from zuno_tui.settings.monitor import channel_settings
+from zuno_tui.settings.channels import channel_settings
 
 _WIDTH = 100
 _UNSENT = ".unsent"
