@@ -96,12 +96,6 @@ def _path(hours: PoolHours) -> tuple[PricePoint, ...]:
     return path.steps(PATH_STEP, DAY // PATH_STEP)
 
 
-class Performance(Struct, frozen=True):
-    accounts: Mapping[int, SinceEntry]
-    daily: Mapping[int, DailyResult]
-    hours: Mapping[PoolId, PoolHours] = field(default_factory=dict)
-
-
 class Gains(Struct, frozen=True):
     """In the unit a person counts in, at present prices."""
 
@@ -111,6 +105,37 @@ class Gains(Struct, frozen=True):
     fees_a_day: Quantity[Fraction]
     lvr_a_day: Quantity[Fraction]
     net_a_day: Quantity[Fraction]
+
+
+class Performance(Struct, frozen=True):
+    accounts: Mapping[int, SinceEntry]
+    daily: Mapping[int, DailyResult]
+    hours: Mapping[PoolId, PoolHours] = field(default_factory=dict)
+
+    def gains(self, token_id: int, token1: Token, prices: PriceBook, unit: WorthUnit) -> Gains:
+        """Everything a position won or lost is told in currency1; this is what that is worth."""
+        account, daily = self.accounts[token_id], self.daily[token_id]
+
+        def valued(amount: Quantity[Fraction]) -> Quantity[Fraction]:
+            if token1.decimals is None:
+                return Unknown(f"{token1.label} gives no usable decimals")
+            whole = Fraction(1, 10**token1.decimals)
+            price = prices.price(token1.address, unit)
+            return combine(lambda units, each: units * each * whole, amount, price)
+
+        ether = prices.ether if unit is WorthUnit.USD else Known(Fraction(1), "the unit itself")
+        gas = combine(lambda wei, each: wei * each / COIN, account.gas, ether)
+        fees = valued(combine(lambda net, lvr: net + lvr, daily.net, daily.lvr))
+        lvr = valued(daily.lvr)
+        in_cents = unit is WorthUnit.USD
+        return Gains(
+            against_holding=combine(Fraction.__sub__, valued(account.against_holding), gas),
+            gas=gas,
+            fees_a_day=fees,
+            lvr_a_day=lvr,
+            # Of both as they are shown: a reader takes one from the other.
+            net_a_day=combine(lambda *parts: _shown_less(*parts, in_cents=in_cents), fees, lvr),
+        )
 
 
 async def read_accounts(
@@ -148,33 +173,6 @@ async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapsho
         for snapshot in snapshots
     }
     return Performance(accounts, daily, hours)
-
-
-def gains(
-    account: SinceEntry, daily: DailyResult, token1: Token, prices: PriceBook, unit: WorthUnit
-) -> Gains:
-    """Everything a position won or lost is told in currency1; this is what that is worth."""
-
-    def valued(amount: Quantity[Fraction]) -> Quantity[Fraction]:
-        if token1.decimals is None:
-            return Unknown(f"{token1.label} gives no usable decimals")
-        whole = Fraction(1, 10**token1.decimals)
-        price = prices.price(token1.address, unit)
-        return combine(lambda units, each: units * each * whole, amount, price)
-
-    ether = prices.ether if unit is WorthUnit.USD else Known(Fraction(1), "the unit itself")
-    gas = combine(lambda wei, each: wei * each / COIN, account.gas, ether)
-    fees = valued(combine(lambda net, lvr: net + lvr, daily.net, daily.lvr))
-    lvr = valued(daily.lvr)
-    in_cents = unit is WorthUnit.USD
-    return Gains(
-        against_holding=combine(Fraction.__sub__, valued(account.against_holding), gas),
-        gas=gas,
-        fees_a_day=fees,
-        lvr_a_day=lvr,
-        # Of both as they are shown: a reader takes one from the other.
-        net_a_day=combine(lambda *parts: _shown_less(*parts, in_cents=in_cents), fees, lvr),
-    )
 
 
 def _shown_less(value: Fraction, taken: Fraction, *, in_cents: bool) -> Fraction:

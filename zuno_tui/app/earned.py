@@ -15,7 +15,7 @@ from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.hours import PoolHours
 from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
 from chain.positions.overview import Overview, Sources, read_worths
-from chain.positions.performance import Performance, gains, read_performance
+from chain.positions.performance import Performance, read_performance
 from chain.positions.reference import position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import WorthUnit
@@ -214,9 +214,8 @@ class _Telling(Struct, frozen=True):
         overview, key = self.overview, snapshot.pool.key
         token0, token1 = overview.tokens[key.currency0], overview.tokens[key.currency1]
         account = self.performance.accounts[snapshot.token_id]
-        daily = self.performance.daily[snapshot.token_id]
         pair = pair_of(self.sources.network, token0, token1, snapshot.pool.sqrt_price_x96)
-        won = gains(account, daily, token1, overview.prices, self.unit)
+        won = self.performance.gains(snapshot.token_id, token1, overview.prices, self.unit)
         worths = {each.token_id: each.total for each in overview.portfolio.positions}
         earned, unit1 = account.fees_earned, self._unit1(token1)
         days = settled_days(snapshot.identity, account.changes, hours, self.memory)

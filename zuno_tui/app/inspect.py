@@ -12,12 +12,7 @@ from chain.contracts.addresses import checksummed, shortened
 from chain.math.liquidity import Amounts
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import OnePosition, read_one
-from chain.positions.performance import (
-    Gains,
-    Performance,
-    gains,
-    read_performance,
-)
+from chain.positions.performance import Gains, Performance, read_performance
 from chain.positions.reference import position_label
 from chain.prices.price import WorthUnit
 from chain.tokens.pair import Pair, pair_of
@@ -99,6 +94,7 @@ class PositionPage:
         self._near_edge = thresholds(session.network.name, position.snapshot.token_id).near_edge
         self._one = position
         self._position = position.snapshot
+        self._performance = performance
         self._account = performance.accounts[position.snapshot.token_id]
         self._daily = performance.daily[position.snapshot.token_id]
         key = position.snapshot.pool.key
@@ -201,7 +197,8 @@ class PositionPage:
 
     @property
     def _gains(self) -> Gains:
-        return gains(self._account, self._daily, self._token1, self._one.prices, self._unit)
+        prices, number = self._one.prices, self._position.token_id
+        return self._performance.gains(number, self._token1, prices, self._unit)
 
     def _pool(self) -> Iterator[tuple[str, str]]:
         pool = self._position.pool

@@ -1,14 +1,16 @@
 """`zuno positions`: every position of a wallet, counted, at one block; how far a reading is."""
 
+from __future__ import annotations
+
 import sys
 import time
 from collections.abc import Callable
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from chain.contracts.addresses import shortened
 from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, Sources, read_overview
-from chain.positions.performance import Performance, read_performance
 from chain.positions.reference import position_name
 from chain.read.logs import ScanProgress
 from zuno_tui.app.session import Session
@@ -29,6 +31,9 @@ from zuno_tui.present.views import PositionRow
 from zuno_tui.present.words import money
 from zuno_tui.settings.monitor import monitor_settings
 
+if TYPE_CHECKING:
+    from chain.positions.performance import Performance
+
 _BETWEEN_TELLINGS = 2.0
 _COLUMNS = columns(
     *("#>", "POOL", "FEE>", "FROM>", "RANGE", "TO"),
@@ -43,9 +48,7 @@ _PERFORMANCE_COLUMNS = columns("APR 24H>", "VS HOLD>", "NET 24H>")
 async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAnswer:
     async with session.sources() as sources:
         overview = await wallet_overview(session, sources)
-        performance = (
-            await read_performance(sources, overview.wallet.positions) if since_entry else None
-        )
+        performance = await _performance(sources, overview) if since_entry else None
         attached = await attachments(session, sources, [overview])
     held = bool(overview.wallet.positions)
     return CommandAnswer(
@@ -59,6 +62,13 @@ async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAns
             **{attachment.name: attachment.document for attachment in attached},
         },
     )
+
+
+async def _performance(sources: Sources, overview: Overview) -> Performance:
+    # 10 ms of pools' past that the plain list does not pay for.
+    from chain.positions.performance import read_performance
+
+    return await read_performance(sources, overview.wallet.positions)
 
 
 async def wallet_overview(session: Session, sources: Sources) -> Overview:

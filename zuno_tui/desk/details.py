@@ -22,7 +22,7 @@ from chain.pools.depth import read_depths, read_states
 from chain.positions.by_day import DayMemory, DayOfRange, hours_of_range, settled_days
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import OnePosition, read_one, read_worths
-from chain.positions.performance import Performance, gains, read_performance
+from chain.positions.performance import Performance, read_performance
 from chain.positions.reference import position_label
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import PriceBook, WorthUnit
@@ -225,13 +225,7 @@ class Details:
         context.tell(DetailReady(view, opens=False))
         if not view.owned_by:
             progress("Reading the result since entry")
-            won = gains(
-                performance.accounts[view.token_id],
-                performance.daily[view.token_id],
-                pair.token1,
-                position.prices,
-                WorthUnit.USD,
-            )
+            won = performance.gains(view.token_id, pair.token1, position.prices, WorthUnit.USD)
             profit = await self._profit(view.token_id, won.against_holding)
             view = replace(view, profit=profit)
             context.tell(DetailReady(view, opens=False))
@@ -325,9 +319,7 @@ class Details:
         pays = "pays", edge_sentence(week_edge(hours))
         unit = self._context.session.settings.unit
         shown = days_view(settled, pair, position.prices, unit)
-        daily = performance.daily[snapshot.token_id]
-        account = performance.accounts[snapshot.token_id]
-        won = gains(account, daily, pair.token1, position.prices, unit)
+        won = performance.gains(snapshot.token_id, pair.token1, position.prices, unit)
         return replace(
             view,
             facts=(*view.facts, pays),

@@ -1,9 +1,11 @@
 """A position: its row, its page and its document."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +18,6 @@ from chain.contracts.networks import Address, Network
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Overview, Worth
-from chain.positions.performance import DailyResult, Performance, gains
 from chain.positions.reference import position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import PriceBook, WorthUnit
@@ -36,6 +37,10 @@ from zuno_tui.present.words import (
     worth,
     yearly_percent,
 )
+
+if TYPE_CHECKING:
+    # With the past of pools behind it, which the present of a wallet does not need.
+    from chain.positions.performance import DailyResult, Performance
 
 
 def price_fields(pair: Pair, sqrt_price_x96: int) -> dict[str, Json]:
@@ -129,13 +134,8 @@ def won_by_position(
 def _won(
     overview: Overview, position: PositionSnapshot, performance: Performance, unit: WorthUnit
 ) -> Won:
-    gained = gains(
-        performance.accounts[position.token_id],
-        performance.daily[position.token_id],
-        overview.tokens[position.pool.key.currency1],
-        overview.prices,
-        unit,
-    )
+    token1 = overview.tokens[position.pool.key.currency1]
+    gained = performance.gains(position.token_id, token1, overview.prices, unit)
     worths = {position.token_id: position for position in overview.portfolio.positions}
     daily = performance.daily[position.token_id]
     yearly = yearly_fees(daily, gained.fees_a_day, worths[position.token_id].principal)
