@@ -102,7 +102,7 @@ def _consensus(findings: Mapping[ExpertName, AnyFinding]) -> tuple[str, ...]:
 
 def _tiebreaker(one: ExpertName, other: ExpertName, mode: TradeMode) -> str:
     first = min(one, other, key=HIERARCHY[mode].index)
-    return f"on even votes {first.spoken} decides in {mode.value} trading"
+    return f"{first.spoken} decides on even votes in {mode.value} trading"
 
 
 def _dominant(findings: Sequence[AnyFinding], regime: RegimeCall) -> Bias:

@@ -202,7 +202,7 @@ async def test_the_gain_that_is_spoken_is_the_one_in_the_table() -> None:
     assert f"gains {over} over HOLD" in plan.choice.reasons[0]
     assert f"gains {over} over HOLD" in argued.ended.transcript[-1].thought.text
     assert any(
-        f": {over} more than HOLD" in turn.thought.text
+        f" {over} more than HOLD" in turn.thought.text
         for turn in argued.ended.transcript
         if turn.thought.tag == "stance"
     )

@@ -102,7 +102,7 @@ def test_permissions_that_end_in_one_transaction_are_one_row_and_else_a_row_each
 
     words = "take back what UniversalRouter and Permit2 may move of WETH and USDC"
     assert f"revoke      5–7 {words}" in folded
-    assert "approve     2–3 allow PositionManager up to 2.4152 WETH and 4,415.3 USDC" in folded
+    assert "allow       2–3 let PositionManager move up to 2.4152 WETH and 4,415.3 USDC" in folded
     assert not any("stays open" in line for line in folded)
     assert not any("○" in line for line in folded)
     assert [line[-11:] for line in apart if "take back " in line] == [

@@ -158,7 +158,7 @@ HEDGING = replace(
                 "liquidity against microstructure",
                 "BEARISH at 62%: In 24 h the price moved +0.90% and takers sold net 4.1%.",
                 "BULLISH at 31%: The fuller side leads by 18% over 20 levels in 3 samples.",
-                "on even votes microstructure decides in swing trading",
+                "microstructure decides on even votes in swing trading",
             ),
         ),
         "Who is right, liquidity or microstructure?",

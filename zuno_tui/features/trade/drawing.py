@@ -302,6 +302,12 @@ def lamp_lines(view: TradeRunView, width: int) -> list[Line]:
     return lines
 
 
+def _missing_lines(view: TradeRunView, width: int) -> list[Line]:
+    """How large a hedge is, no source decides: only what is missing is named."""
+    titles = [lamp.title for lamp in view.lamps if lamp.state == "missing"]
+    return _words(f"missing: {', '.join(titles)}", width, "dim") if titles else []
+
+
 def _lamp_words(lamp: SourceLamp) -> str:
     of_now = lamp.age.endswith(" s") and lamp.state == "fresh"
     return lamp.title if of_now else f"{lamp.title} {lamp.age}".rstrip()
@@ -410,12 +416,12 @@ def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ..
     fresh = sum(lamp.state == "fresh" for lamp in view.lamps)
     if view.verdict is not None and view.regime is None and view.token_id is not None:
         return ()  # closing a hedge is argued by nobody
-    missing = ", ".join(lamp.title for lamp in view.lamps if lamp.state == "missing")
-    freshness = f"{fresh} of {len(view.lamps)} fresh{f'; missing: {missing}' if missing else ''}"
+    missing = sum(lamp.state == "missing" for lamp in view.lamps)
+    freshness = f"{fresh} of {len(view.lamps)} fresh{f', {missing} missing' if missing else ''}"
     if view.verdict is not None and view.token_id is not None and not whole:
         # How large a hedge is, nobody votes on: who argued stands in the report.
         told = f"{freshness}{_simulated(view)} · r: full report"
-        return (RunSection("SOURCES", told, lambda _width: []),)
+        return (RunSection("SOURCES", told, lambda width: _missing_lines(view, width)),)
     ladder = RunSection(
         "LADDER", "the decision after each stage", lambda width: ladder_lines(view, width)
     )
@@ -425,7 +431,11 @@ def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ..
         RunSection(
             "SOURCES",
             f"{freshness}{_simulated(view)}",
-            lambda width: lamp_lines(view, width) if view.token_id is None else [],
+            lambda width: (
+                lamp_lines(view, width)
+                if view.token_id is None or view.verdict is None
+                else _missing_lines(view, width)
+            ),
         ),
         RunSection("EXPERTS", "", lambda width: expert_lines(view, width)),
         RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width)),

@@ -26,7 +26,7 @@ _PARTS = {
     "pay": "total cost",
     "bound": "limits",
 }
-_ACTS = {"approve": "allow", "execute": "execute", "revoke": "take back"}
+_ACTS = {"approve": "allow", "execute": "execute", "revoke": "revoke"}
 LABEL = 12
 """The cells of the words on the left that name what is beside them."""
 _ROOMY = 80
@@ -215,7 +215,7 @@ def _together(steps: Sequence[StepView]) -> str:
     if len({tuple(each) for each in amounts.values()}) != 1:
         return ""
     named = listed(next(iter(amounts.values())))
-    return f"allow {listed(tuple(amounts))} up to {named}"
+    return f"let {listed(tuple(amounts))} move up to {named}"
 
 
 def detail_lines(approval: ApprovalView, width: int) -> Iterator[Content]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
@@ -11,7 +12,7 @@ from textual.widget import Widget
 
 from zuno_tui.charts.drawing import Rgb, half_blocks, raster, shades
 from zuno_tui.desk.thread import DeskLink
-from zuno_tui.present.charts import StyledText, chart_caption, price_chart
+from zuno_tui.present.charts import Line, StyledText, chart_caption, price_chart
 from zuno_tui.present.views import ChartView
 from zuno_tui.screen.graphics.picture import FORGET, PictureWay, kitty_picture, sixel_picture
 from zuno_tui.screen.panes.frame import literal
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from textual.events import Resize
 
 
-_ABOVE = 3
-"""Lines over a chart in characters: what it is of, what the prices did, and none."""
 _CELL = (8, 16)
 """Dots of a cell, where the terminal is not asked for its own."""
 
@@ -91,9 +90,10 @@ class PriceChart(PlainText):
     def on_resize(self) -> None:
         width, height = self.content_size
         if width and height:
-            about = (StyledText(self._about, "strong"),)
-            chart = price_chart(self._prices, width, height - _ABOVE)
-            self.update(drawn([about, chart_caption(self._prices), (), *chart]))
+            above: list[Line] = [(StyledText(each, "strong"),) for each in wrap(self._about, width)]
+            above += (chart_caption(self._prices), ())
+            chart = price_chart(self._prices, width, height - len(above))
+            self.update(drawn([*above, *chart]))
 
 
 def _segments(line: list[tuple[Rgb, Rgb]]) -> list[Segment]:
