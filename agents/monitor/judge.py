@@ -43,6 +43,7 @@ from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.base.units import Unknown
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolId
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
 from chain.rpc.errors import Malformed
 from chain.tokens.pair import Pair, pair_of
@@ -143,16 +144,16 @@ class Followed(NamedTuple):
 
 class AlertJudgment(Struct, frozen=True):
     changes: tuple[Change, ...]
-    baselines: Mapping[int, Mapping[str, object] | None]
+    baselines: Mapping[PositionRef, Mapping[str, object] | None]
 
 
 def follow_positions(
     network: Network, reading: Reading, state: WatchState, settings: WatchSettings, known: Baselines
-) -> dict[int, Followed]:
+) -> dict[PositionRef, Followed]:
     """Every position with liquidity, with each turn of its price since the cursor."""
     cursor = state.cursor
     head = reading.block.number
-    followed: dict[int, Followed] = {}
+    followed: dict[PositionRef, Followed] = {}
     for position in reading.wallet.positions:
         if not position.liquidity:
             continue
@@ -179,9 +180,9 @@ def follow_positions(
 
 def depth_references(
     network: Network, state: WatchState, settings: WatchSettings, known: Baselines
-) -> dict[int, DepthReference]:
+) -> dict[PositionRef, DepthReference]:
     """Where each watched position's pool was measured, and from when on it looks drained."""
-    found: dict[int, DepthReference] = {}
+    found: dict[PositionRef, DepthReference] = {}
     for number in state.baselines.keys() - {WALLET}:
         baseline = known.of(number, state.baselines[number])
         if baseline is None or baseline.others_tick is None:
@@ -210,7 +211,7 @@ def _course(
     )
 
 
-def turn_blocks(followed: Mapping[int, Followed]) -> set[int]:
+def turn_blocks(followed: Mapping[PositionRef, Followed]) -> set[int]:
     return {turn.block for timeline in followed.values() for turn in timeline.course.turns}
 
 
@@ -219,11 +220,11 @@ def judge(
     place: WatchPlace,
     reading: Reading,
     *,
-    followed: Mapping[int, Followed],
+    followed: Mapping[PositionRef, Followed],
     times: Mapping[int, int],
-    baselines: Mapping[int, Mapping[str, object]],
+    baselines: Mapping[PositionRef, Mapping[str, object]],
     alerts: Iterable[Alert],
-    hedges: Mapping[int, HeldHedge] | None = None,
+    hedges: Mapping[PositionRef, HeldHedge] | None = None,
 ) -> AlertJudgment:
     """All changes in the order they happened, given when each turn's block was made.
 
@@ -231,7 +232,7 @@ def judge(
     """
     judging = _Judging(network, place, reading, times, alerts, hedges=hedges)
     changes: list[Change] = []
-    later: dict[int, Mapping[str, object] | None] = {}
+    later: dict[PositionRef, Mapping[str, object] | None] = {}
     for number, situation in followed.items():
         told, baseline = judging.position(situation)
         changes += told
@@ -243,7 +244,9 @@ def judge(
     return AlertJudgment(tuple(changes), later)
 
 
-def _of_wallet(hedges: Mapping[int, HeldHedge], place: WatchPlace) -> dict[int, HeldHedge]:
+def _of_wallet(
+    hedges: Mapping[PositionRef, HeldHedge], place: WatchPlace
+) -> dict[PositionRef, HeldHedge]:
     return {
         number: hedge for number, hedge in hedges.items() if hedge.wallet == place.wallet_address
     }
@@ -260,7 +263,7 @@ class _Judging:
         times: Mapping[int, int],
         alerts: Iterable[Alert],
         *,
-        hedges: Mapping[int, HeldHedge] | None,
+        hedges: Mapping[PositionRef, HeldHedge] | None,
     ) -> None:
         self._hedges = None if hedges is None else _of_wallet(hedges, place)
         self._network = network
@@ -270,7 +273,7 @@ class _Judging:
         self._head = reading.block.number
         self._now = float(reading.block.timestamp)
         self._valuing = Valuing(network, reading)
-        self._standing: dict[int | None, dict[AlertKind, Alert]] = defaultdict(dict)
+        self._standing: dict[PositionRef | None, dict[AlertKind, Alert]] = defaultdict(dict)
         for alert in alerts:
             here = alert.chain_id == place.chain_id
             if here and alert.active and alert.wallet_address == place.wallet_address:
@@ -314,9 +317,9 @@ class _Judging:
 
     def gone(
         self,
-        followed: Mapping[int, Followed],
-        baselines: Mapping[int, Mapping[str, object]],
-        later: dict[int, Mapping[str, object] | None],
+        followed: Mapping[PositionRef, Followed],
+        baselines: Mapping[PositionRef, Mapping[str, object]],
+        later: dict[PositionRef, Mapping[str, object] | None],
     ) -> Iterator[Change]:
         """Positions that were watched, or have alerts, and hold nothing here any more."""
         wallet = self._reading.wallet
@@ -351,8 +354,8 @@ class _Judging:
 
     def wallet(
         self,
-        baselines: Mapping[int, Mapping[str, object]],
-        later: dict[int, Mapping[str, object] | None],
+        baselines: Mapping[PositionRef, Mapping[str, object]],
+        later: dict[PositionRef, Mapping[str, object] | None],
     ) -> Iterator[Change]:
         """What concerns all positions at once."""
         standing = self._standing.get(None, {})
@@ -402,7 +405,7 @@ class _Judging:
 
     def _raised(
         self,
-        number: int | None,
+        number: PositionRef | None,
         finding: Finding,
         block: int | None = None,
         time: float | None = None,
@@ -415,8 +418,8 @@ class _Judging:
             self._now if time is None else time,
         )
 
-    def _cleared(self, number: int | None, kind: AlertKind, why: str) -> Cleared:
+    def _cleared(self, number: PositionRef | None, kind: AlertKind, why: str) -> Cleared:
         return Cleared(self._subject(number, kind), self._head, self._now, why)
 
-    def _subject(self, number: int | None, kind: AlertKind) -> AlertSubject:
+    def _subject(self, number: PositionRef | None, kind: AlertKind) -> AlertSubject:
         return AlertSubject(self._place.chain_id, self._place.wallet_address, number, kind)

@@ -23,6 +23,7 @@ from chain.history.events import (
 )
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.read.block_reader import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
@@ -74,7 +75,7 @@ class LedgerSubject(NamedTuple):
     """Where tokens went to or came from, and the position it was about."""
 
     account: LedgerAccount
-    position: int | None
+    position: PositionRef | None
 
 
 class TokenAtPrice(NamedTuple):
@@ -90,7 +91,7 @@ class LedgerEntry(Struct, frozen=True):
     """Its hash; empty where no single transaction did it."""
     kind: EntryKind
     account: LedgerAccount
-    position: int | None
+    position: PositionRef | None
     """The position it is about, where it is about one."""
     token: Token
     amount: int

@@ -18,7 +18,7 @@ from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange, PastWords, read_past_words
 from chain.positions.holdings import TRANSFER, owner_words
 from chain.positions.overview import Sources, WalletWorth, currencies, tokens_at
-from chain.positions.reference import position_label, v3_number
+from chain.positions.reference import PositionRef, position_label, v3_position, v4_position
 from chain.positions.snapshot import PositionIdentity, identify
 from chain.positions.v3.changes import v3_accounts
 from chain.prices.coingecko import coingecko_prices_at
@@ -165,7 +165,7 @@ _NAMESPACE = "custody log"
 class CustodyChange(Struct, frozen=True, array_like=True):
     """A position that went from one address to another; from nobody when it was minted."""
 
-    token_id: int
+    token_id: PositionRef
     block_number: int
     log_index: int
     transaction_hash: str
@@ -213,7 +213,7 @@ async def read_custody_log(
 
 async def _proved_custody(
     sources: Sources, worth: WalletWorth, watch: Callable[[ScanProgress], None]
-) -> tuple[tuple[CustodyChange, ...], frozenset[int]]:
+) -> tuple[tuple[CustodyChange, ...], frozenset[PositionRef]]:
     """The log, and the positions of which it tells another owner than the chain does.
 
     Where there are any it is not kept, and is read again: once more, and from the others.
@@ -236,17 +236,16 @@ def _custody_key(sources: Sources, owner: Address) -> str:
     return f"{network.chain_id}/{network.contracts.position_manager}/{owner}"
 
 
-def _burned(custody: Sequence[CustodyChange], token_id: int) -> int | None:
+def _burned(custody: Sequence[CustodyChange], token_id: PositionRef) -> int | None:
     """The liquidity of a position that the wallet holds no more: none if it was burned."""
     last = [transfer.recipient for transfer in custody if transfer.token_id == token_id][-1:]
     return 0 if last == [NATIVE] else None
 
 
-def _change(log: Log) -> CustodyChange:
+def _change(log: Log, position: Callable[[int], PositionRef] = v4_position) -> CustodyChange:
     sender, recipient = ("0x" + topic[-40:] for topic in log.topics[1:3])
-    token_id = int(log.topics[3], 16)
     place = log.block_number, log.log_index, log.transaction_hash
-    return CustodyChange(token_id, *place, sender, recipient)
+    return CustodyChange(position(int(log.topics[3], 16)), *place, sender, recipient)
 
 
 _POOL_KEYS = abi.selector("poolKeys(bytes25)")
@@ -347,8 +346,7 @@ async def _read_v3_custody(
     if not all(isinstance(answer, tuple) for answer in answers):
         return ()
     told = in_chain_order([expected(answer, tuple) for answer in answers])
-    changes = map(_change, told)
-    return tuple(replace(change, token_id=v3_number(change.token_id)) for change in changes)
+    return tuple(_change(log, v3_position) for log in told)
 
 
 async def _v3_lives(sources: Sources, worth: WalletWorth) -> tuple[PositionLife, ...]:
@@ -457,10 +455,12 @@ async def _identities(
     known |= sources.memory.identities(token_id for token_id in ever if token_id not in known)
     manager = sources.network.contracts.position_manager
     ranges = {
-        change.salt: change
+        position: change
         for move in moves
         for change in move.changes
-        if change.sender == manager and change.salt in ever and change.salt not in known
+        if change.sender == manager
+        and (position := v4_position(change.salt)) in ever
+        and position not in known
     }
     pools = {identity.pool_id: identity.pool_key for identity in known.values()}
     pools = await _pool_keys(sources, [span.pool_id for span in ranges.values()], pools)

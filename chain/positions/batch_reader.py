@@ -13,7 +13,7 @@ from chain.contracts.storage import PositionInfo
 from chain.positions import custody
 from chain.positions.custody import Custody
 from chain.positions.memory import PositionMemory
-from chain.positions.reference import is_v3
+from chain.positions.reference import PositionRef, is_v3, v4_token_id
 from chain.positions.snapshot import (
     PoolSnapshot,
     PositionIdentity,
@@ -43,10 +43,10 @@ async def read_positions(
     client: RpcClient,
     network: Network,
     memory: PositionMemory,
-    token_ids: Iterable[int],
+    token_ids: Iterable[PositionRef],
     *,
     at: BlockRef = "latest",
-) -> dict[int, PositionSnapshot]:
+) -> dict[PositionRef, PositionSnapshot]:
     """Snapshots of those tokens of v4 that exist, all at one block.
 
     What is built, judged and signed is read here, so positions of v3 are not.
@@ -59,10 +59,10 @@ async def read_of_both(
     client: RpcClient,
     network: Network,
     memory: PositionMemory,
-    numbers: Iterable[int],
+    numbers: Iterable[PositionRef],
     *,
     at: BlockRef = "latest",
-) -> dict[int, PositionSnapshot]:
+) -> dict[PositionRef, PositionSnapshot]:
     """Those that exist, by number, all at one block.
 
     One request when the positions are remembered, two when they are met for the first time.
@@ -106,17 +106,17 @@ class BatchReader:
         self._position_manager = network.contracts.position_manager
         self._memory = memory
         self._subscribed = memory.subscribed()
-        self._identities: dict[int, PositionIdentity] = {}
-        self._mistaken: set[int] = set()
-        self._owners: dict[int, Address | None] = {}
-        self._infos: dict[int, PositionInfo | None] = {}
-        self._approved: dict[int, Address | None] = {}
-        self._subscribers: dict[int, Address | None] = {}
+        self._identities: dict[PositionRef, PositionIdentity] = {}
+        self._mistaken: set[PositionRef] = set()
+        self._owners: dict[PositionRef, Address | None] = {}
+        self._infos: dict[PositionRef, PositionInfo | None] = {}
+        self._approved: dict[PositionRef, Address | None] = {}
+        self._subscribers: dict[PositionRef, Address | None] = {}
         self._words: dict[int, int] = {}
         self._hook_codes: dict[Address, bytes] = {}
         self.v3 = None if network.v3 is None else V3Reader(network, network.v3, memory)
 
-    async def complete(self, token_ids: Iterable[int]) -> None:
+    async def complete(self, token_ids: Iterable[PositionRef]) -> None:
         """Ask for what is missing until nothing is, and remember what was met."""
         named = list(token_ids)
         wanted = [token_id for token_id in named if not is_v3(token_id)]
@@ -137,7 +137,7 @@ class BatchReader:
 
     async def advance(
         self,
-        token_ids: Iterable[int],
+        token_ids: Iterable[PositionRef],
         calls: Sequence[Call] = (),
         beside: Sequence[Request[object]] = (),
     ) -> Answers:
@@ -176,10 +176,10 @@ class BatchReader:
         """Every storage word of the PoolManager that was read."""
         return self._words
 
-    def snapshots(self) -> dict[int, PositionSnapshot]:
+    def snapshots(self) -> dict[PositionRef, PositionSnapshot]:
         """Every position that was gathered and exists, by its number."""
         pools: dict[PoolId, PoolSnapshot] = {}
-        found: dict[int, PositionSnapshot] = {}
+        found: dict[PositionRef, PositionSnapshot] = {}
         if self.v3 is not None:
             with sound_answers():
                 found |= self.v3.snapshots(self.at.block)
@@ -204,7 +204,7 @@ class BatchReader:
         with sound_answers():
             return self.v3.missing()
 
-    def _questions(self, token_ids: Sequence[int]) -> Iterator[Question]:
+    def _questions(self, token_ids: Sequence[PositionRef]) -> Iterator[Question]:
         for token_id in token_ids:
             identity = self._identities.get(token_id)
             if token_id not in self._owners:
@@ -222,26 +222,26 @@ class BatchReader:
         for chunk in word_chunks(self._missing_words(token_ids)):
             yield read_words(self._pool_manager, chunk), partial(self._take_words, chunk)
 
-    def _ask(self, selector: bytes, token_id: int) -> Call:
-        return custody.about(self._position_manager, selector, token_id)
+    def _ask(self, selector: bytes, token_id: PositionRef) -> Call:
+        return custody.about(self._position_manager, selector, v4_token_id(token_id))
 
-    def _may_have_subscriber(self, token_id: int) -> bool:
+    def _may_have_subscriber(self, token_id: PositionRef) -> bool:
         info = self._infos.get(token_id)
         return token_id in self._subscribed if info is None else info.has_subscriber
 
-    def _take_owner(self, token_id: int, outcome: CallOutcome) -> None:
+    def _take_owner(self, token_id: PositionRef, outcome: CallOutcome) -> None:
         self._owners[token_id] = custody.decode_owner(outcome)
 
-    def _take_approved(self, token_id: int, outcome: CallOutcome) -> None:
+    def _take_approved(self, token_id: PositionRef, outcome: CallOutcome) -> None:
         self._approved[token_id] = custody.decode_address(outcome)
 
-    def _take_subscriber(self, token_id: int, outcome: CallOutcome) -> None:
+    def _take_subscriber(self, token_id: PositionRef, outcome: CallOutcome) -> None:
         self._subscribers[token_id] = custody.decode_address(outcome)
 
     def _take_words(self, slots: Sequence[int], outcome: CallOutcome) -> None:
         self._words.update(decode_words(slots, outcome))
 
-    def _take_info(self, token_id: int, outcome: CallOutcome) -> None:
+    def _take_info(self, token_id: PositionRef, outcome: CallOutcome) -> None:
         key, info = custody.decode_info(outcome)
         remembered = self._identities.get(token_id)
         if info is None:
@@ -259,7 +259,7 @@ class BatchReader:
             return
         self._infos[token_id] = info
 
-    def _missing_words(self, token_ids: Iterable[int]) -> list[int]:
+    def _missing_words(self, token_ids: Iterable[PositionRef]) -> list[int]:
         words, manager = self._words, self._position_manager
         own = (
             slot
@@ -270,7 +270,7 @@ class BatchReader:
         also = self._also(self._identities.values(), () if self.v3 is None else self.v3.tokens)
         return [slot for slot in itertools.chain(own, also) if slot not in words]
 
-    def _missing_hooks(self, token_ids: Iterable[int]) -> list[Address]:
+    def _missing_hooks(self, token_ids: Iterable[PositionRef]) -> list[Address]:
         hooks = {
             self._identities[token_id].pool_key.hooks
             for token_id in token_ids

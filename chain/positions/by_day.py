@@ -15,6 +15,7 @@ from chain.history.hours import HourRow, PoolHours, PoolMoment, growth_inside, p
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange, total
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import STORAGE, PositionIdentity, PositionSnapshot
 
 _PRICE_DENOMINATOR = 1 << 192
@@ -23,7 +24,7 @@ _PRICE_DENOMINATOR = 1 << 192
 class SinceEntry(Struct, frozen=True):
     """All worth is in units of currency1 at the pool's present price, so that it can be summed."""
 
-    token_id: int
+    token_id: PositionRef
     changes: tuple[LiquidityChange, ...]
     age_seconds: Quantity[int]
     deposited: Quantity[Amounts]
@@ -153,10 +154,10 @@ class DayMemory:
         self._clock = clock
         self._place = f"{network.chain_id}/{network.contracts.position_manager}"
 
-    def load(self, token_id: int) -> _Days:
+    def load(self, token_id: PositionRef) -> _Days:
         return self._store.read(_Days, _NAMESPACE, f"{self._place}/{token_id}") or ()
 
-    def save(self, token_id: int, days: _Days) -> None:
+    def save(self, token_id: PositionRef, days: _Days) -> None:
         value = to_builtins(days)
         self._store.put(_NAMESPACE, f"{self._place}/{token_id}", value, now=self._clock())
 

@@ -27,6 +27,7 @@ from chain.positions.circumstances import (
 )
 from chain.positions.holdings import TRANSFER, minted_in
 from chain.positions.memory import PositionMemory
+from chain.positions.reference import PositionRef, v4_position, v4_token_id
 from chain.positions.snapshot import PositionIdentity, PositionSnapshot
 from chain.read.block_reader import sound_answers
 from chain.read.logs import (
@@ -94,10 +95,10 @@ class ChangeMemory:
     def now(self) -> float:
         return self._clock()
 
-    def load(self, identities: Iterable[PositionIdentity]) -> dict[int, PastChanges]:
+    def load(self, identities: Iterable[PositionIdentity]) -> dict[PositionRef, PastChanges]:
         """What is remembered of these positions, by token id."""
         by_key = {f"{self._place}/{identity.token_id}": identity for identity in identities}
-        found: dict[int, PastChanges] = {}
+        found: dict[PositionRef, PastChanges] = {}
         for key, value in self._store.get_many(_NAMESPACE, by_key).items():
             stored = read_as(_StoredChanges, value)
             if stored is not None:
@@ -108,7 +109,7 @@ class ChangeMemory:
                 )
         return found
 
-    def save(self, changes: Mapping[int, PastChanges]) -> None:
+    def save(self, changes: Mapping[PositionRef, PastChanges]) -> None:
         values = {
             f"{self._place}/{token_id}": to_builtins(
                 _StoredChanges(
@@ -140,7 +141,7 @@ class ChangeMemory:
             identity.tick_lower,
             identity.tick_upper,
             delta,
-            identity.token_id,
+            v4_token_id(identity.token_id),
         )
         number = place.block_number
         return event, ChangeCircumstances(
@@ -196,7 +197,7 @@ def is_worth_searching(client: RpcClient, blocks: int) -> bool:
 
 
 async def find_mint_block(
-    client: RpcClient, network: Network, token_id: int, last: int
+    client: RpcClient, network: Network, token_id: PositionRef, last: int
 ) -> int | None:
     """None where the logs do not tell.
 
@@ -227,9 +228,9 @@ async def find_mint_block(
 
 async def _minted_after(
     client: RpcClient, network: Network, start: int, width: int, last: int
-) -> tuple[dict[int, int], int]:
+) -> tuple[dict[PositionRef, int], int]:
     """The first ids minted from a block on, by their blocks, and the last block of them."""
-    minted: dict[int, int] = {}
+    minted: dict[PositionRef, int] = {}
     end = start - 1
     for _ in range(_MOST_EMPTY):
         first, end = end + 1, min(last, end + width)
@@ -263,7 +264,9 @@ class ChangeReader:
         self._changes_memory = changes
         self._watch = watch
 
-    async def since_entry(self, snapshots: Sequence[PositionSnapshot]) -> dict[int, SinceEntry]:
+    async def since_entry(
+        self, snapshots: Sequence[PositionSnapshot]
+    ) -> dict[PositionRef, SinceEntry]:
         """The account of each of these positions, all read at one block, by token id."""
         if not snapshots:
             return {}
@@ -280,7 +283,7 @@ class ChangeReader:
 
     async def changes(
         self, liquidity: Mapping[PositionIdentity, int | None], until: int
-    ) -> dict[int, tuple[LiquidityChange, ...]]:
+    ) -> dict[PositionRef, tuple[LiquidityChange, ...]]:
         """Every change of these positions up to a block, by token id.
 
         They must add up to their liquidity there, where that is known: else they are read again,
@@ -293,7 +296,7 @@ class ChangeReader:
 
     async def _changes(
         self, liquidity: Mapping[PositionIdentity, int | None], until: int
-    ) -> dict[int, tuple[LiquidityChange, ...]]:
+    ) -> dict[PositionRef, tuple[LiquidityChange, ...]]:
         identities = tuple(liquidity)
         past, final = await self._still_valid(identities)
         minted = await self._minted(identities, past, until)
@@ -329,8 +332,11 @@ class ChangeReader:
         }
 
     async def _minted(
-        self, identities: Sequence[PositionIdentity], past: Mapping[int, PastChanges], until: int
-    ) -> dict[int, int]:
+        self,
+        identities: Sequence[PositionIdentity],
+        past: Mapping[PositionRef, PastChanges],
+        until: int,
+    ) -> dict[PositionRef, int]:
         """A block at or before which each came to be, of those of which that is known.
 
         Where an endpoint gives few blocks at once the oldest is looked for: ids are given one after
@@ -350,7 +356,7 @@ class ChangeReader:
 
     async def _still_valid(
         self, identities: Sequence[PositionIdentity]
-    ) -> tuple[dict[int, PastChanges], Block | None]:
+    ) -> tuple[dict[PositionRef, PastChanges], Block | None]:
         """What is remembered of this chain and not of another, and the last final block."""
         past = self._changes_memory.load(identities)
         numbers = sorted({history.through for history in past.values()})
@@ -372,8 +378,8 @@ class ChangeReader:
         return told, final if isinstance(final, Block) else None
 
     async def _asked_again(
-        self, past: Mapping[int, PastChanges], positions: Sequence[PositionIdentity]
-    ) -> dict[int, PastChanges]:
+        self, past: Mapping[PositionRef, PastChanges], positions: Sequence[PositionIdentity]
+    ) -> dict[PositionRef, PastChanges]:
         """The same with what was unknown asked for anew, where somebody may tell by now."""
         labels, now = self._client.labels, self._changes_memory.now()
         identities = {position.token_id: position for position in positions}
@@ -406,10 +412,10 @@ class ChangeReader:
         self,
         identities: Sequence[PositionIdentity],
         until: int,
-        past: Mapping[int, PastChanges],
-        minted: Mapping[int, int],
+        past: Mapping[PositionRef, PastChanges],
+        minted: Mapping[PositionRef, int],
         final: Block | None,
-    ) -> dict[int, list[Seen]]:
+    ) -> dict[PositionRef, list[Seen]]:
         """Those remembered, and after them those the logs tell, saved on the way."""
         starts = {
             identity.token_id: past[identity.token_id].through + 1
@@ -449,7 +455,7 @@ class ChangeReader:
             self._client, contracts.pool_manager, [topics], first, last, most_calls=_MOST_CALLS
         )
 
-    async def _tell_all(self, found: list[Event], seen: Mapping[int, list[Seen]]) -> None:
+    async def _tell_all(self, found: list[Event], seen: Mapping[PositionRef, list[Seen]]) -> None:
         """Add what was found to what was seen, with its circumstances."""
         if found:
             told = await read_circumstances(self._client, self._network, found)
@@ -458,10 +464,13 @@ class ChangeReader:
             found.clear()
 
     def _final(
-        self, seen: Mapping[int, Sequence[Seen]], past: Mapping[int, PastChanges], final: Block
-    ) -> dict[int, PastChanges]:
+        self,
+        seen: Mapping[PositionRef, Sequence[Seen]],
+        past: Mapping[PositionRef, PastChanges],
+        final: Block,
+    ) -> dict[PositionRef, PastChanges]:
         """Every change up to the final block, also where a node could not tell all of it."""
-        found: dict[int, PastChanges] = {}
+        found: dict[PositionRef, PastChanges] = {}
         for token_id, events in seen.items():
             settled = tuple(
                 event for event in events if event[0].place.block_number <= final.number
@@ -478,18 +487,21 @@ class ChangeReader:
 
 
 def _own(
-    logs: Sequence[Log], identities: Sequence[PositionIdentity], starts: Mapping[int, int]
+    logs: Sequence[Log], identities: Sequence[PositionIdentity], starts: Mapping[PositionRef, int]
 ) -> list[Event]:
     """The changes of these positions, each from its start on."""
     by_id = {identity.token_id: identity for identity in identities}
+    events = ((v4_position(event.salt), event) for event in map(modify_liquidity_event, logs))
     return [
-        (by_id[event.salt], event)
-        for event in map(modify_liquidity_event, logs)
-        if event.salt in by_id and event.place.block_number >= starts[event.salt]
+        (by_id[position], event)
+        for position, event in events
+        if position in by_id and event.place.block_number >= starts[position]
     ]
 
 
-def _events(past: Mapping[int, PastChanges], identity: PositionIdentity) -> tuple[Seen, ...]:
+def _events(
+    past: Mapping[PositionRef, PastChanges], identity: PositionIdentity
+) -> tuple[Seen, ...]:
     known = past.get(identity.token_id)
     return () if known is None else known.events
 

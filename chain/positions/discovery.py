@@ -25,6 +25,7 @@ from chain.positions.holdings import (
     worth_keeping,
 )
 from chain.positions.memory import PositionMemory, SearchProgress, SearchState
+from chain.positions.reference import PositionRef
 from chain.positions.search import (
     PositionSearch,
     WalletPositions,
@@ -344,8 +345,8 @@ def _proven(holdings: Holdings, wallet: WalletPositions) -> Holdings:
     return replace(holdings, held=frozenset(position.token_id for position in wallet.positions))
 
 
-def _held(holdings: Mapping[Address, Holdings]) -> frozenset[int]:
-    return frozenset[int]().union(*(holding.held for holding in holdings.values()))
+def _held(holdings: Mapping[Address, Holdings]) -> frozenset[PositionRef]:
+    return frozenset[PositionRef]().union(*(holding.held for holding in holdings.values()))
 
 
 def _operators(holdings: Mapping[Address, Holdings]) -> list[tuple[Address, Address]]:

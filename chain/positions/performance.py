@@ -17,6 +17,7 @@ from chain.positions.by_day import HourOfRange, SinceEntry, hours_of_range
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import NOT_ADDED_UP
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionSnapshot
 from chain.positions.v3.changes import v3_since_entry
 from chain.prices.price import PriceBook, WorthUnit
@@ -30,7 +31,7 @@ PATH_STEP = 15 * 60
 
 
 class DailyResult(Struct, frozen=True):
-    token_id: int
+    token_id: PositionRef
     measured_seconds: int
     """Closed hours in which it was held; a day at most."""
     fees: Quantity[Amounts]
@@ -97,8 +98,8 @@ def _path(hours: PoolHours) -> tuple[PricePoint, ...]:
 
 
 class Performance(Struct, frozen=True):
-    accounts: Mapping[int, SinceEntry]
-    daily: Mapping[int, DailyResult]
+    accounts: Mapping[PositionRef, SinceEntry]
+    daily: Mapping[PositionRef, DailyResult]
     hours: Mapping[PoolId, PoolHours] = field(default_factory=dict)
 
 
@@ -115,7 +116,7 @@ class Gains(Struct, frozen=True):
 
 async def read_accounts(
     sources: Sources, snapshots: Sequence[PositionSnapshot]
-) -> dict[int, SinceEntry]:
+) -> dict[PositionRef, SinceEntry]:
     """What became of positions since they were opened, by number."""
     client, network = sources.client, sources.network
     accounts = await v3_since_entry(

@@ -38,6 +38,7 @@ from chain.contracts.networks import NATIVE
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.receipts import minted_positions
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
 from chain.tokens.pair import Pair
@@ -386,7 +387,7 @@ LONG = "long"
 """Stands for the token whose price the pair tells."""
 
 
-async def keep_goal_of(sources: Sources, token_id: int, words: tuple[str, str]) -> KeepGoal:
+async def keep_goal_of(sources: Sources, token_id: PositionRef, words: tuple[str, str]) -> KeepGoal:
     pair, block = await pair_of_position(sources, token_id)
     named, day = words
     until = read_day(day, block.timestamp) if day else None
@@ -451,7 +452,9 @@ def _records(sources: Sources, kinds: tuple[AdviceKind, ...]) -> Iterator[Advice
             yield AdviceRecord(kind=kind.value, days=found.days, beat=beat, judged=judged)
 
 
-def _earlier_advice(session: Session, sources: Sources, token_id: int) -> Iterator[EarlierAdvice]:
+def _earlier_advice(
+    session: Session, sources: Sources, token_id: PositionRef
+) -> Iterator[EarlierAdvice]:
     """What was advised for the position before; a plan that cannot be read is no advice."""
     sent = signed_plans(session)
     for document in PlanStore(session.home.plans).about(token_id, _MOST_EARLIER):
@@ -465,7 +468,7 @@ def _earlier_advice(session: Session, sources: Sources, token_id: int) -> Iterat
             )
 
 
-async def last_action_time(session: Session, sources: Sources, token_id: int) -> int | None:
+async def last_action_time(session: Session, sources: Sources, token_id: PositionRef) -> int | None:
     """The time of the block in which a plan of this home made the position.
 
     Moving a position makes a new one, so its own beginning is the last thing that was done to it

@@ -16,7 +16,7 @@ from chain.history.hours import PoolHours
 from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
 from chain.positions.overview import Overview, Sources, read_worths
 from chain.positions.performance import Performance, gains, read_performance
-from chain.positions.reference import position_label, position_name
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import WorthUnit
 from chain.read.logs import ScanProgress
@@ -269,7 +269,7 @@ _SINCE_ENTRY = "result: against holding what was put in, since each position was
 class PositionEarned(Struct, frozen=True):
     """In the unit a person counts in, at present prices."""
 
-    token_id: int
+    token_id: PositionRef
     pair: str
     fees: Quantity[Fraction]
     result: Quantity[Fraction]

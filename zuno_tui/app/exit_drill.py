@@ -108,15 +108,16 @@ async def _try(sources: Sources, overview: Overview, position: PositionSnapshot)
     facts = await read_chain_facts(
         sources.client, sources.network, overview.wallet.owner, tokens, block
     )
+    held = position_facts(position)
     try:
-        built = build(CloseRequest(position_facts(position)), facts)
+        built = build(CloseRequest(held), facts)
     except BuildError as error:
         return Drill(position, None, str(error))
     simulation = await simulate(sources.client, built.transactions, block.hash, tokens)
     names = names_on(sources.network, overview.wallet.owner, overview.tokens)
     steps = [decode(transaction) for transaction in built.transactions]
-    positions = {position.token_id: position_facts(position)}
-    return Drill(position, simulation, None, shortfall_words(steps, simulation, positions, names))
+    shortfall = shortfall_words(steps, simulation, {held.token_id: held}, names)
+    return Drill(position, simulation, None, shortfall)
 
 
 def _row(session: Session, overview: Overview, drill: Drill) -> tuple[str, ...]:

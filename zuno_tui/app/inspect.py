@@ -18,7 +18,7 @@ from chain.positions.performance import (
     gains,
     read_performance,
 )
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label
 from chain.prices.price import WorthUnit
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.pools import read_weeks
@@ -59,7 +59,7 @@ class MissingPositionError(ZunoError):
     """There is no such position, or there is no longer."""
 
 
-async def position_answer(session: Session, token_id: int) -> CommandAnswer:
+async def position_answer(session: Session, token_id: PositionRef) -> CommandAnswer:
     async with session.sources() as sources:
         position = await read_one(sources, token_id, session.settings.unit)
         if position is None:
@@ -234,7 +234,7 @@ def _or_reason(value: Quantity[T], words: Callable[[T], str]) -> str:
     return f"{UNKNOWN}: {value.reason}" if isinstance(value, Unknown) else words(value.value)
 
 
-async def remember_ids(session: Session, token_ids: Sequence[int]) -> CommandAnswer:
+async def remember_ids(session: Session, token_ids: Sequence[PositionRef]) -> CommandAnswer:
     wanted = tuple(dict.fromkeys(token_ids))
     async with session.sources() as sources:
         found = await read_positions(sources.client, sources.network, sources.memory, wanted)

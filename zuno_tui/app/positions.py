@@ -9,7 +9,7 @@ from chain.contracts.addresses import shortened
 from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, Sources, read_overview
 from chain.positions.performance import Performance, read_performance
-from chain.positions.reference import position_name
+from chain.positions.reference import PositionRef, position_name
 from chain.read.logs import ScanProgress
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import attachments
@@ -108,7 +108,7 @@ def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
 
 
 def _table(session: Session, overview: Overview, performance: Performance | None) -> list[str]:
-    won: dict[int, Won] = {}
+    won: dict[PositionRef, Won] = {}
     if performance is not None:
         won = won_by_position(overview, performance, session.settings.unit)
     watching = monitor_settings(session.settings)

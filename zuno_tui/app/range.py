@@ -24,7 +24,7 @@ from chain.math.liquidity import LiquidityError
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_of_both
 from chain.positions.overview import Sources, tokens_at
-from chain.positions.reference import position_label, position_name
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.rpc.records import Block
 from chain.tokens.pair import Pair, pair_of
@@ -47,13 +47,15 @@ from zuno_tui.settings.debates import debate_settings
 Telling = Callable[[str], None]
 
 
-async def own_range_of(sources: Sources, token_id: int, prices: tuple[str, str]) -> OwnRange:
+async def own_range_of(
+    sources: Sources, token_id: PositionRef, prices: tuple[str, str]
+) -> OwnRange:
     """The prices of a position's pair, in the orientation in which `zuno inspect` writes them."""
     pair, _ = await pair_of_position(sources, token_id)
     return range_of_pair(pair, prices)
 
 
-async def pair_of_position(sources: Sources, token_id: int) -> tuple[Pair, Block]:
+async def pair_of_position(sources: Sources, token_id: PositionRef) -> tuple[Pair, Block]:
     """As `zuno inspect` writes it, and the block at which it was read."""
     snapshot, (token0, token1) = await pool_of_position(sources, token_id)
     price = snapshot.pool.sqrt_price_x96
@@ -61,7 +63,7 @@ async def pair_of_position(sources: Sources, token_id: int) -> tuple[Pair, Block
 
 
 async def pool_of_position(
-    sources: Sources, token_id: int
+    sources: Sources, token_id: PositionRef
 ) -> tuple[PositionSnapshot, tuple[Token, Token]]:
     network = sources.network
     found = await read_of_both(sources.client, network, sources.memory, [token_id])

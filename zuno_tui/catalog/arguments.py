@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from zuno_tui.catalog.command import Argument, OneOf
+from zuno_tui.catalog.command import Argument, Intent, OneOf
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
+    from chain.positions.reference import PositionRef
     from zuno_tui.prompt.remaining import Remaining
 
 _EXPOSED = (
@@ -19,10 +20,10 @@ _EXPOSED = (
 )
 
 
-def read_token_id(text: str) -> int:
-    from chain.positions.reference import read_position_number
+def read_token_id(text: str) -> PositionRef:
+    from chain.positions.reference import read_position_ref
 
-    number = read_position_number(text)
+    number = read_position_ref(text)
     if number is None:
         raise ValueError(f"{text!r} is not a position's number, like 7 or #7, or 3:7 for one of v3")
     return number
@@ -32,6 +33,15 @@ def write_token_id(number: PositionName) -> str:
     from chain.positions.reference import position_name
 
     return number if isinstance(number, str) else position_name(number)
+
+
+def positions_named(intent: Intent) -> tuple[PositionRef, ...]:
+    """Those that an intent names one by one."""
+    named: tuple[PositionName | None, ...] = (
+        getattr(intent, "token_id", None),
+        *(getattr(intent, "token_ids", None) or ()),
+    )
+    return tuple(ref for ref in named if ref is not None and ref != "all")
 
 
 def read_address(text: str) -> str:
@@ -90,7 +100,7 @@ def read_hours_file(said: Remaining) -> Path:
     return read_file_name(said.text)
 
 
-PositionName: TypeAlias = int | Literal["all"]
+PositionName: TypeAlias = "PositionRef | Literal['all']"
 
 
 def read_position_name(text: str) -> PositionName:

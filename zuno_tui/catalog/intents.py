@@ -28,6 +28,7 @@ from zuno_tui.catalog.arguments import (
 from zuno_tui.catalog.command import Argument, Intent, OneOf
 
 if TYPE_CHECKING:
+    from chain.positions.reference import PositionRef
     from zuno_tui.app.market import MarketAction
     from zuno_tui.present.views import ViewName
     from zuno_tui.prompt.remaining import ProfileName
@@ -59,14 +60,14 @@ class Inspect(Intent, frozen=True):
     command: ClassVar = ("inspect",)
     arguments: ClassVar = (TOKEN_ID,)
 
-    token_id: int
+    token_id: PositionRef
 
 
 class Recommend(Intent, frozen=True):
     command: ClassVar = ("recommend",)
     arguments: ClassVar = (TOKEN_ID, PROFILE, KEEP, UNTIL, STREAM, DETERMINISTIC, TRANSPORT)
 
-    token_id: int
+    token_id: PositionRef
     profile: ProfileName | None = None
     keep: str | None = None
     """A token that no move may sell."""
@@ -109,7 +110,7 @@ class MovePosition(Intent, frozen=True):
         STREAM,
     )
 
-    token_id: int
+    token_id: PositionRef
     low: str
     high: str
     profile: ProfileName | None = None
@@ -147,7 +148,7 @@ class ChooseRange(Intent, frozen=True):
         return self.what if self.token_id is None else ""
 
     @property
-    def token_id(self) -> int | None:
+    def token_id(self) -> PositionRef | None:
         """The position; None where something is to be opened."""
         found = _POSITION.fullmatch(self.what.strip())
         return None if found is None else read_token_id(found[0])

@@ -8,6 +8,7 @@ from zuno_tui.catalog.arguments import read_token_id, write_token_id
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
+    from chain.positions.reference import PositionRef
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.present.history import CsvFormat
@@ -33,7 +34,7 @@ class ShowHistory(Intent, frozen=True):
         Argument("--to", "the last UTC day", metavar="DAY", field="until"),
     )
 
-    token_id: int | None = None
+    token_id: PositionRef | None = None
     wallet: str | None = None
     csv: bool = False
     form: CsvFormat | None = None

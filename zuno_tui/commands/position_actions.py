@@ -25,6 +25,7 @@ from zuno_tui.catalog.command import (
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
+    from chain.positions.reference import PositionRef
     from zuno_tui.app.session import Session
     from zuno_tui.gate.actions.position import Together
     from zuno_tui.prompt.remaining import Remaining
@@ -59,7 +60,7 @@ class DecreasePosition(Intent, frozen=True):
         ),
     )
 
-    token_id: int
+    token_id: PositionRef
     percent: int
 
 
@@ -75,7 +76,7 @@ class IncreasePosition(Intent, frozen=True):
         ),
     )
 
-    token_id: int
+    token_id: PositionRef
     amount: str
     """May hold the token, too, where both were quoted as one word."""
     token: str | None = None
@@ -110,7 +111,7 @@ def _increase(session: Session, intent: IncreasePosition) -> ActionMaker:
     return lambda sources: action_to_increase(sources, token_id, session.address, amount, symbol)
 
 
-def _amount(words: str, token_id: int) -> tuple[Numeral, str]:
+def _amount(words: str, token_id: PositionRef) -> tuple[Numeral, str]:
     from chain.base.units import NumeralError, read_numeral
     from zuno_tui.prompt.phrase_error import PhraseError
 

@@ -9,6 +9,7 @@ from zuno_tui.catalog.arguments import read_token_id
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, with_positions
 
 if TYPE_CHECKING:
+    from chain.positions.reference import PositionRef
     from zuno_tui.prompt.remaining import Remaining
 
 
@@ -20,7 +21,7 @@ class WatchIds(Intent, frozen=True):
         ),
     )
 
-    token_ids: tuple[int, ...]
+    token_ids: tuple[PositionRef, ...]
 
 
 def _read(said: Remaining) -> WatchIds:

@@ -15,7 +15,7 @@ from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, UnknownNetworkError, network_named
 from chain.names.ens import is_name
 from chain.positions.overview import Overview
-from chain.positions.reference import is_v3, position_label
+from chain.positions.reference import PositionRef, is_v3, position_label, position_name
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import change_book, parsed_address, read_book
 from chain.wallet.errors import NoSuchWalletError
@@ -185,7 +185,7 @@ class Guide(Struct, frozen=True):
     arguing: bool = False
     plan: PlanView | None = None
     applied: bool = False
-    to_collect: Mapping[int, str] = field(default_factory=dict)
+    to_collect: Mapping[PositionRef, str] = field(default_factory=dict)
     """Dollars of fees by position, where collecting is worth a word."""
 
     def heard(self, event: Event) -> Guide:
@@ -221,7 +221,7 @@ class Guide(Struct, frozen=True):
         return f"{position_label(token_id)} {matter}. Press r for a plan."
 
 
-def _about(plan: PlanView, to_collect: Mapping[int, str]) -> str:
+def _about(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
     if plan.result is not None:
         return (
             _REFUSED
@@ -232,12 +232,11 @@ def _about(plan: PlanView, to_collect: Mapping[int, str]) -> str:
         return _APPROVED
     chosen = next((option for option in plan.options if option.recommended), None)
     if chosen is None or chosen.candidate is None:
-        fees, which = to_collect.get(plan.token_id or 0), position_label(plan.token_id or 0)
-        if fees is None:
+        if plan.token_id is None or (fees := to_collect.get(plan.token_id)) is None:
             return _HOLD
-        how = "inspect" if is_v3(plan.token_id or 0) else "collect"
-        return f"Keep it: nothing to sign. {fees} of fees to collect: type {how} {which.strip('#')}"
-    if plan.token_id is not None and is_v3(plan.token_id):
+        doing = f"{'inspect' if plan.is_v3 else 'collect'} {position_name(plan.token_id)}"
+        return f"Keep it: nothing to sign. {fees} of fees to collect: type {doing}"
+    if plan.is_v3:
         return _ELSEWHERE
     approving = "To approve: a, then Enter"
     cost = chosen.figures.get("cost", "")

@@ -23,7 +23,7 @@ from chain.positions.by_day import DayMemory, DayOfRange, hours_of_range, settle
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import OnePosition, read_one, read_worths
 from chain.positions.performance import Performance, gains, read_performance
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import PriceBook, WorthUnit
 from chain.read.block_reader import OneBlock
@@ -241,7 +241,7 @@ class Details:
             context.tell(DetailReady(replace(view, price=month.price), opens=False))
 
     async def _profit(
-        self, token_id: int, against_holding: Quantity[Fraction]
+        self, token_id: PositionRef, against_holding: Quantity[Fraction]
     ) -> tuple[KeyFigure, ...]:
         """With the positions that came before it."""
         history = await self._past()

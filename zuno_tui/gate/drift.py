@@ -17,6 +17,7 @@ from chain.contracts.networks import Address
 from chain.execution.exit_tax import ExitTax
 from chain.execution.policy.shapes import DEAREST_POOL_FEE
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.rpc import requests
 from chain.rpc.client import AHEAD_SECONDS, RpcClient
 from chain.rpc.errors import Reverted
@@ -129,7 +130,7 @@ _CLOCK_SLACK = 60
 class OtherPosition(Struct, frozen=True):
     """A further position of a plan about several, with its pool."""
 
-    token_id: int
+    token_id: PositionRef
     owner: Address
     liquidity: int
     pool_id: str

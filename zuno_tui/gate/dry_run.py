@@ -14,6 +14,7 @@ from chain.execution.decode.words import describe, names_on
 from chain.execution.exit_tax import shortfall_words, untold_tokens
 from chain.execution.outbox.outbox import Outbox
 from chain.positions.overview import Sources, tokens_at
+from chain.positions.reference import PositionRef
 from chain.tokens import Token
 from zuno_tui.gate.actions.action import Action, subject_of
 from zuno_tui.gate.agreement import Agreement, Connections, require_agreement
@@ -112,7 +113,7 @@ async def _naming_blockers(
     request = action.request
     if not isinstance(request, SeveralRequest) or len(request.parts) == 1:
         return error
-    blocked: dict[int, str] = {}
+    blocked: dict[PositionRef, str] = {}
     for part, snapshot in zip(request.parts, action.subject.snapshots, strict=True):
         alone = replace(action, request=SeveralRequest((part,)), subject=subject_of(snapshot))
         try:

@@ -25,6 +25,7 @@ from chain.execution.outbox.records import SUCCEEDED, Dispatch, Inclusion, PlanS
 from chain.execution.outbox.resume import StepFinding, StepSituation, look
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.read.block_reader import OneBlock
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
@@ -174,7 +175,7 @@ class ApplyResult(Struct, frozen=True):
     """Those in a block, whether they succeeded or reverted."""
     realised: Mapping[Address, int | None]
     """By token; None where the chain's own coin cannot be told apart, or a token's events lie."""
-    minted: tuple[int, ...]
+    minted: tuple[PositionRef, ...]
     allowances: tuple[GivenAllowance, ...]
     """What is still allowed of its tokens afterwards."""
     contradicted: tuple[str, ...] = ()
@@ -348,7 +349,7 @@ def _contradicted(
 
 
 class PositionNow(Struct, frozen=True):
-    token_id: int
+    token_id: PositionRef
     owner: Address | None
     """None where there is no such position any more."""
     liquidity: int
@@ -412,7 +413,9 @@ async def read_aftermath(sources: Sources, approval: Approval, dispatch: Dispatc
     )
 
 
-async def _concerned(sources: Sources, approval: Approval, dispatch: Dispatch) -> Sequence[int]:
+async def _concerned(
+    sources: Sources, approval: Approval, dispatch: Dispatch
+) -> Sequence[PositionRef]:
     ids = [*approval.about.token_ids]
     for step in dispatch.steps:
         if step.state in SUCCEEDED and step.inclusion is not None:

@@ -14,7 +14,7 @@ from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
 from chain.bookkeeping.results import YEAR, StoryResult
 from chain.bookkeeping.wallet_history import WalletHistory
 from chain.contracts.addresses import checksummed
-from chain.positions.reference import position_label, position_name
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.prices.price import WorthUnit
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
@@ -43,7 +43,7 @@ class HistoryChapter(Struct, frozen=True):
     """None where it could not be read; the entry or `trouble` says why."""
     trouble: str = ""
 
-    def story_of(self, position: int | None) -> str:
+    def story_of(self, position: PositionRef | None) -> str:
         """The name of the story a position belongs to; empty where it is of none."""
         found = (story.story for story in self.stories if position in story.story.token_ids)
         return next((story.name for story in found), "")
@@ -56,7 +56,7 @@ class HistoryChapter(Struct, frozen=True):
 class HistoryFilter(Struct, frozen=True):
     """Which of it is told; times are Unix seconds, the last one not included."""
 
-    position: int | None = None
+    position: PositionRef | None = None
     since: int | None = None
     until: int | None = None
 
@@ -137,7 +137,7 @@ def _is_told(whole: WholeHistory, row: HistoryRow) -> bool:
     return entry.position in story
 
 
-def pool_words(chapter: HistoryChapter, position: int | None) -> str:
+def pool_words(chapter: HistoryChapter, position: PositionRef | None) -> str:
     if chapter.history is None or position is None:
         return ""
     facts = chapter.history.facts
@@ -526,7 +526,7 @@ def _movement_cells(rows: Iterable[HistoryRow]) -> Iterator[tuple[str, ...]]:
         for row in rows
         if row.entry.kind not in _BOTH_SIDES or row.entry.account is LedgerAccount.WALLET
     )
-    groups: dict[tuple[int, str, str, int | None], list[HistoryRow]] = {}
+    groups: dict[tuple[int, str, str, PositionRef | None], list[HistoryRow]] = {}
     for row in told:
         entry = row.entry
         key = (entry.time, entry.transaction, entry.kind.value, entry.position)

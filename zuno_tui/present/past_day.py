@@ -19,6 +19,7 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.by_day import liquidity_in, worth
 from chain.positions.overview import Overview
 from chain.positions.performance import PATH_STEP, DailyResult, Performance
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import WorthUnit
 from chain.tokens import listed_token
@@ -36,8 +37,8 @@ Course = tuple[float, ...]
 
 
 def day_charts(
-    network: Network, overview: Overview, daily: Mapping[int, DailyResult]
-) -> dict[int, ChartView]:
+    network: Network, overview: Overview, daily: Mapping[PositionRef, DailyResult]
+) -> dict[PositionRef, ChartView]:
     """By token id the price of the last day with the range across it."""
     charts = (
         (position.token_id, _chart(network, overview, position, daily[position.token_id]))
@@ -63,7 +64,7 @@ def _chart(
 
 
 def day_samples(
-    network: Network, overview: Overview, daily: Mapping[int, DailyResult]
+    network: Network, overview: Overview, daily: Mapping[PositionRef, DailyResult]
 ) -> tuple[WorthSample, ...]:
     """What is held now at the prices of each hour before, oldest first.
 
@@ -105,7 +106,7 @@ class HourGain(Struct, frozen=True, array_like=True):
     """What one closed hour brought one position, in millionths of the unit the desk counts in."""
 
     begin: int
-    token_id: int
+    token_id: PositionRef
     fees: int
     moved: int
     """By how much prices changed its worth: what was put in or taken out is no gain."""

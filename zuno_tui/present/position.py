@@ -17,7 +17,7 @@ from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Overview, Worth
 from chain.positions.performance import DailyResult, Performance, gains
-from chain.positions.reference import position_name
+from chain.positions.reference import PositionRef, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import PriceBook, WorthUnit
 from chain.tokens import Token
@@ -72,17 +72,17 @@ class Won(Struct, frozen=True):
 _NOT_READ_YET = Won("…", "dim", "…")
 _LEAST_GAIN = Fraction(1, 200)
 """What is less is told as nothing."""
-_NO_CHARTS: Mapping[int, ChartView] = MappingProxyType({})
+_NO_CHARTS: Mapping[PositionRef, ChartView] = MappingProxyType({})
 
 
 def positions_view(
     network: Network,
     overview: Overview,
-    won: Mapping[int, Won],
+    won: Mapping[PositionRef, Won],
     watching: WatchSettings,
     *,
     read_at: float,
-    charts: Mapping[int, ChartView] = _NO_CHARTS,
+    charts: Mapping[PositionRef, ChartView] = _NO_CHARTS,
 ) -> PositionsView:
     wallet, whole, unit = overview.wallet, overview.portfolio, overview.portfolio.unit
     return PositionsView(
@@ -98,9 +98,9 @@ def positions_view(
 def position_rows(
     network: Network,
     overview: Overview,
-    won: Mapping[int, Won],
+    won: Mapping[PositionRef, Won],
     watching: WatchSettings,
-    charts: Mapping[int, ChartView] = _NO_CHARTS,
+    charts: Mapping[PositionRef, ChartView] = _NO_CHARTS,
 ) -> tuple[PositionRow, ...]:
     worths = {position.token_id: position for position in overview.portfolio.positions}
     return tuple(
@@ -119,7 +119,7 @@ def position_rows(
 
 def won_by_position(
     overview: Overview, performance: Performance, unit: WorthUnit
-) -> dict[int, Won]:
+) -> dict[PositionRef, Won]:
     return {
         position.token_id: _won(overview, position, performance, unit)
         for position in overview.wallet.positions
@@ -419,7 +419,7 @@ class RangeStanding(Struct, frozen=True):
 class DetailView(Struct, frozen=True):
     """One position with everything that is known of it."""
 
-    token_id: int
+    token_id: PositionRef
     title: str
     facts: tuple[tuple[str, str], ...]
     """Label and words, in reading order."""

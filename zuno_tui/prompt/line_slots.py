@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from chain.positions.reference import position_label, position_name
+from chain.positions.reference import PositionRef, position_label, position_name
 from zuno_tui.catalog.arguments import read_token_id
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.figures import edges, named_term, two_prices, width
@@ -31,7 +31,9 @@ def amount_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Seque
     return (f"{amount.number} {_held_symbol(amount, token_id, context)}",)
 
 
-def _in_stables(token_id: int | None, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+def _in_stables(
+    token_id: PositionRef | None, sentence: Sentence, context: PhraseContext
+) -> Sequence[str]:
     """`$300 more`: as much of a token that follows the dollar, to be read before it is sent."""
     position = None if token_id is None else position_of(token_id, context)
     stables = [symbol for symbol in (position.symbols if position else ()) if symbol in STABLE]
@@ -39,7 +41,7 @@ def _in_stables(token_id: int | None, sentence: Sentence, context: PhraseContext
     return [f"increase {token_id} {amount} {symbol}" for amount in dollars for symbol in stables]
 
 
-def _held_symbol(amount: Amount, token_id: int | None, context: PhraseContext) -> str:
+def _held_symbol(amount: Amount, token_id: PositionRef | None, context: PhraseContext) -> str:
     position = None if token_id is None else position_of(token_id, context)
     if position is None:
         return called(amount.symbol, context)
@@ -218,12 +220,12 @@ def no_such_position(number: str, context: PhraseContext) -> str:
     return f"You have no position #{number}.{shown} Which one do you mean?"
 
 
-def _is_empty(token_id: int, context: PhraseContext) -> bool:
+def _is_empty(token_id: PositionRef, context: PhraseContext) -> bool:
     position = position_of(token_id, context)
     return position is not None and position.standing == "empty"
 
 
-def _which(verb: str, ids: Sequence[int], context: PhraseContext) -> UnclearSlotError:
+def _which(verb: str, ids: Sequence[PositionRef], context: PhraseContext) -> UnclearSlotError:
     held = [position_of(token_id, context) for token_id in ids]
     names = [position.words for position in held if position is not None]
     known = f" You hold {listed(names)}." if names else ""

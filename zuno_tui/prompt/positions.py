@@ -4,6 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
+from chain.positions.reference import PositionRef
 from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import STABLE, Sentence, names_symbol, sentence_of
@@ -34,7 +35,7 @@ _BOTH = 2
 
 
 class PositionsMeant(NamedTuple):
-    ids: tuple[int, ...] = ()
+    ids: tuple[PositionRef, ...] = ()
     sure: bool = False
     """Whether all of them are meant; otherwise one is, and it must be asked which."""
     named: bool = False
@@ -64,7 +65,7 @@ def positions_meant(sentence: Sentence, context: PhraseContext) -> PositionsMean
     return PositionsMeant()
 
 
-def position_of(token_id: int, context: PhraseContext) -> SpokenPosition | None:
+def position_of(token_id: PositionRef, context: PhraseContext) -> SpokenPosition | None:
     held = context.held or ()
     return next((position for position in held if position.token_id == token_id), None)
 
@@ -123,12 +124,12 @@ def _described(sentence: Sentence, context: PhraseContext) -> PositionsMeant | N
     return PositionsMeant(ids, sure=sure and bool(ids), named=True, described=True)
 
 
-def _as_many(sentence: Sentence, ids: tuple[int, ...]) -> bool:
+def _as_many(sentence: Sentence, ids: tuple[PositionRef, ...]) -> bool:
     """`both` says two, whatever they are."""
     return not {"both", "two"} & set(sentence.words) or len(ids) == _BOTH
 
 
-def _read_positions(context: PhraseContext) -> tuple[int, ...]:
+def _read_positions(context: PhraseContext) -> tuple[PositionRef, ...]:
     if context.held is None and not context.positions:
         raise NotReadYetError("positions")
     return context.positions

@@ -17,6 +17,7 @@ from agents.monitor.deliver.telegram import TELEGRAM_URL, Telegram, TelegramSett
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.base.units import HOUR
+from chain.positions.reference import PositionRef
 from zuno_tui.settings.check import SettingsError, checked, refuse_plain
 from zuno_tui.settings.load import VARIABLES, Settings, told
 from zuno_tui.settings.schema import (
@@ -59,9 +60,9 @@ def _positions(
     tables: Mapping[str, ThresholdsTable],
     everywhere: Thresholds,
     networks: Mapping[str, Thresholds],
-) -> dict[tuple[str | None, int], Thresholds]:
-    anywhere: dict[tuple[str | None, int], Thresholds] = {}
-    on_one: dict[tuple[str | None, int], Thresholds] = {}
+) -> dict[tuple[str | None, PositionRef], Thresholds]:
+    anywhere: dict[tuple[str | None, PositionRef], Thresholds] = {}
+    on_one: dict[tuple[str | None, PositionRef], Thresholds] = {}
     for name, table in tables.items():
         network, number = position_called(name, name)
         if network is not None:

@@ -40,7 +40,7 @@ from chain.positions.batch_reader import AlsoWords, BatchReader, read_of_both
 from chain.positions.by_day import SinceEntry, worth
 from chain.positions.overview import Sources, currencies, price_question, price_words, tokens_at
 from chain.positions.performance import read_accounts
-from chain.positions.reference import is_v3, position_name, token_id_of
+from chain.positions.reference import PositionRef, is_v3, position_name, token_id_of
 from chain.positions.snapshot import PositionIdentity, PositionSnapshot
 from chain.prices.ladder import market_prices, price_book
 from chain.prices.price import PriceBook
@@ -60,7 +60,7 @@ class ObservationError(StageFailedError):
 class NoSuchPositionError(ZunoError, ObservationError):
     failure = Failure.REFUSED
 
-    def __init__(self, token_id: int, network: Network) -> None:
+    def __init__(self, token_id: PositionRef, network: Network) -> None:
         super().__init__(
             f"There is no position {position_name(token_id)} on {network.title}: it was burned, or "
             "never minted."
@@ -118,7 +118,7 @@ def chain_faults_told(network: Network) -> Iterator[None]:
 _MOST_CHANGES = 20
 
 
-async def read_position_past(sources: Sources, token_id: int) -> PositionPast:
+async def read_position_past(sources: Sources, token_id: PositionRef) -> PositionPast:
     network = sources.network
     found = await read_of_both(sources.client, network, sources.memory, [token_id])
     snapshot = found.get(token_id)
@@ -230,7 +230,7 @@ class ChainObserver:
         self._network = sources.network
         self._watch = watch
 
-    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+    async def observe_position(self, token_id: PositionRef, profile: RiskProfile) -> MarketContext:
         """A position, its pool and its market at the newest block, still without a summary."""
         if token_id_of(token_id) > _LARGEST_TOKEN_ID:
             raise NoSuchPositionError(token_id, self._network)
@@ -240,7 +240,7 @@ class ChainObserver:
         """The pools that can hold the capital, the deepest first, still without a summary."""
         return await self._at_one_block(lambda: self._survey(goal, owner, profile))
 
-    async def position_past(self, token_id: int) -> PositionPast:
+    async def position_past(self, token_id: PositionRef) -> PositionPast:
         """What became of a position since it was opened."""
         return await self._at_one_block(lambda: read_position_past(self._sources, token_id))
 
@@ -253,7 +253,7 @@ class ChainObserver:
                     raise
             return await read()
 
-    async def _position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+    async def _position(self, token_id: PositionRef, profile: RiskProfile) -> MarketContext:
         sources, network = self._sources, self._network
         here = OneBlock(sources.client, network)
         gathering = BatchReader(here, network, sources.memory, _words_beside(network))

@@ -24,7 +24,7 @@ from agents.monitor.alerts.alert import (
     clean_line,
 )
 from chain.contracts.networks import Address
-from chain.positions.reference import read_position_number
+from chain.positions.reference import PositionRef, read_position_ref
 
 
 class AlertDocumentError(ValueError):
@@ -81,8 +81,8 @@ def _line(value: object) -> str:
     return clean_line(value)
 
 
-def _position(value: object) -> int:
-    number = read_position_number(_line(value))
+def _position(value: object) -> PositionRef:
+    number = read_position_ref(_line(value))
     if number is None:
         raise AlertDocumentError(f"{value!r} is not a position's number.")
     return number
@@ -190,7 +190,7 @@ class Poll(Struct, frozen=True):
     changes: tuple[Change, ...]
     """In the order they happened on the chain."""
     cursor: WatchCursor | None = None
-    baselines: Mapping[int, Mapping[str, object] | None] = field(default_factory=dict)
+    baselines: Mapping[PositionRef, Mapping[str, object] | None] = field(default_factory=dict)
     """What positions are compared with from now on; None forgets one."""
     failures: Failures | None = None
     """None when the place was seen."""

@@ -12,6 +12,7 @@ from agents.monitor.rules.thresholds import Thresholds
 from chain.base.units import DAY
 from chain.contracts.networks import Address, Network
 from chain.pools.depth import Depth, read_depths
+from chain.positions.reference import PositionRef, v4_position
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.rpc.client import RpcClient
@@ -120,7 +121,7 @@ _GROWN = 5 / 4
 _UNCHANGED = 9 / 10
 """A pool that kept this much of its depth where the price was has only been left by the price."""
 
-WALLET = 0
+WALLET = v4_position(0)
 """Stands for the wallet itself among the positions, whose numbers begin with one."""
 
 
@@ -197,9 +198,9 @@ class Baselines:
     """Baselines from their documents, each read once for as long as the document is the same."""
 
     def __init__(self) -> None:
-        self._read: dict[int, tuple[Mapping[str, object], Baseline | None]] = {}
+        self._read: dict[PositionRef, tuple[Mapping[str, object], Baseline | None]] = {}
 
-    def of(self, number: int, document: Mapping[str, object] | None) -> Baseline | None:
+    def of(self, number: PositionRef, document: Mapping[str, object] | None) -> Baseline | None:
         """None for a position that has none, or none that can be read."""
         if document is None:
             return None
@@ -240,8 +241,8 @@ async def read_reference_depths(
     network: Network,
     head: Block,
     positions: Sequence[PositionSnapshot],
-    references: Mapping[int, DepthReference],
-) -> dict[int, int | None]:
+    references: Mapping[PositionRef, DepthReference],
+) -> dict[PositionRef, int | None]:
     """By position: the others' liquidity at its reference, where the price moved to a thin place.
 
     None where the reference is too far away. It takes two requests for all of them, and none
@@ -261,7 +262,7 @@ async def read_reference_depths(
     here = OneBlock(client, network, head.hash)
     states = [pool.state for pool in pools.values()]
     depths = await read_depths(here, network, states, reach=max(reach.values()))
-    found: dict[int, int | None] = {}
+    found: dict[PositionRef, int | None] = {}
     for suspect in suspects:
         tick = references[suspect.token_id].tick
         liquidity = liquidity_at(depths[suspect.pool.pool_id], tick)
@@ -280,7 +281,9 @@ def own_liquidity_at(position: PositionSnapshot, tick: int) -> int:
     return position.liquidity if identity.tick_lower <= tick < identity.tick_upper else 0
 
 
-def _is_suspect(position: PositionSnapshot, references: Mapping[int, DepthReference]) -> bool:
+def _is_suspect(
+    position: PositionSnapshot, references: Mapping[PositionRef, DepthReference]
+) -> bool:
     reference = references.get(position.token_id)
     if reference is None or reference.tick == position.pool.tick:
         return False

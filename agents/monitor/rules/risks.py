@@ -20,7 +20,7 @@ from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, Network
 from chain.history.volatility import Volatility
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.reference import is_v3, position_label, position_name
+from chain.positions.reference import PositionRef, is_v3, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.tokens.pair import Pair
 
@@ -233,7 +233,7 @@ def approval_changed(situation: Situation, _: Thresholds, __: bool) -> Finding |
     )
 
 
-def owner_changed(network: Network, position_id: int, owner: Address) -> Finding:
+def owner_changed(network: Network, position_id: PositionRef, owner: Address) -> Finding:
     """Of a position that left the wallet without being burned."""
     return Finding(
         AlertKind.OWNER_CHANGED,
@@ -368,7 +368,7 @@ def of_any_coin(judge: Judgment) -> Judgment:
     return judged
 
 
-def hedge_stale(network: Network, position_id: int, hedge: HeldHedge) -> Finding | None:
+def hedge_stale(network: Network, position_id: PositionRef, hedge: HeldHedge) -> Finding | None:
     """Of a position that holds nothing in this wallet any more."""
     legs = [leg for leg in hedge.legs if abs(leg.short) > _DUST]
     if not legs:
@@ -446,7 +446,7 @@ class HedgeSource(Protocol):
         None where a venue cannot be read.
         """
 
-    async def held_hedges(self) -> Mapping[int, HeldHedge] | None:
+    async def held_hedges(self) -> Mapping[PositionRef, HeldHedge] | None:
         """By position of one network; None where a venue cannot be read."""
 
 

@@ -26,7 +26,7 @@ from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.memory import PositionMemory
 from chain.positions.overview import Sources
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionSnapshot
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
@@ -41,9 +41,9 @@ RETRY_SECONDS = 300.0
 
 
 class Losses(NamedTuple):
-    shares: Mapping[int, float]
+    shares: Mapping[PositionRef, float]
     """By position, of what went in at present prices; a gain is negative."""
-    unknown: Mapping[int, str]
+    unknown: Mapping[PositionRef, str]
     """By position, why one that was asked for is not among them."""
 
 
@@ -76,7 +76,7 @@ class LossReader:
     def __init__(self, sources: Sources, memory: PositionMemory) -> None:
         self._sources = sources
         self._memory = memory
-        self._accounts: dict[int, _Account] = {}
+        self._accounts: dict[PositionRef, _Account] = {}
         self._failed_at: float | None = None
         self._trouble = ""
 
@@ -85,8 +85,8 @@ class LossReader:
         asked = [position for position in positions if self._outdated(position, now)]
         if asked and not still_fresh(self._failed_at, RETRY_SECONDS, now):
             await self._renew(asked, now)
-        shares: dict[int, float] = {}
-        unknown: dict[int, str] = {}
+        shares: dict[PositionRef, float] = {}
+        unknown: dict[PositionRef, str] = {}
         for position in positions:
             share = self._share(position)
             if isinstance(share, str):

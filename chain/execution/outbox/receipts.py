@@ -10,6 +10,7 @@ from msgspec import Struct
 from chain.base.errors import ZunoError
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.positions.reference import PositionRef, v4_position
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, RpcError
 from chain.rpc.records import Log, Receipt
@@ -47,9 +48,9 @@ class Realised(Struct, frozen=True):
     gas_used: int
     gas_cost: int
     """In wei, with what an OP-stack network charged for the data."""
-    minted: tuple[int, ...]
+    minted: tuple[PositionRef, ...]
     """Positions that came to the wallet."""
-    burned: tuple[int, ...]
+    burned: tuple[PositionRef, ...]
 
 
 class NotIncludedError(ZunoError):
@@ -92,12 +93,16 @@ def realised(receipt: Receipt, wallet: Address, network: Network, native: Native
     )
 
 
-def minted_positions(receipt: Receipt, wallet: Address, network: Network) -> tuple[int, ...]:
+def minted_positions(
+    receipt: Receipt, wallet: Address, network: Network
+) -> tuple[PositionRef, ...]:
     """The positions a transaction made for the wallet."""
     return tuple(token_id for came, token_id in _positions(receipt, wallet, network) if came)
 
 
-def _positions(receipt: Receipt, wallet: Address, network: Network) -> list[tuple[bool, int]]:
+def _positions(
+    receipt: Receipt, wallet: Address, network: Network
+) -> list[tuple[bool, PositionRef]]:
     manager = network.contracts.position_manager
     found = (_position(log, wallet) for log in receipt.logs if log.address == manager)
     return [transfer for transfer in found if transfer is not None]
@@ -223,12 +228,12 @@ def _token_changes(
     return {token: amount for token, amount in transfers.items() if amount}
 
 
-def _position(log: Log, wallet: Address) -> tuple[bool, int] | None:
+def _position(log: Log, wallet: Address) -> tuple[bool, PositionRef] | None:
     """Whether a position came to the wallet (or was burned by it), and which."""
     if len(log.topics) != 4 or log.topics[0] != _TRANSFER:
         return None
     giver, taker = _address(log.topics[1]), _address(log.topics[2])
-    token_id = int(log.topics[3], 16)
+    token_id = v4_position(int(log.topics[3], 16))
     if (giver, taker) == (NATIVE, wallet):
         return True, token_id
     return (False, token_id) if (giver, taker) == (wallet, NATIVE) else None

@@ -13,7 +13,7 @@ from chain.history.events import LogPlace
 from chain.math.liquidity import Amounts
 from chain.positions.by_day import SinceEntry, since_entry, unknown_entry
 from chain.positions.circumstances import NOTHING, LiquidityChange
-from chain.positions.reference import token_id_of
+from chain.positions.reference import PositionRef, token_id_of
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import EventError, expected, settle_in_parts, sound_answers
 from chain.read.logs import NARROWABLE
@@ -45,7 +45,7 @@ class V3Account(Struct, frozen=True):
 
 async def v3_since_entry(
     client: RpcClient, network: Network, snapshots: Sequence[PositionSnapshot]
-) -> dict[int, SinceEntry]:
+) -> dict[PositionRef, SinceEntry]:
     """What became of positions up to their snapshots' block, by number."""
     accounts = await v3_accounts(client, network, snapshots)
     return {number: account.since_entry for number, account in accounts.items()}
@@ -53,7 +53,7 @@ async def v3_since_entry(
 
 async def v3_accounts(
     client: RpcClient, network: Network, snapshots: Sequence[PositionSnapshot]
-) -> dict[int, V3Account]:
+) -> dict[PositionRef, V3Account]:
     """The same with what a ledger needs."""
     if network.v3 is None or not snapshots:
         return {}

@@ -16,6 +16,7 @@ from chain.positions.batch_reader import read_positions
 from chain.positions.by_day import liquidity_in
 from chain.positions.overview import Sources
 from chain.positions.performance import DailyResult, earning_since, read_performance
+from chain.positions.reference import v4_position
 from chain.positions.snapshot import layout_of
 from chain.rpc import requests
 from chain.rpc.records import Block
@@ -79,8 +80,10 @@ async def _fees_at(desk: Desk, token_id: int, moment: int) -> Amounts:
     blocks = await desk.client.settle([requests.block(one) for one in range(head.number + 1)])
     times = [block.timestamp for block in blocks if isinstance(block, Block)]
     at = bisect_left(times, moment) - 1
-    found = await read_positions(desk.client, desk.network, desk.memory, [token_id], at=at)
-    return Amounts(found[token_id].fees0, found[token_id].fees1)
+    found = await read_positions(
+        desk.client, desk.network, desk.memory, [v4_position(token_id)], at=at
+    )
+    return Amounts(found[v4_position(token_id)].fees0, found[v4_position(token_id)].fees1)
 
 
 async def test_loss_is_that_of_the_prices_hours_closed_with(desk: Desk) -> None:

@@ -12,6 +12,7 @@ from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import ETH_USDC, STABLE, WETH_USDC_LOW
 from chain.positions.change_reader import ChangeReader
+from chain.positions.reference import PositionRef
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from tests.chain.between import Door, without_archive
@@ -36,7 +37,7 @@ def known(quantity: Quantity[Amounts]) -> Amounts:
 
 async def accounts_of(
     desk: Desk, client: RpcClient | None = None
-) -> tuple[dict[int, PositionSnapshot], dict[int, SinceEntry]]:
+) -> tuple[dict[PositionRef, PositionSnapshot], dict[PositionRef, SinceEntry]]:
     wallet = await desk.discovery.read(DEMO_WALLET.address)
     reader = ChangeReader(client or desk.client, desk.network, desk.memory, desk.changes)
     found = await reader.since_entry(wallet.positions)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.positions.reference import v4_position
 from chain.wallet.secrets import Passphrase
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
 from zuno_tui.catalog.intents import Apply, Approve, Recommend, Refresh
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("changed_world")
 
 
 async def planned(desk: Sitting, token_id: int) -> PlanView:
-    await desk.ask(Recommend(token_id))
+    await desk.ask(Recommend(v4_position(token_id)))
     told = await desk.until(PlanChanged, lambda told: told.view is not None)
     assert told.view is not None
     return told.view
@@ -44,7 +45,7 @@ async def asked_to_confirm(desk: Sitting) -> ApprovalView:
 
 
 async def approved_to_collect(desk: Sitting, token_id: int) -> ApprovalView:
-    await desk.ask(CollectFees((token_id,)))
+    await desk.ask(CollectFees((v4_position(token_id),)))
     told = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
     assert told.view is not None
     assert told.view.approval is not None

@@ -12,6 +12,7 @@ from agents.trade.terms import TradeDecision
 from chain.base.home import Home
 from chain.contracts.networks import network_named
 from chain.exchange.orders.engine import current_orders
+from chain.positions.reference import v4_position
 from tests.agents.trade.cases import HEDGED, question
 from tests.agents.trade.desks import Seen, argue
 from tests.fakes.exchange import ExchangeDouble
@@ -153,7 +154,7 @@ class Walk:
 
     async def unhedge_one(self, desk: Trading, token_id: int, percent: int) -> None:
         self.told.append(f"unhedge {token_id} {percent}")
-        for plan in await unhedge_plans(self.session, desk, token_id, percent / 100):
+        for plan in await unhedge_plans(self.session, desk, v4_position(token_id), percent / 100):
             await self.send(desk, plan)
 
 

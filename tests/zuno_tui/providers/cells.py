@@ -19,6 +19,7 @@ from chain.base.store import Store
 from chain.base.units import DAY
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources, read_overview
+from chain.positions.reference import v4_position
 from chain.prices.price import WorthUnit
 from chain.rpc.errors import RpcError
 from tests.fakes.providers.clock import VirtualClock
@@ -117,7 +118,9 @@ class ProviderWalk:
     async def _observe(self) -> MarketContext:
         async with self.sources() as sources:
             observer = ChainObserver(sources)
-            return await observer.observe_position(min(self.owned), RiskProfile.BALANCED)
+            return await observer.observe_position(
+                v4_position(min(self.owned)), RiskProfile.BALANCED
+            )
 
     async def recommend(self) -> MarketContext:
         """All that `zuno recommend` asks the chain for."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from textual.geometry import Region
 
+from chain.positions.reference import v4_position
 from tests.zuno_tui.screen.scenes import (
     ALERTS,
     MORNING,
@@ -135,7 +136,7 @@ async def test_rows_and_keys_can_be_clicked() -> None:
         assert pane.key == "12"
         await pilot.click(pane, offset=(10, 4), times=2)
         await pilot.pause()
-        assert link.intents == [Inspect(12)]
+        assert link.intents == [Inspect(v4_position(12))]
         keys = text_of(pilot, "#keys")
         await pilot.click("#keys", offset=(keys.index("sort") + 2, 0))
         await pilot.pause()

@@ -26,6 +26,7 @@ from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import ALIASES
 
 if TYPE_CHECKING:
+    from chain.positions.reference import PositionRef
     from zuno_tui.present.position import Won
     from zuno_tui.settings.debates import DebateSettings
 
@@ -195,7 +196,7 @@ async def _with_positions(
 
     async with session.sources() as sources:
         overview = await read_overview(sources, session.address, session.settings.unit)
-        won: dict[int, Won] = {}
+        won: dict[PositionRef, Won] = {}
         if since_entry:
             performance = await read_performance(sources, overview.wallet.positions)
             won = won_by_position(overview, performance, session.settings.unit)

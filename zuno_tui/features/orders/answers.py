@@ -10,6 +10,7 @@ from agents.bus.replay import Record
 from chain.contracts.addresses import recovered_address
 from chain.execution.build.requests import CancelOrdersRequest
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.rpc.errors import RpcError
 from chain.standing_orders.book import StandingOrders, StandingOrdersError, order_file, read_order
 from chain.standing_orders.call import OrderRefusedError, read_call
@@ -49,7 +50,7 @@ async def proposed(session: Session, asked: OrderClose | OrderCollect) -> Comman
     return _waiting_answer(await propose_order(session, asked))
 
 
-async def form_facts(session: Session, token_id: int) -> CommandAnswer:
+async def form_facts(session: Session, token_id: PositionRef) -> CommandAnswer:
     form = await order_form(session, token_id)
     return CommandAnswer(
         (f"#{token_id} {form.pair}: {form.facts}",),

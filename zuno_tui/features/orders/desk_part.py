@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from chain.positions.reference import PositionRef
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
@@ -93,7 +94,7 @@ class Orders:
             "confirm", words, lambda _: read(), seconds=_PATIENCE, opens_page=True
         )
 
-    async def _open_form(self, token_id: int) -> None:
+    async def _open_form(self, token_id: PositionRef) -> None:
         self._context.tell(await order_form(self._context.session, token_id))
 
     async def _propose(self, intent: OrderClose | OrderCollect) -> None:

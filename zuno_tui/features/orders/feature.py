@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.positions.overview import Overview, Sources
+    from chain.positions.reference import PositionRef
     from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.desk.approvals import EmbeddedMarket
@@ -56,7 +57,7 @@ async def _attached(
     )
 
 
-def _outlives(session: Session, token_id: int) -> tuple[str, ...]:
+def _outlives(session: Session, token_id: PositionRef) -> tuple[str, ...]:
     if not session.home.orders.exists():
         return ()
     from chain.standing_orders.book import StandingOrders
@@ -69,16 +70,16 @@ def _outlives(session: Session, token_id: int) -> tuple[str, ...]:
     )
 
 
-def _notes(session: Session) -> Mapping[int, str]:
+def _notes(session: Session) -> Mapping[PositionRef, str]:
     if not session.home.orders.exists():
         return {}
     from chain.standing_orders.book import StandingOrders
-    from chain.standing_orders.call import token_in
+    from chain.standing_orders.call import position_in
     from zuno_tui.features.orders.page import order_note
 
-    found: dict[int, str] = {}
+    found: dict[PositionRef, str] = {}
     for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
-        token_id = token_in(kept.order.signed)
+        token_id = position_in(kept.order.signed)
         if token_id is not None:
             before = found.get(token_id)
             note = order_note(kept.order.condition)
@@ -86,7 +87,7 @@ def _notes(session: Session) -> Mapping[int, str]:
     return found
 
 
-def _ended_with(session: Session, token_id: int) -> tuple[EndedOrder, ...]:
+def _ended_with(session: Session, token_id: PositionRef) -> tuple[EndedOrder, ...]:
     if not session.home.orders.exists():
         return ()
     from chain.standing_orders.book import StandingOrders

@@ -36,7 +36,7 @@ from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Receipt
 from chain.standing_orders.book import KeptOrder, StandingOrders
-from chain.standing_orders.call import OrderCall, OrderRefusedError, call_of, read_call, token_in
+from chain.standing_orders.call import OrderCall, OrderRefusedError, call_of, position_in, read_call
 from chain.standing_orders.order import (
     ClosedRange,
     FeesOver,
@@ -711,7 +711,7 @@ class OrderWork:
 
             with suppress(ZunoError):
                 other = self._book.find(order.partner).order
-                if (other.chain_id, token_in(other.signed)) == (order.chain_id, call.token_id):
+                if (other.chain_id, position_in(other.signed)) == (order.chain_id, call.token_id):
                     self._book.note(order.partner, end)
 
     def _note(

@@ -13,6 +13,7 @@ from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import SignedDelegation, ask_count, ask_disabled, ask_nonce
 from chain.positions.batch_reader import read_positions
 from chain.positions.memory import PositionMemory
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionSnapshot, RangeStatus
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -49,7 +50,7 @@ class OrderSight(Struct, frozen=True):
 
 
 async def read_sight(
-    client: RpcClient, network: Network, token_id: int, signed: SignedDelegation
+    client: RpcClient, network: Network, token_id: PositionRef, signed: SignedDelegation
 ) -> OrderSight:
     """Nothing that another endpoint told before answers for this one."""
     head = await client.head()

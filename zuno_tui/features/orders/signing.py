@@ -26,6 +26,7 @@ from chain.execution.build.facts import Span
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources, tokens_at
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionSnapshot
 from chain.rpc import requests
 from chain.rpc.records import Block
@@ -176,7 +177,7 @@ async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> O
     return draft
 
 
-async def order_form(session: Session, token_id: int) -> OrderFormReady:
+async def order_form(session: Session, token_id: PositionRef) -> OrderFormReady:
     async with session.sources() as sources:
         position = await owned_position(sources, token_id, session.address, "latest")
         key, price = position.pool.key, position.pool.sqrt_price_x96

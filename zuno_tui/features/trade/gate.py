@@ -35,6 +35,7 @@ from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType, Ven
 from chain.exchange.orders.venue import Venue, VenueAccount, VenueFees
 from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import VenueAbilities, contract_symbol
+from chain.positions.reference import PositionRef
 from zuno_tui.features.trade.hedges import hedging_coins, read_hedges
 from zuno_tui.gate.approval_tag import ApprovalTags
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -54,7 +55,7 @@ class Trading(Struct, frozen=True):
     """Held while orders are sent, so that nobody takes them for cut off."""
     tags: ApprovalTags
     """Vouches for approvals that were given here."""
-    position: Callable[[int, str], Awaitable[HedgeFacts | None]]
+    position: Callable[[PositionRef, str], Awaitable[HedgeFacts | None]]
     """What a position holds of a coin now, by its id; None where that is nothing any more."""
     allow_withdrawing: bool = False
     """Whether orders may be sent with a key that could move the money away."""

@@ -9,6 +9,7 @@ from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import NoContractError, contract_symbol
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import OnePosition, Sources, read_one
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
@@ -154,7 +155,7 @@ def _as_one(first: HedgeFacts, second: HedgeFacts) -> HedgeFacts:
     )
 
 
-async def read_position(session: Session, sources: Sources, token_id: int) -> OnePosition:
+async def read_position(session: Session, sources: Sources, token_id: PositionRef) -> OnePosition:
     position = await read_one(sources, token_id, session.settings.unit)
     if position is None:
         raise MissingPositionError(
@@ -164,7 +165,7 @@ async def read_position(session: Session, sources: Sources, token_id: int) -> On
 
 
 async def position_now(
-    session: Session, market: BinancePublic, token_id: int, coin: str
+    session: Session, market: BinancePublic, token_id: PositionRef, coin: str
 ) -> HedgeFacts | None:
     """What it holds of a coin; None where it is no more, or holds no such coin."""
     async with session.sources() as sources:

@@ -31,13 +31,14 @@ from chain.positions.batch_reader import BatchReader
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import Overview, Sources
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import TokenClass, listed_token
 from zuno_tui.app.session import Session
-from zuno_tui.features.trade.intents import HedgedSubject
+from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.features.trade.venue import (
     CLOSED_TO_LOOKERS,
     OpenVenue,
@@ -116,9 +117,9 @@ async def read_hedges(journal: TradeJournal, venue: Venue) -> dict[HedgeKey, Pos
 
 def hedges_by_position(
     hedges: Mapping[HedgeKey, PositionHedge], chain_id: int
-) -> dict[int, tuple[PositionHedge, ...]]:
+) -> dict[PositionRef, tuple[PositionHedge, ...]]:
     """By the position's id on one chain; a pool of two coins has a hedge of each."""
-    found: dict[int, tuple[PositionHedge, ...]] = {}
+    found: dict[PositionRef, tuple[PositionHedge, ...]] = {}
     for key, hedge in hedges.items():
         if key.chain_id == chain_id:
             found[key.token_id] = (*found.get(key.token_id, ()), hedge)
@@ -147,7 +148,7 @@ def hedges_on_record(journal: TradeJournal) -> tuple[StandingHedge, ...]:
     return tuple(found)
 
 
-def outliving_words(home: Home, chain_id: int, token_id: int) -> tuple[str, ...]:
+def outliving_words(home: Home, chain_id: int, token_id: PositionRef) -> tuple[str, ...]:
     """The hedge that a position leaves behind when it is closed or moved, and what ends it."""
     if not home.trades.exists():
         return ()
@@ -529,13 +530,13 @@ _WANTED = "unhedge-wanted"
 """Closings somebody asked for while the venue did not answer."""
 
 
-def note_wanted(session: Session, subject: HedgedSubject, percent: int | None) -> None:
+def note_wanted(session: Session, subject: PositionName, percent: int | None) -> None:
     with closing(session.open_store()) as store:
         part = "" if percent is None else f" {percent}"
         store.put(_WANTED, _wanted_key(session, subject), part, now=time.time())
 
 
-def forget_wanted(session: Session, subject: HedgedSubject) -> None:
+def forget_wanted(session: Session, subject: PositionName) -> None:
     with closing(session.open_store()) as store:
         store.forget_key(_WANTED, _wanted_key(session, subject))
 
@@ -552,7 +553,7 @@ def wanted_closings(session: Session) -> dict[str, str]:
     }
 
 
-def _wanted_key(session: Session, subject: HedgedSubject | Literal[""]) -> str:
+def _wanted_key(session: Session, subject: PositionName | Literal[""]) -> str:
     return f"{session.network.chain_id}:{subject}"
 
 

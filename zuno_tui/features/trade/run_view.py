@@ -36,6 +36,7 @@ from agents.trade.plan import (
 from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision
 from chain.base.clean_text import clean_text
 from chain.base.units import age_text
+from chain.positions.reference import PositionRef
 from zuno_tui.features.trade.drawing import (
     NO_WORST_PRICE,
     bias_counts,
@@ -176,7 +177,7 @@ class TradeRunView(Struct, frozen=True):
     mode: str
     venue: str
     coin: str = ""
-    token_id: int | None = None
+    token_id: PositionRef | None = None
     """The position that is hedged."""
     mark: str = ""
     read_at: int | None = None

@@ -17,10 +17,12 @@ from chain.exchange.orders.order import OrderProgress, PerpetualPosition
 from chain.exchange.orders.venue import AccountCheck, Venue
 from chain.exchange.public.market import contract_symbol
 from chain.positions.overview import OnePosition, Sources, read_overview
+from chain.positions.reference import PositionRef
 from chain.prices.market_http import MarketError
 from chain.wallet.errors import WalletError
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say
+from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.features.trade.gate import (
     ApprovedTrade,
     Trading,
@@ -38,7 +40,7 @@ from zuno_tui.features.trade.hedges import (
     owned_facts,
     read_hedges,
 )
-from zuno_tui.features.trade.intents import Hedge, HedgedSubject
+from zuno_tui.features.trade.intents import Hedge
 from zuno_tui.features.trade.lessons import keep_run, keep_sent, learn, stored_trade, trade_memory
 from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
 from zuno_tui.features.trade.run_view import order_words, orders_words, trade_answer
@@ -87,7 +89,9 @@ async def hedged(session: Session, asked: Hedge) -> CommandAnswer:
     return in_one_answer(answers)
 
 
-async def _meant(session: Session, sources: Sources, subject: HedgedSubject) -> tuple[int, ...]:
+async def _meant(
+    session: Session, sources: Sources, subject: PositionName
+) -> tuple[PositionRef, ...]:
     """Of all, those that hold a coin."""
     if subject != "all":
         return (subject,)
@@ -103,7 +107,7 @@ async def _meant(session: Session, sources: Sources, subject: HedgedSubject) -> 
 
 
 async def _hedged(
-    session: Session, sources: Sources, trading: Trading, asked: Hedge, token_id: int
+    session: Session, sources: Sources, trading: Trading, asked: Hedge, token_id: PositionRef
 ) -> tuple[CommandAnswer, ...]:
     """A plan for each coin it holds; before the first, what its hedges have come to."""
     position = await read_position(session, sources, token_id)

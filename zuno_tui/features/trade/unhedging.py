@@ -12,6 +12,7 @@ from agents.trade.plan_document import trade_document
 from agents.trade.unhedging import HedgeContract, unhedge_plan
 from chain.exchange.orders.hedge import HedgeKey, PositionHedge
 from zuno_tui.app.session import Session
+from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.features.trade.gate import Trading
 from zuno_tui.features.trade.hedges import (
     forget_wanted,
@@ -20,7 +21,6 @@ from zuno_tui.features.trade.hedges import (
     read_hedges,
     standing_short,
 )
-from zuno_tui.features.trade.intents import HedgedSubject
 from zuno_tui.features.trade.run_view import trade_answer
 from zuno_tui.features.trade.trading import open_trading
 from zuno_tui.features.trade.venue import VenueUnreadError
@@ -32,7 +32,7 @@ _DUST = 1e-9
 
 
 async def unhedged(
-    session: Session, subject: HedgedSubject, percent: int | None
+    session: Session, subject: PositionName, percent: int | None
 ) -> tuple[tuple[TradePlan, PlanDocument], ...]:
     """A plan for each hedge that is meant; kept, and nothing sent."""
     try:
@@ -49,7 +49,7 @@ async def unhedged(
 
 
 async def unhedge_answer(
-    session: Session, subject: HedgedSubject, percent: int | None
+    session: Session, subject: PositionName, percent: int | None
 ) -> CommandAnswer:
     plans = await unhedged(session, subject, percent)
     return in_one_answer([trade_answer(plan, document) for plan, document in plans])
@@ -67,7 +67,7 @@ def in_one_answer(answers: Sequence[CommandAnswer]) -> CommandAnswer:
 
 
 async def unhedge_plans(
-    session: Session, trading: Trading, subject: HedgedSubject, share: float
+    session: Session, trading: Trading, subject: PositionName, share: float
 ) -> tuple[TradePlan, ...]:
     """One for each hedge that is meant, whether its position still stands or not."""
     hedges = await read_hedges(trading.journal, trading.venue)

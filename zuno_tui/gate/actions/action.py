@@ -17,6 +17,7 @@ from chain.execution.build.requests import Request
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
 class TargetKind(Struct, frozen=True, rename="camel"):
     """What to read again: a position by its id, a pool by its key; neither is the wallet alone."""
 
-    token_id: int | None = None
+    token_id: PositionRef | None = None
     pool: PoolKey | None = None
-    others: tuple[int, ...] = ()
+    others: tuple[PositionRef, ...] = ()
     """Further positions, where an action is about several."""
 
     @property
-    def token_ids(self) -> tuple[int, ...]:
+    def token_ids(self) -> tuple[PositionRef, ...]:
         return () if self.token_id is None else (self.token_id, *self.others)
 
     def __str__(self) -> str:
@@ -63,7 +64,7 @@ class ActionTarget(Struct, frozen=True):
     @property
     def positions(self) -> dict[int, PositionFacts]:
         """By their ids, as building and judging know them; empty where there is none."""
-        return {snapshot.token_id: position_facts(snapshot) for snapshot in self.snapshots}
+        return {facts.token_id: facts for facts in map(position_facts, self.snapshots)}
 
     @property
     def pools(self) -> tuple[PoolFacts, ...]:
@@ -163,7 +164,7 @@ def spendable_tokens(network: Network, key: PoolKey) -> tuple[Address, ...]:
 
 
 async def owned_position(
-    sources: Sources, token_id: int, owner: Address, at: BlockRef
+    sources: Sources, token_id: PositionRef, owner: Address, at: BlockRef
 ) -> PositionSnapshot:
     """The position at a block, refused when it is not there or not the wallet's."""
     (snapshot,) = await owned_positions(sources, [token_id], owner, at)
@@ -171,7 +172,7 @@ async def owned_position(
 
 
 async def owned_positions(
-    sources: Sources, token_ids: Sequence[int], owner: Address, at: BlockRef
+    sources: Sources, token_ids: Sequence[PositionRef], owner: Address, at: BlockRef
 ) -> tuple[PositionSnapshot, ...]:
     """All of them at one block, refused when any is not there or not the wallet's."""
     fresh = sources.without_memory()
@@ -180,7 +181,7 @@ async def owned_positions(
 
 
 def _owned(
-    sources: Sources, token_id: int, snapshot: PositionSnapshot | None, owner: Address
+    sources: Sources, token_id: PositionRef, snapshot: PositionSnapshot | None, owner: Address
 ) -> PositionSnapshot:
     if snapshot is None:
         raise GateRefusedError(

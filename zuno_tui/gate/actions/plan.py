@@ -20,6 +20,7 @@ from chain.math.liquidity import Amounts
 from chain.pools.depth import Depth, read_depths
 from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.records import Block
@@ -164,7 +165,7 @@ def quoted_swap(pool: PoolKey, swap: PrepSwap) -> QuotedSwap:
 
 
 async def _action_to_change(
-    sources: Sources, plan: Plan, candidate: Candidate, token_id: int, owner: Address
+    sources: Sources, plan: Plan, candidate: Candidate, token_id: PositionRef, owner: Address
 ) -> Action:
     """By the state of one block: what the pool did before was judged when the plan was made."""
     block = await sources.client.head()

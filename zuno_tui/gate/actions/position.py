@@ -21,6 +21,7 @@ from chain.execution.build.sizing import buys_liquidity, drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.tokens.reading import balance_call, balance_of
@@ -51,7 +52,7 @@ class HeldPosition(Struct, frozen=True):
     tokens: tuple[Address, ...]
 
     @property
-    def token_id(self) -> int:
+    def token_id(self) -> PositionRef:
         return self.snapshot.token_id
 
     def action(self, verb: str, headline: str, request: PositionRequest) -> Action:
@@ -78,7 +79,7 @@ _HEADLINES: dict[Together, str] = {
 
 
 async def action_for(
-    sources: Sources, verb: Together, token_ids: Sequence[int], owner: Address
+    sources: Sources, verb: Together, token_ids: Sequence[PositionRef], owner: Address
 ) -> Action:
     """Of one position or of several; without a number of all that have something to give.
 
@@ -147,7 +148,7 @@ def _left_out(verb: Together, idle: Sequence[PositionSnapshot]) -> Iterator[str]
 
 
 async def action_to_decrease(
-    sources: Sources, token_id: int, owner: Address, percent: int
+    sources: Sources, token_id: PositionRef, owner: Address, percent: int
 ) -> Action:
     if percent >= _ALL:
         raise GateRefusedError(
@@ -164,7 +165,7 @@ async def action_to_decrease(
 
 
 async def action_to_increase(
-    sources: Sources, token_id: int, owner: Address, amount: Numeral, symbol: str
+    sources: Sources, token_id: PositionRef, owner: Address, amount: Numeral, symbol: str
 ) -> Action:
     """At most this much of the one token, and of the other what the range takes beside it."""
     mine = await _held(sources, token_id, owner, spending=True)
@@ -181,7 +182,7 @@ async def action_to_increase(
 
 
 async def _held(
-    sources: Sources, token_id: int, owner: Address, *, spending: bool = False
+    sources: Sources, token_id: PositionRef, owner: Address, *, spending: bool = False
 ) -> HeldPosition:
     snapshot = await owned_position(sources, token_id, owner, "latest")
     key = snapshot.pool.key

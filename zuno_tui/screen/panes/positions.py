@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from chain.positions.reference import is_v3, position_label
+from chain.positions.reference import PositionRef, is_v3, position_label, position_name
 from zuno_tui.present.charts import WIDTH as GAUGE_WIDTH
 from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.views import PositionRow, PositionsView, Standing
@@ -71,7 +71,7 @@ class PositionsPane(RowTable):
 
     def __init__(self) -> None:
         super().__init__(_COLUMNS, id="positions", classes="pane -front")
-        self._drawn_rows: dict[int, tuple[PositionRow, _Manner, Row]] = {}
+        self._drawn_rows: dict[PositionRef, tuple[PositionRow, _Manner, Row]] = {}
         self._view: PositionsView | None = None
         self._order = _NAMES[0]
         self._filter = ""
@@ -127,7 +127,7 @@ class PositionsPane(RowTable):
         )
         several = len({is_v3(row.token_id) for row in view.rows}) > 1
         manner = _Manner(_gauge_for(self.size.width), several, stale)
-        keys = [str(row.token_id) for row in rows]
+        keys = [position_name(row.token_id) for row in rows]
         drawn = Rows(keys, lambda place: self._drawn(rows[place], manner))
         self.fill(drawn, empty=nothing)
 
@@ -188,7 +188,7 @@ class PositionsPane(RowTable):
     def selected(self) -> PositionRow | None:
         if self._view is None or self.key is None:
             return None
-        return next(row for row in self._view.rows if str(row.token_id) == self.key)
+        return next(row for row in self._view.rows if position_name(row.token_id) == self.key)
 
 
 def _older_results(view: PositionsView, now: float) -> str:
@@ -254,7 +254,7 @@ def _row(row: PositionRow, manner: _Manner) -> Row:
             "dim" if row.notes == ("subscribed",) else "warn",
         ),
     )
-    return Row(str(row.token_id), cells, manner.stale)
+    return Row(position_name(row.token_id), cells, manner.stale)
 
 
 def _change(prices: Sequence[float]) -> str:

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from textual.widgets.input import Selection
 
 from chain.base.clean_text import DROP, looks_secret
-from chain.positions.reference import position_name
+from chain.positions.reference import PositionRef, position_name
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT
@@ -89,7 +89,7 @@ class PromptPane(Input):
         # A blinking cursor would send bytes all night.
         self.cursor_blink = False
 
-    def exemplify(self, token_id: int | None) -> None:
+    def exemplify(self, token_id: PositionRef | None) -> None:
         """While nothing is typed, an example that would work: with a position that is there."""
         self.placeholder = (
             _PLACEHOLDER
