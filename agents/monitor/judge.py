@@ -94,7 +94,7 @@ class Valuing:
             fees_usd=_worth(units, position.fees0, position.fees1),
             collect_usd=reading.collect_usd,
             price_difference=units.difference,
-            loss=reading.losses.shares.get(position.token_id),
+            loss=reading.losses.shares.get(position.ref),
         )
 
     def _pool(self, pool: PoolSnapshot) -> tuple[Pair, _Units]:
@@ -157,7 +157,7 @@ def follow_positions(
     for position in reading.wallet.positions:
         if not position.liquidity:
             continue
-        number, identity = position.token_id, position.identity
+        number, identity = position.ref, position.identity
         thresholds = settings.thresholds(network.name, number)
         bounds = bounds_of(identity.tick_lower, identity.tick_upper, thresholds, network)
         before = known.of(number, state.baselines.get(number))
@@ -281,7 +281,7 @@ class _Judging:
 
     def position(self, followed: Followed) -> tuple[list[Change], Baseline]:
         position, course = followed.position, followed.course
-        number = position.token_id
+        number = position.ref
         standing = self._standing.get(number, {})
         baseline = self._accepted(followed, standing)
         there = self._others_there(position, baseline)
@@ -325,7 +325,7 @@ class _Judging:
         wallet = self._reading.wallet
         if not wallet.complete:
             return
-        held = {position.token_id for position in wallet.positions}
+        held = {position.ref for position in wallet.positions}
         watched = baselines.keys() - {WALLET}
         with_alerts = {number for number in self._standing if number is not None}
         hedges = self._hedges or {}
@@ -393,7 +393,7 @@ class _Judging:
         if baseline.others_tick is None:
             return None
         # Where nothing was measured, the price did not move, or the pool is deep enough here.
-        return self._reading.reference_depths.get(position.token_id, others_in(position))
+        return self._reading.reference_depths.get(position.ref, others_in(position))
 
     def _out_since(self, followed: Followed, standing: Mapping[AlertKind, Alert]) -> float | None:
         if not followed.course.standing.out:

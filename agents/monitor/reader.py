@@ -81,7 +81,7 @@ class Reading(Struct, frozen=True):
     def trouble(self) -> str | None:
         """What could not be seen, though the rest could."""
         unknown = self.losses.unknown
-        held = (position.token_id for position in self.wallet.positions)
+        held = (position.ref for position in self.wallet.positions)
         return self.wallet.missing or next(
             (unknown[token_id] for token_id in held if token_id in unknown), None
         )
@@ -164,7 +164,7 @@ class WatchReader:
         ticks = await self._end_ticks(sought, wallets, head)
         self._seen = SeenPools(head, pools)
         gone = [
-            set(request.watched) - {each.token_id for each in wallet.positions}
+            set(request.watched) - {each.ref for each in wallet.positions}
             for request, wallet in zip(sought, wallets, strict=True)
         ]
         hooks = {
@@ -176,11 +176,11 @@ class WatchReader:
         await self._renew_gas(now)
         owners = await self._owners(head, sorted(set().union(*gone)))
         losses = await self._losses.read(
-            [position for position in of_v4 if with_loss(position.token_id)], now
+            [position for position in of_v4 if with_loss(position.ref)], now
         )
         losses = await self._with_v3(
             losses,
-            [snapshot for snapshot in provided if snapshot.is_v3 and with_loss(snapshot.token_id)],
+            [snapshot for snapshot in provided if snapshot.is_v3 and with_loss(snapshot.ref)],
         )
         references = {number: depth for wallet in sought for number, depth in wallet.depths.items()}
         depths = await read_reference_depths(client, network, head, of_v4, references)
@@ -208,11 +208,10 @@ class WatchReader:
             accounts = await v3_since_entry(sources.client, sources.network, positions)
         except RpcError as error:
             words = f"No loss could be judged: {error.sentence}"
-            unknown = {position.token_id: words for position in positions}
+            unknown = {position.ref: words for position in positions}
             return losses._replace(unknown={**losses.unknown, **unknown})
         judged = {
-            position.token_id: share_lost(position, accounts[position.token_id])
-            for position in positions
+            position.ref: share_lost(position, accounts[position.ref]) for position in positions
         }
         shares = {
             number: verdict for number, verdict in judged.items() if not isinstance(verdict, str)

@@ -224,8 +224,8 @@ def ledger_of(facts: WalletFacts) -> tuple[LedgerEntry, ...]:
 
 def _life_entries(facts: WalletFacts, life: PositionLife) -> Iterator[LedgerEntry]:
     key = life.identity.pool_key
-    inside = LedgerSubject(LedgerAccount.POSITION, life.identity.token_id)
-    outside = LedgerSubject(LedgerAccount.WALLET, life.identity.token_id)
+    inside = LedgerSubject(LedgerAccount.POSITION, life.identity.ref)
+    outside = LedgerSubject(LedgerAccount.WALLET, life.identity.ref)
     for index, change in enumerate(life.changes):
         place = _place(change)
         own = facts.is_own(place.transaction)
@@ -267,7 +267,7 @@ def _life_closing(
     facts: WalletFacts, life: PositionLife, moved: Sequence[LedgerEntry]
 ) -> Iterator[LedgerEntry]:
     """What trades made of it, what it earned, and what prices did to it."""
-    subject = LedgerSubject(LedgerAccount.POSITION, life.identity.token_id)
+    subject = LedgerSubject(LedgerAccount.POSITION, life.identity.ref)
     last = life.changes[-1] if life.held is None and life.changes else None
     place = _now(facts) if last is None else _place(last)._replace(transaction="")
     kind = EntryKind.TRANSFERRED if life.given else EntryKind.TRADED

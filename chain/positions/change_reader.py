@@ -97,21 +97,21 @@ class ChangeMemory:
 
     def load(self, identities: Iterable[PositionIdentity]) -> dict[PositionRef, PastChanges]:
         """What is remembered of these positions, by token id."""
-        by_key = {f"{self._place}/{identity.token_id}": identity for identity in identities}
+        by_key = {f"{self._place}/{identity.ref}": identity for identity in identities}
         found: dict[PositionRef, PastChanges] = {}
         for key, value in self._store.get_many(_NAMESPACE, by_key).items():
             stored = read_as(_StoredChanges, value)
             if stored is not None:
                 identity = by_key[key]
                 events = tuple(self._event(identity, row) for row in stored.events)
-                found[identity.token_id] = PastChanges(
+                found[identity.ref] = PastChanges(
                     stored.through, stored.hash, events, stored.asked_at, stored.asked
                 )
         return found
 
     def save(self, changes: Mapping[PositionRef, PastChanges]) -> None:
         values = {
-            f"{self._place}/{token_id}": to_builtins(
+            f"{self._place}/{ref}": to_builtins(
                 _StoredChanges(
                     past.through,
                     past.block_hash,
@@ -120,12 +120,12 @@ class ChangeMemory:
                     past.asked,
                 )
             )
-            for token_id, past in changes.items()
+            for ref, past in changes.items()
         }
         self._store.put_many(_NAMESPACE, values, now=self._clock())
 
     def forget(self, identities: Iterable[PositionIdentity]) -> None:
-        keys = [f"{self._place}/{identity.token_id}" for identity in identities]
+        keys = [f"{self._place}/{identity.ref}" for identity in identities]
         for key in self._store.get_many(_NAMESPACE, keys):
             self._store.forget_key(_NAMESPACE, key)
 
@@ -141,7 +141,7 @@ class ChangeMemory:
             identity.tick_lower,
             identity.tick_upper,
             delta,
-            v4_token_id(identity.token_id),
+            v4_token_id(identity.ref),
         )
         number = place.block_number
         return event, ChangeCircumstances(
@@ -197,7 +197,7 @@ def is_worth_searching(client: RpcClient, blocks: int) -> bool:
 
 
 async def find_mint_block(
-    client: RpcClient, network: Network, token_id: PositionRef, last: int
+    client: RpcClient, network: Network, ref: PositionRef, last: int
 ) -> int | None:
     """None where the logs do not tell.
 
@@ -213,13 +213,13 @@ async def find_mint_block(
             minted, end = await _minted_after(client, network, start, width, high)
         except (*NARROWABLE, RpcRefused, StatePruned):
             return None
-        if token_id in minted:
-            return minted[token_id]
+        if ref in minted:
+            return minted[ref]
         if not minted and end < high:
             return None
-        if not minted or min(minted) > token_id:
+        if not minted or min(minted) > ref:
             high = start - 1
-        elif max(minted) < token_id:
+        elif max(minted) < ref:
             low = end + 1
         else:
             return None
@@ -275,10 +275,9 @@ class ChangeReader:
             changes = await self.changes(held, snapshots[0].block.number)
         except LOGS_NOT_GIVEN as error:
             why = Unknown(why_not_given(error))
-            return {snapshot.token_id: unknown_entry(snapshot, why) for snapshot in snapshots}
+            return {snapshot.ref: unknown_entry(snapshot, why) for snapshot in snapshots}
         return {
-            snapshot.token_id: since_entry(snapshot, changes[snapshot.token_id])
-            for snapshot in snapshots
+            snapshot.ref: since_entry(snapshot, changes[snapshot.ref]) for snapshot in snapshots
         }
 
     async def changes(
@@ -306,17 +305,17 @@ class ChangeReader:
             return [
                 identity
                 for identity in identities
-                if not _adds_up(liquidity[identity], seen[identity.token_id])
+                if not _adds_up(liquidity[identity], seen[identity.ref])
             ]
 
-        if any(_events(past, identity) or identity.token_id in minted for identity in astray()):
+        if any(_events(past, identity) or identity.ref in minted for identity in astray()):
             # What was remembered is of another history: read theirs from the beginning.
             seen |= await self._changes_of(astray(), until, {}, {}, final)
         for _ in self._client.labels[1:]:
             if again := astray():
                 self._client.ask_others_first()
                 seen |= await self._changes_of(again, until, {}, {}, final)
-        left_out = {identity.token_id: identity for identity in astray()}
+        left_out = {identity.ref: identity for identity in astray()}
         if final is not None:
             told = {id_: events for id_, events in seen.items() if events and id_ not in left_out}
             self._changes_memory.save(self._final(told, past, final))
@@ -324,12 +323,9 @@ class ChangeReader:
         self._changes_memory.forget(
             identity
             for identity in identities
-            if identity.token_id in left_out or not seen[identity.token_id]
+            if identity.ref in left_out or not seen[identity.ref]
         )
-        return {
-            identity.token_id: accounted(identity, seen[identity.token_id])
-            for identity in identities
-        }
+        return {identity.ref: accounted(identity, seen[identity.ref]) for identity in identities}
 
     async def _minted(
         self,
@@ -342,8 +338,8 @@ class ChangeReader:
         Where an endpoint gives few blocks at once the oldest is looked for: ids are given one after
         the other, so no other is older.
         """
-        minted = self._positions.minted(identity.token_id for identity in identities)
-        unknown = {identity.token_id for identity in identities} - minted.keys() - past.keys()
+        minted = self._positions.minted(identity.ref for identity in identities)
+        unknown = {identity.ref for identity in identities} - minted.keys() - past.keys()
         blocks = until - self._network.first_block + 1
         if not unknown or not is_worth_searching(self._client, blocks):
             return minted
@@ -370,8 +366,8 @@ class ChangeReader:
             if header is not None:
                 hashes[header.number] = header.hash
         valid = {
-            token_id: changes
-            for token_id, changes in past.items()
+            ref: changes
+            for ref, changes in past.items()
             if hashes.get(changes.through) == changes.block_hash
         }
         told = await self._asked_again(valid, identities)
@@ -382,13 +378,11 @@ class ChangeReader:
     ) -> dict[PositionRef, PastChanges]:
         """The same with what was unknown asked for anew, where somebody may tell by now."""
         labels, now = self._client.labels, self._changes_memory.now()
-        identities = {position.token_id: position for position in positions}
-        due = {
-            token_id: changes for token_id, changes in past.items() if changes.is_due(labels, now)
-        }
+        identities = {position.ref: position for position in positions}
+        due = {ref: changes for ref, changes in past.items() if changes.is_due(labels, now)}
         missing = [
-            (identities[token_id], event)
-            for token_id, changes in due.items()
+            (identities[ref], event)
+            for ref, changes in due.items()
             for event, seen in changes.events
             if not is_whole(seen)
         ]
@@ -396,7 +390,7 @@ class ChangeReader:
             return dict(past)
         told = iter(await read_circumstances(self._client, self._network, missing))
         return {**past} | {
-            token_id: replace(
+            ref: replace(
                 changes,
                 events=tuple(
                     (event, seen if is_whole(seen) else next(told))
@@ -405,7 +399,7 @@ class ChangeReader:
                 asked_at=now,
                 asked=labels,
             )
-            for token_id, changes in due.items()
+            for ref, changes in due.items()
         }
 
     async def _changes_of(
@@ -418,13 +412,13 @@ class ChangeReader:
     ) -> dict[PositionRef, list[Seen]]:
         """Those remembered, and after them those the logs tell, saved on the way."""
         starts = {
-            identity.token_id: past[identity.token_id].through + 1
-            if identity.token_id in past
-            else minted.get(identity.token_id, self._network.first_block)
+            identity.ref: past[identity.ref].through + 1
+            if identity.ref in past
+            else minted.get(identity.ref, self._network.first_block)
             for identity in identities
         }
         seen = {
-            identity.token_id: [
+            identity.ref: [
                 known for known in _events(past, identity) if known[0].place.block_number <= until
             ]
             for identity in identities
@@ -460,7 +454,7 @@ class ChangeReader:
         if found:
             told = await read_circumstances(self._client, self._network, found)
             for (identity, event), circumstances in zip(found, told, strict=True):
-                seen[identity.token_id].append((event, circumstances))
+                seen[identity.ref].append((event, circumstances))
             found.clear()
 
     def _final(
@@ -471,7 +465,7 @@ class ChangeReader:
     ) -> dict[PositionRef, PastChanges]:
         """Every change up to the final block, also where a node could not tell all of it."""
         found: dict[PositionRef, PastChanges] = {}
-        for token_id, events in seen.items():
+        for ref, events in seen.items():
             settled = tuple(
                 event for event in events if event[0].place.block_number <= final.number
             )
@@ -479,10 +473,10 @@ class ChangeReader:
             asked: tuple[str, ...] = ()
             if not all(is_whole(circumstances) for _, circumstances in settled):
                 asked_at, asked = self._changes_memory.now(), self._client.labels
-                before = past.get(token_id)
+                before = past.get(ref)
                 if before is not None and before.asked_at is not None:
                     asked_at, asked = before.asked_at, before.asked
-            found[token_id] = PastChanges(final.number, final.hash, settled, asked_at, asked)
+            found[ref] = PastChanges(final.number, final.hash, settled, asked_at, asked)
         return found
 
 
@@ -490,19 +484,19 @@ def _own(
     logs: Sequence[Log], identities: Sequence[PositionIdentity], starts: Mapping[PositionRef, int]
 ) -> list[Event]:
     """The changes of these positions, each from its start on."""
-    by_id = {identity.token_id: identity for identity in identities}
+    by_id = {identity.ref: identity for identity in identities}
     events = ((v4_position(event.salt), event) for event in map(modify_liquidity_event, logs))
     return [
-        (by_id[position], event)
-        for position, event in events
-        if position in by_id and event.place.block_number >= starts[position]
+        (by_id[ref], event)
+        for ref, event in events
+        if ref in by_id and event.place.block_number >= starts[ref]
     ]
 
 
 def _events(
     past: Mapping[PositionRef, PastChanges], identity: PositionIdentity
 ) -> tuple[Seen, ...]:
-    known = past.get(identity.token_id)
+    known = past.get(identity.ref)
     return () if known is None else known.events
 
 

@@ -201,7 +201,7 @@ async def read_circumstances(
     around = await _read_surroundings(client, network, events)
     last_in_block: dict[tuple[PositionRef, int], int] = {}
     for identity, event in events:
-        last_in_block[identity.token_id, event.place.block_number] = event.place.log_index
+        last_in_block[identity.ref, event.place.block_number] = event.place.log_index
     found: list[ChangeCircumstances] = []
     for identity, event in events:
         number = event.place.block_number
@@ -210,7 +210,7 @@ async def read_circumstances(
         price = _price_before(event, beside, around.words[number - 1], layout)
         if isinstance(price, Unknown):
             price = await _price_by_logs(client, network, identity.pool_id, number - 1)
-        last = last_in_block[identity.token_id, number]
+        last = last_in_block[identity.ref, number]
         found.append(
             ChangeCircumstances(
                 timestamp=around.blocks[number].timestamp,

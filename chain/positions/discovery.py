@@ -182,7 +182,7 @@ class Discovery(Struct, eq=False):
                 wallet.owner,
                 wallet.balance_of,
                 trail.search or SearchState.from_block(wallet.block.number),
-                {position.token_id for position in wallet.positions},
+                {position.ref for position in wallet.positions},
                 doubtful=trail.searches > 0,
             )
             for trail, wallet in group
@@ -271,11 +271,7 @@ class Discovery(Struct, eq=False):
         wallets = tuple(
             self._wallet(
                 gathering,
-                [
-                    snapshots[token_id]
-                    for token_id in sorted(was.held | now[owner].held)
-                    if token_id in snapshots
-                ],
+                [snapshots[ref] for ref in sorted(was.held | now[owner].held) if ref in snapshots],
                 now[owner],
                 owner=owner,
                 balance_of=balances[owner],
@@ -327,7 +323,7 @@ class Discovery(Struct, eq=False):
             balance_of=balance_of,
             operators=operators,
             approvals_from=since if since > self.network.first_block else None,
-            unconfirmed=tuple(sorted(holdings.held - {position.token_id for position in mine})),
+            unconfirmed=tuple(sorted(holdings.held - {position.ref for position in mine})),
             words=gathering.words,
             v3=tuple(v3),
             v3_balance=0 if counted is None else counted.balance(owner),
@@ -342,7 +338,7 @@ class Discovery(Struct, eq=False):
 
 def _proven(holdings: Holdings, wallet: WalletPositions) -> Holdings:
     """Of what a wallet may hold that which it does."""
-    return replace(holdings, held=frozenset(position.token_id for position in wallet.positions))
+    return replace(holdings, held=frozenset(position.ref for position in wallet.positions))
 
 
 def _held(holdings: Mapping[Address, Holdings]) -> frozenset[PositionRef]:

@@ -176,12 +176,12 @@ class Holdings(Struct, frozen=True):
             if len(log.topics) != _TOPICS[log.topics[0]]:
                 raise abi.AbiError("A log of the PositionManager lacks what it must tell.")
             if log.topics[0] == TRANSFER:
-                token_id = v4_position(int(log.topics[3], 16))
+                ref = v4_position(int(log.topics[3], 16))
                 # A transfer to oneself both leaves and arrives, in this order.
                 if _address(log.topics[1]) == owner:
-                    held.discard(token_id)
+                    held.discard(ref)
                 if _address(log.topics[2]) == owner:
-                    held.add(token_id)
+                    held.add(ref)
             elif _address(log.topics[1]) == owner:
                 operator = _address(log.topics[2])
                 (operators.add if int.from_bytes(log.data, "big") else operators.discard)(operator)

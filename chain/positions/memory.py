@@ -96,31 +96,25 @@ class PositionMemory:
         self._v3_place = f"{network.chain_id}/{v3_manager}"
         self._identities: dict[PositionRef, PositionIdentity] = {}
 
-    def identities(self, token_ids: Iterable[PositionRef]) -> dict[PositionRef, PositionIdentity]:
+    def identities(self, refs: Iterable[PositionRef]) -> dict[PositionRef, PositionIdentity]:
         """Those that are remembered."""
-        wanted = list(token_ids)
-        unread = [token_id for token_id in wanted if token_id not in self._identities]
+        wanted = list(refs)
+        unread = [ref for ref in wanted if ref not in self._identities]
         if unread:
-            keys = {self._key(token_id): token_id for token_id in unread}
+            keys = {self._key(ref): ref for ref in unread}
             for key, value in self._store.get_many(_POSITIONS, keys).items():
                 identity = _identity(keys[key], value)
                 if identity is not None:
-                    self._identities[identity.token_id] = identity
-        return {
-            token_id: self._identities[token_id]
-            for token_id in wanted
-            if token_id in self._identities
-        }
+                    self._identities[identity.ref] = identity
+        return {ref: self._identities[ref] for ref in wanted if ref in self._identities}
 
     def remember(self, identities: Iterable[PositionIdentity]) -> None:
         new = [
-            identity
-            for identity in identities
-            if self._identities.get(identity.token_id) != identity
+            identity for identity in identities if self._identities.get(identity.ref) != identity
         ]
-        self._identities.update((identity.token_id, identity) for identity in new)
+        self._identities.update((identity.ref, identity) for identity in new)
         values = {
-            self._key(identity.token_id): [
+            self._key(identity.ref): [
                 *identity.pool_key.values,
                 identity.tick_lower,
                 identity.tick_upper,
@@ -202,18 +196,18 @@ class PositionMemory:
         value = self._store.get(_NAMED, f"{self._place}/{owner}")
         return read_as(frozenset[PositionRef], value) or frozenset()
 
-    def remember_named(self, owner: Address, token_ids: Iterable[PositionRef]) -> None:
-        named = sorted(self.named(owner) | {*token_ids})
+    def remember_named(self, owner: Address, refs: Iterable[PositionRef]) -> None:
+        named = sorted(self.named(owner) | {*refs})
         self._store.put(_NAMED, f"{self._place}/{owner}", named, now=self._clock())
 
-    def minted(self, token_ids: Iterable[PositionRef]) -> dict[PositionRef, int]:
+    def minted(self, refs: Iterable[PositionRef]) -> dict[PositionRef, int]:
         """The blocks in which those tokens came to be, as far as a scan has met them."""
-        keys = {self._key(token_id): token_id for token_id in token_ids}
+        keys = {self._key(ref): ref for ref in refs}
         values = self._store.get_many(_MINTED, keys).items()
         return {keys[key]: value for key, value in values if isinstance(value, int)}
 
     def remember_minted(self, blocks: Mapping[PositionRef, int]) -> None:
-        values = {self._key(token_id): block for token_id, block in blocks.items()}
+        values = {self._key(ref): block for ref, block in blocks.items()}
         self._store.put_many(_MINTED, values, now=self._clock())
 
     def v3_places(self, token_ids: Iterable[int]) -> dict[int, V3Place]:
@@ -243,10 +237,10 @@ class PositionMemory:
                 key = f"{self._v3_place}/{owner}"
                 self._store.put(_V3_HELD, key, list(token_ids), now=now)
 
-    def _key(self, token_id: PositionRef) -> str:
-        return f"{self._place}/{token_id}"
+    def _key(self, ref: PositionRef) -> str:
+        return f"{self._place}/{ref}"
 
 
-def _identity(token_id: PositionRef, value: object) -> PositionIdentity | None:
+def _identity(ref: PositionRef, value: object) -> PositionIdentity | None:
     row = read_as(tuple[str, str, int, int, str, int, int], value)
-    return None if row is None else identify(token_id, PoolKey(*row[:5]), *row[5:])
+    return None if row is None else identify(ref, PoolKey(*row[:5]), *row[5:])

@@ -31,7 +31,7 @@ PATH_STEP = 15 * 60
 
 
 class DailyResult(Struct, frozen=True):
-    token_id: PositionRef
+    ref: PositionRef
     measured_seconds: int
     """Closed hours in which it was held; a day at most."""
     fees: Quantity[Amounts]
@@ -64,12 +64,12 @@ def daily_result(snapshot: PositionSnapshot, account: SinceEntry, hours: PoolHou
     opened = earning_since(account)
     if opened is None or hours.unread:
         reason = Unknown(hours.unread) if hours.unread else NOT_ADDED_UP
-        return DailyResult(snapshot.token_id, 0, reason, reason, reason, path=path)
+        return DailyResult(snapshot.ref, 0, reason, reason, reason, path=path)
     end = hour_of(hours.last.timestamp)
     begin = max(end - DAY, hour_of(opened), hours.since)
     if begin >= end:
         young = Unknown("no hour of it is over yet")
-        return DailyResult(snapshot.token_id, 0, young, young, young, path=path)
+        return DailyResult(snapshot.ref, 0, young, young, young, path=path)
     closed = tuple(
         hour
         for hour in hours_of_range(snapshot.identity, account.changes, hours)
@@ -79,7 +79,7 @@ def daily_result(snapshot: PositionSnapshot, account: SinceEntry, hours: PoolHou
     fees, lvr = sum(hour.fees for hour in closed), sum(hour.lvr for hour in closed)
     paid = (sum(hour.tokens[place] for hour in closed) for place in (0, 1))
     return DailyResult(
-        token_id=snapshot.token_id,
+        ref=snapshot.ref,
         measured_seconds=end - begin,
         fees=Known(Amounts(*paid), *source),
         lvr=Known(Fraction(lvr), *source),
@@ -143,9 +143,7 @@ async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapsho
         seconds, head = DAY + 2 * HOUR, snapshots[0].block
         hours = await read_given_hours(client, network, terms, seconds, memory=memory, head=head)
     daily = {
-        snapshot.token_id: daily_result(
-            snapshot, accounts[snapshot.token_id], hours[snapshot.pool.pool_id]
-        )
+        snapshot.ref: daily_result(snapshot, accounts[snapshot.ref], hours[snapshot.pool.pool_id])
         for snapshot in snapshots
     }
     return Performance(accounts, daily, hours)

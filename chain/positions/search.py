@@ -135,7 +135,7 @@ class WalletTrail(Struct):
     def state_for(self, wallet: WalletPositions, endpoints: Sequence[str]) -> SearchState:
         """From where to search for what a wallet lacks; what others own is left out."""
         state, number = self.search, wallet.block.number
-        mine = frozenset(position.token_id for position in wallet.positions)
+        mine = frozenset(position.ref for position in wallet.positions)
         known_elsewhere = (
             state is not None
             and state.given_up is not None

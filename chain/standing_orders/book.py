@@ -64,11 +64,11 @@ class StandingOrders:
     def standing(self, chain_id: int) -> tuple[KeptOrder, ...]:
         return tuple(kept for kept in self.all() if kept.stands and kept.order.chain_id == chain_id)
 
-    def of_position(self, chain_id: int, token_id: PositionRef) -> tuple[KeptOrder, ...]:
+    def of_position(self, chain_id: int, ref: PositionRef) -> tuple[KeptOrder, ...]:
         from chain.standing_orders.call import position_in
 
         return tuple(
-            kept for kept in self.standing(chain_id) if position_in(kept.order.signed) == token_id
+            kept for kept in self.standing(chain_id) if position_in(kept.order.signed) == ref
         )
 
     def find(self, number: int) -> KeptOrder:

@@ -44,7 +44,7 @@ class OrderCall(NamedTuple):
     """What the signed bytes let the watch key do, and nothing besides."""
 
     kind: OrderKind
-    token_id: PositionRef
+    ref: PositionRef
     least: Amounts
     """What it must pay, fees not counted; of a close alone."""
     currencies: tuple[Address, Address]
@@ -88,9 +88,9 @@ def propose(
     """The delegation that is to be signed: it is valid from before now on."""
     key = position.pool.key
     change: calldata.PositionAction = (
-        calldata.Burn(v4_token_id(position.token_id), *least_amounts(position, condition))
+        calldata.Burn(v4_token_id(position.ref), *least_amounts(position, condition))
         if kind == "close"
-        else calldata.Decrease(v4_token_id(position.token_id), 0, 0, 0)
+        else calldata.Decrease(v4_token_id(position.ref), 0, 0, 0)
     )
     paid = calldata.TakePair(key.currency0, key.currency1, position.owner)
     data = calldata.modify_liquidities([change, paid], until)
@@ -156,10 +156,8 @@ def _read(signed: SignedDelegation, network: Network) -> OrderCall | None:
         case _:
             return None
     pair = (paid.currency0, paid.currency1)
-    about = v4_position(token_id)
-    return OrderCall(
-        kind, about, least, pair, paid.recipient, terms.before, terms.times, terms.nonce
-    )
+    ref = v4_position(token_id)
+    return OrderCall(kind, ref, least, pair, paid.recipient, terms.before, terms.times, terms.nonce)
 
 
 def _faults(signed: SignedDelegation, call: OrderCall, network: Network) -> Iterator[str]:

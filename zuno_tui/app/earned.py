@@ -213,11 +213,11 @@ class _Telling(Struct, frozen=True):
     def of(self, snapshot: PositionSnapshot, hours: PoolHours) -> PositionEarnings:
         overview, key = self.overview, snapshot.pool.key
         token0, token1 = overview.tokens[key.currency0], overview.tokens[key.currency1]
-        account = self.performance.accounts[snapshot.token_id]
-        daily = self.performance.daily[snapshot.token_id]
+        account = self.performance.accounts[snapshot.ref]
+        daily = self.performance.daily[snapshot.ref]
         pair = pair_of(self.sources.network, token0, token1, snapshot.pool.sqrt_price_x96)
         won = gains(account, daily, token1, overview.prices, self.unit)
-        worths = {each.token_id: each.total for each in overview.portfolio.positions}
+        worths = {each.ref: each.total for each in overview.portfolio.positions}
         earned, unit1 = account.fees_earned, self._unit1(token1)
         days = settled_days(snapshot.identity, account.changes, hours, self.memory)
         opened = account.changes[0].timestamp if account.changes else snapshot.block.timestamp
@@ -235,7 +235,7 @@ class _Telling(Struct, frozen=True):
             snapshot=snapshot,
             pair=pair.name,
             unit1=unit1,
-            worth=worths.get(snapshot.token_id, Unknown("its value could not be read")),
+            worth=worths.get(snapshot.ref, Unknown("its value could not be read")),
             opened=opened,
             days=days,
             now=hours.last.timestamp,
@@ -320,7 +320,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
 
 
 def _row(earnings: PositionEarnings, period: EarningPeriod) -> PositionEarned:
-    token_id = earnings.snapshot.token_id
+    token_id = earnings.snapshot.ref
     if period == "all":
         return PositionEarned(
             token_id, earnings.pair, earnings.fees, earnings.against_holding, None

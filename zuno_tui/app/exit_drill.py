@@ -68,7 +68,7 @@ async def exit_drill(session: Session) -> CommandAnswer:
     shut = [drill for drill in drills if not drill.open and drill.position.liquidity]
     held = [drill for drill in drills if drill.position.liquidity]
     warnings = (
-        wrapped(f"  ! #{drill.position.token_id} {drill.words}", indent=4)
+        wrapped(f"  ! #{drill.position.ref} {drill.words}", indent=4)
         for drill in drills
         if drill.words != drill.state
     )
@@ -82,7 +82,7 @@ async def exit_drill(session: Session) -> CommandAnswer:
             "owner": overview.wallet.owner,
             "positions": [
                 {
-                    "tokenId": str(drill.position.token_id),
+                    "tokenId": str(drill.position.ref),
                     "open": drill.open,
                     "words": drill.words,
                     "warnings": list(drill.warnings),
@@ -135,7 +135,7 @@ def _row(session: Session, overview: Overview, drill: Drill) -> tuple[str, ...]:
     worth = _worth(overview, drill)
     unit = overview.portfolio.unit
     dollars = UNKNOWN if isinstance(worth, Unknown) else money(worth.value, unit)
-    return str(drill.position.token_id), pair.name, drill.state, received, dollars, gas
+    return str(drill.position.ref), pair.name, drill.state, received, dollars, gas
 
 
 def _worth(overview: Overview, drill: Drill) -> Quantity[Fraction]:

@@ -96,11 +96,11 @@ class PositionPage:
         self._unit: WorthUnit = session.settings.unit
         self._coin = session.network.native_symbol
         thresholds = monitor_settings(session.settings).thresholds
-        self._near_edge = thresholds(session.network.name, position.snapshot.token_id).near_edge
+        self._near_edge = thresholds(session.network.name, position.snapshot.ref).near_edge
         self._one = position
         self._position = position.snapshot
-        self._account = performance.accounts[position.snapshot.token_id]
-        self._daily = performance.daily[position.snapshot.token_id]
+        self._account = performance.accounts[position.snapshot.ref]
+        self._daily = performance.daily[position.snapshot.ref]
         key = position.snapshot.pool.key
         self._token0, self._token1 = position.tokens[key.currency0], position.tokens[key.currency1]
         self._pair: Pair = pair_of(
@@ -111,7 +111,7 @@ class PositionPage:
         position, pool = self._position, self._position.pool
         kind = " dynamic" if pool.key.has_dynamic_fee else ""
         yield (
-            position_label(position.token_id),
+            position_label(position.ref),
             f"{self._pair.name} {fee_text(pool.tier)}{kind} · {self._state()}",
         )
         yield from self._range()
@@ -178,7 +178,7 @@ class PositionPage:
     def _since_entry(self) -> Iterator[tuple[str, str]]:
         account, unit = self._account, self._unit
         if self._position.is_v3:
-            yield "to act", f"Uniswap's page: {page_of(self._position.token_id, self._network)}"
+            yield "to act", f"Uniswap's page: {page_of(self._position.ref, self._network)}"
             if isinstance(account.age_seconds, Unknown):
                 yield "since entry", f"{UNKNOWN}: {account.age_seconds.reason}"
                 return

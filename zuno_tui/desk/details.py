@@ -245,7 +245,7 @@ class Details:
     ) -> tuple[KeyFigure, ...]:
         """With the positions that came before it."""
         history = await self._past()
-        found = (result for result in history.results if token_id in result.story.token_ids)
+        found = (result for result in history.results if token_id in result.story.refs)
         return next((profit_figures(result, against_holding) for result in found), ())
 
     def remember_past(self) -> None:
@@ -265,7 +265,7 @@ class Details:
         return await read_wallet_history(sources, worth, plans)
 
     def _facts(self, position: OnePosition, performance: Performance, pair: Pair) -> DetailView:
-        token_id = position.snapshot.token_id
+        token_id = position.snapshot.ref
         page = PositionPage(self._context.session, position, performance)
         (_, title), *facts = page.lines()
         hook, owner = position.snapshot.pool.hook, position.snapshot.owner
@@ -315,7 +315,7 @@ class Details:
             watch=reading_progress(progress),
         )
         hours = read[pool.pool_id]
-        changes = performance.accounts[snapshot.token_id].changes
+        changes = performance.accounts[snapshot.ref].changes
         earned = hours_of_range(snapshot.identity, changes, hours)
         opened = changes[0].timestamp if changes else snapshot.block.timestamp
         memory = DayMemory(store, network, sources.clock)
@@ -323,8 +323,8 @@ class Details:
         pays = "pays", edge_sentence(week_edge(hours))
         unit = self._context.session.settings.unit
         shown = days_view(settled, pair, position.prices, unit)
-        daily = performance.daily[snapshot.token_id]
-        account = performance.accounts[snapshot.token_id]
+        daily = performance.daily[snapshot.ref]
+        account = performance.accounts[snapshot.ref]
         won = gains(account, daily, pair.token1, position.prices, unit)
         return replace(
             view,

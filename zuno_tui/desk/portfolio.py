@@ -220,11 +220,11 @@ def _wallet_rows(earnings: WalletEarnings, unit: WorthUnit, *, alone: bool) -> I
         yield idle_row(f"{key}/idle", f"{indent}in the wallet", held)
     for position in earnings.positions or ():
         snapshot = position.snapshot
-        label, fee = position_label(snapshot.token_id), fee_text(snapshot.pool.tier)
+        label, fee = position_label(snapshot.ref), fee_text(snapshot.pool.tier)
         name = f"{indent}{label} {position.pair} {fee}"
         by_itself = _Group([position], earnings.days, unit)
         words = _column_worth(position.worth, unit)
-        yield by_itself.row(f"{key}/{snapshot.token_id}", name, words, _unknown(position))
+        yield by_itself.row(f"{key}/{snapshot.ref}", name, words, _unknown(position))
 
 
 class _Group(NamedTuple):

@@ -367,7 +367,7 @@ class PositionReader:
 
 
 def _held(overview: Overview) -> frozenset[PositionRef]:
-    return frozenset(position.token_id for position in overview.wallet.positions)
+    return frozenset(position.ref for position in overview.wallet.positions)
 
 
 def _differs(before: PositionsView, after: PositionsView) -> bool:

@@ -151,7 +151,7 @@ def _facts(basis: Basis) -> Iterator[tuple[str, object]]:
         for name, value in asdict(other).items():
             yield f"{name.replace('_', ' ')} of #{other.token_id}", value
     for place, position in enumerate(basis.subject.snapshots):
-        identity, which = position.identity, f" of #{position.token_id}" if place else ""
+        identity, which = position.identity, f" of #{position.ref}" if place else ""
         yield f"range{which}", (identity.tick_lower, identity.tick_upper)
         yield f"fees waiting{which}", (position.fees0, position.fees1)
         yield f"liquidity of the pool{which}", position.pool.liquidity

@@ -51,7 +51,7 @@ async def read_circumstances(
         account_code=delegate or ("0x" + keccak(code).hex() if code else None),
         others=tuple(
             OtherPosition(
-                other.token_id,
+                other.ref,
                 other.owner,
                 other.liquidity,
                 other.pool.pool_id,

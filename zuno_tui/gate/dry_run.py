@@ -119,12 +119,8 @@ async def _naming_blockers(
         try:
             await prepared_for(alone)
         except (GateRefusedError, BuildError) as reason:
-            blocked[snapshot.token_id] = str(reason).removesuffix(" Nothing was signed.")
-    rest = [
-        snapshot.token_id
-        for snapshot in action.subject.snapshots
-        if snapshot.token_id not in blocked
-    ]
+            blocked[snapshot.ref] = str(reason).removesuffix(" Nothing was signed.")
+    rest = [snapshot.ref for snapshot in action.subject.snapshots if snapshot.ref not in blocked]
     if not blocked:
         return error
     verb = action.plan_id.partition("_")[0]

@@ -45,7 +45,7 @@ class HistoryChapter(Struct, frozen=True):
 
     def story_of(self, position: PositionRef | None) -> str:
         """The name of the story a position belongs to; empty where it is of none."""
-        found = (story.story for story in self.stories if position in story.story.token_ids)
+        found = (story.story for story in self.stories if position in story.story.refs)
         return next((story.name for story in found), "")
 
     @property
@@ -79,7 +79,7 @@ class WholeHistory(Struct, frozen=True):
     def results(self) -> Iterator[tuple[HistoryChapter, StoryResult]]:
         for chapter in self.chapters:
             for result in chapter.stories:
-                if self.told.position in (None, *result.story.token_ids):
+                if self.told.position in (None, *result.story.refs):
                     yield chapter, result
 
 
@@ -132,7 +132,7 @@ def _is_told(whole: WholeHistory, row: HistoryRow) -> bool:
         return False
     if told.position is None:
         return True
-    stories = (story.story.token_ids for story in row.chapter.stories)
+    stories = (story.story.refs for story in row.chapter.stories)
     story = next((story for story in stories if told.position in story), (told.position,))
     return entry.position in story
 
@@ -141,7 +141,7 @@ def pool_words(chapter: HistoryChapter, position: PositionRef | None) -> str:
     if chapter.history is None or position is None:
         return ""
     facts = chapter.history.facts
-    life = next((live for live in facts.lives if live.identity.token_id == position), None)
+    life = next((live for live in facts.lives if live.identity.ref == position), None)
     if life is None:
         return ""
     key = life.identity.pool_key
@@ -459,7 +459,7 @@ def profit_figures(
     )
     if isinstance(yearly, Known) and result.story.seconds >= _YEARLY_FROM:
         told = (*told, KeyFigure("a year", signed_percent(yearly.value)))
-    if len(result.story.token_ids) > 1 or isinstance(against_holding, Unknown):
+    if len(result.story.refs) > 1 or isinstance(against_holding, Unknown):
         return (KeyFigure("profit", result.story.name), *told)
     prices = Known(whole - _cents(against_holding), "")
     return (
@@ -478,7 +478,7 @@ def _profit_cells(whole: WholeHistory) -> Iterator[tuple[str, ...]]:
     """Position by position through every move, then each pool with several, then all."""
     by_pool: dict[str, list[StoryResult]] = {}
     for chapter, result in whole.results():
-        pool = pool_words(chapter, result.story.token_ids[-1])
+        pool = pool_words(chapter, result.story.refs[-1])
         by_pool.setdefault(pool, []).append(result)
         yield (result.story.name, pool, *_result_cells([result]))
     for pool, several in by_pool.items():
@@ -591,8 +591,8 @@ def _portfolio_total(whole: WholeHistory) -> float:
 def _story_document(chapter: HistoryChapter, result: StoryResult) -> dict[str, Json]:
     return {
         "story": result.story.name,
-        "positions": [position_name(token_id) for token_id in result.story.token_ids],
-        "pool": pool_words(chapter, result.story.token_ids[-1]),
+        "positions": [position_name(token_id) for token_id in result.story.refs],
+        "pool": pool_words(chapter, result.story.refs[-1]),
         "network": chapter.entry.network.name,
         "chainId": chapter.entry.network.chain_id,
         "wallet": chapter.entry.wallet,

@@ -102,16 +102,16 @@ def position_rows(
     watching: WatchSettings,
     charts: Mapping[PositionRef, ChartView] = _NO_CHARTS,
 ) -> tuple[PositionRow, ...]:
-    worths = {position.token_id: position for position in overview.portfolio.positions}
+    worths = {position.ref: position for position in overview.portfolio.positions}
     return tuple(
         _row(
             network,
             overview,
             position,
-            worths[position.token_id],
-            won.get(position.token_id, _NOT_READ_YET),
-            near_edge=watching.thresholds(network.name, position.token_id).near_edge,
-            chart=charts.get(position.token_id),
+            worths[position.ref],
+            won.get(position.ref, _NOT_READ_YET),
+            near_edge=watching.thresholds(network.name, position.ref).near_edge,
+            chart=charts.get(position.ref),
         )
         for position in overview.wallet.positions
     )
@@ -121,7 +121,7 @@ def won_by_position(
     overview: Overview, performance: Performance, unit: WorthUnit
 ) -> dict[PositionRef, Won]:
     return {
-        position.token_id: _won(overview, position, performance, unit)
+        position.ref: _won(overview, position, performance, unit)
         for position in overview.wallet.positions
     }
 
@@ -130,15 +130,15 @@ def _won(
     overview: Overview, position: PositionSnapshot, performance: Performance, unit: WorthUnit
 ) -> Won:
     gained = gains(
-        performance.accounts[position.token_id],
-        performance.daily[position.token_id],
+        performance.accounts[position.ref],
+        performance.daily[position.ref],
         overview.tokens[position.pool.key.currency1],
         overview.prices,
         unit,
     )
-    worths = {position.token_id: position for position in overview.portfolio.positions}
-    daily = performance.daily[position.token_id]
-    yearly = yearly_fees(daily, gained.fees_a_day, worths[position.token_id].principal)
+    worths = {position.ref: position for position in overview.portfolio.positions}
+    daily = performance.daily[position.ref]
+    yearly = yearly_fees(daily, gained.fees_a_day, worths[position.ref].principal)
     return Won(
         short_gain(gained.against_holding, unit),
         gain_tone(gained.against_holding),
@@ -178,7 +178,7 @@ def _row(
     low, high = pair.bounds(*ticks)
     progress = pair.progress(pool.tick, *ticks)
     return PositionRow(
-        token_id=position.token_id,
+        token_id=position.ref,
         pair=pair.name,
         fee=fee_text(pool.tier) + ("*" if pool.key.has_dynamic_fee else ""),
         standing=standing(position, progress, near_edge),
@@ -253,7 +253,7 @@ def wallet_document(
     network: Network, overview: Overview, performance: Performance | None
 ) -> dict[str, Json]:
     wallet, whole = overview.wallet, overview.portfolio
-    worths = {position.token_id: position for position in whole.positions}
+    worths = {position.ref: position for position in whole.positions}
     return {
         "network": network.name,
         "chainId": network.chain_id,
@@ -279,7 +279,7 @@ def wallet_document(
                 position,
                 overview.tokens,
                 overview.prices,
-                worths[position.token_id],
+                worths[position.ref],
             )
             | ({} if performance is None else performance_document(performance, position))
             for position in wallet.positions
@@ -299,7 +299,7 @@ def position_document(
     pair = pair_of(network, token0, token1, pool.sqrt_price_x96)
     usd = prices.value(token0, position.amount0), prices.value(token1, position.amount1)
     return {
-        "tokenId": position_name(position.token_id),
+        "tokenId": position_name(position.ref),
         "protocol": "v3" if position.is_v3 else "v4",
         "poolId": pool.pool_id,
         "currency0": key.currency0,
@@ -352,8 +352,8 @@ def _whole(value: Quantity[int]) -> int | None:
 
 
 def performance_document(performance: Performance, position: PositionSnapshot) -> dict[str, Json]:
-    account = performance.accounts[position.token_id]
-    daily = performance.daily[position.token_id]
+    account = performance.accounts[position.ref]
+    daily = performance.daily[position.ref]
     return {
         "sinceEntry": {
             "ageSeconds": _whole(account.age_seconds),

@@ -88,6 +88,6 @@ def _position_line(rehearsal: Rehearsal, position: OnePosition, network: Network
         network, tokens[key.currency0], tokens[key.currency1], snapshot.pool.sqrt_price_x96
     )
     low, high = pair.bounds(identity.tick_lower, identity.tick_upper)
-    headline = result_headline(rehearsal.result) or f"#{identity.token_id}"
+    headline = result_headline(rehearsal.result) or f"#{identity.ref}"
     quoted = f"{pair.quote.label} per {pair.base.label}"
     return f"{headline}: {low} to {high} {quoted}, {worth(position.worth.total, rehearsal.unit)}"

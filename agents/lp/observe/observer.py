@@ -364,7 +364,7 @@ def _words_beside(network: Network) -> AlsoWords:
 
 def _position_facts(snapshot: PositionSnapshot) -> ObservedPositionFacts:
     return ObservedPositionFacts(
-        token_id=snapshot.token_id,
+        token_id=snapshot.ref,
         owner=snapshot.custody.owner,
         tick_lower=snapshot.identity.tick_lower,
         tick_upper=snapshot.identity.tick_upper,

@@ -254,20 +254,17 @@ async def read_reference_depths(
     pools = {suspect.pool.pool_id: suspect.pool for suspect in suspects}
     reach = {pool_id: pool.key.tick_spacing for pool_id, pool in pools.items()}
     for suspect in suspects:
-        away = (
-            abs(suspect.pool.tick - references[suspect.token_id].tick)
-            + suspect.pool.key.tick_spacing
-        )
+        away = abs(suspect.pool.tick - references[suspect.ref].tick) + suspect.pool.key.tick_spacing
         reach[suspect.pool.pool_id] = max(reach[suspect.pool.pool_id], away)
     here = OneBlock(client, network, head.hash)
     states = [pool.state for pool in pools.values()]
     depths = await read_depths(here, network, states, reach=max(reach.values()))
     found: dict[PositionRef, int | None] = {}
     for suspect in suspects:
-        tick = references[suspect.token_id].tick
+        tick = references[suspect.ref].tick
         liquidity = liquidity_at(depths[suspect.pool.pool_id], tick)
         own = own_liquidity_at(suspect, tick)
-        found[suspect.token_id] = None if liquidity is None else liquidity - own
+        found[suspect.ref] = None if liquidity is None else liquidity - own
     return found
 
 
@@ -284,7 +281,7 @@ def own_liquidity_at(position: PositionSnapshot, tick: int) -> int:
 def _is_suspect(
     position: PositionSnapshot, references: Mapping[PositionRef, DepthReference]
 ) -> bool:
-    reference = references.get(position.token_id)
+    reference = references.get(position.ref)
     if reference is None or reference.tick == position.pool.tick:
         return False
     others = position.pool.liquidity - own_liquidity_at(position, position.pool.tick)

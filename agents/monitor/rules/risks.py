@@ -478,13 +478,13 @@ class Situation(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return f"{position_label(self.position.token_id)} {self.pair.name}"
+        return f"{position_label(self.position.ref)} {self.pair.name}"
 
     def command(self, verb: str) -> str:
         """What to type about it; a position of v3 can be looked at and argued about, no more."""
-        if is_v3(self.position.token_id) and verb != "recommend":
+        if is_v3(self.position.ref) and verb != "recommend":
             verb = "inspect"
-        return f"zuno --network {self.network.name} {verb} {position_name(self.position.token_id)}"
+        return f"zuno --network {self.network.name} {verb} {position_name(self.position.ref)}"
 
 
 Judgment: TypeAlias = "Callable[[Situation, Thresholds, bool], Finding | None]"

@@ -90,22 +90,22 @@ class LossReader:
         for position in positions:
             share = self._share(position)
             if isinstance(share, str):
-                unknown[position.token_id] = share
+                unknown[position.ref] = share
             else:
-                shares[position.token_id] = share
+                shares[position.ref] = share
         return Losses(shares, unknown)
 
     def _outdated(self, position: PositionSnapshot, now: float) -> bool:
         """Whether the position may no longer be what its known changes made of it."""
-        account = self._accounts.get(position.token_id)
+        account = self._accounts.get(position.ref)
         if account is None:
             return True
         if not account.leads_to(position):
             # A collected fee that is not known yet would look like a loss.
-            del self._accounts[position.token_id]
+            del self._accounts[position.ref]
             return True
         seen = account._replace(fees0=position.fees0, fees1=position.fees1)
-        self._accounts[position.token_id] = seen
+        self._accounts[position.ref] = seen
         kept = KEPT_SECONDS if account.adds_up else RETRY_SECONDS
         return not still_fresh(account.read_at, kept, now)
 
@@ -120,12 +120,12 @@ class LossReader:
             self._failed_at, self._trouble = now, f"No loss could be judged: {error.sentence}"
             return
         for position in positions:
-            changed = accounts[position.token_id].changes
+            changed = accounts[position.ref].changes
             account = _Account(changed, position.liquidity, now, position.fees0, position.fees1)
-            self._accounts[position.token_id] = account
+            self._accounts[position.ref] = account
 
     def _share(self, position: PositionSnapshot) -> float | str:
-        account = self._accounts.get(position.token_id)
+        account = self._accounts.get(position.ref)
         if account is None:
             return self._trouble
         return share_lost(position, since_entry(position, account.changes))
@@ -135,9 +135,9 @@ def share_lost(position: PositionSnapshot, account: SinceEntry) -> float | str:
     """Of what went in at present prices, or why it is not known."""
     gained, deposited = account.against_holding, account.deposited
     if isinstance(gained, Unknown):
-        return f"The loss of {position_label(position.token_id)} is unknown: {gained.reason}."
+        return f"The loss of {position_label(position.ref)} is unknown: {gained.reason}."
     if isinstance(deposited, Unknown):
-        return f"The loss of {position_label(position.token_id)} is unknown: {deposited.reason}."
+        return f"The loss of {position_label(position.ref)} is unknown: {deposited.reason}."
     return -float(gained.value / worth(deposited.value, position.pool.sqrt_price_x96))
 
 

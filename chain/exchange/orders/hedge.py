@@ -196,7 +196,7 @@ class HedgeKey(NamedTuple):
     """A position's coin, by the chain it is on: a pool of two coins has a hedge for each."""
 
     chain_id: int
-    token_id: PositionRef
+    ref: PositionRef
     coin: str
 
 

@@ -121,7 +121,7 @@ def position_facts(snapshot: PositionSnapshot) -> PositionFacts:
     """The part of a snapshot that building rests on."""
     pool = snapshot.pool
     return PositionFacts(
-        token_id=v4_token_id(snapshot.token_id),
+        token_id=v4_token_id(snapshot.ref),
         pool=PoolFacts(pool.key, pool.sqrt_price_x96, pool.lp_fee),
         span=Span(snapshot.identity.tick_lower, snapshot.identity.tick_upper),
         liquidity=snapshot.liquidity,

@@ -87,9 +87,7 @@ def realised(receipt: Receipt, wallet: Address, network: Network, native: Native
         gas_used=receipt.gas_used,
         gas_cost=gas_cost(receipt),
         minted=minted_positions(receipt, wallet, network),
-        burned=tuple(
-            token_id for came, token_id in _positions(receipt, wallet, network) if not came
-        ),
+        burned=tuple(ref for came, ref in _positions(receipt, wallet, network) if not came),
     )
 
 
@@ -97,7 +95,7 @@ def minted_positions(
     receipt: Receipt, wallet: Address, network: Network
 ) -> tuple[PositionRef, ...]:
     """The positions a transaction made for the wallet."""
-    return tuple(token_id for came, token_id in _positions(receipt, wallet, network) if came)
+    return tuple(ref for came, ref in _positions(receipt, wallet, network) if came)
 
 
 def _positions(
@@ -161,8 +159,8 @@ def all_together(parts: Sequence[Realised]) -> Realised:
         native=unknown or NativeChange(sum(part.native.amount or 0 for part in parts)),
         gas_used=sum(part.gas_used for part in parts),
         gas_cost=sum(part.gas_cost for part in parts),
-        minted=tuple(token_id for part in parts for token_id in part.minted),
-        burned=tuple(token_id for part in parts for token_id in part.burned),
+        minted=tuple(ref for part in parts for ref in part.minted),
+        burned=tuple(ref for part in parts for ref in part.burned),
     )
 
 
@@ -233,10 +231,10 @@ def _position(log: Log, wallet: Address) -> tuple[bool, PositionRef] | None:
     if len(log.topics) != 4 or log.topics[0] != _TRANSFER:
         return None
     giver, taker = _address(log.topics[1]), _address(log.topics[2])
-    token_id = v4_position(int(log.topics[3], 16))
+    ref = v4_position(int(log.topics[3], 16))
     if (giver, taker) == (NATIVE, wallet):
-        return True, token_id
-    return (False, token_id) if (giver, taker) == (wallet, NATIVE) else None
+        return True, ref
+    return (False, ref) if (giver, taker) == (wallet, NATIVE) else None
 
 
 def _address(topic: str) -> Address:

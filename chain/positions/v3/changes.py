@@ -60,9 +60,7 @@ async def v3_accounts(
     head = snapshots[0].block
     logs = await _read_logs(client, network.v3.position_manager, snapshots, head)
     if isinstance(logs, Unknown):
-        return {
-            snapshot.token_id: V3Account(unknown_entry(snapshot, logs)) for snapshot in snapshots
-        }
+        return {snapshot.ref: V3Account(unknown_entry(snapshot, logs)) for snapshot in snapshots}
     places = [log for group in logs.values() for log in group]
     numbers = sorted({log.block_number for log in places})
     transactions = list(dict.fromkeys(log.transaction_hash for log in places))
@@ -79,8 +77,8 @@ async def v3_accounts(
     }
     with sound_answers():
         return {
-            snapshot.token_id: _account(
-                snapshot, logs[token_id_of(snapshot.token_id)], times, receipts, network
+            snapshot.ref: _account(
+                snapshot, logs[token_id_of(snapshot.ref)], times, receipts, network
             )
             for snapshot in snapshots
         }
@@ -93,7 +91,7 @@ async def _read_logs(
     known = client.log_range
     if known is not None and known.most and known.blocks < head.number:
         return NARROW
-    words = [f"0x{token_id_of(snapshot.token_id):064x}" for snapshot in snapshots]
+    words = [f"0x{token_id_of(snapshot.ref):064x}" for snapshot in snapshots]
     answers = await settle_in_parts(
         client,
         [

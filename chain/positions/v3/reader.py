@@ -65,9 +65,9 @@ class V3Reader:
                     self._strangers.add(owner)
         self._recall(token_id for held in self._owners.values() for token_id in held)
 
-    def name(self, numbers: Iterable[PositionRef]) -> None:
+    def name(self, refs: Iterable[PositionRef]) -> None:
         """Read these, whoever owns them."""
-        self._named.update(token_id_of(number) for number in numbers if is_v3(number))
+        self._named.update(token_id_of(ref) for ref in refs if is_v3(ref))
         self._recall(self._named)
 
     def missing(self) -> list[Call]:

@@ -110,7 +110,7 @@ def test_hours(store: Store) -> None:
 
 def test_changes(store: Store) -> None:
     sender = BASE.contracts.position_manager
-    event = ModifyLiquidityEvent(PLACE, KEY.pool_id, sender, -600, 600, -WIDE, POSITION.token_id)
+    event = ModifyLiquidityEvent(PLACE, KEY.pool_id, sender, -600, 600, -WIDE, POSITION.ref)
     seen = ChangeCircumstances(
         1_700_000_000,
         Known(WIDE, "PoolManager storage", 6),
@@ -119,12 +119,12 @@ def test_changes(store: Store) -> None:
     )
     past = PastChanges(9, HASH, ((event, seen),))
     memory = ChangeMemory(store, BASE, lambda: NOW)
-    memory.save({POSITION.token_id: past})
+    memory.save({POSITION.ref: past})
 
     figures = [-WIDE, 1_700_000_000, WIDE, "PoolManager storage", 6, 1, WIDE, 21_000]
     row = [7, 3, HASH, SENT, *figures]
     assert kept(store, "changes") == {"through": 9, "hash": HASH, "events": [row]}
-    assert memory.load([POSITION]) == {POSITION.token_id: past}
+    assert memory.load([POSITION]) == {POSITION.ref: past}
     spoil(store, "changes", "21000", '"21000"')
     assert memory.load([POSITION]) == {}
 

@@ -87,8 +87,8 @@ async def compare(desk: Desk, moves: Moves, wanted: dict[int, list[int]]) -> Cou
         )
         for snapshot, payout in zip(found.values(), paid, strict=True):
             assert snapshot.block.number == block
-            assert payout == payable(snapshot), f"{snapshot.token_id} at block {block}"
-            burned[snapshot.token_id] += 1
+            assert payout == payable(snapshot), f"{snapshot.ref} at block {block}"
+            burned[snapshot.ref] += 1
     return burned
 
 
@@ -149,7 +149,7 @@ async def test_a_burn_that_is_really_mined_pays_the_same(desk: Desk, changing: M
 
 async def hooked_position(desk: Desk) -> int:
     wallet = await desk.discovery.read(DEMO_WALLET.address)
-    return next(one.token_id for one in wallet.positions if one.pool.key == GUARDED.key)
+    return next(one.ref for one in wallet.positions if one.pool.key == GUARDED.key)
 
 
 @pytest.mark.soak

@@ -39,8 +39,8 @@ async def daily(desk: Desk, owner: str = DEMO_WALLET.address) -> list[Measured]:
     return [
         (
             one,
-            performance.accounts[one.token_id],
-            performance.daily[one.token_id],
+            performance.accounts[one.ref],
+            performance.daily[one.ref],
             performance.hours[one.pool.pool_id],
         )
         for one in wallet.positions
@@ -61,7 +61,7 @@ async def test_a_day_is_24_closed_hours_and_what_accrued_in_them(desk: Desk) -> 
         if any(change.timestamp > end - DAY for change in account.changes):
             continue
         before, after = [
-            (await _fees_at(desk, snapshot.token_id, moment)) for moment in (end - DAY, end)
+            (await _fees_at(desk, snapshot.ref, moment)) for moment in (end - DAY, end)
         ]
         for paid, grown in zip(result.fees.value, _difference(after, before), strict=True):
             # The contract rounds each swap's fee up to a unit, of all providers together.

@@ -76,7 +76,7 @@ async def test_the_demo_wallet(counted: Counted) -> None:
     assert cold <= 4
     wallet, warm = await counted.wallet(DEMO_WALLET.address)
     assert warm == 1
-    assert wallet.found == wallet.balance_of == len({one.token_id for one in wallet.positions})
+    assert wallet.found == wallet.balance_of == len({one.ref for one in wallet.positions})
 
 
 async def test_a_new_block_costs_nothing_and_a_new_position_two_more(

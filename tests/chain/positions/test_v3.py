@@ -70,7 +70,7 @@ def sources_of(desk: Desk) -> Sources:
 
 
 def of_v3(wallet: WalletPositions) -> dict[int, PositionSnapshot]:
-    return {one.token_id: one for one in wallet.positions if one.is_v3}
+    return {one.ref: one for one in wallet.positions if one.is_v3}
 
 
 async def test_every_figure_is_what_collect_and_burn_pay(desk: Desk, v3: V3Moves) -> None:
@@ -168,7 +168,7 @@ async def test_what_came_and_went_is_noticed(desk: Desk, v3: V3Moves) -> None:
 
 
 async def test_the_same_number_in_both_protocols_is_two_positions(desk: Desk, v3: V3Moves) -> None:
-    four = min(one.token_id for one in (await wallet_of(desk, DEMO_WALLET.address)).positions)
+    four = min(one.ref for one in (await wallet_of(desk, DEMO_WALLET.address)).positions)
     here, amounts = DEMO_WALLET.address, (10**6, 10**6)
     first = v3.mint(MEDIUM_PROVIDER, STABLES, (-9, 9), amounts, here)
     v3.mint_many(MEDIUM_PROVIDER, STABLES, [(-9, 9)] * (four - first), amounts, here)
@@ -181,7 +181,7 @@ async def test_the_same_number_in_both_protocols_is_two_positions(desk: Desk, v3
     assert of_three.snapshot.pool.pool_id == v3.pool(*STABLES)
     assert of_three.snapshot.sources["owner"].startswith("NonfungiblePositionManager")
     overview = await read_overview(sources, DEMO_WALLET.address, WorthUnit.USD, with_v3=True)
-    worths = {one.token_id: one.total for one in overview.portfolio.positions}
+    worths = {one.ref: one.total for one in overview.portfolio.positions}
     assert worths[four] != worths[v3_position(four)]
 
 
@@ -229,7 +229,7 @@ async def test_since_entry_is_what_went_in_and_came_out(desk: Desk, v3: V3Moves)
     v3.decrease(here, token_id, again.liquidity // 2)
     now = await one_of(desk, token_id)
     performance = await read_performance(sources_of(desk), [now])
-    account = performance.accounts[now.token_id]
+    account = performance.accounts[now.ref]
     assert [change.liquidity_delta for change in account.changes] == [
         opened.liquidity,
         -(opened.liquidity // 3),
@@ -283,7 +283,7 @@ async def test_an_endpoint_of_few_blocks_says_so(desk: Desk, v3: V3Moves) -> Non
     one = await one_of(desk, token_id)
     desk.client.learn_log_range(KnownRange(5, most=True))
     performance = await read_performance(sources_of(desk), [one])
-    account = performance.accounts[one.token_id]
+    account = performance.accounts[one.ref]
     assert account.changes == ()
     assert account.deposited == NARROW
 

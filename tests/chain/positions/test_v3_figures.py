@@ -113,6 +113,6 @@ def test_two_thousand_drawn_positions_come_out_alike() -> None:
         reading = drawn(rng)
         snapshot = v3_snapshot(reading, BLOCK)
         assert figures(snapshot) == as_solidity_has_it(reading)
-        assert snapshot.token_id == v3_position(reading.token_id)
+        assert snapshot.ref == v3_position(reading.token_id)
         seen.add(snapshot.status)
     assert seen == {*RangeStatus}

@@ -70,7 +70,7 @@ def test_positions_and_their_pools_or_the_pool_that_is_entered() -> None:
 
     assert several == ActionTarget(one.block, facts, one, (two, third))
     assert several.snapshots == (one, two, third)
-    assert several.positions == {each.token_id: position_facts(each) for each in (one, two, third)}
+    assert several.positions == {each.ref: position_facts(each) for each in (one, two, third)}
     assert [pool.key for pool in several.pools] == [KEY, ELSEWHERE]
     assert several.about == TargetKind(v4_position(7), others=(v4_position(8), v4_position(9)))
     assert subject_of(one).about == TargetKind(v4_position(7))

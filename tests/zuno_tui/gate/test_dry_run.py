@@ -162,7 +162,7 @@ async def _blockers(action: Action, *blocked: int) -> GateRefusedError | BuildEr
     async def prepared_for(wanted: Action) -> Prepared:
         assert isinstance(wanted.request, SeveralRequest)
         assert (len(wanted.request.parts), len(wanted.subject.snapshots)) == (1, 1)
-        if wanted.subject.snapshots[0].token_id in blocked:
+        if wanted.subject.snapshots[0].ref in blocked:
             raise GateRefusedError("A hook refuses. Nothing was signed.")
         return PREPARED
 

@@ -100,7 +100,7 @@ def wallet(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     async def owned(_: object, token_ids: list[int], owner: str, at: str) -> tuple[Any, ...]:
         assert (owner, at) == (OWNER, "latest")
-        return tuple(each for each in held if each.token_id in token_ids)
+        return tuple(each for each in held if each.ref in token_ids)
 
     async def single(_: object, token_id: int, owner: str, at: str) -> object:
         (found,) = await owned(_, [token_id], owner, at)

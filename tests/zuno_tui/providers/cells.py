@@ -106,7 +106,7 @@ class ProviderWalk:
         async with self.sources() as sources:
             found = await read_overview(sources, HOLDER, WorthUnit.USD)
         assert found.wallet.complete
-        assert {one.token_id for one in found.wallet.positions} == self.owned
+        assert {one.ref for one in found.wallet.positions} == self.owned
 
     async def recommend_without_swaps(self) -> None:
         """By the pool's state alone: what its swaps would tell is unknown, with the reason."""

@@ -44,12 +44,12 @@ async def _attached(
     from chain.standing_orders.call import OrderRefusedError, read_call
     from zuno_tui.features.orders.page import attached_line, order_document
 
-    shown = {position.token_id for overview in overviews for position in overview.wallet.positions}
+    shown = {position.ref for overview in overviews for position in overview.wallet.positions}
     calls = []
     for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
         with suppress(OrderRefusedError):
             calls.append((kept, read_call(kept.order.signed, session.network)))
-    mine = [(kept, call) for kept, call in calls if call.token_id in shown]
+    mine = [(kept, call) for kept, call in calls if call.ref in shown]
     return Attachment(
         _ATTACHED,
         tuple(attached_line(kept, call) for kept, call in mine),

@@ -154,10 +154,10 @@ def reasons_against(order: StandingOrder, call: OrderCall, sight: OrderSight) ->
     if sight.nonce != call.nonce:
         yield "It was cancelled with all others."
     if position is None:
-        yield f"Position #{call.token_id} is closed."
+        yield f"Position #{call.ref} is closed."
         return
     if position.owner != call.recipient:
-        yield f"Position #{call.token_id} has another owner."
+        yield f"Position #{call.ref} has another owner."
     if call.kind == "close" and str(position.liquidity) != order.liquidity:
         yield "The position is larger or smaller now: sign a new order, and cancel this one."
     if sight.hook_code != order.hook_code:

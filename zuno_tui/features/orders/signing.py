@@ -148,7 +148,7 @@ async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> O
             nonce=int.from_bytes(nonce, "big"),
             salt=secrets.randbits(256),
         )
-        sight = await read_sight(sources.client, session.network, position.token_id, proposed)
+        sight = await read_sight(sources.client, session.network, position.ref, proposed)
         order = StandingOrder(
             version=1,
             number=0,
@@ -209,7 +209,7 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
         raise DamagedPlanError("This order cannot be read. Ask for it again.") from None
     async with session.sources() as sources, session.connections(sources) as connections:
         call = read_call(order.signed, session.network)
-        sight = await read_sight(sources.client, session.network, call.token_id, order.signed)
+        sight = await read_sight(sources.client, session.network, call.ref, order.signed)
         worth = await read_worth(sources, call.currencies, sight.head)
         draft = _draft(session, order, worth, connections, sight, approved_at=approved_at)
         if draft.hash != document.get("approvalHash") or draft.plan_id != document.get("planId"):
@@ -231,7 +231,7 @@ def keep_signed(session: Session, draft: OrderDraft, signed: SignedDelegation) -
 
 def keep_order(book: StandingOrders, given: StandingOrder, call: OrderCall) -> StandingOrder:
     order = book.add(given)
-    for other in book.of_position(order.chain_id, call.token_id):
+    for other in book.of_position(order.chain_id, call.ref):
         if other.order.number != order.number and _are_a_pair(order, other.order):
             book.join(order.number, other.order.number)
     return order
@@ -339,7 +339,7 @@ async def _refuse_unfit(
     sights = [
         sight,
         *[
-            await read_sight(witness.client, network, call.token_id, order.signed)
+            await read_sight(witness.client, network, call.ref, order.signed)
             for witness in connections.witnesses
         ],
     ]
@@ -364,7 +364,7 @@ async def _refuse_unfit(
         )
     position = sight.position
     if position is None or position.owner != session.address:
-        raise GateRefusedError(f"Position #{call.token_id} is not this wallet's any more.")
+        raise GateRefusedError(f"Position #{call.ref} is not this wallet's any more.")
     if str(position.liquidity) != order.liquidity or sight.hook_code != order.hook_code:
         raise GateRefusedError("The position or its hook has changed. Ask for the order again.")
     if sight.nonce != call.nonce:
@@ -375,10 +375,10 @@ async def _refuse_unfit(
 def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
     key, condition = position.pool.key, order.condition
     if position.liquidity == 0:
-        raise GateRefusedError(f"Position #{position.token_id} is empty: there is nothing to do.")
+        raise GateRefusedError(f"Position #{position.ref} is empty: there is nothing to do.")
     if position.custody.subscriber is not None:
         raise GateRefusedError(
-            f"A contract is told of every change of #{position.token_id} and can refuse it, so no "
+            f"A contract is told of every change of #{position.ref} and can refuse it, so no "
             "order can promise to close it."
         )
     if hook_passport(key.hooks, key.fee).can_tax_exit:
@@ -388,7 +388,7 @@ def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
     if isinstance(condition, PricePast) and condition.is_met(position.pool.sqrt_price_x96):
         raise GateRefusedError(
             f"The price is {condition.words.split()[0]} that already. "
-            f"To close it now: zuno close {position.token_id}"
+            f"To close it now: zuno close {position.ref}"
         )
 
 

@@ -31,7 +31,7 @@ def hedge_legs(
     ]
     if not coins or pair.price(pool.sqrt_price_x96) is None:
         raise GateRefusedError(
-            f"#{position.token_id} holds {pair.name}: there is no coin in it whose price could be "
+            f"#{position.ref} holds {pair.name}: there is no coin in it whose price could be "
             "hedged. See what each position holds: zuno positions"
         )
     return tuple(_leg(network, position, coin, alone=len(coins) == 1) for coin in coins)
@@ -58,7 +58,7 @@ def _leg(network: Network, position: PositionSnapshot, pair: Pair, *, alone: boo
         amounts = amounts[::-1]
     held, beside = (amount / 10**places for amount, places in zip(amounts, decimals, strict=True))
     return HedgeFacts(
-        token_id=position.token_id,
+        token_id=position.ref,
         chain_id=network.chain_id,
         network=network.name,
         block=position.block.number,

@@ -122,7 +122,7 @@ def hedges_by_position(
     found: dict[PositionRef, tuple[PositionHedge, ...]] = {}
     for key, hedge in hedges.items():
         if key.chain_id == chain_id:
-            found[key.token_id] = (*found.get(key.token_id, ()), hedge)
+            found[key.ref] = (*found.get(key.ref, ()), hedge)
     return found
 
 
@@ -159,7 +159,7 @@ def outliving_words(home: Home, chain_id: int, token_id: PositionRef) -> tuple[s
         f"{found.hedge.first.coin} short on "
         f"{found.venue}. It stays when the position goes. Then close it: zuno unhedge {token_id}"
         for found in standing
-        if (found.key.chain_id, found.key.token_id) == (chain_id, token_id)
+        if (found.key.chain_id, found.key.ref) == (chain_id, token_id)
     )
 
 
@@ -171,7 +171,7 @@ def owned_short(
 ) -> HedgeFacts:
     """The facts with what is short for the position; what the venue does not hold is no hedge."""
     own = hedges.get(HedgeKey(facts.chain_id, facts.token_id, facts.coin))
-    left = [(key.token_id, hedges[key].short) for key in gone if hedges[key].short > _DUST]
+    left = [(key.ref, hedges[key].short) for key in gone if hedges[key].short > _DUST]
     short = (0.0 if own is None else standing_short(own)) + sum(coins for _, coins in left)
     waiting = 0.0 if own is None else max(-own.waiting, 0.0)
     return facts.model_copy(
@@ -210,7 +210,7 @@ async def gone_hedges(
         key
         for key, hedge in hedges.items()
         if key.chain_id == facts.chain_id
-        and key.token_id != facts.token_id
+        and key.ref != facts.token_id
         and hedge.first.coin == facts.coin
         and hedge.first.wallet == facts.wallet
         and abs(hedge.short) > _DUST
@@ -220,11 +220,9 @@ async def gone_hedges(
     gathering = BatchReader(
         OneBlock(sources.client, sources.network), sources.network, sources.memory
     )
-    await gathering.complete([key.token_id for key in asked])
+    await gathering.complete([key.ref for key in asked])
     found = gathering.snapshots()
-    return tuple(
-        key for key in asked if key.token_id not in found or found[key.token_id].liquidity == 0
-    )
+    return tuple(key for key in asked if key.ref not in found or found[key.ref].liquidity == 0)
 
 
 async def hedged_results(
@@ -266,7 +264,7 @@ async def _hedged_result(
         hedge_usd, unknown = None, "less is short on the venue than was sold for it"
     memory = ChangeMemory(sources.store, sources.network, sources.clock)
     reader = ChangeReader(sources.client, sources.network, sources.memory, memory)
-    changes = (await reader.since_entry([snapshot]))[snapshot.token_id].changes
+    changes = (await reader.since_entry([snapshot]))[snapshot.ref].changes
     pair = pair_of(
         sources.network,
         tokens[snapshot.pool.key.currency0],
@@ -404,7 +402,7 @@ async def read_hedge_results(
     if not session.home.trades.exists():
         return HedgeResults()
     chain_id = session.network.chain_id
-    held = {position.token_id: position for seen in overviews for position in seen.wallet.positions}
+    held = {position.ref: position for seen in overviews for position in seen.wallet.positions}
     owners = {seen.wallet.owner for seen in overviews}
     tokens = {address: token for seen in overviews for address, token in seen.tokens.items()}
     results: list[tuple[PositionHedge, HedgedResult]] = []

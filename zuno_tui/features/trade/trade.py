@@ -100,7 +100,7 @@ async def _meant(
     for snapshot in overview.wallet.positions:
         with suppress(GateRefusedError):
             if any(leg.delta for leg in hedge_legs(session.network, snapshot, overview.tokens)):
-                found.append(snapshot.token_id)
+                found.append(snapshot.ref)
     if not found:
         raise GateRefusedError("No position here holds a coin. See them: zuno positions")
     return tuple(found)

@@ -75,22 +75,20 @@ async def unhedge_plans(
         key: hedge
         for key, hedge in hedges.items()
         if key.chain_id == session.network.chain_id
-        and subject in ("all", key.token_id)
+        and subject in ("all", key.ref)
         and hedge.short > _DUST
     }
     if not meant:
         what = "Nothing is" if subject == "all" else f"#{subject} is not"
-        waits = any(
-            hedge.waiting for key, hedge in hedges.items() if subject in ("all", key.token_id)
-        )
+        waits = any(hedge.waiting for key, hedge in hedges.items() if subject in ("all", key.ref))
         more = " An order of it still waits: ask again in a minute." if waits else ""
         for kept in hedges_on_record(trading.journal):
             here = kept.key.chain_id == session.network.chain_id
-            if here and kept.venue != trading.venue.name and subject in ("all", kept.key.token_id):
+            if here and kept.venue != trading.venue.name and subject in ("all", kept.key.ref):
                 name = kept.venue.partition(":")[0]
                 more = (
                     f" {standing_short(kept.hedge):g} {kept.hedge.first.coin} is short for "
-                    f'#{kept.key.token_id} on {kept.venue}. To close it, set venue = "{name}" '
+                    f'#{kept.key.ref} on {kept.venue}. To close it, set venue = "{name}" '
                     f"under [trade] in {session.home.settings} and ask again."
                 )
         raise GateRefusedError(
@@ -104,7 +102,7 @@ async def _plan(trading: Trading, key: HedgeKey, hedge: PositionHedge, share: fl
     rules = await trading.venue.contracts.rules(start.symbol)
     funding = await trading.venue.contracts.funding(start.symbol)
     position = HedgeFacts(
-        token_id=key.token_id,
+        token_id=key.ref,
         chain_id=key.chain_id,
         network="",
         block=start.block,
@@ -135,7 +133,7 @@ async def _plan(trading: Trading, key: HedgeKey, hedge: PositionHedge, share: fl
     )
     if plan is None:
         raise GateRefusedError(
-            f"The hedge of #{key.token_id} is {hedge.short:g} {start.coin} by the journal, and "
+            f"The hedge of #{key.ref} is {hedge.short:g} {start.coin} by the journal, and "
             f"{trading.venue.name} holds less than can be bought back: it was closed there, or "
             f"the part is too small. See what is held: zuno trade status"
         )

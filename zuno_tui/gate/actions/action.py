@@ -75,8 +75,8 @@ class ActionTarget(Struct, frozen=True):
     @property
     def about(self) -> TargetKind:
         if self.position is not None:
-            others = tuple(other.token_id for other in self.others)
-            return TargetKind(token_id=self.position.token_id, others=others)
+            others = tuple(other.ref for other in self.others)
+            return TargetKind(token_id=self.position.ref, others=others)
         return TargetKind(pool=None if self.pool is None else self.pool.key)
 
 

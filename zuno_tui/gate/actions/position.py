@@ -53,7 +53,7 @@ class HeldPosition(Struct, frozen=True):
 
     @property
     def token_id(self) -> PositionRef:
-        return self.snapshot.token_id
+        return self.snapshot.ref
 
     def action(self, verb: str, headline: str, request: PositionRequest) -> Action:
         return Action(
@@ -93,7 +93,7 @@ async def action_for(
     missing = None
     if not token_ids:
         wallet = await Discovery(sources.client, sources.network, sources.memory).read(owner)
-        token_ids, missing = [position.token_id for position in wallet.positions], wallet.missing
+        token_ids, missing = [position.ref for position in wallet.positions], wallet.missing
     snapshots = await owned_positions(sources, token_ids, owner, "latest")
     idle = [snapshot for snapshot in snapshots if not _gives(verb, position_facts(snapshot))]
     taken = [snapshot for snapshot in snapshots if snapshot not in idle]
@@ -103,8 +103,8 @@ async def action_for(
     tokens = tuple(dict.fromkeys(token for pair in pairs for token in pair))
     worth = await read_worth(sources, tokens, taken[0].block)
     parts = tuple(_request(verb, position_facts(snapshot)) for snapshot in taken)
-    count = f"{len(taken)} positions" if len(taken) > 1 else f"position #{taken[0].token_id}"
-    named = "_".join(str(snapshot.token_id) for snapshot in taken[:_MOST_NAMED])
+    count = f"{len(taken)} positions" if len(taken) > 1 else f"position #{taken[0].ref}"
+    named = "_".join(str(snapshot.ref) for snapshot in taken[:_MOST_NAMED])
     return Action(
         f"{verb}_{named}_{taken[0].block.number}",
         f"{_HEADLINES[verb]} {count}",
@@ -142,7 +142,7 @@ def _gives(verb: Together, facts: PositionFacts) -> bool:
 
 def _left_out(verb: Together, idle: Sequence[PositionSnapshot]) -> Iterator[str]:
     if idle:
-        names = ", ".join(f"#{snapshot.token_id}" for snapshot in idle)
+        names = ", ".join(f"#{snapshot.ref}" for snapshot in idle)
         why = "no fees to collect" if verb == "collect" else "no fees that its range takes now"
         yield f"Left out: {names} ({why})."
 
