@@ -48,10 +48,10 @@ Units = Annotated[int, BeforeValidator(_whole), PlainSerializer(str, return_type
 def _numbered(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    number = read_position_ref(value) if isinstance(value, str) else None
-    if number is None or position_name(number) != value:
+    ref = read_position_ref(value) if isinstance(value, str) else None
+    if ref is None or position_name(ref) != value:
         raise ValueError("a position's number, like 7, or 3:7 for one of v3")
-    return number
+    return ref
 
 
 PositionNumber = Annotated[

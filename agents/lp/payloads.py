@@ -207,8 +207,8 @@ def summarise(path: Path) -> RecordSummary:
     ends = read_ends(path)
     subject, outcome = UNKNOWN, UNFINISHED
     match ends.first:
-        case {"payload": {"tokenId": str(name)}} if (number := read_position_ref(name)) is not None:
-            subject = f"position {position_label(number)}"
+        case {"payload": {"tokenId": str(name)}} if (ref := read_position_ref(name)) is not None:
+            subject = f"position {position_label(ref)}"
         case {"payload": {"goal": _}}:
             subject = A_NEW_POSITION
         case {"payload": {"question": {"symbol": str(symbol)}}}:

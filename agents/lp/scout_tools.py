@@ -349,11 +349,11 @@ class ScoutTools(Struct, eq=False):
             raise ToolError("it could not be read from the chain.")
         return past_answer(self.brief, self._past, seen.observed)
 
-    async def _read(self, token_id: PositionRef) -> facts.PositionPast | None:
+    async def _read(self, ref: PositionRef) -> facts.PositionPast | None:
         limit = asyncio.timeout(READ_SECONDS)
         try:
             async with limit:
-                return await self.read_past(token_id)
+                return await self.read_past(ref)
         except StageFailedError:
             return None
         except TimeoutError:

@@ -157,10 +157,10 @@ def follow_positions(
     for position in reading.wallet.positions:
         if not position.liquidity:
             continue
-        number, identity = position.ref, position.identity
-        thresholds = settings.thresholds(network.name, number)
+        ref, identity = position.ref, position.identity
+        thresholds = settings.thresholds(network.name, ref)
         bounds = bounds_of(identity.tick_lower, identity.tick_upper, thresholds, network)
-        before = known.of(number, state.baselines.get(number))
+        before = known.of(ref, state.baselines.get(ref))
         if before is None or reading.ticks is None or cursor is None:
             # The watch begins here: what was before is not its to tell.
             course = RangeTimeline(first_standing(bounds, position.pool.tick), ())
@@ -174,7 +174,7 @@ def follow_positions(
                     )
                 # Where it stood was so in blocks that are no longer: the head alone is sure.
                 course = RangeTimeline(first_standing(bounds, position.pool.tick), ())
-        followed[number] = Followed(position, thresholds, before, course)
+        followed[ref] = Followed(position, thresholds, before, course)
     return followed
 
 
@@ -183,13 +183,13 @@ def depth_references(
 ) -> dict[PositionRef, DepthReference]:
     """Where each watched position's pool was measured, and from when on it looks drained."""
     found: dict[PositionRef, DepthReference] = {}
-    for number in state.baselines.keys() - {WALLET}:
-        baseline = known.of(number, state.baselines[number])
+    for ref in state.baselines.keys() - {WALLET}:
+        baseline = known.of(ref, state.baselines[ref])
         if baseline is None or baseline.others_tick is None:
             continue
-        drained = settings.thresholds(network.name, number).drained
+        drained = settings.thresholds(network.name, ref).drained
         left = baseline.others * (1 - drained * risks.CALMER_DEPTH)
-        found[number] = DepthReference(baseline.others_tick, int(left))
+        found[ref] = DepthReference(baseline.others_tick, int(left))
     return found
 
 
@@ -233,11 +233,11 @@ def judge(
     judging = _Judging(network, place, reading, times, alerts, hedges=hedges)
     changes: list[Change] = []
     later: dict[PositionRef, Mapping[str, object] | None] = {}
-    for number, situation in followed.items():
+    for ref, situation in followed.items():
         told, baseline = judging.position(situation)
         changes += told
         if baseline != situation.before:
-            later[number] = baseline.document()
+            later[ref] = baseline.document()
     changes.sort(key=lambda change: change.block or 0)
     changes += judging.gone(followed, baselines, later)
     changes += judging.wallet(baselines, later)
@@ -247,9 +247,7 @@ def judge(
 def _of_wallet(
     hedges: Mapping[PositionRef, HeldHedge], place: WatchPlace
 ) -> dict[PositionRef, HeldHedge]:
-    return {
-        number: hedge for number, hedge in hedges.items() if hedge.wallet == place.wallet_address
-    }
+    return {ref: hedge for ref, hedge in hedges.items() if hedge.wallet == place.wallet_address}
 
 
 class _Judging:
@@ -281,36 +279,36 @@ class _Judging:
 
     def position(self, followed: Followed) -> tuple[list[Change], Baseline]:
         position, course = followed.position, followed.course
-        number = position.ref
-        standing = self._standing.get(number, {})
+        ref = position.ref
+        standing = self._standing.get(ref, {})
         baseline = self._accepted(followed, standing)
         there = self._others_there(position, baseline)
         situation = self._valuing.situation(
             position, course.standing, self._out_since(followed, standing), baseline, there
         )
-        if self._hedges and number in self._hedges:
-            situation = replace(situation, hedge=self._hedges[number])
+        if self._hedges and ref in self._hedges:
+            situation = replace(situation, hedge=self._hedges[ref])
         changes: list[Change] = []
         for turn in course.turns:
             time = float(self._times[turn.block])
             if turn.began and turn.tick is not None:
                 left = risks.leaving(situation, turn.tick, turn.block)
-                changes.append(self._raised(number, left, turn.block, time))
+                changes.append(self._raised(ref, left, turn.block, time))
             else:
                 over = RULES[AlertKind.OUT_OF_RANGE].resolved
-                subject = self._subject(number, AlertKind.OUT_OF_RANGE)
+                subject = self._subject(ref, AlertKind.OUT_OF_RANGE)
                 changes.append(Cleared(subject, turn.block, time, over))
         found = findings(situation, followed.thresholds, standing)
-        changes += [self._raised(number, each) for each in found]
+        changes += [self._raised(ref, each) for each in found]
         kinds = {each.kind for each in found}
         for kind in standing:
             unknown = (
                 kind is AlertKind.LOSS_LEVEL and loss_is_unknown(situation, followed.thresholds)
             ) or (kind in _OF_HEDGES and self._hedges is None)
             if kind not in kinds and not unknown:
-                changes.append(self._cleared(number, kind, RULES[kind].resolved))
+                changes.append(self._cleared(ref, kind, RULES[kind].resolved))
         drained = AlertKind.POOL_DRAINED in kinds
-        measured = self._reading.reference_depths.get(number)
+        measured = self._reading.reference_depths.get(ref)
         return changes, baseline.followed(
             position, course.standing, drained=drained, others_there=measured
         )
@@ -327,30 +325,30 @@ class _Judging:
             return
         held = {position.ref for position in wallet.positions}
         watched = baselines.keys() - {WALLET}
-        with_alerts = {number for number in self._standing if number is not None}
+        with_alerts = {ref for ref in self._standing if ref is not None}
         hedges = self._hedges or {}
-        for number in sorted((watched | with_alerts | hedges.keys()) - followed.keys()):
-            standing = self._standing.get(number, {})
-            owner = self._reading.owners_of_gone.get(number)
-            if number in baselines:
-                later[number] = None
-            if owner is not None and number in watched:
-                lost = risks.owner_changed(self._network, number, owner)
-                yield self._raised(number, lost)
+        for ref in sorted((watched | with_alerts | hedges.keys()) - followed.keys()):
+            standing = self._standing.get(ref, {})
+            owner = self._reading.owners_of_gone.get(ref)
+            if ref in baselines:
+                later[ref] = None
+            if owner is not None and ref in watched:
+                lost = risks.owner_changed(self._network, ref, owner)
+                yield self._raised(ref, lost)
             stale = None
-            if number in hedges:
-                stale = risks.hedge_stale(self._network, number, hedges[number])
+            if ref in hedges:
+                stale = risks.hedge_stale(self._network, ref, hedges[ref])
             if stale is not None:
-                yield self._raised(number, stale)
-            why = "the position was emptied" if number in held else "the position left the wallet"
+                yield self._raised(ref, stale)
+            why = "the position was emptied" if ref in held else "the position left the wallet"
             for kind, alert in standing.items():
                 if kind is AlertKind.HEDGE_STALE:
                     if stale is None and self._hedges is not None:
-                        yield self._cleared(number, kind, RULES[kind].resolved)
+                        yield self._cleared(ref, kind, RULES[kind].resolved)
                 elif kind is not AlertKind.OWNER_CHANGED:
-                    yield self._cleared(number, kind, why)
-                elif alert.state is AlertState.ACKED or number in held:
-                    yield self._cleared(number, kind, "it is back, or its loss was accepted")
+                    yield self._cleared(ref, kind, why)
+                elif alert.state is AlertState.ACKED or ref in held:
+                    yield self._cleared(ref, kind, "it is back, or its loss was accepted")
 
     def wallet(
         self,
@@ -405,21 +403,21 @@ class _Judging:
 
     def _raised(
         self,
-        number: PositionRef | None,
+        ref: PositionRef | None,
         finding: Finding,
         block: int | None = None,
         time: float | None = None,
     ) -> Raised:
         return Raised(
-            self._subject(number, finding.kind),
+            self._subject(ref, finding.kind),
             self._network.name,
             finding,
             self._head if block is None else block,
             self._now if time is None else time,
         )
 
-    def _cleared(self, number: PositionRef | None, kind: AlertKind, why: str) -> Cleared:
-        return Cleared(self._subject(number, kind), self._head, self._now, why)
+    def _cleared(self, ref: PositionRef | None, kind: AlertKind, why: str) -> Cleared:
+        return Cleared(self._subject(ref, kind), self._head, self._now, why)
 
-    def _subject(self, number: PositionRef | None, kind: AlertKind) -> AlertSubject:
-        return AlertSubject(self._place.chain_id, self._place.wallet_address, number, kind)
+    def _subject(self, ref: PositionRef | None, kind: AlertKind) -> AlertSubject:
+        return AlertSubject(self._place.chain_id, self._place.wallet_address, ref, kind)

@@ -82,9 +82,7 @@ class Reading(Struct, frozen=True):
         """What could not be seen, though the rest could."""
         unknown = self.losses.unknown
         held = (position.ref for position in self.wallet.positions)
-        return self.wallet.missing or next(
-            (unknown[token_id] for token_id in held if token_id in unknown), None
-        )
+        return self.wallet.missing or next((unknown[ref] for ref in held if ref in unknown), None)
 
     def hook_code(self, position: PositionSnapshot) -> str | None:
         """What runs as the hook of a position's pool, as a text that changes when that does."""
@@ -182,7 +180,7 @@ class WatchReader:
             losses,
             [snapshot for snapshot in provided if snapshot.is_v3 and with_loss(snapshot.ref)],
         )
-        references = {number: depth for wallet in sought for number, depth in wallet.depths.items()}
+        references = {ref: depth for wallet in sought for ref, depth in wallet.depths.items()}
         depths = await read_reference_depths(client, network, head, of_v4, references)
         hook_targets = await read_hook_targets(client.at(head), sorted(hooks))
         return tuple(
@@ -191,7 +189,7 @@ class WatchReader:
                 tokens=tokens,
                 prices=prices,
                 ticks=ticks[wallet.owner],
-                owners_of_gone={number: owners[number] for number in missed},
+                owners_of_gone={ref: owners[ref] for ref in missed},
                 volatilities=self._volatilities,
                 collect_usd=self._collect_usd(prices),
                 losses=losses,
@@ -213,12 +211,8 @@ class WatchReader:
         judged = {
             position.ref: share_lost(position, accounts[position.ref]) for position in positions
         }
-        shares = {
-            number: verdict for number, verdict in judged.items() if not isinstance(verdict, str)
-        }
-        unknown = {
-            number: verdict for number, verdict in judged.items() if isinstance(verdict, str)
-        }
+        shares = {ref: verdict for ref, verdict in judged.items() if not isinstance(verdict, str)}
+        unknown = {ref: verdict for ref, verdict in judged.items() if isinstance(verdict, str)}
         return Losses({**losses.shares, **shares}, {**losses.unknown, **unknown})
 
     async def _end_ticks(
@@ -318,7 +312,7 @@ class WatchReader:
         network = self.sources.network
         here = OneBlock(self.sources.client, network, block.hash)
         answers = await here.read(
-            [about(manager_of(number, network), OWNER, token_id_of(number)) for number in gone]
+            [about(manager_of(ref, network), OWNER, token_id_of(ref)) for ref in gone]
         )
         with sound_answers():
             owners = map(decode_owner, answers.outcomes)

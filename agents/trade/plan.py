@@ -185,7 +185,7 @@ class TradePlan(Payload):
     snapshot_hash: str
 
     @property
-    def token_id(self) -> PositionRef | None:
+    def ref(self) -> PositionRef | None:
         return None if self.hedge is None else self.hedge.position.token_id
 
     @property

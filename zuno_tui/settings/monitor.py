@@ -64,13 +64,13 @@ def _positions(
     anywhere: dict[tuple[str | None, PositionRef], Thresholds] = {}
     on_one: dict[tuple[str | None, PositionRef], Thresholds] = {}
     for name, table in tables.items():
-        network, number = position_called(name, name)
+        network, ref = position_called(name, name)
         if network is not None:
-            on_one[network, number] = _thresholds(table, networks.get(network, everywhere))
+            on_one[network, ref] = _thresholds(table, networks.get(network, everywhere))
             continue
         # A network with thresholds of its own has them for this position, too.
         for other, before in ((None, everywhere), *networks.items()):
-            anywhere[other, number] = _thresholds(table, before)
+            anywhere[other, ref] = _thresholds(table, before)
     return {**anywhere, **on_one}
 
 

@@ -413,10 +413,10 @@ def position_called(name: str, place: str) -> tuple[str | None, PositionRef]:
     network, _, written = name.rpartition(":")
     if network == "3" or network.endswith(":3"):
         network, written = network[:-2], f"3:{written}"
-    number = None if written.startswith("#") else read_position_ref(written)
-    if number is None:
+    ref = None if written.startswith("#") else read_position_ref(written)
+    if ref is None:
         raise UnfitError(f'{place} must name a position, like 7 or "base:7".')
-    return (network_called(network, place) if network else None), number
+    return (network_called(network, place) if network else None), ref
 
 
 def checked_url(value: object, place: str) -> str:

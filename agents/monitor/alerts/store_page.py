@@ -82,10 +82,10 @@ def _line(value: object) -> str:
 
 
 def _position(value: object) -> PositionRef:
-    number = read_position_ref(_line(value))
-    if number is None:
+    ref = read_position_ref(_line(value))
+    if ref is None:
         raise AlertDocumentError(f"{value!r} is not a position's number.")
-    return number
+    return ref
 
 
 def _numbers(value: object) -> dict[str, Number]:

@@ -200,13 +200,13 @@ class Baselines:
     def __init__(self) -> None:
         self._read: dict[PositionRef, tuple[Mapping[str, object], Baseline | None]] = {}
 
-    def of(self, number: PositionRef, document: Mapping[str, object] | None) -> Baseline | None:
+    def of(self, ref: PositionRef, document: Mapping[str, object] | None) -> Baseline | None:
         """None for a position that has none, or none that can be read."""
         if document is None:
             return None
-        kept = self._read.get(number)
+        kept = self._read.get(ref)
         if kept is None or kept[0] is not document:
-            kept = self._read[number] = (document, read_baseline(document))
+            kept = self._read[ref] = (document, read_baseline(document))
         return kept[1]
 
 

@@ -46,9 +46,9 @@ class V3Account(Struct, frozen=True):
 async def v3_since_entry(
     client: RpcClient, network: Network, snapshots: Sequence[PositionSnapshot]
 ) -> dict[PositionRef, SinceEntry]:
-    """What became of positions up to their snapshots' block, by number."""
+    """What became of positions up to their snapshots' block."""
     accounts = await v3_accounts(client, network, snapshots)
-    return {number: account.since_entry for number, account in accounts.items()}
+    return {ref: account.since_entry for ref, account in accounts.items()}
 
 
 async def v3_accounts(

@@ -232,7 +232,7 @@ class Trades:
         plans = await unhedged(self._context.session, asked.token_id, asked.percent)
         for plan, document in plans:
             view = run_of_plan(plan, str(document.get("requestId", "")))
-            words = f"{plan.plan_id}: close {plan.quantity:g} {plan.coin} of #{plan.token_id}"
+            words = f"{plan.plan_id}: close {plan.quantity:g} {plan.coin} of #{plan.ref}"
             self._context.tell(Said(words, "good", asked.twin))
         await self._give_time()
         self._opened(view)

@@ -398,7 +398,7 @@ def run_of_plan(plan: TradePlan, request_id: str) -> TradeRunView:
         mode=plan.mode.value,
         venue=plan.venue,
         coin=plan.coin,
-        token_id=plan.token_id,
+        token_id=plan.ref,
         mark=f"{plan.mark:,.2f}" if plan.mark else "",
         read_at=plan.market_time,
         regime=None if plan.regime is None else regime_chip(plan.regime),
