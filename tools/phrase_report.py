@@ -86,7 +86,7 @@ def _position(line: str) -> SpokenPosition:
 def _desk(wallet: str, selected: int, alerts: tuple[tuple[str, int], ...]) -> PhraseContext:
     held = tuple(_position(line) for line in wallet.strip().splitlines())
     return PhraseContext(
-        positions=tuple(position.token_id for position in held),
+        positions=tuple(position.ref for position in held),
         held=held,
         selected=v4_position(selected),
         plan_id="plan_0123456789abcdef",

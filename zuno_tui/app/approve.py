@@ -63,9 +63,7 @@ async def dry_run_made(session: Session, sources: Sources, make_action: ActionMa
     action = await make_action(sources)
     if _leaves(action.request):
         stays = [
-            words
-            for token_id in action.subject.about.token_ids
-            for words in what_outlives(session, token_id)
+            words for ref in action.subject.about.refs for words in what_outlives(session, ref)
         ]
         action = replace(action, left_behind=(*action.left_behind, *stays))
     if isinstance(action.request, IncreaseRequest | DecreaseRequest | CompoundRequest):

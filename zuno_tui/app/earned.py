@@ -269,7 +269,7 @@ _SINCE_ENTRY = "result: against holding what was put in, since each position was
 class PositionEarned(Struct, frozen=True):
     """In the unit a person counts in, at present prices."""
 
-    token_id: PositionRef
+    ref: PositionRef
     pair: str
     fees: Quantity[Fraction]
     result: Quantity[Fraction]
@@ -285,7 +285,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
         found = await read_earnings(sources, overview, unit, _DAYS.get(period, _MOST_DAYS), watch)
     rows = [_row(earnings, period) for earnings in found]
     fees, result = known_sum([row.fees for row in rows]), known_sum([row.result for row in rows])
-    missing = [f"{position_label(row.token_id)} ({why})" for row in rows if (why := _unknown(row))]
+    missing = [f"{position_label(row.ref)} ({why})" for row in rows if (why := _unknown(row))]
     basis = _SINCE_ENTRY if period == "all" else _BY_DAY
     return CommandAnswer(
         heading=(
@@ -307,7 +307,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
             "missing": list(missing),
             "positions": [
                 {
-                    "tokenId": position_name(row.token_id),
+                    "tokenId": position_name(row.ref),
                     "pair": row.pair,
                     "fees": number(row.fees),
                     "result": number(row.result),
@@ -320,12 +320,10 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
 
 
 def _row(earnings: PositionEarnings, period: EarningPeriod) -> PositionEarned:
-    token_id = earnings.snapshot.ref
+    ref = earnings.snapshot.ref
     if period == "all":
-        return PositionEarned(
-            token_id, earnings.pair, earnings.fees, earnings.against_holding, None
-        )
-    return PositionEarned(token_id, earnings.pair, *earnings.earned(_DAYS[period]))
+        return PositionEarned(ref, earnings.pair, earnings.fees, earnings.against_holding, None)
+    return PositionEarned(ref, earnings.pair, *earnings.earned(_DAYS[period]))
 
 
 def _unknown(row: PositionEarned) -> str:
@@ -336,7 +334,7 @@ def _unknown(row: PositionEarned) -> str:
 def _cells(row: PositionEarned, unit: WorthUnit) -> tuple[str, ...]:
     days = "" if row.days is None else str(row.days)
     return (
-        position_name(row.token_id),
+        position_name(row.ref),
         row.pair,
         worth(row.fees, unit),
         signed_money(row.result, unit),

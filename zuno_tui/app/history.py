@@ -93,13 +93,11 @@ async def _chapter(
     return HistoryChapter(entry, history)
 
 
-def history_filter(
-    token_id: PositionRef | None, since: str | None, until: str | None
-) -> HistoryFilter:
+def history_filter(ref: PositionRef | None, since: str | None, until: str | None) -> HistoryFilter:
     """Of one position's story, and of whole UTC days."""
     first = None if since is None else _day(since, "--from")
     end = None if until is None else _day(until, "--to") + timedelta(days=1)
-    return HistoryFilter(token_id, _seconds(first), _seconds(end))
+    return HistoryFilter(ref, _seconds(first), _seconds(end))
 
 
 async def told_history(

@@ -59,11 +59,11 @@ class MissingPositionError(ZunoError):
     """There is no such position, or there is no longer."""
 
 
-async def position_answer(session: Session, token_id: PositionRef) -> CommandAnswer:
+async def position_answer(session: Session, ref: PositionRef) -> CommandAnswer:
     async with session.sources() as sources:
-        position = await read_one(sources, token_id, session.settings.unit)
+        position = await read_one(sources, ref, session.settings.unit)
         if position is None:
-            label = position_label(token_id)
+            label = position_label(ref)
             raise MissingPositionError(
                 f"{session.network.title} has no position {label}, or it was burned."
             )
@@ -234,14 +234,12 @@ def _or_reason(value: Quantity[T], words: Callable[[T], str]) -> str:
     return f"{UNKNOWN}: {value.reason}" if isinstance(value, Unknown) else words(value.value)
 
 
-async def remember_ids(session: Session, token_ids: Sequence[PositionRef]) -> CommandAnswer:
-    wanted = tuple(dict.fromkeys(token_ids))
+async def remember_ids(session: Session, refs: Sequence[PositionRef]) -> CommandAnswer:
+    wanted = tuple(dict.fromkeys(refs))
     async with session.sources() as sources:
         found = await read_positions(sources.client, sources.network, sources.memory, wanted)
-        owners = {
-            token_id: found[token_id].owner if token_id in found else None for token_id in wanted
-        }
-        mine = [token_id for token_id, owner in owners.items() if owner == session.address]
+        owners = {ref: found[ref].owner if ref in found else None for ref in wanted}
+        mine = [ref for ref, owner in owners.items() if owner == session.address]
         if not mine:
             raise MissingPositionError(
                 f"None of these positions is {shortened(session.address)}'s on"
@@ -252,20 +250,17 @@ async def remember_ids(session: Session, token_ids: Sequence[PositionRef]) -> Co
     return CommandAnswer(
         heading=(f"{session.network.title} · {shortened(session.address)}",),
         lines=(
-            *(
-                f"#{token_id}  {_whose(owner, session.address)}"
-                for token_id, owner in owners.items()
-            ),
+            *(f"#{ref}  {_whose(owner, session.address)}" for ref, owner in owners.items()),
             "Yours are read every time from now on: zuno positions",
         ),
         document={
             "network": session.network.name,
             "address": checksummed(session.address),
             "positions": [
-                {"tokenId": str(token_id), "owner": None if owner is None else checksummed(owner)}
-                for token_id, owner in owners.items()
+                {"tokenId": str(ref), "owner": None if owner is None else checksummed(owner)}
+                for ref, owner in owners.items()
             ],
-            "named": [str(token_id) for token_id in named],
+            "named": [str(ref) for ref in named],
         },
     )
 

@@ -130,7 +130,7 @@ def _narrow_cells(row: PositionRow) -> tuple[str, ...]:
     """One line of 80 cells."""
     state = {"in range": "in", "near edge": "near edge", "out of range": "out", "empty": "empty"}
     return (
-        position_name(row.token_id),
+        position_name(row.ref),
         f"{row.pair} {row.fee}",
         " · ".join((state[row.standing], *row.notes)),
         range_gauge(None if row.standing == "empty" else row.progress),
@@ -141,7 +141,7 @@ def _narrow_cells(row: PositionRow) -> tuple[str, ...]:
 
 def _cells(row: PositionRow) -> tuple[str, ...]:
     return (
-        position_name(row.token_id),
+        position_name(row.ref),
         row.pair,
         row.fee,
         row.low,

@@ -175,18 +175,18 @@ async def attachments(
     )
 
 
-def what_outlives(session: Session, token_id: PositionRef) -> tuple[str, ...]:
+def what_outlives(session: Session, ref: PositionRef) -> tuple[str, ...]:
     """What is left behind when this position is closed, made smaller or moved."""
     found = (feature.outlives for feature in features())
-    return tuple(words for tell in found if tell is not None for words in tell(session, token_id))
+    return tuple(words for tell in found if tell is not None for words in tell(session, ref))
 
 
 def position_notes(session: Session) -> dict[PositionRef, tuple[str, ...]]:
     """Words of features at rows of positions."""
     found: dict[PositionRef, tuple[str, ...]] = {}
     for feature in features():
-        for token_id, note in ({} if feature.notes is None else feature.notes(session)).items():
-            found[token_id] = (*found.get(token_id, ()), note)
+        for ref, note in ({} if feature.notes is None else feature.notes(session)).items():
+            found[ref] = (*found.get(ref, ()), note)
     return found
 
 
@@ -196,9 +196,9 @@ def obeyed_word(home: Home, words: str) -> str:
     return next(filter(None, told), "")
 
 
-def orders_ended_with(session: Session, token_id: PositionRef) -> tuple[EndedOrder, ...]:
+def orders_ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, ...]:
     found = (feature.ended_with for feature in features())
-    return tuple(order for tell in found if tell is not None for order in tell(session, token_id))
+    return tuple(order for tell in found if tell is not None for order in tell(session, ref))
 
 
 def unknown_attachments() -> tuple[Attachment, ...]:

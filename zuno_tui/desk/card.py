@@ -48,7 +48,7 @@ def plan_view(
             *elsewhere_words(plan),
         ),
         made_at=made_at,
-        token_id=plan.position,
+        ref=plan.position,
     )
 
 
@@ -134,10 +134,10 @@ class Card:
             words = again.recommendation
             self.show(replace(self._view, recommendation=words, reasons=again.reasons))
 
-    def approved(self, approval: ApprovalView, token_id: PositionRef | None = None) -> None:
+    def approved(self, approval: ApprovalView, ref: PositionRef | None = None) -> None:
         """What is signed is on the card, even if another run of zuno approved it."""
         if self._view is None or self._view.plan_id != approval.plan_id:
-            self._view = unargued(approval, token_id=token_id, now=self._clock())
+            self._view = unargued(approval, ref=ref, now=self._clock())
         self._change(approval, (), None)
 
     def unapproved(self) -> None:
@@ -176,7 +176,7 @@ class Card:
             self.show(replace(self._view, approval=approval, progress=progress, result=result))
 
 
-def unargued(approval: ApprovalView, *, token_id: PositionRef | None, now: float) -> PlanView:
+def unargued(approval: ApprovalView, *, ref: PositionRef | None, now: float) -> PlanView:
     """A change nobody argued about: there is one option, and it is the approval itself."""
     return PlanView(
         plan_id=approval.plan_id,
@@ -185,5 +185,5 @@ def unargued(approval: ApprovalView, *, token_id: PositionRef | None, now: float
         options=(),
         reasons=(),
         made_at=now,
-        token_id=token_id,
+        ref=ref,
     )

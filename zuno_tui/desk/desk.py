@@ -193,9 +193,9 @@ class Guide(Struct, frozen=True):
         match event:
             case PositionsChanged(positions):
                 # What is of v3 is not signed for here, and this leads to a signature.
-                rows = tuple(row for row in positions.rows if not is_v3(row.token_id))
+                rows = tuple(row for row in positions.rows if not is_v3(row.ref))
                 fees = {
-                    row.token_id: row.fees
+                    row.ref: row.fees
                     for row in positions.rows
                     if (row.fees_worth or 0.0) >= _WORTH_COLLECTING
                 }
@@ -217,8 +217,8 @@ class Guide(Struct, frozen=True):
             return _READING
         if self.applied and self.urgent.standing not in _NEEDS_SOMEBODY:
             return _MORE
-        token_id, matter = self.urgent.token_id, _MATTERS[self.urgent.standing]
-        return f"{position_label(token_id)} {matter}. Press r for a plan."
+        ref, matter = self.urgent.ref, _MATTERS[self.urgent.standing]
+        return f"{position_label(ref)} {matter}. Press r for a plan."
 
 
 def _about(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
@@ -232,15 +232,15 @@ def _about(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
         return _APPROVED
     chosen = next((option for option in plan.options if option.recommended), None)
     if chosen is None or chosen.candidate is None:
-        if plan.token_id is None or (fees := to_collect.get(plan.token_id)) is None:
+        if plan.ref is None or (fees := to_collect.get(plan.ref)) is None:
             return _HOLD
-        doing = f"{'inspect' if plan.is_v3 else 'collect'} {position_name(plan.token_id)}"
+        doing = f"{'inspect' if plan.is_v3 else 'collect'} {position_name(plan.ref)}"
         return f"Keep it: nothing to sign. {fees} of fees to collect: type {doing}"
     if plan.is_v3:
         return _ELSEWHERE
     approving = "To approve: a, then Enter"
     cost = chosen.figures.get("cost", "")
-    which = "" if plan.token_id is None else f"{position_label(plan.token_id)}: "
+    which = "" if plan.ref is None else f"{position_label(plan.ref)}: "
     whole = f"{which}{chosen.name} to {chosen.low} – {chosen.high}, costs {cost}. {approving}"
     fits = chosen.low and cost and len(whole) <= _HINT_CELLS
     return whole if fits else f"The plan: {chosen.name}. {approving}"

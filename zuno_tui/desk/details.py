@@ -197,7 +197,7 @@ class Details:
     def inspect(self, intent: Inspect) -> None:
         self._context.jobs.start(
             "inspect",
-            f"Reading position {position_label(intent.token_id)}",
+            f"Reading position {position_label(intent.ref)}",
             lambda progress: self._read(intent, progress),
             seconds=_PATIENCE,
             opens_page=True,
@@ -205,9 +205,9 @@ class Details:
 
     async def _read(self, intent: Inspect, progress: Progress) -> None:
         context, session = self._context, self._context.session
-        position = await read_one(context.reading, intent.token_id, session.settings.unit)
+        position = await read_one(context.reading, intent.ref, session.settings.unit)
         if position is None:
-            label = position_label(intent.token_id)
+            label = position_label(intent.ref)
             words = f"{session.network.title} has no position {label}, or it was burned."
             context.tell(Said(words, "warn", intent.twin))
             return
@@ -224,16 +224,16 @@ class Details:
         if not view.owned_by:
             progress("Reading the result since entry")
             won = gains(
-                performance.accounts[view.token_id],
-                performance.daily[view.token_id],
+                performance.accounts[view.ref],
+                performance.daily[view.ref],
                 pair.token1,
                 position.prices,
                 WorthUnit.USD,
             )
-            profit = await self._profit(view.token_id, won.against_holding)
+            profit = await self._profit(view.ref, won.against_holding)
             view = replace(view, profit=profit)
             context.tell(DetailReady(view, opens=False))
-        changes = performance.accounts[intent.token_id].changes
+        changes = performance.accounts[intent.ref].changes
         opened = changes[0].timestamp if changes else position.snapshot.block.timestamp
         if position.snapshot.block.timestamp - opened > (_DAYS + 1) * DAY:
             progress("Reading a month of swaps for the chart")
@@ -241,11 +241,11 @@ class Details:
             context.tell(DetailReady(replace(view, price=month.price), opens=False))
 
     async def _profit(
-        self, token_id: PositionRef, against_holding: Quantity[Fraction]
+        self, ref: PositionRef, against_holding: Quantity[Fraction]
     ) -> tuple[KeyFigure, ...]:
         """With the positions that came before it."""
         history = await self._past()
-        found = (result for result in history.results if token_id in result.story.refs)
+        found = (result for result in history.results if ref in result.story.refs)
         return next((profit_figures(result, against_holding) for result in found), ())
 
     def remember_past(self) -> None:
@@ -265,14 +265,14 @@ class Details:
         return await read_wallet_history(sources, worth, plans)
 
     def _facts(self, position: OnePosition, performance: Performance, pair: Pair) -> DetailView:
-        token_id = position.snapshot.ref
+        ref = position.snapshot.ref
         page = PositionPage(self._context.session, position, performance)
         (_, title), *facts = page.lines()
         hook, owner = position.snapshot.pool.hook, position.snapshot.owner
         elsewhere = _WITH_HOOK if hook.present else _ABOVE
         return DetailView(
-            token_id=token_id,
-            title=f"{position_label(token_id)} {title}",
+            ref=ref,
+            title=f"{position_label(ref)} {title}",
             facts=tuple(
                 (name, _short(words.partition(_IN_FIGURES)[0]))
                 for name, words in facts
@@ -281,14 +281,14 @@ class Details:
             price=None,
             liquidity=(),
             fees_by_day=(),
-            history=tuple(history_lines(performance.accounts[token_id].changes, pair)),
+            history=tuple(history_lines(performance.accounts[ref].changes, pair)),
             hook=hook.sentences if hook.present else (),
             figures=tuple(page.key_figures()),
             standing=page.standing,
             owned_by="" if owner == self._context.wallet else checksummed(owner),
             copied=tuple(
                 f"{name}: {words}" if name else f"  {words}"
-                for name, words in [(position_label(token_id), title), *facts]
+                for name, words in [(position_label(ref), title), *facts]
             ),
         )
 

@@ -91,14 +91,12 @@ class ClosedHours:
         self._store = store
         self._key = key
         kept = read_as(_KeptHours, store.get(_HOURS, key))
-        self._gains = (
-            {} if kept is None else {(gain.begin, gain.token_id): gain for gain in kept.gains}
-        )
+        self._gains = {} if kept is None else {(gain.begin, gain.ref): gain for gain in kept.gains}
 
     def day(self, fresh: Sequence[HourGain], end: int, hours: int, *, now: float) -> DayGain | None:
         """Of the 24 hours that ended then; so many of them are known."""
         begin = end - DAY
-        known = {(gain.begin, gain.token_id): gain for gain in fresh} | self._gains
+        known = {(gain.begin, gain.ref): gain for gain in fresh} | self._gains
         known = {key: gain for key, gain in known.items() if begin <= gain.begin < end}
         if known != self._gains:
             self._gains = known

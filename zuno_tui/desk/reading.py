@@ -134,7 +134,7 @@ class PositionReader:
         known = remembered(context.sources.store, context.session.network, context.wallet)
         if known is not None:
             self._won = {
-                row.token_id: Won(
+                row.ref: Won(
                     row.against_holding, row.against_holding_tone, row.net_a_day, row.fee_apr
                 )
                 for row in known.rows
@@ -326,7 +326,7 @@ class PositionReader:
         glance = glance_of(overview, self._day, samples, self._idle, self._fees_by_day)
         noted = position_notes(session)
         rows = tuple(
-            replace(row, notes=(*row.notes, *noted[row.token_id])) if row.token_id in noted else row
+            replace(row, notes=(*row.notes, *noted[row.ref])) if row.ref in noted else row
             for row in view.rows
         )
         return replace(view, rows=rows, glance=glance, results_at=self._results_at)

@@ -124,7 +124,7 @@ async def _naming_blockers(
     if not blocked:
         return error
     verb = action.plan_id.partition("_")[0]
-    lines = [f"#{token_id} stands in the way: {reason}" for token_id, reason in blocked.items()]
+    lines = [f"#{ref} stands in the way: {reason}" for ref, reason in blocked.items()]
     if rest:
         together = " ".join(map(str, rest))
         lines.append(f"Nothing was signed. Without {'it' if len(blocked) == 1 else 'them'}: ")

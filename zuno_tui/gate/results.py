@@ -349,7 +349,7 @@ def _contradicted(
 
 
 class PositionNow(Struct, frozen=True):
-    token_id: PositionRef
+    ref: PositionRef
     owner: Address | None
     """None where there is no such position any more."""
     liquidity: int
@@ -416,7 +416,7 @@ async def read_aftermath(sources: Sources, approval: Approval, dispatch: Dispatc
 async def _concerned(
     sources: Sources, approval: Approval, dispatch: Dispatch
 ) -> Sequence[PositionRef]:
-    ids = [*approval.about.token_ids]
+    ids = [*approval.about.refs]
     for step in dispatch.steps:
         if step.state in SUCCEEDED and step.inclusion is not None:
             made = step.inclusion.transaction_hash
@@ -453,10 +453,10 @@ async def _held(
 
 def _position_words(position: PositionNow, wallet: Address) -> str:
     if position.owner is None:
-        return f"Position #{position.token_id} is no more."
+        return f"Position #{position.ref} is no more."
     whose = "yours" if position.owner == wallet else f"held by {position.owner}"
     liquidity = "with its liquidity" if position.liquidity else "without liquidity"
-    return f"Position #{position.token_id} is there, {whose}, {liquidity}."
+    return f"Position #{position.ref} is there, {whose}, {liquidity}."
 
 
 def _holding_words(

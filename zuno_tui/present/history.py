@@ -591,7 +591,7 @@ def _portfolio_total(whole: WholeHistory) -> float:
 def _story_document(chapter: HistoryChapter, result: StoryResult) -> dict[str, Json]:
     return {
         "story": result.story.name,
-        "positions": [position_name(token_id) for token_id in result.story.refs],
+        "positions": [position_name(ref) for ref in result.story.refs],
         "pool": pool_words(chapter, result.story.refs[-1]),
         "network": chapter.entry.network.name,
         "chainId": chapter.entry.network.chain_id,

@@ -45,7 +45,7 @@ def day_charts(
         for position in overview.wallet.positions
         if position.ref in daily
     )
-    return {token_id: chart for token_id, chart in charts if chart is not None}
+    return {ref: chart for ref, chart in charts if chart is not None}
 
 
 def _chart(
@@ -104,7 +104,7 @@ class HourGain(Struct, frozen=True, array_like=True):
     """What one closed hour brought one position, in millionths of the unit the desk counts in."""
 
     begin: int
-    token_id: PositionRef
+    ref: PositionRef
     fees: int
     moved: int
     """By how much prices changed its worth: what was put in or taken out is no gain."""

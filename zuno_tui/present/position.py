@@ -178,7 +178,7 @@ def _row(
     low, high = pair.bounds(*ticks)
     progress = pair.progress(pool.tick, *ticks)
     return PositionRow(
-        token_id=position.ref,
+        ref=position.ref,
         pair=pair.name,
         fee=fee_text(pool.tier) + ("*" if pool.key.has_dynamic_fee else ""),
         standing=standing(position, progress, near_edge),
@@ -419,7 +419,7 @@ class RangeStanding(Struct, frozen=True):
 class DetailView(Struct, frozen=True):
     """One position with everything that is known of it."""
 
-    token_id: PositionRef
+    ref: PositionRef
     title: str
     facts: tuple[tuple[str, str], ...]
     """Label and words, in reading order."""

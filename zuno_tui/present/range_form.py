@@ -57,14 +57,14 @@ class RangeForm(Struct, frozen=True, eq=False):
     """The range it begins with, where one was named."""
 
     @property
-    def token_id(self) -> PositionRef | None:
+    def ref(self) -> PositionRef | None:
         """The position that is to be moved; None where one is to be opened."""
         return self.context.position.token_id if isinstance(self.context, MarketContext) else None
 
     @property
     def title(self) -> str:
         pool = self.evaluation.observed.pool
-        what = "a new position" if self.token_id is None else position_label(self.token_id)
+        what = "a new position" if self.ref is None else position_label(self.ref)
         paid = edge_figure(self.evaluation.market.edge_7d)
         return (
             f"Your range for {what} · {self.pair.name} {fee_text(pool.lp_fee)} · pool paid {paid}"

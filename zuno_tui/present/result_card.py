@@ -29,7 +29,7 @@ def aftermath_document(aftermath: Aftermath | None) -> Json:
         "block": aftermath.block,
         "positions": [
             {
-                "tokenId": str(position.token_id),
+                "tokenId": str(position.ref),
                 "owner": position.owner,
                 "liquidity": str(position.liquidity),
             }
@@ -88,7 +88,7 @@ def result_lines(
 
 def result_headline(result: ApplyResult) -> str:
     """`#26 is now #39`; empty where no position was opened."""
-    before, opened = result.approval.about.token_id, [f"#{minted}" for minted in result.minted]
+    before, opened = result.approval.about.ref, [f"#{minted}" for minted in result.minted]
     if not opened:
         return ""
     return f"{' and '.join(opened)} opened" if before is None else f"#{before} is now {opened[0]}"

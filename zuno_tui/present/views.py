@@ -37,7 +37,7 @@ class ChartView(Struct, frozen=True):
 
 
 class PositionRow(Struct, frozen=True):
-    token_id: PositionRef
+    ref: PositionRef = field(name="token_id")
     pair: str
     fee: str
     standing: Standing
@@ -116,7 +116,7 @@ class AlertRow(Struct, frozen=True):
     alert_id: str
     severity: Literal["info", "warning", "critical"]
     state: Literal["open", "acked", "resolved", "reopened"]
-    token_id: PositionRef | None
+    ref: PositionRef | None
     since: float
     message: str
     next_command: str
@@ -307,7 +307,7 @@ class ResultView(Struct, frozen=True):
     plan_id: str
     state: str
     lines: tuple[str, ...]
-    new_token_id: PositionRef | None
+    new_ref: PositionRef | None
     done: bool = False
     """Whether every step did what it was made for."""
     sent: tuple[SentTransaction, ...] = ()
@@ -323,7 +323,7 @@ class PlanView(Struct, frozen=True):
     options: tuple[OptionView, ...]
     reasons: tuple[str, ...]
     made_at: float
-    token_id: PositionRef | None
+    ref: PositionRef | None
     decided: str = ""
     """How sure, what the pool pays, and who decided."""
     approval: ApprovalView | None = None
@@ -333,7 +333,7 @@ class PlanView(Struct, frozen=True):
 
     @property
     def is_v3(self) -> bool:
-        return self.token_id is not None and is_v3(self.token_id)
+        return self.ref is not None and is_v3(self.ref)
 
 
 class JobView(Struct, frozen=True):

@@ -18,7 +18,7 @@ _SCALES = {"": 1, "k": 1_000, "M": 1_000_000}
 class SpokenPosition(Struct, frozen=True):
     """What a position can be called by, besides its number."""
 
-    token_id: PositionRef
+    ref: PositionRef
     pair: str
     """Its symbols, like WETH/USDC."""
     fee: str = ""
@@ -54,7 +54,7 @@ class SpokenPosition(Struct, frozen=True):
     @property
     def words(self) -> str:
         return " ".join(
-            filter(None, (position_label(self.token_id), self.pair, self.fee, self.standing))
+            filter(None, (position_label(self.ref), self.pair, self.fee, self.standing))
         )
 
 
@@ -100,7 +100,7 @@ class PhraseContext(Struct, frozen=True):
 def held_positions(rows: Iterable[PositionRow]) -> tuple[SpokenPosition, ...]:
     return tuple(
         SpokenPosition(
-            row.token_id,
+            row.ref,
             row.pair,
             row.fee,
             row.standing,

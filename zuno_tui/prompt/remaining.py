@@ -9,7 +9,7 @@ from typing import Literal, NoReturn, TypeVar
 from agents.lp.advice_words import option_index, option_letter
 from chain.base.units import Numeral, NumeralError, read_numeral
 from chain.positions.reference import PositionRef, position_label, position_name, v4_position
-from zuno_tui.catalog.arguments import read_token_id
+from zuno_tui.catalog.arguments import read_ref
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, UnclearError
 from zuno_tui.prompt.pieces import listed
@@ -75,20 +75,20 @@ class Remaining:
     def position(self) -> PositionRef:
         """A position by its number, or by pointing at it, anywhere among the words."""
         if (named := self.matching(_POSITION)) is not None:
-            return read_token_id(named)
+            return read_ref(named)
         return self._pointed_at(pointed=self.points())
 
     def positions(self) -> tuple[PositionRef, ...]:
         """One or more, by their numbers."""
         named = [self.position()]
         while (another := self.matching(_POSITION)) is not None:
-            named.append(read_token_id(another))
+            named.append(read_ref(another))
         return tuple(dict.fromkeys(named))
 
     def leading_position(self) -> PositionRef:
         """The same where other numbers follow: then only the first word can be the position."""
         if (named := self.leading(_POSITION)) is not None:
-            return read_token_id(named)
+            return read_ref(named)
         return self._pointed_at(pointed=self.leading(_POINTING) is not None)
 
     def leading(self, pattern: re.Pattern[str]) -> str | None:
@@ -109,7 +109,7 @@ class Remaining:
         held, it = self.context.positions, self.context.it
         listing = ""
         if held:
-            shown = [position_label(token_id) for token_id in held[:_MOST_OFFERED]]
+            shown = [position_label(ref) for ref in held[:_MOST_OFFERED]]
             more = len(held) - len(shown)
             listing = f" You hold {listed((*shown, f'{more} more') if more else shown)}."
         example = (*held, v4_position(7))[0] if it is None else it

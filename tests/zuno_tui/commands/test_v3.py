@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.contracts.networks import network_named
-from chain.positions.reference import v3_position, v4_position
+from chain.positions.reference import PositionRef, v3_position, v4_position
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.command import Intent, flat
@@ -208,8 +208,7 @@ def _with_positions() -> list[Command]:
     return [
         command
         for command in commands
-        if {"token_id", "token_ids"}
-        & {argument.value_name for argument in flat(command.intent.arguments)}
+        if {"ref", "refs"} & {argument.value_name for argument in flat(command.intent.arguments)}
     ]
 
 
@@ -218,9 +217,10 @@ def test_no_command_takes_a_position_of_v3_unless_it_says_so() -> None:
     network = network_named("base")
     taking = {command.name for command in registry().commands if command.takes_v3}
     assert taking == {*READS}
+    assert taking < {command.name for command in _with_positions()}
     for command in _with_positions():
         names = {argument.value_name for argument in flat(command.intent.arguments)}
-        asked = _OfSeveral() if "token_ids" in names else _OfOne()
+        asked = _OfSeveral() if "refs" in names else _OfOne()
         if command.name in READS:
             refuse_v3(command, asked, network)
             continue
@@ -231,11 +231,11 @@ def test_no_command_takes_a_position_of_v3_unless_it_says_so() -> None:
 
 
 class _OfOne(Intent, frozen=True):
-    token_id: int = -7
+    ref: PositionRef = v3_position(7)
 
 
 class _OfSeveral(Intent, frozen=True):
-    token_ids: tuple[int, ...] = (7, -7)
+    refs: tuple[PositionRef, ...] = (v4_position(7), v3_position(7))
 
 
 @pytest.mark.pure
@@ -260,7 +260,7 @@ async def test_the_desk_shows_both_and_refuses_what_is_for_v4(
 ) -> None:
     async with sitting(opening(tmp_path, both.url)) as desk:
         told = await desk.until(PositionsChanged, lambda told: told.view.block is not None)
-        assert [row.token_id for row in told.view.rows][-4:] == [-3, -4, -5, -6]
+        assert [row.ref for row in told.view.rows][-4:] == [-3, -4, -5, -6]
         assert told.view.found == "15 of 15 found"
         await desk.ask(Inspect(v3_position(4)))
         detail = await desk.until(DetailReady)
@@ -273,7 +273,7 @@ async def test_the_desk_shows_both_and_refuses_what_is_for_v4(
         await desk.ask(Recommend(v3_position(4)))
         shown = await desk.until(PlanChanged, lambda told: told.view is not None)
         assert shown.view is not None
-        assert shown.view.token_id == -4
+        assert shown.view.ref == -4
         keeps = any(one.recommended and one.candidate is None for one in shown.view.options)
         carried_out = carry_out(v3_position(4), network_named("devnet"))
         assert (carried_out in shown.view.reasons) is not keeps
@@ -312,7 +312,7 @@ def test_a_sentence_never_takes_one_protocol_for_the_other(said: str) -> None:
     numbers = {
         one
         for intent in meant.intents
-        for one in (getattr(intent, "token_id", None), *getattr(intent, "token_ids", ()))
+        for one in (getattr(intent, "ref", None), *getattr(intent, "refs", ()))
     }
     lines = " ".join(word for line in meant.lines for word in line.split())
     if "3:12" in said:

@@ -58,7 +58,7 @@ async def test_an_rpc_that_dies_leaves_its_rows_and_comes_back(
                     StatusChanged, lambda told: told.view.trouble is None, since=since
                 )
 
-    assert {row.token_id for row in stale.view.rows} == {row.token_id for row in fresh.view.rows}
+    assert {row.ref for row in stale.view.rows} == {row.ref for row in fresh.view.rows}
     assert "zuno doctor" in (troubled.view.trouble or "")
     assert lost.view is not None
     assert "127.0.0.1" in lost.view.endpoints

@@ -178,7 +178,7 @@ async def every_figure(url: str, home: Path) -> None:
             }
             (book,) = await read_worths(sources, [wallet], WorthUnit.USD)
         checked = aprs = 0
-        rows = {row.token_id: row for row in told.view.rows}
+        rows = {row.ref: row for row in told.view.rows}
         gained = fees_of_day = worth = to_collect = followed = followed_fees = 0.0
         for one in overview.wallet.positions:
             row, prices = rows[one.ref], prices_of(overview, one)
@@ -302,7 +302,7 @@ async def test_moving_a_position_fifty_times_moves_the_header_by_its_gas_alone(
         last = await desk.until(
             PositionsChanged,
             lambda told: (
-                any(row.token_id == token_id for row in told.view.rows)
+                any(row.ref == token_id for row in told.view.rows)
                 and told.view.results_at is not None
                 and told.view.results_at > (first.view.read_at or 0.0)
             ),

@@ -42,7 +42,7 @@ HOSTILE = "USDC\x1b]52;c;ZXZpbA==\x07\x9b2J\u202e\nrecipient: 0xEVIL"
 
 def row(token_id: int, standing: str = "in range", *, pair: str = "WETH/USDC") -> PositionRow:
     return PositionRow(
-        token_id=stored_position(token_id),
+        ref=stored_position(token_id),
         pair=pair,
         fee="0.05%",
         standing=standing,  # type: ignore[arg-type]

@@ -88,14 +88,14 @@ async def test_the_typed_word_has_one_effect(
     assert done.view is not None
     assert done.view.result is not None
     assert done.view.result.state == "included"
-    assert done.view.result.new_token_id is not None
+    assert done.view.result.new_ref is not None
     assert len(done.view.progress) == len(approval.steps)
     assert not [line for line in approval.outcome if "\n" in line or "  " in line]
     assert all("included in block" in step.words for step in done.view.progress)
     assert {step.state for step in done.view.progress} == {"done"}
     assert len({sent.hash for sent in done.view.result.sent}) == len(approval.steps)
     assert {sent.url for sent in done.view.result.sent} == {None}, "nobody shows this chain"
-    assert done.view.result.headline == f"#{token_id} is now #{done.view.result.new_token_id}"
+    assert done.view.result.headline == f"#{token_id} is now #{done.view.result.new_ref}"
     assert all(one.block is not None for one in done.view.result.sent)
     assert any(line.startswith("  Network cost 0.") for line in done.view.result.lines)
     assert any(line.startswith("  Total cost $") for line in done.view.result.lines)

@@ -52,14 +52,14 @@ def _mine(number: int = 7, owner: str = OWNER) -> PositionSnapshot:
 
 def test_what_it_is_about_has_a_name_and_what_is_read_again() -> None:
     pool = TargetKind(pool=KEY)
-    assert (str(TargetKind()), TargetKind().token_ids) == ("wallet", ())
-    assert (str(pool), pool.token_ids) == (f"pool {KEY.pool_id}", ())
-    assert (str(TargetKind(v4_position(7))), TargetKind(v4_position(7)).token_ids) == (
+    assert (str(TargetKind()), TargetKind().refs) == ("wallet", ())
+    assert (str(pool), pool.refs) == (f"pool {KEY.pool_id}", ())
+    assert (str(TargetKind(v4_position(7))), TargetKind(v4_position(7)).refs) == (
         "position #7",
         (7,),
     )
     several = TargetKind(v4_position(7), others=(v4_position(8), v4_position(9)))
-    assert (str(several), several.token_ids) == ("positions #7, #8, #9", (7, 8, 9))
+    assert (str(several), several.refs) == ("positions #7, #8, #9", (7, 8, 9))
 
 
 def test_positions_and_their_pools_or_the_pool_that_is_entered() -> None:

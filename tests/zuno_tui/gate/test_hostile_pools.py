@@ -196,7 +196,7 @@ async def _moved(desk: Desk, token_id: int, limits: LimitsTable) -> Prepared:
     network = network_named("devnet")
     async with RpcClient(network, (desk.devnet.url,)) as client:
         sources = Sources(client, network, Store.in_memory(), None, time.time)
-        subject = await read_subject(sources, TargetKind(token_id=v4_position(token_id)))
+        subject = await read_subject(sources, TargetKind(ref=v4_position(token_id)))
         assert subject is not None
         assert subject.position is not None
         facts = position_facts(subject.position)

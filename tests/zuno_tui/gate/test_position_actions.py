@@ -308,8 +308,8 @@ def test_what_an_action_is_about_is_named() -> None:
     entered = ActionTarget(HELD.snapshot.block, PoolFacts(KEY, 5, 500))
 
     assert several.about == TargetKind(v4_position(7), others=(v4_position(8),))
-    assert several.about.token_ids == (7, 8)
-    assert (entered.about, entered.about.token_ids) == (TargetKind(pool=KEY), ())
+    assert several.about.refs == (7, 8)
+    assert (entered.about, entered.about.refs) == (TargetKind(pool=KEY), ())
     assert [pool.key for pool in several.pools] == [KEY]
     assert (entered.pools, ActionTarget(HELD.snapshot.block).pools) == ((entered.pool,), ())
     assert [str(each) for each in (several.about, TargetKind(v4_position(7)), TargetKind())] == [

@@ -152,7 +152,7 @@ class ProviderWalk:
                         assert report.trouble is None, report.trouble
                         poll_at = self.clock.now + settings.interval_seconds
                     self.clock.now = max(self.clock.now, min(read_at, poll_at))
-                assert {row.token_id for row in reader.view.rows} == self.owned
+                assert {row.ref for row in reader.view.rows} == self.owned
                 assert all(row.net_a_day is not None for row in reader.view.rows)
         finally:
             book.close()

@@ -110,7 +110,7 @@ def position(
     notes: tuple[str, ...] = (),
 ) -> PositionRow:
     return PositionRow(
-        token_id=stored_position(token_id),
+        ref=stored_position(token_id),
         pair=pair,
         fee=fee,
         standing=standing,
@@ -311,7 +311,7 @@ PLAN = PlanView(
         "The choice holds if volatility is half to twice as high; not if fees halve.",
     ),
     made_at=NOW - 70,
-    token_id=v4_position(7),
+    ref=v4_position(7),
 )
 
 APPROVAL = ApprovalView(

@@ -18,7 +18,7 @@ async def test_a_key_at_the_row_opens_it() -> None:
     async with desk_app(link).run_test(size=(120, 36)) as pilot:
         await play(pilot, *MORNING)
         await pilot.press("O")
-        assert link.intents == [OrderForm(POSITIONS.rows[0].token_id)]
+        assert link.intents == [OrderForm(POSITIONS.rows[0].ref)]
         await play(pilot, ORDER_FORM)
         assert isinstance(pilot.app.screen, OrderFormScreen)
         await pilot.press("escape")

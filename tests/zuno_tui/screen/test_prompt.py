@@ -139,7 +139,7 @@ async def test_the_example_in_an_empty_prompt_names_a_position_that_is_there() -
         await pilot.press("down")
         await pilot.pause()
 
-        assert f"recommend {POSITIONS.rows[1].token_id} " in str(_prompt(pilot).placeholder)
+        assert f"recommend {POSITIONS.rows[1].ref} " in str(_prompt(pilot).placeholder)
 
 
 async def test_up_and_down_walk_through_what_was_typed() -> None:
@@ -319,7 +319,7 @@ async def test_of_several_commands_the_first_fills_the_line_and_the_others_are_n
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
         await play(pilot, PositionsChanged(POSITIONS))
-        first, second, *_ = [row.token_id for row in POSITIONS.rows]
+        first, second, *_ = [row.ref for row in POSITIONS.rows]
         await _submit(pilot, f"halve {first} and {second}")
 
         assert link.intents == []
@@ -331,7 +331,7 @@ async def test_what_one_plan_does_with_several_positions_is_one_line() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
         await play(pilot, PositionsChanged(POSITIONS))
-        first, second, *_ = [row.token_id for row in POSITIONS.rows]
+        first, second, *_ = [row.ref for row in POSITIONS.rows]
         await _submit(pilot, f"claim {first} and {second}")
 
         assert link.intents == []

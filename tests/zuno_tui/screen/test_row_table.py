@@ -79,7 +79,7 @@ async def test_of_many_rows_those_in_sight_are_built() -> None:
         assert "$77.77" in "".join(lines_of(pane))
         await pilot.press("end")
         await pilot.pause()
-        assert pane.key == str(wide.token_id)
+        assert pane.key == str(wide.ref)
         assert wide.value in "".join(lines_of(pane)), "its column is as wide as it needs by now"
 
 

@@ -119,7 +119,7 @@ async def test_the_edges_of_a_range_are_moved_and_enter_asks_for_the_plan() -> N
         await pilot.press("u", "enter")
         assert link.intents[0] == ChooseRange("7")
         assert isinstance(link.intents[1], MovePosition)
-        assert link.intents[1].token_id == 7
+        assert link.intents[1].ref == 7
         assert len(pilot.app.screen_stack) == 1
 
 

@@ -26,7 +26,7 @@ def _price(hour: int) -> float:
 
 
 DETAIL = DetailView(
-    token_id=v4_position(7),
+    ref=v4_position(7),
     title="#7 WETH/USDC 0.05% · out of range",
     facts=(
         ("price", "1,903.5 USDC per WETH"),

@@ -80,8 +80,8 @@ def may_name_positions(found: Interpretation) -> bool:
     if found.answer is not None and not found.intents:
         return False
     return not found.intents or any(
-        getattr(intent, "token_id", None) is not None
-        or getattr(intent, "token_ids", ())
+        getattr(intent, "ref", None) is not None
+        or getattr(intent, "refs", ())
         or registry().name_of(intent) == "create"
         or any(called in ALIASES for called in _tokens_of(intent))
         for intent in found.intents
@@ -202,4 +202,4 @@ async def _with_positions(
             won = won_by_position(overview, performance, session.settings.unit)
     rows = position_rows(session.network, overview, won, monitor_settings(session.settings))
     held = held_positions(rows)
-    return replace(context, positions=tuple(position.token_id for position in held), held=held)
+    return replace(context, positions=tuple(position.ref for position in held), held=held)

@@ -85,17 +85,17 @@ class AgentEyes:
         self._network = network
         self._store = store
 
-    async def observe_position(self, token_id: PositionRef, profile: RiskProfile) -> MarketContext:
+    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
         async with self._sources() as sources:
-            return await ChainObserver(sources).observe_position(token_id, profile)
+            return await ChainObserver(sources).observe_position(ref, profile)
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
         async with self._sources() as sources:
             return await ChainObserver(sources).survey(goal, owner, profile)
 
-    async def position_past(self, token_id: PositionRef) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PositionPast:
         async with self._sources() as sources:
-            return await ChainObserver(sources).position_past(token_id)
+            return await ChainObserver(sources).position_past(ref)
 
     @asynccontextmanager
     async def _sources(self) -> AsyncIterator[Sources]:

@@ -50,14 +50,14 @@ async def proposed(session: Session, asked: OrderClose | OrderCollect) -> Comman
     return _waiting_answer(await propose_order(session, asked))
 
 
-async def form_facts(session: Session, token_id: PositionRef) -> CommandAnswer:
-    form = await order_form(session, token_id)
+async def form_facts(session: Session, ref: PositionRef) -> CommandAnswer:
+    form = await order_form(session, ref)
     return CommandAnswer(
-        (f"#{token_id} {form.pair}: {form.facts}",),
-        {"tokenId": str(token_id), "price": form.price, "low": form.low, "high": form.high},
+        (f"#{ref} {form.pair}: {form.facts}",),
+        {"tokenId": str(ref), "price": form.price, "low": form.low, "high": form.high},
         remarks=(
-            f"zuno order close {token_id} WHEN. {CLOSE_USAGE}",
-            f"zuno order collect {token_id} WHEN. {COLLECT_USAGE}",
+            f"zuno order close {ref} WHEN. {CLOSE_USAGE}",
+            f"zuno order collect {ref} WHEN. {COLLECT_USAGE}",
         ),
     )
 

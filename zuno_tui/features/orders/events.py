@@ -29,7 +29,7 @@ class OrderApprovalView(Struct, frozen=True):
 class OrderFormReady(Event, frozen=True):
     """What a person goes by who writes an order for a position."""
 
-    token_id: PositionRef
+    ref: PositionRef
     pair: str
     price: str
     """Now, in the pair's own terms."""

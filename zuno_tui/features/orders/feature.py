@@ -57,14 +57,14 @@ async def _attached(
     )
 
 
-def _outlives(session: Session, token_id: PositionRef) -> tuple[str, ...]:
+def _outlives(session: Session, ref: PositionRef) -> tuple[str, ...]:
     if not session.home.orders.exists():
         return ()
     from chain.standing_orders.book import StandingOrders
 
-    standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, token_id)
+    standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, ref)
     return tuple(
-        f"Order {kept.order.number} is signed for #{token_id} and fits it no more once it is "
+        f"Order {kept.order.number} is signed for #{ref} and fits it no more once it is "
         f"changed or closed. Cancel it on chain: zuno order cancel {kept.order.number}"
         for kept in standing
     )
@@ -79,21 +79,21 @@ def _notes(session: Session) -> Mapping[PositionRef, str]:
 
     found: dict[PositionRef, str] = {}
     for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
-        token_id = position_in(kept.order.signed)
-        if token_id is not None:
-            before = found.get(token_id)
+        ref = position_in(kept.order.signed)
+        if ref is not None:
+            before = found.get(ref)
             note = order_note(kept.order.condition)
-            found[token_id] = f"order {note}" if before is None else f"{before}, {note}"
+            found[ref] = f"order {note}" if before is None else f"{before}, {note}"
     return found
 
 
-def _ended_with(session: Session, token_id: PositionRef) -> tuple[EndedOrder, ...]:
+def _ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, ...]:
     if not session.home.orders.exists():
         return ()
     from chain.standing_orders.book import StandingOrders
     from chain.standing_orders.call import subject_in
 
-    standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, token_id)
+    standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, ref)
     return tuple(
         EndedOrder(
             kept.order.signed,
@@ -103,7 +103,7 @@ def _ended_with(session: Session, token_id: PositionRef) -> tuple[EndedOrder, ..
         for kept in standing
         # What is collected fits a position of any size.
         if kept.order.signed.delegator == session.address
-        and subject_in(kept.order.signed) == ("close", token_id)
+        and subject_in(kept.order.signed) == ("close", ref)
     )
 
 

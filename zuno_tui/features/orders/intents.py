@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
-from zuno_tui.catalog.arguments import TOKEN_ID, read_address, read_file_name
+from zuno_tui.catalog.arguments import POSITION, read_address, read_file_name
 from zuno_tui.catalog.command import Argument, Intent
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ _HOLD = Argument("--hold", "how long the condition must hold", metavar="TIME", r
 
 class OrderClose(Intent, frozen=True):
     command: ClassVar = ("order", "close")
-    arguments: ClassVar = (TOKEN_ID, _WORDS, _HOLD, _BY)
+    arguments: ClassVar = (POSITION, _WORDS, _HOLD, _BY)
 
-    token_id: PositionRef
+    ref: PositionRef
     words: tuple[str, ...]
     hold: int | None = None
     by: str | None = None
@@ -57,9 +57,9 @@ class OrderClose(Intent, frozen=True):
 
 class OrderCollect(Intent, frozen=True):
     command: ClassVar = ("order", "collect")
-    arguments: ClassVar = (TOKEN_ID, _COLLECTING, _HOLD, _BY)
+    arguments: ClassVar = (POSITION, _COLLECTING, _HOLD, _BY)
 
-    token_id: PositionRef
+    ref: PositionRef
     words: tuple[str, ...]
     hold: int | None = None
     by: str | None = None
@@ -69,9 +69,9 @@ class OrderForm(Intent, frozen=True):
     """The form at the desk; as a command what an order would go by, and how one is written."""
 
     command: ClassVar = ("order", "form")
-    arguments: ClassVar = (TOKEN_ID,)
+    arguments: ClassVar = (POSITION,)
 
-    token_id: PositionRef
+    ref: PositionRef
 
 
 OrderNumber: TypeAlias = int | Literal["all"]

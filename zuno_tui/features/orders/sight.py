@@ -50,13 +50,13 @@ class OrderSight(Struct, frozen=True):
 
 
 async def read_sight(
-    client: RpcClient, network: Network, token_id: PositionRef, signed: SignedDelegation
+    client: RpcClient, network: Network, ref: PositionRef, signed: SignedDelegation
 ) -> OrderSight:
     """Nothing that another endpoint told before answers for this one."""
     head = await client.head()
     at = head.hash
     memory = PositionMemory(Store.in_memory(), network, lambda: float(head.timestamp))
-    found = (await read_positions(client, network, memory, [token_id], at=at)).get(token_id)
+    found = (await read_positions(client, network, memory, [ref], at=at)).get(ref)
     deep = max(0, head.number - LEAST_BLOCKS)
     code, nonce, disabled, used, surely_used = await client.together(
         requests.code(signed.delegator, at),

@@ -122,7 +122,7 @@ class OrderDraft(Struct, frozen=True):
 
 async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> OrderDraft:
     async with session.sources() as sources, session.connections(sources) as connections:
-        position = await owned_position(sources, asked.token_id, session.address, "latest")
+        position = await owned_position(sources, asked.ref, session.address, "latest")
         now = network_time(sources, position.block.timestamp)
         kind: OrderKind = "close" if isinstance(asked, OrderClose) else "collect"
         try:
@@ -177,9 +177,9 @@ async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> O
     return draft
 
 
-async def order_form(session: Session, token_id: PositionRef) -> OrderFormReady:
+async def order_form(session: Session, ref: PositionRef) -> OrderFormReady:
     async with session.sources() as sources:
-        position = await owned_position(sources, token_id, session.address, "latest")
+        position = await owned_position(sources, ref, session.address, "latest")
         key, price = position.pool.key, position.pool.sqrt_price_x96
         tokens = await tokens_at(sources, (key.currency0, key.currency1), position.block.hash)
         now = network_time(sources, position.block.timestamp)
@@ -188,7 +188,7 @@ async def order_form(session: Session, token_id: PositionRef) -> OrderFormReady:
     low, high = pair.bounds(position.identity.tick_lower, position.identity.tick_upper)
     unit = f"{pair.quote.label} per {pair.base.label}"
     return OrderFormReady(
-        token_id,
+        ref,
         pair.name,
         pair.price_text(price),
         low,

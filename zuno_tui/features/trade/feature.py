@@ -83,12 +83,12 @@ async def _attached(
     return Attachment(_HEDGES, hedge_result_lines(found), hedge_results_document(found))
 
 
-def _outlives(session: Session, token_id: PositionRef) -> tuple[str, ...]:
+def _outlives(session: Session, ref: PositionRef) -> tuple[str, ...]:
     if not session.home.trades.exists():
         return ()
     from zuno_tui.features.trade.hedges import outliving_words
 
-    return outliving_words(session.home, session.network.chain_id, token_id)
+    return outliving_words(session.home, session.network.chain_id, ref)
 
 
 def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSource | None:

@@ -290,9 +290,7 @@ def hedge_start(plan: TradePlan) -> HedgeStart | None:
         mark=plan.mark,
         block=position.block,
         time=0.0,
-        taken_over=tuple(
-            TakenOver(str(token_id), coins) for token_id, coins in position.taken_over
-        ),
+        taken_over=tuple(TakenOver(str(ref), coins) for ref, coins in position.taken_over),
     )
 
 

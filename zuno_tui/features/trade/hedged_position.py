@@ -155,21 +155,21 @@ def _as_one(first: HedgeFacts, second: HedgeFacts) -> HedgeFacts:
     )
 
 
-async def read_position(session: Session, sources: Sources, token_id: PositionRef) -> OnePosition:
-    position = await read_one(sources, token_id, session.settings.unit)
+async def read_position(session: Session, sources: Sources, ref: PositionRef) -> OnePosition:
+    position = await read_one(sources, ref, session.settings.unit)
     if position is None:
         raise MissingPositionError(
-            f"{session.network.title} has no position #{token_id}, or it was burned."
+            f"{session.network.title} has no position #{ref}, or it was burned."
         )
     return position
 
 
 async def position_now(
-    session: Session, market: BinancePublic, token_id: PositionRef, coin: str
+    session: Session, market: BinancePublic, ref: PositionRef, coin: str
 ) -> HedgeFacts | None:
     """What it holds of a coin; None where it is no more, or holds no such coin."""
     async with session.sources() as sources:
-        position = await read_one(sources, token_id, session.settings.unit)
+        position = await read_one(sources, ref, session.settings.unit)
     if position is None or position.snapshot.liquidity == 0:
         return None
     legs = await in_contracts(

@@ -148,18 +148,18 @@ def hedges_on_record(journal: TradeJournal) -> tuple[StandingHedge, ...]:
     return tuple(found)
 
 
-def outliving_words(home: Home, chain_id: int, token_id: PositionRef) -> tuple[str, ...]:
+def outliving_words(home: Home, chain_id: int, ref: PositionRef) -> tuple[str, ...]:
     """The hedge that a position leaves behind when it is closed or moved, and what ends it."""
     if not home.trades.exists():
         return ()
     with TradeJournal.open(home.trades) as journal:
         standing = hedges_on_record(journal)
     return tuple(
-        f"#{token_id} has a hedge: {standing_short(found.hedge):g} "
+        f"#{ref} has a hedge: {standing_short(found.hedge):g} "
         f"{found.hedge.first.coin} short on "
-        f"{found.venue}. It stays when the position goes. Then close it: zuno unhedge {token_id}"
+        f"{found.venue}. It stays when the position goes. Then close it: zuno unhedge {ref}"
         for found in standing
-        if (found.key.chain_id, found.key.ref) == (chain_id, token_id)
+        if (found.key.chain_id, found.key.ref) == (chain_id, ref)
     )
 
 
@@ -412,8 +412,8 @@ async def read_hedge_results(
             return HedgeResults()
         async with open_venue(session) as opened:
             hedges = await read_hedges(opened.journal, opened.venue)
-            for token_id, legs in hedges_by_position(hedges, chain_id).items():
-                snapshot = held.get(token_id)
+            for ref, legs in hedges_by_position(hedges, chain_id).items():
+                snapshot = held.get(ref)
                 if snapshot is not None:
                     told = await hedged_results(opened, sources, snapshot, tokens, legs)
                     results += zip(legs, told, strict=True)

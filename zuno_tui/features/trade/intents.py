@@ -8,7 +8,7 @@ from zuno_tui.catalog.arguments import (
     PositionName,
     read_percent,
     read_position_name,
-    write_token_id,
+    write_ref,
 )
 from zuno_tui.catalog.command import Argument, Intent
 
@@ -72,11 +72,11 @@ def write_share(share: float) -> str:
 
 
 _SUBJECT = Argument(
-    "token_id",
+    "ref",
     "a position's number, or all",
     metavar="ID|all",
     read=read_position_name,
-    write=write_token_id,
+    write=write_ref,
 )
 _TARGET = Argument(
     "--target",
@@ -98,7 +98,7 @@ class Hedge(Intent, frozen=True):
     command: ClassVar = ("hedge",)
     arguments: ClassVar = (_SUBJECT, _TARGET, _BAND, MODE, EMERGENCY, DETERMINISTIC)
 
-    token_id: PositionName
+    ref: PositionName
     target: float = NEUTRAL
     band: float = BAND
     mode: ModeName = "swing"
@@ -125,5 +125,5 @@ class Unhedge(Intent, frozen=True):
         ),
     )
 
-    token_id: PositionName
+    ref: PositionName
     percent: int | None = None

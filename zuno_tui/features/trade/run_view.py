@@ -177,7 +177,7 @@ class TradeRunView(Struct, frozen=True):
     mode: str
     venue: str
     coin: str = ""
-    token_id: PositionRef | None = None
+    ref: PositionRef | None = None
     """The position that is hedged."""
     mark: str = ""
     read_at: int | None = None
@@ -359,8 +359,8 @@ def _news(view: TradeRunView, payload: Payload) -> dict[str, object]:
     news: dict[str, object] = {}
     match payload:
         case FlowDeskStart(question=asked):
-            token_id = None if asked.hedge is None else asked.hedge.token_id
-            news = {"venue": asked.account.venue, "coin": asked.coin, "token_id": token_id}
+            ref = None if asked.hedge is None else asked.hedge.token_id
+            news = {"venue": asked.account.venue, "coin": asked.coin, "ref": ref}
         case SnapshotTaken(market=market):
             news = {"mark": f"{market.mark:,.2f}", "read_at": market.time}
             news["working"] = "naming the regime"
@@ -398,7 +398,7 @@ def run_of_plan(plan: TradePlan, request_id: str) -> TradeRunView:
         mode=plan.mode.value,
         venue=plan.venue,
         coin=plan.coin,
-        token_id=plan.ref,
+        ref=plan.ref,
         mark=f"{plan.mark:,.2f}" if plan.mark else "",
         read_at=plan.market_time,
         regime=None if plan.regime is None else regime_chip(plan.regime),

@@ -83,8 +83,8 @@ async def hedged(session: Session, asked: Hedge) -> CommandAnswer:
     async with session.sources() as sources, open_trading(session) as trading:
         answers = [
             answer
-            for token_id in await _meant(session, sources, asked.token_id)
-            for answer in await _hedged(session, sources, trading, asked, token_id)
+            for ref in await _meant(session, sources, asked.ref)
+            for answer in await _hedged(session, sources, trading, asked, ref)
         ]
     return in_one_answer(answers)
 
@@ -107,13 +107,13 @@ async def _meant(
 
 
 async def _hedged(
-    session: Session, sources: Sources, trading: Trading, asked: Hedge, token_id: PositionRef
+    session: Session, sources: Sources, trading: Trading, asked: Hedge, ref: PositionRef
 ) -> tuple[CommandAnswer, ...]:
     """A plan for each coin it holds; before the first, what its hedges have come to."""
-    position = await read_position(session, sources, token_id)
+    position = await read_position(session, sources, ref)
     chain_id = session.network.chain_id
     hedges = await read_hedges(trading.journal, trading.venue)
-    own = hedges_by_position(hedges, chain_id).get(token_id, ())
+    own = hedges_by_position(hedges, chain_id).get(ref, ())
     opened = OpenVenue(trading.market, trading.venue, trading.journal, trading.fees)
     results = await hedged_results(opened, sources, position.snapshot, position.tokens, own)
     answers = []
@@ -157,9 +157,9 @@ async def read_hedged(
     session: Session, sources: Sources, trading: Trading, asked: Hedge
 ) -> HedgeFacts:
     """The coin of the position whose hedge is off by most, with what is short for it now."""
-    if not isinstance(asked.token_id, int):
+    if asked.ref == "all":
         raise GateRefusedError("At the desk one position is hedged at a time. Name one: hedge 28")
-    position = await read_position(session, sources, asked.token_id)
+    position = await read_position(session, sources, asked.ref)
     legs = await _legs(session, sources, trading, asked, position)
     return max(legs, key=lambda leg: leg.off_usd)
 

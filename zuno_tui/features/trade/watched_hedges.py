@@ -101,11 +101,11 @@ class HomeHedges:
                 wanted = wanted_closings(session)
                 held = {}
                 legs = hedges_by_position(found, self._network.chain_id)
-                for token_id, (first, *rest) in legs.items():
-                    held[token_id] = replace(
+                for ref, (first, *rest) in legs.items():
+                    held[ref] = replace(
                         await _held(opened, first),
                         others=tuple([await _held(opened, hedge) for hedge in rest]),
-                        wanted=wanted.get(str(token_id), wanted.get("all")),
+                        wanted=wanted.get(str(ref), wanted.get("all")),
                     )
                 return held
         return None

@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 class TargetKind(Struct, frozen=True, rename="camel"):
     """What to read again: a position by its id, a pool by its key; neither is the wallet alone."""
 
-    token_id: PositionRef | None = None
+    ref: PositionRef | None = field(default=None, name="tokenId")
     pool: PoolKey | None = None
     others: tuple[PositionRef, ...] = ()
     """Further positions, where an action is about several."""
 
     @property
-    def token_ids(self) -> tuple[PositionRef, ...]:
-        return () if self.token_id is None else (self.token_id, *self.others)
+    def refs(self) -> tuple[PositionRef, ...]:
+        return () if self.ref is None else (self.ref, *self.others)
 
     def __str__(self) -> str:
         if self.others:
-            return f"positions {', '.join(f'#{token_id}' for token_id in self.token_ids)}"
-        if self.token_id is not None:
-            return f"position #{self.token_id}"
+            return f"positions {', '.join(f'#{ref}' for ref in self.refs)}"
+        if self.ref is not None:
+            return f"position #{self.ref}"
         return "wallet" if self.pool is None else f"pool {self.pool.pool_id}"
 
 
@@ -76,7 +76,7 @@ class ActionTarget(Struct, frozen=True):
     def about(self) -> TargetKind:
         if self.position is not None:
             others = tuple(other.ref for other in self.others)
-            return TargetKind(token_id=self.position.ref, others=others)
+            return TargetKind(ref=self.position.ref, others=others)
         return TargetKind(pool=None if self.pool is None else self.pool.key)
 
 
@@ -90,13 +90,13 @@ async def read_subject(
     sources: Sources, about: TargetKind, at: BlockRef = "latest"
 ) -> ActionTarget | None:
     """The same at the newest block or another; None when it is not there."""
-    if about.token_id is not None:
+    if about.ref is not None:
         found = await read_positions(
-            sources.client, sources.network, sources.memory, about.token_ids, at=at
+            sources.client, sources.network, sources.memory, about.refs, at=at
         )
-        if any(token_id not in found for token_id in about.token_ids):
+        if any(ref not in found for ref in about.refs):
             return None
-        return subject_of(*(found[token_id] for token_id in about.token_ids))
+        return subject_of(*(found[ref] for ref in about.refs))
     if about.pool is not None:
         return await _read_pool(sources, about.pool, at)
     return await read_wallet(sources, at)
@@ -164,33 +164,32 @@ def spendable_tokens(network: Network, key: PoolKey) -> tuple[Address, ...]:
 
 
 async def owned_position(
-    sources: Sources, token_id: PositionRef, owner: Address, at: BlockRef
+    sources: Sources, ref: PositionRef, owner: Address, at: BlockRef
 ) -> PositionSnapshot:
     """The position at a block, refused when it is not there or not the wallet's."""
-    (snapshot,) = await owned_positions(sources, [token_id], owner, at)
+    (snapshot,) = await owned_positions(sources, [ref], owner, at)
     return snapshot
 
 
 async def owned_positions(
-    sources: Sources, token_ids: Sequence[PositionRef], owner: Address, at: BlockRef
+    sources: Sources, refs: Sequence[PositionRef], owner: Address, at: BlockRef
 ) -> tuple[PositionSnapshot, ...]:
     """All of them at one block, refused when any is not there or not the wallet's."""
     fresh = sources.without_memory()
-    found = await read_positions(fresh.client, fresh.network, fresh.memory, token_ids, at=at)
-    return tuple(_owned(sources, token_id, found.get(token_id), owner) for token_id in token_ids)
+    found = await read_positions(fresh.client, fresh.network, fresh.memory, refs, at=at)
+    return tuple(_owned(sources, ref, found.get(ref), owner) for ref in refs)
 
 
 def _owned(
-    sources: Sources, token_id: PositionRef, snapshot: PositionSnapshot | None, owner: Address
+    sources: Sources, ref: PositionRef, snapshot: PositionSnapshot | None, owner: Address
 ) -> PositionSnapshot:
     if snapshot is None:
         raise GateRefusedError(
-            f"There is no position #{token_id} on {sources.network.title}. "
-            "See yours: zuno positions"
+            f"There is no position #{ref} on {sources.network.title}. See yours: zuno positions"
         )
     if snapshot.owner != owner:
         raise GateRefusedError(
-            f"Position #{token_id} belongs to {checksummed(snapshot.owner)}, and the wallet is "
+            f"Position #{ref} belongs to {checksummed(snapshot.owner)}, and the wallet is "
             f"{checksummed(owner)}. Choose its owner: --address, or zuno wallet use NAME"
         )
     return snapshot

@@ -503,11 +503,11 @@ class PlanPane(VerticalScroll, can_focus=True):
 
 def elsewhere(plan: PlanView | None, selected: PositionRef | None) -> str:
     """That this is no plan for the position under the cursor; nothing where it is."""
-    if plan is None or plan.token_id is None or selected in (None, plan.token_id):
+    if plan is None or plan.ref is None or selected in (None, plan.ref):
         return ""
-    if plan.result is not None and plan.result.new_token_id == selected:
+    if plan.result is not None and plan.result.new_ref == selected:
         return ""
-    about = f"Plan for {position_label(plan.token_id)}."
+    about = f"Plan for {position_label(plan.ref)}."
     return f"{about} You are on {position_label(selected)}: press r for its own plan."
 
 

@@ -196,14 +196,14 @@ class DeskScreen(Asking):
         if view is not None and view.plan_id != known and self.front == "debate":
             # Nobody acts on rows meanwhile: the cursor can go to the one the plan is about.
             self.query_one(PositionsPane).point_at(
-                "" if view.token_id is None else position_name(view.token_id)
+                "" if view.ref is None else position_name(view.ref)
             )
             self._come_forward("plan")
 
     def _point_at_the_new(self) -> None:
         """Once, when a plan has made a position of its own: it is what one wants to see next."""
         plan = self.told.plan
-        new = None if plan is None or plan.result is None else plan.result.new_token_id
+        new = None if plan is None or plan.result is None else plan.result.new_ref
         if new is not None and new != self._pointed_at and new in self.context.positions:
             self._pointed_at = new
             self.query_one(PositionsPane).point_at(position_name(new))
@@ -391,7 +391,7 @@ class DeskScreen(Asking):
         plan, selected = self.told.plan, self.context.selected
         if plan is None or plan.result is None or not plan.result.done:
             return plan is not None
-        return selected in (None, plan.token_id, plan.result.new_token_id)
+        return selected in (None, plan.ref, plan.result.new_ref)
 
     def _share_rows(self) -> None:
         """Tables have as many lines as they need, and half of the room there is at most.
