@@ -13,7 +13,7 @@ from chain.contracts.storage import PositionInfo
 from chain.positions import custody
 from chain.positions.custody import Custody
 from chain.positions.memory import PositionMemory
-from chain.positions.reference import PositionRef, is_v3, v4_token_id
+from chain.positions.reference import PositionRef, is_v3, position_name, v4_token_id
 from chain.positions.snapshot import (
     PoolSnapshot,
     PositionIdentity,
@@ -247,7 +247,9 @@ class BatchReader:
         elif key is not None:
             identity = identify(ref, key, info.tick_lower, info.tick_upper)
             if not identity.agrees_with(info):
-                raise AbiError(f"The pool key told for position {ref} is not its own.")
+                raise AbiError(
+                    f"The pool key told for position {position_name(ref)} is not its own."
+                )
             self._identities[ref] = identity
         elif remembered is not None and not remembered.agrees_with(info):
             # Another chain, or another history of this one, gave the token id to another

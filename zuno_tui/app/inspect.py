@@ -18,7 +18,7 @@ from chain.positions.performance import (
     gains,
     read_performance,
 )
-from chain.positions.reference import PositionRef, position_label
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.prices.price import WorthUnit
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.pools import read_weeks
@@ -250,17 +250,23 @@ async def remember_ids(session: Session, refs: Sequence[PositionRef]) -> Command
     return CommandAnswer(
         heading=(f"{session.network.title} · {shortened(session.address)}",),
         lines=(
-            *(f"#{ref}  {_whose(owner, session.address)}" for ref, owner in owners.items()),
+            *(
+                f"{position_label(ref)}  {_whose(owner, session.address)}"
+                for ref, owner in owners.items()
+            ),
             "Yours are read every time from now on: zuno positions",
         ),
         document={
             "network": session.network.name,
             "address": checksummed(session.address),
             "positions": [
-                {"tokenId": str(ref), "owner": None if owner is None else checksummed(owner)}
+                {
+                    "tokenId": position_name(ref),
+                    "owner": None if owner is None else checksummed(owner),
+                }
                 for ref, owner in owners.items()
             ],
-            "named": [str(ref) for ref in named],
+            "named": [position_name(ref) for ref in named],
         },
     )
 

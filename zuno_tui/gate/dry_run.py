@@ -14,7 +14,7 @@ from chain.execution.decode.words import describe, names_on
 from chain.execution.exit_tax import shortfall_words, untold_tokens
 from chain.execution.outbox.outbox import Outbox
 from chain.positions.overview import Sources, tokens_at
-from chain.positions.reference import PositionRef
+from chain.positions.reference import PositionRef, position_label
 from chain.tokens import Token
 from zuno_tui.gate.actions.action import Action, subject_of
 from zuno_tui.gate.agreement import Agreement, Connections, require_agreement
@@ -124,7 +124,7 @@ async def _naming_blockers(
     if not blocked:
         return error
     verb = action.plan_id.partition("_")[0]
-    lines = [f"#{ref} stands in the way: {reason}" for ref, reason in blocked.items()]
+    lines = [f"{position_label(ref)} stands in the way: {why}" for ref, why in blocked.items()]
     if rest:
         together = " ".join(map(str, rest))
         lines.append(f"Nothing was signed. Without {'it' if len(blocked) == 1 else 'them'}: ")

@@ -25,7 +25,7 @@ from chain.execution.outbox.records import SUCCEEDED, Dispatch, Inclusion, PlanS
 from chain.execution.outbox.resume import StepFinding, StepSituation, look
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef
+from chain.positions.reference import PositionRef, position_label
 from chain.read.block_reader import OneBlock
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
@@ -453,10 +453,10 @@ async def _held(
 
 def _position_words(position: PositionNow, wallet: Address) -> str:
     if position.owner is None:
-        return f"Position #{position.ref} is no more."
+        return f"Position {position_label(position.ref)} is no more."
     whose = "yours" if position.owner == wallet else f"held by {position.owner}"
     liquidity = "with its liquidity" if position.liquidity else "without liquidity"
-    return f"Position #{position.ref} is there, {whose}, {liquidity}."
+    return f"Position {position_label(position.ref)} is there, {whose}, {liquidity}."
 
 
 def _holding_words(

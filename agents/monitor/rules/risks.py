@@ -377,7 +377,7 @@ def hedge_stale(network: Network, position_id: PositionRef, hedge: HeldHedge) ->
     return Finding(
         AlertKind.HEDGE_STALE,
         Severity.WARNING,
-        f"#{position_id} holds nothing here any more, and {short} is still"
+        f"{position_label(position_id)} holds nothing here any more, and {short} is still"
         " short for it. Close the hedge, or hedge the position that took its place.",
         "the hedge has lost its position",
         f"zuno --network {network.name} unhedge {position_id}",

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from chain.positions.reference import stored_position, v3_position, v4_position
@@ -192,13 +193,19 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
 
 def test_a_plan_to_keep_names_fees_that_wait_and_how_to_collect_them() -> None:
     kept = replace(plan(), options=(replace(plan().options[0], candidate=None),))
-    for token_id, how in ((v4_position(7), "collect 7"), (v3_position(7), "inspect 3:7")):
-        rich = replace(row(token_id), fees="$4,861.93", fees_worth=4_861.93)
+    for ref, how in ((v4_position(7), "collect 7"), (v3_position(7), "inspect 3:7")):
+        rich = replace(row(ref), fees="$4,861.93", fees_worth=4_861.93)
         guide = Guide().heard(PositionsChanged(PositionsView(rows=(rich, row(9)))))
-        hint = guide.heard(PlanChanged(replace(kept, token_id=token_id))).hint
+        hint = guide.heard(PlanChanged(replace(kept, ref=ref))).hint
         assert hint.endswith(f"$4,861.93 of fees to collect: type {how}")
         assert len(hint) <= ROOM_FOR_A_HINT
-        assert "of fees" not in guide.heard(PlanChanged(replace(kept, token_id=9))).hint
+        assert "of fees" not in guide.heard(PlanChanged(replace(kept, ref=v4_position(9)))).hint
+
+
+def test_what_was_kept_of_a_row_under_its_old_name_is_read() -> None:
+    kept = to_builtins(row(7))
+    assert kept["token_id"] == 7
+    assert convert(kept, PositionRow) == row(7)
 
 
 @pytest.mark.parametrize(

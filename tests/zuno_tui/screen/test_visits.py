@@ -67,7 +67,7 @@ async def test_a_position_leads_to_a_debate_or_to_the_prompt() -> None:
 async def test_a_position_of_v3_is_argued_about_and_nothing_else() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test(size=(120, 36)) as pilot:
-        await play(pilot, DetailReady(replace(DETAIL, token_id=-7)))
+        await play(pilot, DetailReady(replace(DETAIL, ref=v3_position(7))))
         await pilot.press("c", "x", "p", "o")
         assert len(pilot.app.screen_stack) == 2
         await pilot.press("r")

@@ -10,7 +10,7 @@ from agents.bus.replay import Record
 from chain.contracts.addresses import recovered_address
 from chain.execution.build.requests import CancelOrdersRequest
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.rpc.errors import RpcError
 from chain.standing_orders.book import StandingOrders, StandingOrdersError, order_file, read_order
 from chain.standing_orders.call import OrderRefusedError, read_call
@@ -53,11 +53,11 @@ async def proposed(session: Session, asked: OrderClose | OrderCollect) -> Comman
 async def form_facts(session: Session, ref: PositionRef) -> CommandAnswer:
     form = await order_form(session, ref)
     return CommandAnswer(
-        (f"#{ref} {form.pair}: {form.facts}",),
-        {"tokenId": str(ref), "price": form.price, "low": form.low, "high": form.high},
+        (f"{position_label(ref)} {form.pair}: {form.facts}",),
+        {"tokenId": position_name(ref), "price": form.price, "low": form.low, "high": form.high},
         remarks=(
-            f"zuno order close {ref} WHEN. {CLOSE_USAGE}",
-            f"zuno order collect {ref} WHEN. {COLLECT_USAGE}",
+            f"zuno order close {position_name(ref)} WHEN. {CLOSE_USAGE}",
+            f"zuno order collect {position_name(ref)} WHEN. {COLLECT_USAGE}",
         ),
     )
 

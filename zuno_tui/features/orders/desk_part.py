@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from chain.positions.reference import PositionRef
+from chain.positions.reference import PositionRef, position_label
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
@@ -50,10 +50,11 @@ class Orders:
     def take(self, intent: Intent) -> bool:
         match intent:
             case OrderClose() | OrderCollect():
-                self._open(f"Reading position #{intent.ref}", lambda: self._propose(intent))
+                label = position_label(intent.ref)
+                self._open(f"Reading position {label}", lambda: self._propose(intent))
                 return True
             case OrderForm(ref):
-                self._open(f"Reading position #{ref}", lambda: self._open_form(ref))
+                self._open(f"Reading position {position_label(ref)}", lambda: self._open_form(ref))
                 return True
             case _:
                 return False

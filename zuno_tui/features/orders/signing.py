@@ -26,7 +26,7 @@ from chain.execution.build.facts import Span
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources, tokens_at
-from chain.positions.reference import PositionRef
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.rpc import requests
 from chain.rpc.records import Block
@@ -364,7 +364,9 @@ async def _refuse_unfit(
         )
     position = sight.position
     if position is None or position.owner != session.address:
-        raise GateRefusedError(f"Position #{call.ref} is not this wallet's any more.")
+        raise GateRefusedError(
+            f"Position {position_label(call.ref)} is not this wallet's any more."
+        )
     if str(position.liquidity) != order.liquidity or sight.hook_code != order.hook_code:
         raise GateRefusedError("The position or its hook has changed. Ask for the order again.")
     if sight.nonce != call.nonce:
@@ -375,11 +377,13 @@ async def _refuse_unfit(
 def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
     key, condition = position.pool.key, order.condition
     if position.liquidity == 0:
-        raise GateRefusedError(f"Position #{position.ref} is empty: there is nothing to do.")
+        raise GateRefusedError(
+            f"Position {position_label(position.ref)} is empty: there is nothing to do."
+        )
     if position.custody.subscriber is not None:
         raise GateRefusedError(
-            f"A contract is told of every change of #{position.ref} and can refuse it, so no "
-            "order can promise to close it."
+            f"A contract is told of every change of {position_label(position.ref)} and can refuse "
+            "it, so no order can promise to close it."
         )
     if hook_passport(key.hooks, key.fee).can_tax_exit:
         raise GateRefusedError(
@@ -388,7 +392,7 @@ def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
     if isinstance(condition, PricePast) and condition.is_met(position.pool.sqrt_price_x96):
         raise GateRefusedError(
             f"The price is {condition.words.split()[0]} that already. "
-            f"To close it now: zuno close {position.ref}"
+            f"To close it now: zuno close {position_name(position.ref)}"
         )
 
 

@@ -31,7 +31,7 @@ from chain.positions.batch_reader import BatchReader
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import Overview, Sources
-from chain.positions.reference import PositionRef
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.tokens import Token
@@ -155,9 +155,9 @@ def outliving_words(home: Home, chain_id: int, ref: PositionRef) -> tuple[str, .
     with TradeJournal.open(home.trades) as journal:
         standing = hedges_on_record(journal)
     return tuple(
-        f"#{ref} has a hedge: {standing_short(found.hedge):g} "
-        f"{found.hedge.first.coin} short on "
-        f"{found.venue}. It stays when the position goes. Then close it: zuno unhedge {ref}"
+        f"{position_label(ref)} has a hedge: {standing_short(found.hedge):g} "
+        f"{found.hedge.first.coin} short on {found.venue}. It stays when the position goes. "
+        f"Then close it: zuno unhedge {position_name(ref)}"
         for found in standing
         if (found.key.chain_id, found.key.ref) == (chain_id, ref)
     )

@@ -36,7 +36,7 @@ from agents.trade.plan import (
 from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision
 from chain.base.clean_text import clean_text
 from chain.base.units import age_text
-from chain.positions.reference import PositionRef
+from chain.positions.reference import PositionRef, position_label, position_name
 from zuno_tui.features.trade.drawing import (
     NO_WORST_PRICE,
     bias_counts,
@@ -445,7 +445,7 @@ def subject_words(plan: TradePlan) -> str:
     if plan.hedge is None:
         return plan.symbol
     position = plan.hedge.position
-    return f"Hedge of #{position.token_id} {position.pair} · {plan.symbol}"
+    return f"Hedge of {position_label(position.token_id)} {position.pair} · {plan.symbol}"
 
 
 def lamps(sections: Sequence[ContextSection], read_at: int | None) -> tuple[SourceLamp, ...]:
@@ -562,7 +562,9 @@ def verdict(plan: TradePlan) -> TradeVerdict:
         tuple(order_words(order, plan.coin) for order in plan.orders),
         tuple(_against(plan)),
         _dissent(plan),
-        f"unhedge {plan.hedge.position.token_id}" if plan.hedge and plan.decision.opens else "",
+        f"unhedge {position_name(plan.hedge.position.token_id)}"
+        if plan.hedge and plan.decision.opens
+        else "",
     )
 
 
@@ -723,7 +725,8 @@ def _left_out(plan: TradePlan) -> Iterator[str]:
         yield f"{position.unhedged_coin} in it stays unhedged: the venue has no contract of it"
     if position.other_coin:
         yield (
-            f"{position.other_coin} in it takes a plan of its own: zuno hedge {position.token_id}"
+            f"{position.other_coin} in it takes a plan of its own: "
+            f"zuno hedge {position_name(position.token_id)}"
         )
 
 

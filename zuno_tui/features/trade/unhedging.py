@@ -11,6 +11,7 @@ from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_document
 from agents.trade.unhedging import HedgeContract, unhedge_plan
 from chain.exchange.orders.hedge import HedgeKey, PositionHedge
+from chain.positions.reference import position_label
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.features.trade.gate import Trading
@@ -88,7 +89,8 @@ async def unhedge_plans(
                 name = kept.venue.partition(":")[0]
                 more = (
                     f" {standing_short(kept.hedge):g} {kept.hedge.first.coin} is short for "
-                    f'#{kept.key.ref} on {kept.venue}. To close it, set venue = "{name}" '
+                    f"{position_label(kept.key.ref)} on {kept.venue}. To close it, set "
+                    f'venue = "{name}" '
                     f"under [trade] in {session.home.settings} and ask again."
                 )
         raise GateRefusedError(
@@ -133,9 +135,9 @@ async def _plan(trading: Trading, key: HedgeKey, hedge: PositionHedge, share: fl
     )
     if plan is None:
         raise GateRefusedError(
-            f"The hedge of #{key.ref} is {hedge.short:g} {start.coin} by the journal, and "
-            f"{trading.venue.name} holds less than can be bought back: it was closed there, or "
-            f"the part is too small. See what is held: zuno trade status"
+            f"The hedge of {position_label(key.ref)} is {hedge.short:g} {start.coin} by the "
+            f"journal, and {trading.venue.name} holds less than can be bought back: it was closed "
+            f"there, or the part is too small. See what is held: zuno trade status"
         )
     return plan
 

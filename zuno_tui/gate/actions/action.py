@@ -17,7 +17,7 @@ from chain.execution.build.requests import Request
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef
+from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
@@ -44,9 +44,9 @@ class TargetKind(Struct, frozen=True, rename="camel"):
 
     def __str__(self) -> str:
         if self.others:
-            return f"positions {', '.join(f'#{ref}' for ref in self.refs)}"
+            return f"positions {', '.join(map(position_label, self.refs))}"
         if self.ref is not None:
-            return f"position #{self.ref}"
+            return f"position {position_label(self.ref)}"
         return "wallet" if self.pool is None else f"pool {self.pool.pool_id}"
 
 
@@ -185,11 +185,12 @@ def _owned(
 ) -> PositionSnapshot:
     if snapshot is None:
         raise GateRefusedError(
-            f"There is no position #{ref} on {sources.network.title}. See yours: zuno positions"
+            f"There is no position {position_label(ref)} on {sources.network.title}. "
+            "See yours: zuno positions"
         )
     if snapshot.owner != owner:
         raise GateRefusedError(
-            f"Position #{ref} belongs to {checksummed(snapshot.owner)}, and the wallet is "
-            f"{checksummed(owner)}. Choose its owner: --address, or zuno wallet use NAME"
+            f"Position {position_label(ref)} belongs to {checksummed(snapshot.owner)}, and the "
+            f"wallet is {checksummed(owner)}. Choose its owner: --address, or zuno wallet use NAME"
         )
     return snapshot

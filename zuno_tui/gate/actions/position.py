@@ -21,7 +21,7 @@ from chain.execution.build.sizing import buys_liquidity, drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.tokens.reading import balance_call, balance_of
@@ -88,7 +88,7 @@ async def action_for(
     if len(refs) == 1:
         [ref] = refs
         mine = await _held(sources, ref, owner)
-        headline = f"{_HEADLINES[verb]} position #{mine.ref}"
+        headline = f"{_HEADLINES[verb]} position {position_label(mine.ref)}"
         return mine.action(verb, headline, _request(verb, mine.facts))
     missing = None
     if not refs:
@@ -103,7 +103,8 @@ async def action_for(
     tokens = tuple(dict.fromkeys(token for pair in pairs for token in pair))
     worth = await read_worth(sources, tokens, taken[0].block)
     parts = tuple(_request(verb, position_facts(snapshot)) for snapshot in taken)
-    count = f"{len(taken)} positions" if len(taken) > 1 else f"position #{taken[0].ref}"
+    only = f"position {position_label(taken[0].ref)}"
+    count = f"{len(taken)} positions" if len(taken) > 1 else only
     named = "_".join(str(snapshot.ref) for snapshot in taken[:_MOST_NAMED])
     return Action(
         f"{verb}_{named}_{taken[0].block.number}",
@@ -142,7 +143,7 @@ def _gives(verb: Together, facts: PositionFacts) -> bool:
 
 def _left_out(verb: Together, idle: Sequence[PositionSnapshot]) -> Iterator[str]:
     if idle:
-        names = ", ".join(f"#{snapshot.ref}" for snapshot in idle)
+        names = ", ".join(position_label(snapshot.ref) for snapshot in idle)
         why = "no fees to collect" if verb == "collect" else "no fees that its range takes now"
         yield f"Left out: {names} ({why})."
 
@@ -152,14 +153,16 @@ async def action_to_decrease(
 ) -> Action:
     if percent >= _ALL:
         raise GateRefusedError(
-            f"{percent}% is all of position #{ref}, or more. To close it: zuno close {ref}"
+            f"{percent}% is all of position {position_label(ref)}, or more. "
+            f"To close it: zuno close {position_name(ref)}"
         )
     if percent < 1:
         raise GateRefusedError(
-            f"{percent}% cannot be taken out of position #{ref}. Name a part from 1 to 99."
+            f"{percent}% cannot be taken out of position {position_label(ref)}. "
+            "Name a part from 1 to 99."
         )
     mine = await _held(sources, ref, owner)
-    headline = f"Remove {percent}% of position #{ref}"
+    headline = f"Remove {percent}% of position {position_label(ref)}"
     return mine.action("decrease", headline, DecreaseRequest(mine.facts, percent))
 
 
@@ -174,7 +177,8 @@ async def action_to_increase(
     if units is None or not 0 < units <= _PLENTY:
         raise GateRefusedError(f"{amount.text} {token.label} cannot be added: name another amount.")
     budget = await _budget(sources, mine, owner, place, units)
-    headline = f"Add {amount_text(units, token)} and the other token it needs to position #{ref}"
+    added = f"{amount_text(units, token)} and the other token it needs"
+    headline = f"Add {added} to position {position_label(ref)}"
     return mine.action("increase", headline, IncreaseRequest(mine.facts, budget))
 
 
@@ -198,8 +202,8 @@ def _place_of(mine: HeldPosition, named: str) -> int:
             return place
     holds = " and ".join(token.label for token in pair)
     raise GateRefusedError(
-        f"Position #{mine.ref} takes {holds}, not {named!r}. Name one of them by its "
-        "symbol, or by its address where the symbol is not vouched for."
+        f"Position {position_label(mine.ref)} takes {holds}, not {named!r}. Name one of them by "
+        "its symbol, or by its address where the symbol is not vouched for."
     )
 
 
@@ -210,7 +214,7 @@ async def _budget(
     other = mine.worth.tokens[mine.tokens[1 - place]]
     if span.holds(price, _SOME_LIQUIDITY, round_up=True)[place] == 0:
         raise GateRefusedError(
-            f"At the present price position #{mine.ref} takes {other.label} alone. "
+            f"At the present price position {position_label(mine.ref)} takes {other.label} alone. "
             f"Name an amount of {other.label}."
         )
     given = Amounts(units, _PLENTY) if place == 0 else Amounts(_PLENTY, units)
