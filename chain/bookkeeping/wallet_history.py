@@ -344,7 +344,7 @@ async def _read_v3_custody(
     if not all(isinstance(answer, tuple) for answer in answers):
         return ()
     told = in_chain_order([expected(answer, tuple) for answer in answers])
-    return tuple(_change(log, v3_position) for log in told)
+    return tuple(_change(log, v3_position) for log in told if int(log.topics[3], 16))
 
 
 async def _v3_lives(sources: Sources, worth: WalletWorth) -> tuple[PositionLife, ...]:

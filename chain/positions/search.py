@@ -198,6 +198,9 @@ class WalletSearch(Struct):
     def missing(self) -> int:
         return self.balance - len(self.mine | self.state.found)
 
+    def confirm(self, owners: Mapping[int, Address | None]) -> None:
+        self.mine |= {v4_position(token) for token, owner in owners.items() if owner == self.owner}
+
     def took(self, logs: Iterable[Log]) -> SearchState:
         """The state after some logs, in whatever order: who owns an id is asked anyway."""
         arrived, operators = set(self.state.found), set(self.state.operators)
@@ -387,9 +390,7 @@ class PositionSearch:
             if not unsure or (all_found and not (wallet.doubtful and wallet.is_done)):
                 continue
             owners = await self._patiently(partial(self._owners, unsure))
-            wallet.mine |= {
-                v4_position(token) for token, owner in owners.items() if owner == wallet.owner
-            }
+            wallet.confirm(owners)
             wallet.state = replace(wallet.state, found=frozenset(wallet.mine))
 
     async def _owners(self, tokens: Sequence[int]) -> dict[int, Address | None]:
@@ -443,9 +444,7 @@ class PositionSearch:
                 continue
             self._group = self._group.after_answer()
             for wallet in self._wallets:
-                wallet.mine |= {
-                    v4_position(token) for token, owner in owners.items() if owner == wallet.owner
-                }
+                wallet.confirm(owners)
                 wallet.state = replace(wallet.state, found=wallet.state.found | wallet.mine)
             last = group.start - 1
             self._worked += len(group)
