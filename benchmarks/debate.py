@@ -74,9 +74,9 @@ async def _observed(devnet: DevnetReady) -> tuple[list[MarketContext], list[floa
         overview = await read_overview(sources, devnet.wallet, WorthUnit.USD)
         eyes = ChainObserver(sources)
         for position in overview.wallet.positions:
-            await eyes.observe_position(position.token_id, RiskProfile.BALANCED)
+            await eyes.observe_position(position.ref, RiskProfile.BALANCED)
             start = time.perf_counter()
-            contexts.append(await eyes.observe_position(position.token_id, RiskProfile.BALANCED))
+            contexts.append(await eyes.observe_position(position.ref, RiskProfile.BALANCED))
             reads.append((time.perf_counter() - start) * 1000)
     return contexts, reads
 

@@ -20,6 +20,7 @@ from chain.contracts.storage import EXTSLOAD
 from chain.history.events import INITIALIZE, SWAP
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.holdings import TRANSFER
+from chain.positions.reference import v4_position
 from chain.positions.snapshot import identify, layout_of
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class _World:
         random = self.random
         key = self.pools[number % POOLS]
         centre, half = 10 * random.randint(-30, 30), 10 * random.randint(5, 100)
-        one = identify(number, key, centre - half, centre + half)
+        one = identify(v4_position(number), key, centre - half, centre + half)
         layout = layout_of(one, self.network.contracts.position_manager)
         growth = 10**30
         liquidity = random.randint(10**12, 10**18)

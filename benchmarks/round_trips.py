@@ -20,6 +20,7 @@ from chain.contracts.storage import decode_position_info
 from chain.devnet.launch import devnet_process
 from chain.positions.batch_reader import read_positions
 from chain.positions.memory import PositionMemory
+from chain.positions.reference import v4_position
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
@@ -126,11 +127,13 @@ def _counted(url: str) -> Iterator[_Counter]:
 def _by_zuno(
     counter: _Counter, network: Network, store: Store, token_ids: list[int]
 ) -> tuple[Cost, list[PositionSnapshot]]:
+    refs = [v4_position(token_id) for token_id in token_ids]
+
     async def read() -> list[PositionSnapshot]:
         memory = PositionMemory(store, network, time.time)
         async with RpcClient(network, [counter.url], limits=_PATIENT) as client:
-            found = await read_positions(client, network, memory, token_ids)
-        return [found[token_id] for token_id in token_ids]
+            found = await read_positions(client, network, memory, refs)
+        return [found[ref] for ref in refs]
 
     before, start = counter.requests, time.perf_counter()
     snapshots = asyncio.run(read())

@@ -10,6 +10,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 HEAVY = {"web3", "openai", "eth_account"}
 LONGEST_FILE = 900
+_REFERENCE = "chain/positions/reference.py"
+_FILES_OF_REFERENCES = ("agents/monitor/alerts/store_tables.py", "chain/exchange/orders/hedge.py")
 
 
 def _sources(*rooms: str) -> list[Path]:
@@ -66,22 +68,25 @@ def test_one_module_signs_for_people_and_the_embedded_chain_for_itself() -> None
 
 
 @pytest.mark.parametrize(
-    ("done", "place"),
+    ("done", "places"),
     [
-        ("fcntl.flock(", "chain/base/home.py"),
-        ("sqlite3.connect(", "chain/base/sqlite.py"),
-        ("AsyncConnectionPool(", "chain/base/http.py"),
-        ("AsyncHTTPTransport(", "agents/model/connection.py"),
+        ("fcntl.flock(", {"chain/base/home.py"}),
+        ("sqlite3.connect(", {"chain/base/sqlite.py"}),
+        ("AsyncConnectionPool(", {"chain/base/http.py"}),
+        ("AsyncHTTPTransport(", {"agents/model/connection.py"}),
+        ("PositionRef(", {_REFERENCE}),
+        ("stored_position(", {_REFERENCE, *_FILES_OF_REFERENCES}),
     ],
 )
-def test_locks_databases_and_connections_are_opened_in_one_place(done: str, place: str) -> None:
+def test_what_must_be_right_is_done_in_one_place(done: str, places: set[str]) -> None:
+    """Locks, databases and connections; and references of positions, made of bare numbers."""
     found = {
         str(path.relative_to(ROOT))
         for path in _sources("zuno_tui", "agents", "chain")
         if done in path.read_text("utf-8")
     }
 
-    assert found == {place}
+    assert found == places
 
 
 def test_what_a_loop_goes_over_has_a_name() -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from msgspec import Struct, convert
 
 from chain.contracts.networks import all_networks
+from chain.positions.reference import v4_position
 from zuno_tui.catalog.registry import registry
 from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.create_phrase import parse_create
@@ -77,21 +78,23 @@ class Share(Struct, frozen=True):
 
 def _position(line: str) -> SpokenPosition:
     number, pair, fee, state, *figures = line.split()
-    return SpokenPosition(int(number), pair, fee, state.replace("_", " "), *map(Fraction, figures))
+    return SpokenPosition(
+        v4_position(int(number)), pair, fee, state.replace("_", " "), *map(Fraction, figures)
+    )
 
 
 def _desk(wallet: str, selected: int, alerts: tuple[tuple[str, int], ...]) -> PhraseContext:
     held = tuple(_position(line) for line in wallet.strip().splitlines())
     return PhraseContext(
-        positions=tuple(position.token_id for position in held),
+        positions=tuple(position.ref for position in held),
         held=held,
-        selected=selected,
+        selected=v4_position(selected),
         plan_id="plan_0123456789abcdef",
-        plan_position=selected,
+        plan_position=v4_position(selected),
         candidates=("1", "exit"),
         argued=True,
         alerts=tuple(alert for alert, _ in alerts),
-        alerts_of=alerts,
+        alerts_of=tuple((alert, v4_position(token_id)) for alert, token_id in alerts),
     )
 
 

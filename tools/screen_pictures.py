@@ -20,6 +20,7 @@ from chain.base.home import Home
 from chain.contracts.delegation import delegated_code
 from chain.devnet.json_rpc import NodeClient
 from chain.devnet.launch import DevnetReady, devnet_process
+from chain.positions.reference import PositionRef, v3_position, v4_position
 from tools.screen_drawing import save_picture
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import Apply, Approve, Inspect, Recommend
@@ -96,10 +97,10 @@ FOLDER = Path("screenshots")
 _USUAL = (120, 36)
 _SMALL = (80, 24)
 _LARGE = (200, 55)
-_MOVED = 26
+_MOVED = v4_position(26)
 """The demo's position that has left its range."""
-_EARNING = 28
-_OF_V3 = -4
+_EARNING = v4_position(28)
+_OF_V3 = v3_position(4)
 _PATIENCE = 90.0
 _BETWEEN_FRAMES = 0.2
 
@@ -155,7 +156,7 @@ class _Sitting(Struct, frozen=True):
     app: ZunoApp
     pilot: Pilot[None]
 
-    async def debate(self, position: int = _MOVED) -> None:
+    async def debate(self, position: PositionRef = _MOVED) -> None:
         await self._until(lambda: bool(self.app.told.alerts.rows), "alerts")
         await self._until(self._all_is_told, "positions")
         self.app.link.ask(Recommend(position))

@@ -27,7 +27,7 @@ from chain.base import strict_json
 from chain.base.clean_text import clean_text
 from chain.base.once_per_object import once_per_object
 from chain.base.strict_json import canonical, digest
-from chain.positions.reference import position_name, read_position_number
+from chain.positions.reference import PositionRef, position_name, read_position_ref
 
 # A uint256 has at most 78 digits; a sign is for deltas.
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,77})")
@@ -48,16 +48,21 @@ Units = Annotated[int, BeforeValidator(_whole), PlainSerializer(str, return_type
 def _numbered(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    number = read_position_number(value) if isinstance(value, str) else None
-    if number is None or position_name(number) != value:
+    ref = read_position_ref(value) if isinstance(value, str) else None
+    if ref is None or position_name(ref) != value:
         raise ValueError("a position's number, like 7, or 3:7 for one of v3")
-    return number
+    return ref
 
 
 PositionNumber = Annotated[
-    int, BeforeValidator(_numbered), PlainSerializer(position_name, return_type=str)
+    PositionRef, BeforeValidator(_numbered), PlainSerializer(position_name, return_type=str)
 ]
-"""Of a position, as documents tell it (`chain.positions.reference`)."""
+"""A position, as documents tell it."""
+
+PositionDigits = Annotated[
+    PositionRef, BeforeValidator(_whole), PlainSerializer(str, return_type=str)
+]
+"""The same as documents about hedges tell it."""
 
 Measure = Annotated[float, AfterValidator(significant)]
 """A measured or modelled number: rounded where it enters, so that every machine writes it alike."""

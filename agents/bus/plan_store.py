@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from chain.base import strict_json
 from chain.base.errors import ZunoError
 from chain.base.home import set_aside, write_atomically
-from chain.positions.reference import position_name
+from chain.positions.reference import PositionRef, position_name
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Payload
@@ -120,10 +120,10 @@ class PlanStore:
             if path.stem not in without:
                 yield path.stem, _read(path)
 
-    def about(self, position: int, most: int) -> list[PlanDocument]:
+    def about(self, ref: PositionRef, most: int) -> list[PlanDocument]:
         """The newest plans for a position, the newest first."""
         # Looked for in the bytes first, so that a thousand plans are not all parsed.
-        name = position_name(position)
+        name = position_name(ref)
         named, found = f'"position": "{name}"'.encode(), []
         for path in reversed(self._by_age()):
             document = _read(path) if named in path.read_bytes() else None

@@ -30,7 +30,7 @@ from agents.lp.plan import Candidate, OwnRange, Plan
 from agents.numbers.rules import Decision, RiskProfile
 from chain.base.clean_text import clean_text
 from chain.base.strict_json import digest
-from chain.positions.reference import position_label, read_position_number
+from chain.positions.reference import position_label, read_position_ref
 
 MOST_ROUNDS = 6
 
@@ -207,10 +207,8 @@ def summarise(path: Path) -> RecordSummary:
     ends = read_ends(path)
     subject, outcome = UNKNOWN, UNFINISHED
     match ends.first:
-        case {"payload": {"tokenId": str(name)}} if (
-            number := read_position_number(name)
-        ) is not None:
-            subject = f"position {position_label(number)}"
+        case {"payload": {"tokenId": str(name)}} if (ref := read_position_ref(name)) is not None:
+            subject = f"position {position_label(ref)}"
         case {"payload": {"goal": _}}:
             subject = A_NEW_POSITION
         case {"payload": {"question": {"symbol": str(symbol)}}}:

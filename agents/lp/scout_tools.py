@@ -18,8 +18,9 @@ from agents.model.tools import OfferedTool, ToolError
 from agents.numbers.edges import TICK_LOG
 from agents.numbers.outlook import PathStep
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
+from chain.positions.reference import PositionRef
 
-ReadPast = Callable[[int], Awaitable[facts.PositionPast]]
+ReadPast = Callable[[PositionRef], Awaitable[facts.PositionPast]]
 SayPast = Callable[[facts.PositionPast | None], Awaitable[None]]
 
 WEEK_HOURS = 168
@@ -342,17 +343,17 @@ class ScoutTools(Struct, eq=False):
             raise ToolError("there is no position yet.")
         if not self._asked_past:
             self._asked_past = True
-            self._past = await self._read(int(seen.position.token_id))
+            self._past = await self._read(seen.position.token_id)
             await self.say_past(self._past)
         if self._past is None:
             raise ToolError("it could not be read from the chain.")
         return past_answer(self.brief, self._past, seen.observed)
 
-    async def _read(self, token_id: int) -> facts.PositionPast | None:
+    async def _read(self, ref: PositionRef) -> facts.PositionPast | None:
         limit = asyncio.timeout(READ_SECONDS)
         try:
             async with limit:
-                return await self.read_past(token_id)
+                return await self.read_past(ref)
         except StageFailedError:
             return None
         except TimeoutError:

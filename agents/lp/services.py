@@ -14,7 +14,7 @@ from agents.lp.payloads import SCOUT
 from agents.model.interface import Model
 from agents.model.recorded import RecordedModel
 from agents.numbers.rules import RiskProfile
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label
 
 MODEL_INPUT = "model"
 """Whether a model was asked, as the record says it; of agents elsewhere which of them asked one."""
@@ -27,11 +27,11 @@ _PAST = "position_past"
 class Eyes(Protocol):
     """What Scout sees the chain with."""
 
-    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext: ...
+    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext: ...
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext: ...
 
-    async def position_past(self, token_id: int) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PositionPast:
         """What became of a position since it was opened, or StageFailedError."""
         ...
 
@@ -84,11 +84,11 @@ class RecordedEyes:
         self._seen = recorded_context(record)
         self._past = record.fact(SCOUT, _PAST)
 
-    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
         seen = self._seen
         if (
             not isinstance(seen, MarketContext)
-            or seen.position.token_id != token_id
+            or seen.position.token_id != ref
             or seen.profile is not profile
         ):
             raise LookupError("The record is of another position or profile.")
@@ -104,8 +104,8 @@ class RecordedEyes:
             raise LookupError("The record is of another goal, owner or profile.")
         return seen
 
-    async def position_past(self, token_id: int) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PositionPast:
         if self._past is None:
-            label = position_label(token_id)
+            label = position_label(ref)
             raise StageFailedError(f"The record does not hold the past of position {label}.")
         return PositionPast.model_validate(self._past, strict=False)

@@ -43,6 +43,7 @@ from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.base.units import Unknown
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolId
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
 from chain.rpc.errors import Malformed
 from chain.tokens.pair import Pair, pair_of
@@ -93,7 +94,7 @@ class Valuing:
             fees_usd=_worth(units, position.fees0, position.fees1),
             collect_usd=reading.collect_usd,
             price_difference=units.difference,
-            loss=reading.losses.shares.get(position.token_id),
+            loss=reading.losses.shares.get(position.ref),
         )
 
     def _pool(self, pool: PoolSnapshot) -> tuple[Pair, _Units]:
@@ -143,23 +144,23 @@ class Followed(NamedTuple):
 
 class AlertJudgment(Struct, frozen=True):
     changes: tuple[Change, ...]
-    baselines: Mapping[int, Mapping[str, object] | None]
+    baselines: Mapping[PositionRef, Mapping[str, object] | None]
 
 
 def follow_positions(
     network: Network, reading: Reading, state: WatchState, settings: WatchSettings, known: Baselines
-) -> dict[int, Followed]:
+) -> dict[PositionRef, Followed]:
     """Every position with liquidity, with each turn of its price since the cursor."""
     cursor = state.cursor
     head = reading.block.number
-    followed: dict[int, Followed] = {}
+    followed: dict[PositionRef, Followed] = {}
     for position in reading.wallet.positions:
         if not position.liquidity:
             continue
-        number, identity = position.token_id, position.identity
-        thresholds = settings.thresholds(network.name, number)
+        ref, identity = position.ref, position.identity
+        thresholds = settings.thresholds(network.name, ref)
         bounds = bounds_of(identity.tick_lower, identity.tick_upper, thresholds, network)
-        before = known.of(number, state.baselines.get(number))
+        before = known.of(ref, state.baselines.get(ref))
         if before is None or reading.ticks is None or cursor is None:
             # The watch begins here: what was before is not its to tell.
             course = RangeTimeline(first_standing(bounds, position.pool.tick), ())
@@ -173,22 +174,22 @@ def follow_positions(
                     )
                 # Where it stood was so in blocks that are no longer: the head alone is sure.
                 course = RangeTimeline(first_standing(bounds, position.pool.tick), ())
-        followed[number] = Followed(position, thresholds, before, course)
+        followed[ref] = Followed(position, thresholds, before, course)
     return followed
 
 
 def depth_references(
     network: Network, state: WatchState, settings: WatchSettings, known: Baselines
-) -> dict[int, DepthReference]:
+) -> dict[PositionRef, DepthReference]:
     """Where each watched position's pool was measured, and from when on it looks drained."""
-    found: dict[int, DepthReference] = {}
-    for number in state.baselines.keys() - {WALLET}:
-        baseline = known.of(number, state.baselines[number])
+    found: dict[PositionRef, DepthReference] = {}
+    for ref in state.baselines.keys() - {WALLET}:
+        baseline = known.of(ref, state.baselines[ref])
         if baseline is None or baseline.others_tick is None:
             continue
-        drained = settings.thresholds(network.name, number).drained
+        drained = settings.thresholds(network.name, ref).drained
         left = baseline.others * (1 - drained * risks.CALMER_DEPTH)
-        found[number] = DepthReference(baseline.others_tick, int(left))
+        found[ref] = DepthReference(baseline.others_tick, int(left))
     return found
 
 
@@ -210,7 +211,7 @@ def _course(
     )
 
 
-def turn_blocks(followed: Mapping[int, Followed]) -> set[int]:
+def turn_blocks(followed: Mapping[PositionRef, Followed]) -> set[int]:
     return {turn.block for timeline in followed.values() for turn in timeline.course.turns}
 
 
@@ -219,11 +220,11 @@ def judge(
     place: WatchPlace,
     reading: Reading,
     *,
-    followed: Mapping[int, Followed],
+    followed: Mapping[PositionRef, Followed],
     times: Mapping[int, int],
-    baselines: Mapping[int, Mapping[str, object]],
+    baselines: Mapping[PositionRef, Mapping[str, object]],
     alerts: Iterable[Alert],
-    hedges: Mapping[int, HeldHedge] | None = None,
+    hedges: Mapping[PositionRef, HeldHedge] | None = None,
 ) -> AlertJudgment:
     """All changes in the order they happened, given when each turn's block was made.
 
@@ -231,22 +232,22 @@ def judge(
     """
     judging = _Judging(network, place, reading, times, alerts, hedges=hedges)
     changes: list[Change] = []
-    later: dict[int, Mapping[str, object] | None] = {}
-    for number, situation in followed.items():
+    later: dict[PositionRef, Mapping[str, object] | None] = {}
+    for ref, situation in followed.items():
         told, baseline = judging.position(situation)
         changes += told
         if baseline != situation.before:
-            later[number] = baseline.document()
+            later[ref] = baseline.document()
     changes.sort(key=lambda change: change.block or 0)
     changes += judging.gone(followed, baselines, later)
     changes += judging.wallet(baselines, later)
     return AlertJudgment(tuple(changes), later)
 
 
-def _of_wallet(hedges: Mapping[int, HeldHedge], place: WatchPlace) -> dict[int, HeldHedge]:
-    return {
-        number: hedge for number, hedge in hedges.items() if hedge.wallet == place.wallet_address
-    }
+def _of_wallet(
+    hedges: Mapping[PositionRef, HeldHedge], place: WatchPlace
+) -> dict[PositionRef, HeldHedge]:
+    return {ref: hedge for ref, hedge in hedges.items() if hedge.wallet == place.wallet_address}
 
 
 class _Judging:
@@ -260,7 +261,7 @@ class _Judging:
         times: Mapping[int, int],
         alerts: Iterable[Alert],
         *,
-        hedges: Mapping[int, HeldHedge] | None,
+        hedges: Mapping[PositionRef, HeldHedge] | None,
     ) -> None:
         self._hedges = None if hedges is None else _of_wallet(hedges, place)
         self._network = network
@@ -270,7 +271,7 @@ class _Judging:
         self._head = reading.block.number
         self._now = float(reading.block.timestamp)
         self._valuing = Valuing(network, reading)
-        self._standing: dict[int | None, dict[AlertKind, Alert]] = defaultdict(dict)
+        self._standing: dict[PositionRef | None, dict[AlertKind, Alert]] = defaultdict(dict)
         for alert in alerts:
             here = alert.chain_id == place.chain_id
             if here and alert.active and alert.wallet_address == place.wallet_address:
@@ -278,81 +279,81 @@ class _Judging:
 
     def position(self, followed: Followed) -> tuple[list[Change], Baseline]:
         position, course = followed.position, followed.course
-        number = position.token_id
-        standing = self._standing.get(number, {})
+        ref = position.ref
+        standing = self._standing.get(ref, {})
         baseline = self._accepted(followed, standing)
         there = self._others_there(position, baseline)
         situation = self._valuing.situation(
             position, course.standing, self._out_since(followed, standing), baseline, there
         )
-        if self._hedges and number in self._hedges:
-            situation = replace(situation, hedge=self._hedges[number])
+        if self._hedges and ref in self._hedges:
+            situation = replace(situation, hedge=self._hedges[ref])
         changes: list[Change] = []
         for turn in course.turns:
             time = float(self._times[turn.block])
             if turn.began and turn.tick is not None:
                 left = risks.leaving(situation, turn.tick, turn.block)
-                changes.append(self._raised(number, left, turn.block, time))
+                changes.append(self._raised(ref, left, turn.block, time))
             else:
                 over = RULES[AlertKind.OUT_OF_RANGE].resolved
-                subject = self._subject(number, AlertKind.OUT_OF_RANGE)
+                subject = self._subject(ref, AlertKind.OUT_OF_RANGE)
                 changes.append(Cleared(subject, turn.block, time, over))
         found = findings(situation, followed.thresholds, standing)
-        changes += [self._raised(number, each) for each in found]
+        changes += [self._raised(ref, each) for each in found]
         kinds = {each.kind for each in found}
         for kind in standing:
             unknown = (
                 kind is AlertKind.LOSS_LEVEL and loss_is_unknown(situation, followed.thresholds)
             ) or (kind in _OF_HEDGES and self._hedges is None)
             if kind not in kinds and not unknown:
-                changes.append(self._cleared(number, kind, RULES[kind].resolved))
+                changes.append(self._cleared(ref, kind, RULES[kind].resolved))
         drained = AlertKind.POOL_DRAINED in kinds
-        measured = self._reading.reference_depths.get(number)
+        measured = self._reading.reference_depths.get(ref)
         return changes, baseline.followed(
             position, course.standing, drained=drained, others_there=measured
         )
 
     def gone(
         self,
-        followed: Mapping[int, Followed],
-        baselines: Mapping[int, Mapping[str, object]],
-        later: dict[int, Mapping[str, object] | None],
+        followed: Mapping[PositionRef, Followed],
+        baselines: Mapping[PositionRef, Mapping[str, object]],
+        later: dict[PositionRef, Mapping[str, object] | None],
     ) -> Iterator[Change]:
         """Positions that were watched, or have alerts, and hold nothing here any more."""
         wallet = self._reading.wallet
         if not wallet.complete:
             return
-        held = {position.token_id for position in wallet.positions}
+        held = {position.ref for position in wallet.positions}
         watched = baselines.keys() - {WALLET}
-        with_alerts = {number for number in self._standing if number is not None}
+        with_alerts = {ref for ref in self._standing if ref is not None}
         hedges = self._hedges or {}
-        for number in sorted((watched | with_alerts | hedges.keys()) - followed.keys()):
-            standing = self._standing.get(number, {})
-            owner = self._reading.owners_of_gone.get(number)
-            if number in baselines:
-                later[number] = None
-            if owner is not None and number in watched:
-                lost = risks.owner_changed(self._network, number, owner)
-                yield self._raised(number, lost)
+        for ref in sorted((watched | with_alerts | hedges.keys()) - followed.keys()):
+            standing = self._standing.get(ref, {})
+            owner = self._reading.owners_of_gone.get(ref)
+            if ref in baselines:
+                later[ref] = None
+            if owner is not None and ref in watched:
+                lost = risks.owner_changed(self._network, ref, owner)
+                yield self._raised(ref, lost)
             stale = None
-            if number in hedges:
-                stale = risks.hedge_stale(self._network, number, hedges[number])
+            if ref in hedges:
+                stale = risks.hedge_stale(self._network, ref, hedges[ref])
             if stale is not None:
-                yield self._raised(number, stale)
-            why = "the position was emptied" if number in held else "the position left the wallet"
+                yield self._raised(ref, stale)
+            why = "the position was emptied" if ref in held else "the position left the wallet"
             for kind, alert in standing.items():
                 if kind is AlertKind.HEDGE_STALE:
                     if stale is None and self._hedges is not None:
-                        yield self._cleared(number, kind, RULES[kind].resolved)
+                        yield self._cleared(ref, kind, RULES[kind].resolved)
                 elif kind is not AlertKind.OWNER_CHANGED:
-                    yield self._cleared(number, kind, why)
-                elif alert.state is AlertState.ACKED or number in held:
-                    yield self._cleared(number, kind, "it is back, or its loss was accepted")
+                    yield self._cleared(ref, kind, why)
+                elif alert.state is AlertState.ACKED or ref in held:
+                    yield self._cleared(ref, kind, "it is back, or its loss was accepted")
 
     def wallet(
         self,
-        baselines: Mapping[int, Mapping[str, object]],
-        later: dict[int, Mapping[str, object] | None],
+        baselines: Mapping[PositionRef, Mapping[str, object]],
+        later: dict[PositionRef, Mapping[str, object] | None],
     ) -> Iterator[Change]:
         """What concerns all positions at once."""
         standing = self._standing.get(None, {})
@@ -390,7 +391,7 @@ class _Judging:
         if baseline.others_tick is None:
             return None
         # Where nothing was measured, the price did not move, or the pool is deep enough here.
-        return self._reading.reference_depths.get(position.token_id, others_in(position))
+        return self._reading.reference_depths.get(position.ref, others_in(position))
 
     def _out_since(self, followed: Followed, standing: Mapping[AlertKind, Alert]) -> float | None:
         if not followed.course.standing.out:
@@ -402,21 +403,21 @@ class _Judging:
 
     def _raised(
         self,
-        number: int | None,
+        ref: PositionRef | None,
         finding: Finding,
         block: int | None = None,
         time: float | None = None,
     ) -> Raised:
         return Raised(
-            self._subject(number, finding.kind),
+            self._subject(ref, finding.kind),
             self._network.name,
             finding,
             self._head if block is None else block,
             self._now if time is None else time,
         )
 
-    def _cleared(self, number: int | None, kind: AlertKind, why: str) -> Cleared:
-        return Cleared(self._subject(number, kind), self._head, self._now, why)
+    def _cleared(self, ref: PositionRef | None, kind: AlertKind, why: str) -> Cleared:
+        return Cleared(self._subject(ref, kind), self._head, self._now, why)
 
-    def _subject(self, number: int | None, kind: AlertKind) -> AlertSubject:
-        return AlertSubject(self._place.chain_id, self._place.wallet_address, number, kind)
+    def _subject(self, ref: PositionRef | None, kind: AlertKind) -> AlertSubject:
+        return AlertSubject(self._place.chain_id, self._place.wallet_address, ref, kind)

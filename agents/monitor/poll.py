@@ -38,6 +38,7 @@ from chain.base.store import Store, StoreError
 from chain.base.units import Unknown
 from chain.contracts.networks import Address, Network
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.prices.ladder import read_prices
 from chain.rpc.errors import REORG_DEPTH, RpcError
 from chain.rpc.records import Block
@@ -117,7 +118,7 @@ class FeatureNews(Struct, frozen=True):
 
     finding: Finding
     label: str
-    position_id: int | None = None
+    position_id: PositionRef | None = None
 
 
 TOLD_BY_FEATURES = (
@@ -294,7 +295,7 @@ async def _look(
         for wallet, state in zip(wallets, states, strict=True)
     ]
 
-    def with_loss(position_id: int) -> bool:
+    def with_loss(position_id: PositionRef) -> bool:
         return settings.thresholds(network.name, position_id).loss is not None
 
     readings = await reader.read(sought, with_loss, now)
@@ -431,7 +432,7 @@ async def _crossings(
 
 def _followed(
     network: Network, reading: Reading, state: WatchState, settings: WatchSettings, known: Baselines
-) -> dict[int, Followed] | RpcError:
+) -> dict[PositionRef, Followed] | RpcError:
     """The error where what was read of this wallet cannot be believed: the others can be."""
     try:
         refuse_the_past(reading.block, state.cursor, live=network.clock == "wall")
@@ -443,7 +444,7 @@ def _followed(
 async def _times(
     reader: WatchReader,
     readings: Sequence[Reading],
-    followed: Sequence[dict[int, Followed] | RpcError],
+    followed: Sequence[dict[PositionRef, Followed] | RpcError],
 ) -> dict[int, int]:
     """When the blocks were made in which a price left a range or came back."""
     head = readings[0].block

@@ -12,7 +12,7 @@ from agents.monitor.rules.thresholds import still_fresh
 from agents.monitor.rules.worth_risks import Losses, LossReader, share_lost
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from chain.base.units import HOUR, Unknown
-from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolId
 from chain.contracts.v3_pool import V3PoolKey
 from chain.history.block_times import interpolated, read_headers, spread
@@ -30,7 +30,7 @@ from chain.pools.state import passes_calls_on, read_hook_targets
 from chain.positions.custody import OWNER, about, decode_owner
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_values
-from chain.positions.reference import is_v3, token_id_of
+from chain.positions.reference import PositionRef, manager_of, token_id_of
 from chain.positions.search import WalletPositions
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
 from chain.positions.v3.changes import v3_since_entry
@@ -63,12 +63,12 @@ class Reading(Struct, frozen=True):
     prices: PriceBook
     ticks: EndTicks | None
     """None where there is no cursor of this chain to go on from."""
-    owners_of_gone: Mapping[int, Address | None]
+    owners_of_gone: Mapping[PositionRef, Address | None]
     """Of positions that were watched and are not here any more; None for what was burned."""
     volatilities: Mapping[PoolId, Volatility]
     collect_usd: float | None
     losses: Losses
-    reference_depths: Mapping[int, int | None] = field(default_factory=dict)
+    reference_depths: Mapping[PositionRef, int | None] = field(default_factory=dict)
     """By position, where its pool looks drained: the others' liquidity where the price was."""
     hook_targets: Mapping[Address, tuple[Address, ...]] = field(default_factory=dict)
     """Of hooks whose code only passes calls on: where to."""
@@ -81,10 +81,8 @@ class Reading(Struct, frozen=True):
     def trouble(self) -> str | None:
         """What could not be seen, though the rest could."""
         unknown = self.losses.unknown
-        held = (position.token_id for position in self.wallet.positions)
-        return self.wallet.missing or next(
-            (unknown[token_id] for token_id in held if token_id in unknown), None
-        )
+        held = (position.ref for position in self.wallet.positions)
+        return self.wallet.missing or next((unknown[ref] for ref in held if ref in unknown), None)
 
     def hook_code(self, position: PositionSnapshot) -> str | None:
         """What runs as the hook of a position's pool, as a text that changes when that does."""
@@ -99,9 +97,9 @@ class Sought(Struct, frozen=True):
 
     owner: Address
     cursor: WatchCursor | None
-    watched: Collection[int]
+    watched: Collection[PositionRef]
     """Positions whose whereabouts are asked for should they be gone."""
-    depths: Mapping[int, DepthReference] = field(default_factory=dict)
+    depths: Mapping[PositionRef, DepthReference] = field(default_factory=dict)
     """By position: where its pool's depth was measured."""
 
     @property
@@ -138,7 +136,7 @@ class WatchReader:
         self._seen: SeenPools | None = None
 
     async def read(
-        self, sought: Sequence[Sought], with_loss: Callable[[int], bool], now: float
+        self, sought: Sequence[Sought], with_loss: Callable[[PositionRef], bool], now: float
     ) -> tuple[Reading, ...]:
         """All of the wallets at one block; raises `RpcError` when any of it cannot be seen.
 
@@ -164,7 +162,7 @@ class WatchReader:
         ticks = await self._end_ticks(sought, wallets, head)
         self._seen = SeenPools(head, pools)
         gone = [
-            set(request.watched) - {each.token_id for each in wallet.positions}
+            set(request.watched) - {each.ref for each in wallet.positions}
             for request, wallet in zip(sought, wallets, strict=True)
         ]
         hooks = {
@@ -176,13 +174,13 @@ class WatchReader:
         await self._renew_gas(now)
         owners = await self._owners(head, sorted(set().union(*gone)))
         losses = await self._losses.read(
-            [position for position in of_v4 if with_loss(position.token_id)], now
+            [position for position in of_v4 if with_loss(position.ref)], now
         )
         losses = await self._with_v3(
             losses,
-            [snapshot for snapshot in provided if snapshot.is_v3 and with_loss(snapshot.token_id)],
+            [snapshot for snapshot in provided if snapshot.is_v3 and with_loss(snapshot.ref)],
         )
-        references = {number: depth for wallet in sought for number, depth in wallet.depths.items()}
+        references = {ref: depth for wallet in sought for ref, depth in wallet.depths.items()}
         depths = await read_reference_depths(client, network, head, of_v4, references)
         hook_targets = await read_hook_targets(client.at(head), sorted(hooks))
         return tuple(
@@ -191,7 +189,7 @@ class WatchReader:
                 tokens=tokens,
                 prices=prices,
                 ticks=ticks[wallet.owner],
-                owners_of_gone={number: owners[number] for number in missed},
+                owners_of_gone={ref: owners[ref] for ref in missed},
                 volatilities=self._volatilities,
                 collect_usd=self._collect_usd(prices),
                 losses=losses,
@@ -208,18 +206,13 @@ class WatchReader:
             accounts = await v3_since_entry(sources.client, sources.network, positions)
         except RpcError as error:
             words = f"No loss could be judged: {error.sentence}"
-            unknown = {position.token_id: words for position in positions}
+            unknown = {position.ref: words for position in positions}
             return losses._replace(unknown={**losses.unknown, **unknown})
         judged = {
-            position.token_id: share_lost(position, accounts[position.token_id])
-            for position in positions
+            position.ref: share_lost(position, accounts[position.ref]) for position in positions
         }
-        shares = {
-            number: verdict for number, verdict in judged.items() if not isinstance(verdict, str)
-        }
-        unknown = {
-            number: verdict for number, verdict in judged.items() if isinstance(verdict, str)
-        }
+        shares = {ref: verdict for ref, verdict in judged.items() if not isinstance(verdict, str)}
+        unknown = {ref: verdict for ref, verdict in judged.items() if isinstance(verdict, str)}
         return Losses({**losses.shares, **shares}, {**losses.unknown, **unknown})
 
     async def _end_ticks(
@@ -311,13 +304,15 @@ class WatchReader:
             number: interpolated(anchors, number) for number in missing if number not in times
         }
 
-    async def _owners(self, block: Block, gone: Sequence[int]) -> dict[int, Address | None]:
+    async def _owners(
+        self, block: Block, gone: Sequence[PositionRef]
+    ) -> dict[PositionRef, Address | None]:
         if not gone:
             return {}
         network = self.sources.network
         here = OneBlock(self.sources.client, network, block.hash)
         answers = await here.read(
-            [about(_manager(network, number), OWNER, token_id_of(number)) for number in gone]
+            [about(manager_of(ref, network), OWNER, token_id_of(ref)) for ref in gone]
         )
         with sound_answers():
             owners = map(decode_owner, answers.outcomes)
@@ -405,10 +400,3 @@ def refuse_the_past(head: Block, cursor: WatchCursor | None, *, live: bool) -> N
     if live and cursor is not None and head.number < cursor.block:
         age = float(cursor.time - head.timestamp)
         raise StaleHead(head.number, age, 0.0, endpoint="the RPC")
-
-
-def _manager(network: Network, number: int) -> Address:
-    """Who knows whose a position is."""
-    if is_v3(number) and network.v3 is not None:
-        return network.v3.position_manager
-    return network.contracts.position_manager

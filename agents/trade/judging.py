@@ -28,6 +28,7 @@ from agents.trade.terms import (
     TradeMode,
 )
 from chain.exchange.public.market import Candle
+from chain.positions.reference import position_name
 
 FUNDING_HOURS = 8.0
 
@@ -363,7 +364,7 @@ def hedge_fault(
         return None
     worth = hedge.worth_usd + hedge.delta * (mark - hedge.price)
     most = worth if settings.hedge_usd is None else settings.hedge_usd
-    less = f"or hedge less: zuno hedge {hedge.token_id} --target"
+    less = f"or hedge less: zuno hedge {position_name(hedge.token_id)} --target"
     if short_usd > most * _FULL:
         share = most / (hedge.delta * mark)
         return (

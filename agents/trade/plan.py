@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from agents.bus.envelope import Measure, Payload, Units
+from agents.bus.envelope import Measure, Payload
 from agents.trade import terms
 from agents.trade.facts import ContextSection, DeskRecord, HedgeFacts
 from agents.trade.findings import AnyFinding, ConflictMap, RegimeCall
 from chain.base.strict_json import canonical, digest
+from chain.positions.reference import PositionRef
 
 Percent = Annotated[Measure, Field(ge=0, le=100)]
 Leverage = Annotated[Measure, Field(ge=1, le=3)]
@@ -184,7 +185,7 @@ class TradePlan(Payload):
     snapshot_hash: str
 
     @property
-    def token_id(self) -> Units | None:
+    def ref(self) -> PositionRef | None:
         return None if self.hedge is None else self.hedge.position.token_id
 
     @property

@@ -6,6 +6,7 @@ from agents.trade.facts import AccountFacts, HedgeFacts
 from agents.trade.opinions import floored
 from agents.trade.plan import HedgePlan, PlannedOrder, TradePlan, identified
 from agents.trade.terms import DeskLimits, ExecutionStyle, Objective, TradeDecision, TradeMode
+from chain.positions.reference import position_label
 
 
 class HedgeContract(Struct, frozen=True):
@@ -53,7 +54,7 @@ def unhedge_plan(
             objective=Objective.HEDGE,
             decision=TradeDecision.CANCEL_AND_CLOSE,
             by_failure=False,
-            reason=f"{share:.0%} of the hedge of #{position.token_id} is closed",
+            reason=f"{share:.0%} of the hedge of {position_label(position.token_id)} is closed",
             missing=(),
             mark=contract.mark,
             market_time=contract.market_time,

@@ -23,6 +23,7 @@ from chain.history.events import (
 )
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.read.block_reader import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
@@ -74,7 +75,7 @@ class LedgerSubject(NamedTuple):
     """Where tokens went to or came from, and the position it was about."""
 
     account: LedgerAccount
-    position: int | None
+    position: PositionRef | None
 
 
 class TokenAtPrice(NamedTuple):
@@ -90,7 +91,7 @@ class LedgerEntry(Struct, frozen=True):
     """Its hash; empty where no single transaction did it."""
     kind: EntryKind
     account: LedgerAccount
-    position: int | None
+    position: PositionRef | None
     """The position it is about, where it is about one."""
     token: Token
     amount: int
@@ -223,8 +224,8 @@ def ledger_of(facts: WalletFacts) -> tuple[LedgerEntry, ...]:
 
 def _life_entries(facts: WalletFacts, life: PositionLife) -> Iterator[LedgerEntry]:
     key = life.identity.pool_key
-    inside = LedgerSubject(LedgerAccount.POSITION, life.identity.token_id)
-    outside = LedgerSubject(LedgerAccount.WALLET, life.identity.token_id)
+    inside = LedgerSubject(LedgerAccount.POSITION, life.identity.ref)
+    outside = LedgerSubject(LedgerAccount.WALLET, life.identity.ref)
     for index, change in enumerate(life.changes):
         place = _place(change)
         own = facts.is_own(place.transaction)
@@ -266,7 +267,7 @@ def _life_closing(
     facts: WalletFacts, life: PositionLife, moved: Sequence[LedgerEntry]
 ) -> Iterator[LedgerEntry]:
     """What trades made of it, what it earned, and what prices did to it."""
-    subject = LedgerSubject(LedgerAccount.POSITION, life.identity.token_id)
+    subject = LedgerSubject(LedgerAccount.POSITION, life.identity.ref)
     last = life.changes[-1] if life.held is None and life.changes else None
     place = _now(facts) if last is None else _place(last)._replace(transaction="")
     kind = EntryKind.TRANSFERRED if life.given else EntryKind.TRADED

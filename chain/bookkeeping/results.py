@@ -17,7 +17,7 @@ from chain.contracts.pool_key import PoolId, PoolKey
 from chain.math.liquidity import Amounts
 from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange
 from chain.positions.overview import WalletWorth
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionIdentity, PositionSnapshot
 from chain.tokens import Token
 
@@ -100,7 +100,7 @@ class PositionStory(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return " → ".join(position_label(life.identity.token_id) for life in self.lives)
+        return " → ".join(position_label(life.identity.ref) for life in self.lives)
 
     @property
     def seconds(self) -> int:
@@ -110,25 +110,25 @@ class PositionStory(Struct, frozen=True):
         return max((*times, *held), default=0) - min(times, default=0)
 
     @property
-    def token_ids(self) -> tuple[int, ...]:
-        return tuple(life.identity.token_id for life in self.lives)
+    def refs(self) -> tuple[PositionRef, ...]:
+        return tuple(life.identity.ref for life in self.lives)
 
 
 def stories(lives: Sequence[PositionLife], plans: Mapping[str, str]) -> tuple[PositionStory, ...]:
     """Each position in one story; `plans` tells by transaction which plan it was a step of."""
     ordered = sorted((life for life in lives if life.changes), key=_opened)
-    successor: dict[int, PositionLife] = {}
-    taken: set[int] = set()
+    successor: dict[PositionRef, PositionLife] = {}
+    taken: set[PositionRef] = set()
     for life in ordered:
         if (following := _successor(life, ordered, taken, plans)) is not None:
-            successor[life.identity.token_id] = following
-            taken.add(following.identity.token_id)
+            successor[life.identity.ref] = following
+            taken.add(following.identity.ref)
     told = []
     for life in ordered:
-        if life.identity.token_id in taken:
+        if life.identity.ref in taken:
             continue
         chain = [life]
-        while (following := successor.get(chain[-1].identity.token_id)) is not None:
+        while (following := successor.get(chain[-1].identity.ref)) is not None:
             chain.append(following)
         told.append(PositionStory(tuple(chain)))
     # One that came from another wallet and was never changed since is a story of its own.
@@ -136,7 +136,10 @@ def stories(lives: Sequence[PositionLife], plans: Mapping[str, str]) -> tuple[Po
 
 
 def _successor(
-    life: PositionLife, ordered: Sequence[PositionLife], taken: set[int], plans: Mapping[str, str]
+    life: PositionLife,
+    ordered: Sequence[PositionLife],
+    taken: set[PositionRef],
+    plans: Mapping[str, str],
 ) -> PositionLife | None:
     """The first opened after this one was left: by the same plan, or soon and in the same pair."""
     if sum(change.liquidity_delta for change in life.changes) != 0:
@@ -146,7 +149,7 @@ def _successor(
     later = [
         other
         for other in ordered
-        if other.identity.token_id not in taken
+        if other.identity.ref not in taken
         and other is not life
         and (other.changes[0].timestamp, other.changes[0].place.log_index)
         > (left.timestamp, left.place.log_index)

@@ -18,7 +18,7 @@ from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange, PastWords, read_past_words
 from chain.positions.holdings import TRANSFER, owner_words
 from chain.positions.overview import Sources, WalletWorth, currencies, tokens_at
-from chain.positions.reference import position_label, v3_number
+from chain.positions.reference import PositionRef, position_label, v3_position, v4_position
 from chain.positions.snapshot import PositionIdentity, identify
 from chain.positions.v3.changes import v3_accounts
 from chain.prices.coingecko import coingecko_prices_at
@@ -165,7 +165,7 @@ _NAMESPACE = "custody log"
 class CustodyChange(Struct, frozen=True, array_like=True):
     """A position that went from one address to another; from nobody when it was minted."""
 
-    token_id: int
+    ref: PositionRef
     block_number: int
     log_index: int
     transaction_hash: str
@@ -213,17 +213,17 @@ async def read_custody_log(
 
 async def _proved_custody(
     sources: Sources, worth: WalletWorth, watch: Callable[[ScanProgress], None]
-) -> tuple[tuple[CustodyChange, ...], frozenset[int]]:
+) -> tuple[tuple[CustodyChange, ...], frozenset[PositionRef]]:
     """The log, and the positions of which it tells another owner than the chain does.
 
     Where there are any it is not kept, and is read again: once more, and from the others.
     """
     wallet = worth.overview.wallet
-    held = {position.token_id for position in wallet.positions if not position.is_v3}
+    held = {position.ref for position in wallet.positions if not position.is_v3}
     for _ in (*sources.client.labels, "once more"):
         custody = await read_custody_log(sources, wallet.owner, wallet.block.number, watch=watch)
-        owners = {transfer.token_id: transfer.recipient for transfer in custody}
-        told = {token_id for token_id, owner in owners.items() if owner == wallet.owner}
+        owners = {transfer.ref: transfer.recipient for transfer in custody}
+        told = {ref for ref, owner in owners.items() if owner == wallet.owner}
         if told == held:
             break
         sources.store.forget_key(_NAMESPACE, _custody_key(sources, wallet.owner))
@@ -236,17 +236,16 @@ def _custody_key(sources: Sources, owner: Address) -> str:
     return f"{network.chain_id}/{network.contracts.position_manager}/{owner}"
 
 
-def _burned(custody: Sequence[CustodyChange], token_id: int) -> int | None:
+def _burned(custody: Sequence[CustodyChange], ref: PositionRef) -> int | None:
     """The liquidity of a position that the wallet holds no more: none if it was burned."""
-    last = [transfer.recipient for transfer in custody if transfer.token_id == token_id][-1:]
+    last = [transfer.recipient for transfer in custody if transfer.ref == ref][-1:]
     return 0 if last == [NATIVE] else None
 
 
-def _change(log: Log) -> CustodyChange:
+def _change(log: Log, position: Callable[[int], PositionRef] = v4_position) -> CustodyChange:
     sender, recipient = ("0x" + topic[-40:] for topic in log.topics[1:3])
-    token_id = int(log.topics[3], 16)
     place = log.block_number, log.log_index, log.transaction_hash
-    return CustodyChange(token_id, *place, sender, recipient)
+    return CustodyChange(position(int(log.topics[3], 16)), *place, sender, recipient)
 
 
 _POOL_KEYS = abi.selector("poolKeys(bytes25)")
@@ -282,14 +281,12 @@ async def _read(
     wallet, network = worth.overview.wallet, sources.network
     custody, traceless = await _proved_custody(sources, worth, watch)
     minted = {
-        transfer.token_id: transfer.block_number
-        for transfer in custody
-        if transfer.sender == NATIVE
+        transfer.ref: transfer.block_number for transfer in custody if transfer.sender == NATIVE
     }
     sources.memory.remember_minted(minted)
     moves = await read_transactions(sources, [transfer.transaction_hash for transfer in custody])
     identities, pools = await _identities(sources, worth, custody, moves.values())
-    held = {position.token_id: position for position in wallet.positions if not position.is_v3}
+    held = {position.ref: position for position in wallet.positions if not position.is_v3}
     reader = ChangeReader(
         sources.client,
         network,
@@ -299,9 +296,9 @@ async def _read(
     )
     changes = await reader.changes(
         {
-            identity: held[identity.token_id].liquidity
-            if identity.token_id in held
-            else _burned(custody, identity.token_id)
+            identity: held[identity.ref].liquidity
+            if identity.ref in held
+            else _burned(custody, identity.ref)
             for identity in identities
         },
         wallet.block.number,
@@ -310,9 +307,9 @@ async def _read(
         _life(
             worth,
             identity,
-            changes[identity.token_id],
-            [c for c in custody if c.token_id == identity.token_id],
-            left_out=identity.token_id in traceless,
+            changes[identity.ref],
+            [c for c in custody if c.ref == identity.ref],
+            left_out=identity.ref in traceless,
         )
         for identity in identities
     )
@@ -347,8 +344,7 @@ async def _read_v3_custody(
     if not all(isinstance(answer, tuple) for answer in answers):
         return ()
     told = in_chain_order([expected(answer, tuple) for answer in answers])
-    changes = map(_change, told)
-    return tuple(replace(change, token_id=v3_number(change.token_id)) for change in changes)
+    return tuple(_change(log, v3_position) for log in told if int(log.topics[3], 16))
 
 
 async def _v3_lives(sources: Sources, worth: WalletWorth) -> tuple[PositionLife, ...]:
@@ -361,10 +357,10 @@ async def _v3_lives(sources: Sources, worth: WalletWorth) -> tuple[PositionLife,
     accounts = await v3_accounts(sources.client, sources.network, held)
     lives = []
     for snapshot in held:
-        account = accounts[snapshot.token_id]
+        account = accounts[snapshot.ref]
         waiting = Amounts(*map(min, account.waiting, (snapshot.fees0, snapshot.fees1)))
         changes = account.since_entry.changes
-        told = [change for change in custody if change.token_id == snapshot.token_id]
+        told = [change for change in custody if change.ref == snapshot.ref]
         lacks = sum(change.liquidity_delta for change in changes) != snapshot.liquidity
         life = _life(worth, snapshot.identity, account.booked, told, left_out=lacks or not told)
         inside = replace(
@@ -412,7 +408,7 @@ def _life(
     """Of a position that was another's for a while only what happened in the wallet's own time."""
     wallet = worth.overview.wallet
     held = next((position for position in wallet.positions if position.identity == identity), None)
-    liquidity = _burned(custody, identity.token_id) if held is None else held.liquidity
+    liquidity = _burned(custody, identity.ref) if held is None else held.liquidity
     total = sum(change.liquidity_delta for change in changes)
     left_out |= liquidity is not None and (total != liquidity or not changes)
     given = any(
@@ -450,25 +446,25 @@ async def _identities(
 ) -> tuple[tuple[PositionIdentity, ...], dict[PoolId, PoolKey]]:
     """Of every position the wallet ever had, burned ones by the logs of their transactions."""
     wallet = worth.overview.wallet
-    known = {
-        position.token_id: position.identity for position in wallet.positions if not position.is_v3
-    }
-    ever = dict.fromkeys((*known, *(transfer.token_id for transfer in custody)))
-    known |= sources.memory.identities(token_id for token_id in ever if token_id not in known)
+    known = {position.ref: position.identity for position in wallet.positions if not position.is_v3}
+    ever = dict.fromkeys((*known, *(transfer.ref for transfer in custody)))
+    known |= sources.memory.identities(ref for ref in ever if ref not in known)
     manager = sources.network.contracts.position_manager
     ranges = {
-        change.salt: change
+        ref: change
         for move in moves
         for change in move.changes
-        if change.sender == manager and change.salt in ever and change.salt not in known
+        if change.sender == manager
+        and (ref := v4_position(change.salt)) in ever
+        and ref not in known
     }
     pools = {identity.pool_id: identity.pool_key for identity in known.values()}
     pools = await _pool_keys(sources, [span.pool_id for span in ranges.values()], pools)
-    for token_id, change in ranges.items():
+    for ref, change in ranges.items():
         if key := pools.get(change.pool_id):
-            known[token_id] = identify(token_id, key, change.tick_lower, change.tick_upper)
+            known[ref] = identify(ref, key, change.tick_lower, change.tick_upper)
     sources.memory.remember(known.values())
-    return tuple(known[token_id] for token_id in sorted(known)), pools
+    return tuple(known[ref] for ref in sorted(known)), pools
 
 
 async def _pool_keys(
@@ -493,15 +489,15 @@ def _swapped(sent: Iterable[PaidTransaction]) -> list[PoolId]:
 
 
 def _gaps(facts: WalletFacts, custody: Sequence[CustodyChange]) -> Iterable[str]:
-    if ids := [position_label(life.identity.token_id) for life in facts.lives if life.left_out]:
+    if ids := [position_label(life.identity.ref) for life in facts.lives if life.left_out]:
         yield (
             f"The endpoint leaves logs out: the result of {', '.join(ids)} is unknown, and other"
             " transfers may be wrong."
         )
-    known = {life.identity.token_id for life in facts.lives}
-    for token_id in dict.fromkeys(transfer.token_id for transfer in custody):
-        if token_id not in known:
-            label = position_label(token_id)
+    known = {life.identity.ref for life in facts.lives}
+    for ref in dict.fromkeys(transfer.ref for transfer in custody):
+        if ref not in known:
+            label = position_label(ref)
             yield f"Of {label} it is not known in which pool it was."
     for transaction in facts.transactions.values():
         for swap in transaction.swaps:

@@ -13,7 +13,7 @@ from chain.contracts.storage import PositionInfo
 from chain.positions import custody
 from chain.positions.custody import Custody
 from chain.positions.memory import PositionMemory
-from chain.positions.reference import is_v3
+from chain.positions.reference import PositionRef, is_v3, position_name, v4_token_id
 from chain.positions.snapshot import (
     PoolSnapshot,
     PositionIdentity,
@@ -43,15 +43,15 @@ async def read_positions(
     client: RpcClient,
     network: Network,
     memory: PositionMemory,
-    token_ids: Iterable[int],
+    refs: Iterable[PositionRef],
     *,
     at: BlockRef = "latest",
-) -> dict[int, PositionSnapshot]:
+) -> dict[PositionRef, PositionSnapshot]:
     """Snapshots of those tokens of v4 that exist, all at one block.
 
     What is built, judged and signed is read here, so positions of v3 are not.
     """
-    of_v4 = [token_id for token_id in token_ids if not is_v3(token_id)]
+    of_v4 = [ref for ref in refs if not is_v3(ref)]
     return await read_of_both(client, network, memory, of_v4, at=at) if of_v4 else {}
 
 
@@ -59,16 +59,16 @@ async def read_of_both(
     client: RpcClient,
     network: Network,
     memory: PositionMemory,
-    numbers: Iterable[int],
+    refs: Iterable[PositionRef],
     *,
     at: BlockRef = "latest",
-) -> dict[int, PositionSnapshot]:
+) -> dict[PositionRef, PositionSnapshot]:
     """Those that exist, by number, all at one block.
 
     One request when the positions are remembered, two when they are met for the first time.
     """
     gathering = BatchReader(OneBlock(client, network, at), network, memory)
-    await gathering.complete(numbers)
+    await gathering.complete(refs)
     return gathering.snapshots()
 
 
@@ -106,20 +106,20 @@ class BatchReader:
         self._position_manager = network.contracts.position_manager
         self._memory = memory
         self._subscribed = memory.subscribed()
-        self._identities: dict[int, PositionIdentity] = {}
-        self._mistaken: set[int] = set()
-        self._owners: dict[int, Address | None] = {}
-        self._infos: dict[int, PositionInfo | None] = {}
-        self._approved: dict[int, Address | None] = {}
-        self._subscribers: dict[int, Address | None] = {}
+        self._identities: dict[PositionRef, PositionIdentity] = {}
+        self._mistaken: set[PositionRef] = set()
+        self._owners: dict[PositionRef, Address | None] = {}
+        self._infos: dict[PositionRef, PositionInfo | None] = {}
+        self._approved: dict[PositionRef, Address | None] = {}
+        self._subscribers: dict[PositionRef, Address | None] = {}
         self._words: dict[int, int] = {}
         self._hook_codes: dict[Address, bytes] = {}
         self.v3 = None if network.v3 is None else V3Reader(network, network.v3, memory)
 
-    async def complete(self, token_ids: Iterable[int]) -> None:
+    async def complete(self, refs: Iterable[PositionRef]) -> None:
         """Ask for what is missing until nothing is, and remember what was met."""
-        named = list(token_ids)
-        wanted = [token_id for token_id in named if not is_v3(token_id)]
+        named = list(refs)
+        wanted = [ref for ref in named if not is_v3(ref)]
         if self.v3 is not None:
             self.v3.name(named)
         while (
@@ -132,23 +132,21 @@ class BatchReader:
             self.v3.remember()
         self._memory.remember(self._identities.values())
         self._memory.remember_subscribed(
-            {token_id for token_id in wanted if self._subscribers.get(token_id)}, out_of=wanted
+            {ref for ref in wanted if self._subscribers.get(ref)}, out_of=wanted
         )
 
     async def advance(
         self,
-        token_ids: Iterable[int],
+        refs: Iterable[PositionRef],
         calls: Sequence[Call] = (),
         beside: Sequence[Request[object]] = (),
     ) -> Answers:
         """One step: all that can be asked now about these tokens, and the caller's questions."""
-        wanted = list(token_ids)
+        wanted = list(refs)
         unmet = [
-            token_id
-            for token_id in wanted
-            if token_id not in self._identities
-            and token_id not in self._infos
-            and token_id not in self._mistaken
+            ref
+            for ref in wanted
+            if ref not in self._identities and ref not in self._infos and ref not in self._mistaken
         ]
         self._identities.update(self._memory.identities(unmet))
         questions = list(self._questions(wanted))
@@ -176,24 +174,24 @@ class BatchReader:
         """Every storage word of the PoolManager that was read."""
         return self._words
 
-    def snapshots(self) -> dict[int, PositionSnapshot]:
+    def snapshots(self) -> dict[PositionRef, PositionSnapshot]:
         """Every position that was gathered and exists, by its number."""
         pools: dict[PoolId, PoolSnapshot] = {}
-        found: dict[int, PositionSnapshot] = {}
+        found: dict[PositionRef, PositionSnapshot] = {}
         if self.v3 is not None:
             with sound_answers():
                 found |= self.v3.snapshots(self.at.block)
         manager, words, block = self._position_manager, self._words, self.at.block
-        for token_id in sorted(self._identities):
-            identity, owner = self._identities[token_id], self._owners[token_id]
+        for ref in sorted(self._identities):
+            identity, owner = self._identities[ref], self._owners[ref]
             if owner is None:
                 continue
             pool = pools.get(identity.pool_id)
             if pool is None:
                 code = self._hook_codes.get(identity.pool_key.hooks)
                 pool = pools[identity.pool_id] = pool_snapshot(identity, manager, words, code)
-            held = Custody(owner, self._approved[token_id], self._subscribers.get(token_id))
-            found[token_id] = position_snapshot(
+            held = Custody(owner, self._approved[ref], self._subscribers.get(ref))
+            found[ref] = position_snapshot(
                 identity, manager, words, block=block, pool=pool, custody=held
             )
         return found
@@ -204,76 +202,74 @@ class BatchReader:
         with sound_answers():
             return self.v3.missing()
 
-    def _questions(self, token_ids: Sequence[int]) -> Iterator[Question]:
-        for token_id in token_ids:
-            identity = self._identities.get(token_id)
-            if token_id not in self._owners:
-                yield self._ask(custody.OWNER, token_id), partial(self._take_owner, token_id)
-            if token_id not in self._infos:
+    def _questions(self, refs: Sequence[PositionRef]) -> Iterator[Question]:
+        for ref in refs:
+            identity = self._identities.get(ref)
+            if ref not in self._owners:
+                yield self._ask(custody.OWNER, ref), partial(self._take_owner, ref)
+            if ref not in self._infos:
                 selector = custody.POOL_AND_INFO if identity is None else custody.INFO
-                yield self._ask(selector, token_id), partial(self._take_info, token_id)
+                yield self._ask(selector, ref), partial(self._take_info, ref)
             if identity is None:
                 continue
-            if token_id not in self._approved:
-                yield self._ask(custody.APPROVED, token_id), partial(self._take_approved, token_id)
-            if token_id not in self._subscribers and self._may_have_subscriber(token_id):
-                taken = partial(self._take_subscriber, token_id)
-                yield self._ask(custody.SUBSCRIBER, token_id), taken
-        for chunk in word_chunks(self._missing_words(token_ids)):
+            if ref not in self._approved:
+                yield self._ask(custody.APPROVED, ref), partial(self._take_approved, ref)
+            if ref not in self._subscribers and self._may_have_subscriber(ref):
+                taken = partial(self._take_subscriber, ref)
+                yield self._ask(custody.SUBSCRIBER, ref), taken
+        for chunk in word_chunks(self._missing_words(refs)):
             yield read_words(self._pool_manager, chunk), partial(self._take_words, chunk)
 
-    def _ask(self, selector: bytes, token_id: int) -> Call:
-        return custody.about(self._position_manager, selector, token_id)
+    def _ask(self, selector: bytes, ref: PositionRef) -> Call:
+        return custody.about(self._position_manager, selector, v4_token_id(ref))
 
-    def _may_have_subscriber(self, token_id: int) -> bool:
-        info = self._infos.get(token_id)
-        return token_id in self._subscribed if info is None else info.has_subscriber
+    def _may_have_subscriber(self, ref: PositionRef) -> bool:
+        info = self._infos.get(ref)
+        return ref in self._subscribed if info is None else info.has_subscriber
 
-    def _take_owner(self, token_id: int, outcome: CallOutcome) -> None:
-        self._owners[token_id] = custody.decode_owner(outcome)
+    def _take_owner(self, ref: PositionRef, outcome: CallOutcome) -> None:
+        self._owners[ref] = custody.decode_owner(outcome)
 
-    def _take_approved(self, token_id: int, outcome: CallOutcome) -> None:
-        self._approved[token_id] = custody.decode_address(outcome)
+    def _take_approved(self, ref: PositionRef, outcome: CallOutcome) -> None:
+        self._approved[ref] = custody.decode_address(outcome)
 
-    def _take_subscriber(self, token_id: int, outcome: CallOutcome) -> None:
-        self._subscribers[token_id] = custody.decode_address(outcome)
+    def _take_subscriber(self, ref: PositionRef, outcome: CallOutcome) -> None:
+        self._subscribers[ref] = custody.decode_address(outcome)
 
     def _take_words(self, slots: Sequence[int], outcome: CallOutcome) -> None:
         self._words.update(decode_words(slots, outcome))
 
-    def _take_info(self, token_id: int, outcome: CallOutcome) -> None:
+    def _take_info(self, ref: PositionRef, outcome: CallOutcome) -> None:
         key, info = custody.decode_info(outcome)
-        remembered = self._identities.get(token_id)
+        remembered = self._identities.get(ref)
         if info is None:
-            self._identities.pop(token_id, None)
+            self._identities.pop(ref, None)
         elif key is not None:
-            identity = identify(token_id, key, info.tick_lower, info.tick_upper)
+            identity = identify(ref, key, info.tick_lower, info.tick_upper)
             if not identity.agrees_with(info):
-                raise AbiError(f"The pool key told for position {token_id} is not its own.")
-            self._identities[token_id] = identity
+                raise AbiError(
+                    f"The pool key told for position {position_name(ref)} is not its own."
+                )
+            self._identities[ref] = identity
         elif remembered is not None and not remembered.agrees_with(info):
             # Another chain, or another history of this one, gave the token id to another
             # position: ask again, this time with its pool.
-            self._mistaken.add(token_id)
-            del self._identities[token_id]
+            self._mistaken.add(ref)
+            del self._identities[ref]
             return
-        self._infos[token_id] = info
+        self._infos[ref] = info
 
-    def _missing_words(self, token_ids: Iterable[int]) -> list[int]:
+    def _missing_words(self, refs: Iterable[PositionRef]) -> list[int]:
         words, manager = self._words, self._position_manager
         own = (
             slot
-            for token_id in token_ids
-            if token_id in self._identities
-            for slot in layout_of(self._identities[token_id], manager).slots
+            for ref in refs
+            if ref in self._identities
+            for slot in layout_of(self._identities[ref], manager).slots
         )
         also = self._also(self._identities.values(), () if self.v3 is None else self.v3.tokens)
         return [slot for slot in itertools.chain(own, also) if slot not in words]
 
-    def _missing_hooks(self, token_ids: Iterable[int]) -> list[Address]:
-        hooks = {
-            self._identities[token_id].pool_key.hooks
-            for token_id in token_ids
-            if token_id in self._identities
-        }
+    def _missing_hooks(self, refs: Iterable[PositionRef]) -> list[Address]:
+        hooks = {self._identities[ref].pool_key.hooks for ref in refs if ref in self._identities}
         return sorted(hooks - self._hook_codes.keys() - {NO_HOOK})

@@ -15,6 +15,7 @@ from chain.history.hours import HourRow, PoolHours, PoolMoment, growth_inside, p
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange, total
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import STORAGE, PositionIdentity, PositionSnapshot
 
 _PRICE_DENOMINATOR = 1 << 192
@@ -23,7 +24,7 @@ _PRICE_DENOMINATOR = 1 << 192
 class SinceEntry(Struct, frozen=True):
     """All worth is in units of currency1 at the pool's present price, so that it can be summed."""
 
-    token_id: int
+    ref: PositionRef
     changes: tuple[LiquidityChange, ...]
     age_seconds: Quantity[int]
     deposited: Quantity[Amounts]
@@ -79,7 +80,7 @@ def _account(snapshot: PositionSnapshot, changes: tuple[LiquidityChange, ...]) -
         return without_fees / worth(put_in, price)
 
     return SinceEntry(
-        token_id=snapshot.token_id,
+        ref=snapshot.ref,
         changes=changes,
         age_seconds=Known(
             block.timestamp - changes[0].timestamp,
@@ -100,7 +101,7 @@ def _account(snapshot: PositionSnapshot, changes: tuple[LiquidityChange, ...]) -
 
 def unknown_entry(snapshot: PositionSnapshot, reason: Unknown) -> SinceEntry:
     return SinceEntry(
-        token_id=snapshot.token_id,
+        ref=snapshot.ref,
         changes=(),
         age_seconds=reason,
         deposited=reason,
@@ -153,12 +154,12 @@ class DayMemory:
         self._clock = clock
         self._place = f"{network.chain_id}/{network.contracts.position_manager}"
 
-    def load(self, token_id: int) -> _Days:
-        return self._store.read(_Days, _NAMESPACE, f"{self._place}/{token_id}") or ()
+    def load(self, ref: PositionRef) -> _Days:
+        return self._store.read(_Days, _NAMESPACE, f"{self._place}/{ref}") or ()
 
-    def save(self, token_id: int, days: _Days) -> None:
+    def save(self, ref: PositionRef, days: _Days) -> None:
         value = to_builtins(days)
-        self._store.put(_NAMESPACE, f"{self._place}/{token_id}", value, now=self._clock())
+        self._store.put(_NAMESPACE, f"{self._place}/{ref}", value, now=self._clock())
 
 
 def settled_days(
@@ -168,14 +169,14 @@ def settled_days(
     memory: DayMemory,
 ) -> _Days:
     """Every day that is known, oldest first; the last may still go on, the others never change."""
-    told = {day.begin: day for day in memory.load(identity.token_id)}
+    told = {day.begin: day for day in memory.load(identity.ref)}
     now = hours.last.timestamp
     days = {day.begin: day for day in days_of_range(identity, changes, hours)} | {
         begin: day for begin, day in told.items() if begin < now
     }
     over = tuple(days[begin] for begin in sorted(days) if begin + DAY + SETTLED_SECONDS <= now)
     if len(over) > len(told):
-        memory.save(identity.token_id, over)
+        memory.save(identity.ref, over)
     return tuple(days[begin] for begin in sorted(days))
 
 

@@ -27,6 +27,7 @@ from chain.positions.circumstances import (
 )
 from chain.positions.holdings import TRANSFER, minted_in
 from chain.positions.memory import PositionMemory
+from chain.positions.reference import PositionRef, v4_position, v4_token_id
 from chain.positions.snapshot import PositionIdentity, PositionSnapshot
 from chain.read.block_reader import sound_answers
 from chain.read.logs import (
@@ -94,23 +95,23 @@ class ChangeMemory:
     def now(self) -> float:
         return self._clock()
 
-    def load(self, identities: Iterable[PositionIdentity]) -> dict[int, PastChanges]:
+    def load(self, identities: Iterable[PositionIdentity]) -> dict[PositionRef, PastChanges]:
         """What is remembered of these positions, by token id."""
-        by_key = {f"{self._place}/{identity.token_id}": identity for identity in identities}
-        found: dict[int, PastChanges] = {}
+        by_key = {f"{self._place}/{identity.ref}": identity for identity in identities}
+        found: dict[PositionRef, PastChanges] = {}
         for key, value in self._store.get_many(_NAMESPACE, by_key).items():
             stored = read_as(_StoredChanges, value)
             if stored is not None:
                 identity = by_key[key]
                 events = tuple(self._event(identity, row) for row in stored.events)
-                found[identity.token_id] = PastChanges(
+                found[identity.ref] = PastChanges(
                     stored.through, stored.hash, events, stored.asked_at, stored.asked
                 )
         return found
 
-    def save(self, changes: Mapping[int, PastChanges]) -> None:
+    def save(self, changes: Mapping[PositionRef, PastChanges]) -> None:
         values = {
-            f"{self._place}/{token_id}": to_builtins(
+            f"{self._place}/{ref}": to_builtins(
                 _StoredChanges(
                     past.through,
                     past.block_hash,
@@ -119,12 +120,12 @@ class ChangeMemory:
                     past.asked,
                 )
             )
-            for token_id, past in changes.items()
+            for ref, past in changes.items()
         }
         self._store.put_many(_NAMESPACE, values, now=self._clock())
 
     def forget(self, identities: Iterable[PositionIdentity]) -> None:
-        keys = [f"{self._place}/{identity.token_id}" for identity in identities]
+        keys = [f"{self._place}/{identity.ref}" for identity in identities]
         for key in self._store.get_many(_NAMESPACE, keys):
             self._store.forget_key(_NAMESPACE, key)
 
@@ -140,7 +141,7 @@ class ChangeMemory:
             identity.tick_lower,
             identity.tick_upper,
             delta,
-            identity.token_id,
+            v4_token_id(identity.ref),
         )
         number = place.block_number
         return event, ChangeCircumstances(
@@ -196,7 +197,7 @@ def is_worth_searching(client: RpcClient, blocks: int) -> bool:
 
 
 async def find_mint_block(
-    client: RpcClient, network: Network, token_id: int, last: int
+    client: RpcClient, network: Network, ref: PositionRef, last: int
 ) -> int | None:
     """None where the logs do not tell.
 
@@ -212,13 +213,13 @@ async def find_mint_block(
             minted, end = await _minted_after(client, network, start, width, high)
         except (*NARROWABLE, RpcRefused, StatePruned):
             return None
-        if token_id in minted:
-            return minted[token_id]
+        if ref in minted:
+            return minted[ref]
         if not minted and end < high:
             return None
-        if not minted or min(minted) > token_id:
+        if not minted or min(minted) > ref:
             high = start - 1
-        elif max(minted) < token_id:
+        elif max(minted) < ref:
             low = end + 1
         else:
             return None
@@ -227,9 +228,9 @@ async def find_mint_block(
 
 async def _minted_after(
     client: RpcClient, network: Network, start: int, width: int, last: int
-) -> tuple[dict[int, int], int]:
+) -> tuple[dict[PositionRef, int], int]:
     """The first ids minted from a block on, by their blocks, and the last block of them."""
-    minted: dict[int, int] = {}
+    minted: dict[PositionRef, int] = {}
     end = start - 1
     for _ in range(_MOST_EMPTY):
         first, end = end + 1, min(last, end + width)
@@ -263,7 +264,9 @@ class ChangeReader:
         self._changes_memory = changes
         self._watch = watch
 
-    async def since_entry(self, snapshots: Sequence[PositionSnapshot]) -> dict[int, SinceEntry]:
+    async def since_entry(
+        self, snapshots: Sequence[PositionSnapshot]
+    ) -> dict[PositionRef, SinceEntry]:
         """The account of each of these positions, all read at one block, by token id."""
         if not snapshots:
             return {}
@@ -272,15 +275,14 @@ class ChangeReader:
             changes = await self.changes(held, snapshots[0].block.number)
         except LOGS_NOT_GIVEN as error:
             why = Unknown(why_not_given(error))
-            return {snapshot.token_id: unknown_entry(snapshot, why) for snapshot in snapshots}
+            return {snapshot.ref: unknown_entry(snapshot, why) for snapshot in snapshots}
         return {
-            snapshot.token_id: since_entry(snapshot, changes[snapshot.token_id])
-            for snapshot in snapshots
+            snapshot.ref: since_entry(snapshot, changes[snapshot.ref]) for snapshot in snapshots
         }
 
     async def changes(
         self, liquidity: Mapping[PositionIdentity, int | None], until: int
-    ) -> dict[int, tuple[LiquidityChange, ...]]:
+    ) -> dict[PositionRef, tuple[LiquidityChange, ...]]:
         """Every change of these positions up to a block, by token id.
 
         They must add up to their liquidity there, where that is known: else they are read again,
@@ -293,7 +295,7 @@ class ChangeReader:
 
     async def _changes(
         self, liquidity: Mapping[PositionIdentity, int | None], until: int
-    ) -> dict[int, tuple[LiquidityChange, ...]]:
+    ) -> dict[PositionRef, tuple[LiquidityChange, ...]]:
         identities = tuple(liquidity)
         past, final = await self._still_valid(identities)
         minted = await self._minted(identities, past, until)
@@ -303,17 +305,17 @@ class ChangeReader:
             return [
                 identity
                 for identity in identities
-                if not _adds_up(liquidity[identity], seen[identity.token_id])
+                if not _adds_up(liquidity[identity], seen[identity.ref])
             ]
 
-        if any(_events(past, identity) or identity.token_id in minted for identity in astray()):
+        if any(_events(past, identity) or identity.ref in minted for identity in astray()):
             # What was remembered is of another history: read theirs from the beginning.
             seen |= await self._changes_of(astray(), until, {}, {}, final)
         for _ in self._client.labels[1:]:
             if again := astray():
                 self._client.ask_others_first()
                 seen |= await self._changes_of(again, until, {}, {}, final)
-        left_out = {identity.token_id: identity for identity in astray()}
+        left_out = {identity.ref: identity for identity in astray()}
         if final is not None:
             told = {id_: events for id_, events in seen.items() if events and id_ not in left_out}
             self._changes_memory.save(self._final(told, past, final))
@@ -321,23 +323,23 @@ class ChangeReader:
         self._changes_memory.forget(
             identity
             for identity in identities
-            if identity.token_id in left_out or not seen[identity.token_id]
+            if identity.ref in left_out or not seen[identity.ref]
         )
-        return {
-            identity.token_id: accounted(identity, seen[identity.token_id])
-            for identity in identities
-        }
+        return {identity.ref: accounted(identity, seen[identity.ref]) for identity in identities}
 
     async def _minted(
-        self, identities: Sequence[PositionIdentity], past: Mapping[int, PastChanges], until: int
-    ) -> dict[int, int]:
+        self,
+        identities: Sequence[PositionIdentity],
+        past: Mapping[PositionRef, PastChanges],
+        until: int,
+    ) -> dict[PositionRef, int]:
         """A block at or before which each came to be, of those of which that is known.
 
         Where an endpoint gives few blocks at once the oldest is looked for: ids are given one after
         the other, so no other is older.
         """
-        minted = self._positions.minted(identity.token_id for identity in identities)
-        unknown = {identity.token_id for identity in identities} - minted.keys() - past.keys()
+        minted = self._positions.minted(identity.ref for identity in identities)
+        unknown = {identity.ref for identity in identities} - minted.keys() - past.keys()
         blocks = until - self._network.first_block + 1
         if not unknown or not is_worth_searching(self._client, blocks):
             return minted
@@ -350,7 +352,7 @@ class ChangeReader:
 
     async def _still_valid(
         self, identities: Sequence[PositionIdentity]
-    ) -> tuple[dict[int, PastChanges], Block | None]:
+    ) -> tuple[dict[PositionRef, PastChanges], Block | None]:
         """What is remembered of this chain and not of another, and the last final block."""
         past = self._changes_memory.load(identities)
         numbers = sorted({history.through for history in past.values()})
@@ -364,25 +366,23 @@ class ChangeReader:
             if header is not None:
                 hashes[header.number] = header.hash
         valid = {
-            token_id: changes
-            for token_id, changes in past.items()
+            ref: changes
+            for ref, changes in past.items()
             if hashes.get(changes.through) == changes.block_hash
         }
         told = await self._asked_again(valid, identities)
         return told, final if isinstance(final, Block) else None
 
     async def _asked_again(
-        self, past: Mapping[int, PastChanges], positions: Sequence[PositionIdentity]
-    ) -> dict[int, PastChanges]:
+        self, past: Mapping[PositionRef, PastChanges], positions: Sequence[PositionIdentity]
+    ) -> dict[PositionRef, PastChanges]:
         """The same with what was unknown asked for anew, where somebody may tell by now."""
         labels, now = self._client.labels, self._changes_memory.now()
-        identities = {position.token_id: position for position in positions}
-        due = {
-            token_id: changes for token_id, changes in past.items() if changes.is_due(labels, now)
-        }
+        identities = {position.ref: position for position in positions}
+        due = {ref: changes for ref, changes in past.items() if changes.is_due(labels, now)}
         missing = [
-            (identities[token_id], event)
-            for token_id, changes in due.items()
+            (identities[ref], event)
+            for ref, changes in due.items()
             for event, seen in changes.events
             if not is_whole(seen)
         ]
@@ -390,7 +390,7 @@ class ChangeReader:
             return dict(past)
         told = iter(await read_circumstances(self._client, self._network, missing))
         return {**past} | {
-            token_id: replace(
+            ref: replace(
                 changes,
                 events=tuple(
                     (event, seen if is_whole(seen) else next(told))
@@ -399,26 +399,26 @@ class ChangeReader:
                 asked_at=now,
                 asked=labels,
             )
-            for token_id, changes in due.items()
+            for ref, changes in due.items()
         }
 
     async def _changes_of(
         self,
         identities: Sequence[PositionIdentity],
         until: int,
-        past: Mapping[int, PastChanges],
-        minted: Mapping[int, int],
+        past: Mapping[PositionRef, PastChanges],
+        minted: Mapping[PositionRef, int],
         final: Block | None,
-    ) -> dict[int, list[Seen]]:
+    ) -> dict[PositionRef, list[Seen]]:
         """Those remembered, and after them those the logs tell, saved on the way."""
         starts = {
-            identity.token_id: past[identity.token_id].through + 1
-            if identity.token_id in past
-            else minted.get(identity.token_id, self._network.first_block)
+            identity.ref: past[identity.ref].through + 1
+            if identity.ref in past
+            else minted.get(identity.ref, self._network.first_block)
             for identity in identities
         }
         seen = {
-            identity.token_id: [
+            identity.ref: [
                 known for known in _events(past, identity) if known[0].place.block_number <= until
             ]
             for identity in identities
@@ -449,20 +449,23 @@ class ChangeReader:
             self._client, contracts.pool_manager, [topics], first, last, most_calls=_MOST_CALLS
         )
 
-    async def _tell_all(self, found: list[Event], seen: Mapping[int, list[Seen]]) -> None:
+    async def _tell_all(self, found: list[Event], seen: Mapping[PositionRef, list[Seen]]) -> None:
         """Add what was found to what was seen, with its circumstances."""
         if found:
             told = await read_circumstances(self._client, self._network, found)
             for (identity, event), circumstances in zip(found, told, strict=True):
-                seen[identity.token_id].append((event, circumstances))
+                seen[identity.ref].append((event, circumstances))
             found.clear()
 
     def _final(
-        self, seen: Mapping[int, Sequence[Seen]], past: Mapping[int, PastChanges], final: Block
-    ) -> dict[int, PastChanges]:
+        self,
+        seen: Mapping[PositionRef, Sequence[Seen]],
+        past: Mapping[PositionRef, PastChanges],
+        final: Block,
+    ) -> dict[PositionRef, PastChanges]:
         """Every change up to the final block, also where a node could not tell all of it."""
-        found: dict[int, PastChanges] = {}
-        for token_id, events in seen.items():
+        found: dict[PositionRef, PastChanges] = {}
+        for ref, events in seen.items():
             settled = tuple(
                 event for event in events if event[0].place.block_number <= final.number
             )
@@ -470,27 +473,30 @@ class ChangeReader:
             asked: tuple[str, ...] = ()
             if not all(is_whole(circumstances) for _, circumstances in settled):
                 asked_at, asked = self._changes_memory.now(), self._client.labels
-                before = past.get(token_id)
+                before = past.get(ref)
                 if before is not None and before.asked_at is not None:
                     asked_at, asked = before.asked_at, before.asked
-            found[token_id] = PastChanges(final.number, final.hash, settled, asked_at, asked)
+            found[ref] = PastChanges(final.number, final.hash, settled, asked_at, asked)
         return found
 
 
 def _own(
-    logs: Sequence[Log], identities: Sequence[PositionIdentity], starts: Mapping[int, int]
+    logs: Sequence[Log], identities: Sequence[PositionIdentity], starts: Mapping[PositionRef, int]
 ) -> list[Event]:
     """The changes of these positions, each from its start on."""
-    by_id = {identity.token_id: identity for identity in identities}
+    by_id = {identity.ref: identity for identity in identities}
+    events = ((v4_position(event.salt), event) for event in map(modify_liquidity_event, logs))
     return [
-        (by_id[event.salt], event)
-        for event in map(modify_liquidity_event, logs)
-        if event.salt in by_id and event.place.block_number >= starts[event.salt]
+        (by_id[ref], event)
+        for ref, event in events
+        if ref in by_id and event.place.block_number >= starts[ref]
     ]
 
 
-def _events(past: Mapping[int, PastChanges], identity: PositionIdentity) -> tuple[Seen, ...]:
-    known = past.get(identity.token_id)
+def _events(
+    past: Mapping[PositionRef, PastChanges], identity: PositionIdentity
+) -> tuple[Seen, ...]:
+    known = past.get(identity.ref)
     return () if known is None else known.events
 
 

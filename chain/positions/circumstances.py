@@ -26,6 +26,7 @@ from chain.history.events import (
 from chain.math.fees import FeeGrowth, fees_owed
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionIdentity, PositionLayout, layout_of
 from chain.read.block_reader import decode_words, expected, read_words, settle_in_parts
 from chain.read.logs import scan_parts
@@ -198,9 +199,9 @@ async def read_circumstances(
 ) -> list[ChangeCircumstances]:
     """The circumstances of each event; what only an archive node can tell may be unknown."""
     around = await _read_surroundings(client, network, events)
-    last_in_block: dict[tuple[int, int], int] = {}
+    last_in_block: dict[tuple[PositionRef, int], int] = {}
     for identity, event in events:
-        last_in_block[identity.token_id, event.place.block_number] = event.place.log_index
+        last_in_block[identity.ref, event.place.block_number] = event.place.log_index
     found: list[ChangeCircumstances] = []
     for identity, event in events:
         number = event.place.block_number
@@ -209,7 +210,7 @@ async def read_circumstances(
         price = _price_before(event, beside, around.words[number - 1], layout)
         if isinstance(price, Unknown):
             price = await _price_by_logs(client, network, identity.pool_id, number - 1)
-        last = last_in_block[identity.token_id, number]
+        last = last_in_block[identity.ref, number]
         found.append(
             ChangeCircumstances(
                 timestamp=around.blocks[number].timestamp,

@@ -25,6 +25,7 @@ from chain.positions.holdings import (
     worth_keeping,
 )
 from chain.positions.memory import PositionMemory, SearchProgress, SearchState
+from chain.positions.reference import PositionRef
 from chain.positions.search import (
     PositionSearch,
     WalletPositions,
@@ -181,7 +182,7 @@ class Discovery(Struct, eq=False):
                 wallet.owner,
                 wallet.balance_of,
                 trail.search or SearchState.from_block(wallet.block.number),
-                {position.token_id for position in wallet.positions},
+                {position.ref for position in wallet.positions},
                 doubtful=trail.searches > 0,
             )
             for trail, wallet in group
@@ -270,11 +271,7 @@ class Discovery(Struct, eq=False):
         wallets = tuple(
             self._wallet(
                 gathering,
-                [
-                    snapshots[token_id]
-                    for token_id in sorted(was.held | now[owner].held)
-                    if token_id in snapshots
-                ],
+                [snapshots[ref] for ref in sorted(was.held | now[owner].held) if ref in snapshots],
                 now[owner],
                 owner=owner,
                 balance_of=balances[owner],
@@ -326,7 +323,7 @@ class Discovery(Struct, eq=False):
             balance_of=balance_of,
             operators=operators,
             approvals_from=since if since > self.network.first_block else None,
-            unconfirmed=tuple(sorted(holdings.held - {position.token_id for position in mine})),
+            unconfirmed=tuple(sorted(holdings.held - {position.ref for position in mine})),
             words=gathering.words,
             v3=tuple(v3),
             v3_balance=0 if counted is None else counted.balance(owner),
@@ -341,11 +338,11 @@ class Discovery(Struct, eq=False):
 
 def _proven(holdings: Holdings, wallet: WalletPositions) -> Holdings:
     """Of what a wallet may hold that which it does."""
-    return replace(holdings, held=frozenset(position.token_id for position in wallet.positions))
+    return replace(holdings, held=frozenset(position.ref for position in wallet.positions))
 
 
-def _held(holdings: Mapping[Address, Holdings]) -> frozenset[int]:
-    return frozenset[int]().union(*(holding.held for holding in holdings.values()))
+def _held(holdings: Mapping[Address, Holdings]) -> frozenset[PositionRef]:
+    return frozenset[PositionRef]().union(*(holding.held for holding in holdings.values()))
 
 
 def _operators(holdings: Mapping[Address, Holdings]) -> list[tuple[Address, Address]]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.positions.reference import PositionRef, v4_position
 from chain.read.block_reader import expected
 from chain.read.logs import Topics, in_chain_order
 from chain.rpc import requests
@@ -151,7 +152,7 @@ class Holdings(Struct, frozen=True):
 
     through: int
     block_hash: str | None = field(name="hash")
-    held: frozenset[int] = frozenset()
+    held: frozenset[PositionRef] = frozenset()
     operators: frozenset[Address] = frozenset()
     approvals_from: int = 0
     """Before this block nobody looked for strangers who were allowed to move every position."""
@@ -175,12 +176,12 @@ class Holdings(Struct, frozen=True):
             if len(log.topics) != _TOPICS[log.topics[0]]:
                 raise abi.AbiError("A log of the PositionManager lacks what it must tell.")
             if log.topics[0] == TRANSFER:
-                token_id = int(log.topics[3], 16)
+                ref = v4_position(int(log.topics[3], 16))
                 # A transfer to oneself both leaves and arrives, in this order.
                 if _address(log.topics[1]) == owner:
-                    held.discard(token_id)
+                    held.discard(ref)
                 if _address(log.topics[2]) == owner:
-                    held.add(token_id)
+                    held.add(ref)
             elif _address(log.topics[1]) == owner:
                 operator = _address(log.topics[2])
                 (operators.add if int.from_bytes(log.data, "big") else operators.discard)(operator)
@@ -216,10 +217,10 @@ def owner_words(owners: Sequence[Address]) -> str | tuple[str, ...]:
     return words[0] if len(words) == 1 else words
 
 
-def minted_in(logs: Iterable[Log]) -> dict[int, int]:
+def minted_in(logs: Iterable[Log]) -> dict[PositionRef, int]:
     """The tokens that came to be in these logs, and in which block."""
     return {
-        int(log.topics[3], 16): log.block_number
+        v4_position(int(log.topics[3], 16)): log.block_number
         for log in logs
         if log.topics[0] == TRANSFER and _address(log.topics[1]) == NATIVE
     }

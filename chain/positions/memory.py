@@ -11,6 +11,7 @@ from chain.base.store import Store, read_as
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.positions.holdings import Holdings
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionIdentity, identify
 from chain.positions.v3.reader import V3Place
 
@@ -30,7 +31,7 @@ class SearchState(Struct, frozen=True):
     """What arrived from this block to `through` is found."""
     approvals_from: int
     """The same of strangers who were allowed to move every position."""
-    found: frozenset[int] = frozenset()
+    found: frozenset[PositionRef] = frozenset()
     operators: frozenset[str] = frozenset()
     ids_from: int = 0
     ids_through: int = 0
@@ -38,7 +39,7 @@ class SearchState(Struct, frozen=True):
     given_up: GivenUp | None = None
 
     @classmethod
-    def from_block(cls, number: int, found: Iterable[int] = ()) -> SearchState:
+    def from_block(cls, number: int, found: Iterable[PositionRef] = ()) -> SearchState:
         """Before anything was looked for."""
         return cls(number, number + 1, number + 1, frozenset(found))
 
@@ -93,33 +94,27 @@ class PositionMemory:
         self._place = f"{network.chain_id}/{network.contracts.position_manager}"
         v3_manager = None if network.v3 is None else network.v3.position_manager
         self._v3_place = f"{network.chain_id}/{v3_manager}"
-        self._identities: dict[int, PositionIdentity] = {}
+        self._identities: dict[PositionRef, PositionIdentity] = {}
 
-    def identities(self, token_ids: Iterable[int]) -> dict[int, PositionIdentity]:
+    def identities(self, refs: Iterable[PositionRef]) -> dict[PositionRef, PositionIdentity]:
         """Those that are remembered."""
-        wanted = list(token_ids)
-        unread = [token_id for token_id in wanted if token_id not in self._identities]
+        wanted = list(refs)
+        unread = [ref for ref in wanted if ref not in self._identities]
         if unread:
-            keys = {self._key(token_id): token_id for token_id in unread}
+            keys = {self._key(ref): ref for ref in unread}
             for key, value in self._store.get_many(_POSITIONS, keys).items():
                 identity = _identity(keys[key], value)
                 if identity is not None:
-                    self._identities[identity.token_id] = identity
-        return {
-            token_id: self._identities[token_id]
-            for token_id in wanted
-            if token_id in self._identities
-        }
+                    self._identities[identity.ref] = identity
+        return {ref: self._identities[ref] for ref in wanted if ref in self._identities}
 
     def remember(self, identities: Iterable[PositionIdentity]) -> None:
         new = [
-            identity
-            for identity in identities
-            if self._identities.get(identity.token_id) != identity
+            identity for identity in identities if self._identities.get(identity.ref) != identity
         ]
-        self._identities.update((identity.token_id, identity) for identity in new)
+        self._identities.update((identity.ref, identity) for identity in new)
         values = {
-            self._key(identity.token_id): [
+            self._key(identity.ref): [
                 *identity.pool_key.values,
                 identity.tick_lower,
                 identity.tick_upper,
@@ -128,13 +123,14 @@ class PositionMemory:
         }
         self._store.put_many(_POSITIONS, values, now=self._clock())
 
-    def subscribed(self) -> frozenset[int]:
+    def subscribed(self) -> frozenset[PositionRef]:
         """Tokens that had a subscriber when last seen: a hint of what to ask."""
         value = self._store.get(_SUBSCRIBED, self._place)
-        found = value if isinstance(value, list) else []
-        return frozenset(number for number in found if isinstance(number, int))
+        return read_as(frozenset[PositionRef], value) or frozenset()
 
-    def remember_subscribed(self, subscribed: set[int], *, out_of: Iterable[int]) -> None:
+    def remember_subscribed(
+        self, subscribed: set[PositionRef], *, out_of: Iterable[PositionRef]
+    ) -> None:
         before = self.subscribed()
         now = before.difference(out_of) | subscribed
         if now != before:
@@ -195,23 +191,23 @@ class PositionMemory:
     def release_search(self, owner: Address) -> None:
         self._store.forget_key(_SEARCHERS, f"{self._place}/{owner}")
 
-    def named(self, owner: Address) -> frozenset[int]:
+    def named(self, owner: Address) -> frozenset[PositionRef]:
         """The positions a person named as this wallet's."""
         value = self._store.get(_NAMED, f"{self._place}/{owner}")
-        return read_as(frozenset[int], value) or frozenset()
+        return read_as(frozenset[PositionRef], value) or frozenset()
 
-    def remember_named(self, owner: Address, token_ids: Iterable[int]) -> None:
-        named = sorted(self.named(owner) | {*token_ids})
+    def remember_named(self, owner: Address, refs: Iterable[PositionRef]) -> None:
+        named = sorted(self.named(owner) | {*refs})
         self._store.put(_NAMED, f"{self._place}/{owner}", named, now=self._clock())
 
-    def minted(self, token_ids: Iterable[int]) -> dict[int, int]:
+    def minted(self, refs: Iterable[PositionRef]) -> dict[PositionRef, int]:
         """The blocks in which those tokens came to be, as far as a scan has met them."""
-        keys = {self._key(token_id): token_id for token_id in token_ids}
+        keys = {self._key(ref): ref for ref in refs}
         values = self._store.get_many(_MINTED, keys).items()
         return {keys[key]: value for key, value in values if isinstance(value, int)}
 
-    def remember_minted(self, blocks: Mapping[int, int]) -> None:
-        values = {self._key(token_id): block for token_id, block in blocks.items()}
+    def remember_minted(self, blocks: Mapping[PositionRef, int]) -> None:
+        values = {self._key(ref): block for ref, block in blocks.items()}
         self._store.put_many(_MINTED, values, now=self._clock())
 
     def v3_places(self, token_ids: Iterable[int]) -> dict[int, V3Place]:
@@ -241,10 +237,10 @@ class PositionMemory:
                 key = f"{self._v3_place}/{owner}"
                 self._store.put(_V3_HELD, key, list(token_ids), now=now)
 
-    def _key(self, token_id: int) -> str:
-        return f"{self._place}/{token_id}"
+    def _key(self, ref: PositionRef) -> str:
+        return f"{self._place}/{ref}"
 
 
-def _identity(token_id: int, value: object) -> PositionIdentity | None:
+def _identity(ref: PositionRef, value: object) -> PositionIdentity | None:
     row = read_as(tuple[str, str, int, int, str, int, int], value)
-    return None if row is None else identify(token_id, PoolKey(*row[:5]), *row[5:])
+    return None if row is None else identify(ref, PoolKey(*row[:5]), *row[5:])

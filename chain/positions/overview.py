@@ -17,6 +17,7 @@ from chain.contracts.v3_pool import V3PoolKey
 from chain.positions.batch_reader import AlsoWords, BatchReader
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory, SearchProgress
+from chain.positions.reference import PositionRef
 from chain.positions.search import WalletPositions
 from chain.positions.snapshot import STORAGE, PositionIdentity, PositionSnapshot
 from chain.prices.coingecko import CoinGecko
@@ -34,7 +35,7 @@ from chain.tokens.reading import balance_call, balance_of
 
 
 class Worth(Struct, frozen=True):
-    token_id: int
+    ref: PositionRef
     principal: Quantity[Fraction]
     fees: Quantity[Fraction]
     total: Quantity[Fraction]
@@ -117,7 +118,7 @@ def portfolio(
             value("principal", token1, snapshot.amount1),
         )
         fees = _sum(value("fees", token0, snapshot.fees0), value("fees", token1, snapshot.fees1))
-        worths.append(Worth(snapshot.token_id, principal, fees, _sum(principal, fees)))
+        worths.append(Worth(snapshot.ref, principal, fees, _sum(principal, fees)))
     return Portfolio(unit, tuple(worths), sums["principal"], sums["fees"], tuple(unpriced.values()))
 
 
@@ -206,12 +207,12 @@ async def read_overview(
     return Overview(wallet, tokens, prices, portfolio(wallet.positions, tokens, prices, unit))
 
 
-async def read_one(sources: Sources, token_id: int, unit: WorthUnit) -> OnePosition | None:
+async def read_one(sources: Sources, ref: PositionRef, unit: WorthUnit) -> OnePosition | None:
     """One position, whoever owns it; None when there is none of this number."""
     at = OneBlock(sources.client, sources.network)
     gathering = BatchReader(at, sources.network, sources.memory, price_words(sources.network))
-    await gathering.complete([token_id])
-    snapshot = gathering.snapshots().get(token_id)
+    await gathering.complete([ref])
+    snapshot = gathering.snapshots().get(ref)
     if snapshot is None:
         return None
     tokens, prices = await read_values(sources, [snapshot], gathering.words)

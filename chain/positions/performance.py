@@ -17,6 +17,7 @@ from chain.positions.by_day import HourOfRange, SinceEntry, hours_of_range
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import NOT_ADDED_UP
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionSnapshot
 from chain.positions.v3.changes import v3_since_entry
 from chain.prices.price import PriceBook, WorthUnit
@@ -30,7 +31,7 @@ PATH_STEP = 15 * 60
 
 
 class DailyResult(Struct, frozen=True):
-    token_id: int
+    ref: PositionRef
     measured_seconds: int
     """Closed hours in which it was held; a day at most."""
     fees: Quantity[Amounts]
@@ -63,12 +64,12 @@ def daily_result(snapshot: PositionSnapshot, account: SinceEntry, hours: PoolHou
     opened = earning_since(account)
     if opened is None or hours.unread:
         reason = Unknown(hours.unread) if hours.unread else NOT_ADDED_UP
-        return DailyResult(snapshot.token_id, 0, reason, reason, reason, path=path)
+        return DailyResult(snapshot.ref, 0, reason, reason, reason, path=path)
     end = hour_of(hours.last.timestamp)
     begin = max(end - DAY, hour_of(opened), hours.since)
     if begin >= end:
         young = Unknown("no hour of it is over yet")
-        return DailyResult(snapshot.token_id, 0, young, young, young, path=path)
+        return DailyResult(snapshot.ref, 0, young, young, young, path=path)
     closed = tuple(
         hour
         for hour in hours_of_range(snapshot.identity, account.changes, hours)
@@ -78,7 +79,7 @@ def daily_result(snapshot: PositionSnapshot, account: SinceEntry, hours: PoolHou
     fees, lvr = sum(hour.fees for hour in closed), sum(hour.lvr for hour in closed)
     paid = (sum(hour.tokens[place] for hour in closed) for place in (0, 1))
     return DailyResult(
-        token_id=snapshot.token_id,
+        ref=snapshot.ref,
         measured_seconds=end - begin,
         fees=Known(Amounts(*paid), *source),
         lvr=Known(Fraction(lvr), *source),
@@ -108,13 +109,13 @@ class Gains(Struct, frozen=True):
 
 
 class Performance(Struct, frozen=True):
-    accounts: Mapping[int, SinceEntry]
-    daily: Mapping[int, DailyResult]
+    accounts: Mapping[PositionRef, SinceEntry]
+    daily: Mapping[PositionRef, DailyResult]
     hours: Mapping[PoolId, PoolHours] = field(default_factory=dict)
 
-    def gains(self, token_id: int, token1: Token, prices: PriceBook, unit: WorthUnit) -> Gains:
+    def gains(self, ref: PositionRef, token1: Token, prices: PriceBook, unit: WorthUnit) -> Gains:
         """Everything a position won or lost is told in currency1; this is what that is worth."""
-        account, daily = self.accounts[token_id], self.daily[token_id]
+        account, daily = self.accounts[ref], self.daily[ref]
 
         def valued(amount: Quantity[Fraction]) -> Quantity[Fraction]:
             if token1.decimals is None:
@@ -140,7 +141,7 @@ class Performance(Struct, frozen=True):
 
 async def read_accounts(
     sources: Sources, snapshots: Sequence[PositionSnapshot]
-) -> dict[int, SinceEntry]:
+) -> dict[PositionRef, SinceEntry]:
     """What became of positions since they were opened, by number."""
     client, network = sources.client, sources.network
     accounts = await v3_since_entry(
@@ -167,9 +168,7 @@ async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapsho
         seconds, head = DAY + 2 * HOUR, snapshots[0].block
         hours = await read_given_hours(client, network, terms, seconds, memory=memory, head=head)
     daily = {
-        snapshot.token_id: daily_result(
-            snapshot, accounts[snapshot.token_id], hours[snapshot.pool.pool_id]
-        )
+        snapshot.ref: daily_result(snapshot, accounts[snapshot.ref], hours[snapshot.pool.pool_id])
         for snapshot in snapshots
     }
     return Performance(accounts, daily, hours)

@@ -14,6 +14,7 @@ from chain.contracts import abi
 from chain.contracts.networks import Address, Network
 from chain.positions import custody, holdings
 from chain.positions.memory import GivenUp, PositionMemory, SearchProgress, SearchState
+from chain.positions.reference import PositionRef, v4_position, v4_token_id
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.logs import FIRST_BLOCKS, NARROWABLE, RangeWidth, Topics, scan_logs_back
 from chain.rpc import requests
@@ -34,7 +35,7 @@ class WalletPositions(Struct, frozen=True):
     """Strangers that may move every position of this wallet."""
     approvals_from: int | None
     """Before this block nobody looked for such strangers; None where all were looked for."""
-    unconfirmed: tuple[int, ...]
+    unconfirmed: tuple[PositionRef, ...]
     """Tokens the logs give to this wallet and `ownerOf` does not."""
     words: Mapping[int, int]
     """Every storage word of the PoolManager that was read at this block, by its slot."""
@@ -82,7 +83,7 @@ class WalletTrail(Struct):
     """Oldest first; the first is the one before anything happened."""
     search: SearchState | None
     """Where it was not all found, or the logs since the last checkpoint are too many."""
-    named: frozenset[int]
+    named: frozenset[PositionRef]
     searches: int = 0
     """How often it was searched for in this reading."""
     searched_at: Block | None = None
@@ -134,7 +135,7 @@ class WalletTrail(Struct):
     def state_for(self, wallet: WalletPositions, endpoints: Sequence[str]) -> SearchState:
         """From where to search for what a wallet lacks; what others own is left out."""
         state, number = self.search, wallet.block.number
-        mine = frozenset(position.token_id for position in wallet.positions)
+        mine = frozenset(position.ref for position in wallet.positions)
         known_elsewhere = (
             state is not None
             and state.given_up is not None
@@ -184,7 +185,7 @@ class WalletSearch(Struct):
     owner: Address
     balance: int
     state: SearchState
-    mine: set[int]
+    mine: set[PositionRef]
     """Those of the found that `ownerOf` confirmed."""
     doubtful: bool = False
     """Whether what was found has turned out to be another's before: then each is checked."""
@@ -197,13 +198,16 @@ class WalletSearch(Struct):
     def missing(self) -> int:
         return self.balance - len(self.mine | self.state.found)
 
+    def confirm(self, owners: Mapping[int, Address | None]) -> None:
+        self.mine |= {v4_position(token) for token, owner in owners.items() if owner == self.owner}
+
     def took(self, logs: Iterable[Log]) -> SearchState:
         """The state after some logs, in whatever order: who owns an id is asked anyway."""
         arrived, operators = set(self.state.found), set(self.state.operators)
         word = holdings.owner_words([self.owner])
         for log in logs:
             if log.topics[0] == holdings.TRANSFER and len(log.topics) == _TRANSFER_TOPICS:
-                arrived.add(int(log.topics[3], 16))
+                arrived.add(v4_position(int(log.topics[3], 16)))
             elif log.topics[0] == holdings.APPROVAL_FOR_ALL and log.topics[1] == word:
                 operators.add("0x" + log.topics[2][-40:])
         return replace(self.state, found=frozenset(arrived), operators=frozenset(operators))
@@ -382,11 +386,11 @@ class PositionSearch:
     async def _check(self, *, all_found: bool = True) -> None:
         """Whose the found ones are, where it decides whether all are found."""
         for wallet in self._wallets:
-            unsure = sorted(wallet.state.found - wallet.mine)
+            unsure = sorted(map(v4_token_id, wallet.state.found - wallet.mine))
             if not unsure or (all_found and not (wallet.doubtful and wallet.is_done)):
                 continue
             owners = await self._patiently(partial(self._owners, unsure))
-            wallet.mine |= {token for token, owner in owners.items() if owner == wallet.owner}
+            wallet.confirm(owners)
             wallet.state = replace(wallet.state, found=frozenset(wallet.mine))
 
     async def _owners(self, tokens: Sequence[int]) -> dict[int, Address | None]:
@@ -440,7 +444,7 @@ class PositionSearch:
                 continue
             self._group = self._group.after_answer()
             for wallet in self._wallets:
-                wallet.mine |= {token for token, owner in owners.items() if owner == wallet.owner}
+                wallet.confirm(owners)
                 wallet.state = replace(wallet.state, found=wallet.state.found | wallet.mine)
             last = group.start - 1
             self._worked += len(group)

@@ -32,14 +32,14 @@ from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.state import PoolState
 from chain.positions.custody import Custody
-from chain.positions.reference import is_v3
+from chain.positions.reference import PositionRef, is_v3, v4_token_id
 from chain.rpc.records import Block
 
 _LAYOUTS_KEPT = 50_000
 
 
 class PositionIdentity(Struct, frozen=True):
-    token_id: int
+    ref: PositionRef
     pool_key: PoolKey
     pool_id: PoolId
     tick_lower: int
@@ -47,7 +47,7 @@ class PositionIdentity(Struct, frozen=True):
 
     def __hash__(self) -> int:
         # The pool's id stands for its key, whose five parts would be hashed anew every time.
-        return hash((self.token_id, self.pool_id))
+        return hash((self.ref, self.pool_id))
 
     def agrees_with(self, info: PositionInfo) -> bool:
         """Whether the word the PositionManager keeps for this token tells the same position.
@@ -61,8 +61,8 @@ class PositionIdentity(Struct, frozen=True):
         )
 
 
-def identify(token_id: int, key: PoolKey, tick_lower: int, tick_upper: int) -> PositionIdentity:
-    return PositionIdentity(token_id, key, key.pool_id, tick_lower, tick_upper)
+def identify(ref: PositionRef, key: PoolKey, tick_lower: int, tick_upper: int) -> PositionIdentity:
+    return PositionIdentity(ref, key, key.pool_id, tick_lower, tick_upper)
 
 
 class PositionLayout(Struct, frozen=True):
@@ -82,7 +82,7 @@ class PositionLayout(Struct, frozen=True):
 @lru_cache(maxsize=_LAYOUTS_KEPT)
 def layout_of(identity: PositionIdentity, position_manager: Address) -> PositionLayout:
     key = position_key(
-        position_manager, identity.tick_lower, identity.tick_upper, identity.token_id
+        position_manager, identity.tick_lower, identity.tick_upper, v4_token_id(identity.ref)
     )
     pool = _pool_slots(identity.pool_id)
     lower = tick_slots(identity.pool_id, identity.tick_lower)
@@ -160,13 +160,12 @@ class PositionSnapshot(Struct, frozen=True):
     status: RangeStatus
 
     @property
-    def token_id(self) -> int:
-        """Its number, which is below zero for a position of v3 (`chain.positions.reference`)."""
-        return self.identity.token_id
+    def ref(self) -> PositionRef:
+        return self.identity.ref
 
     @property
     def is_v3(self) -> bool:
-        return is_v3(self.token_id)
+        return is_v3(self.ref)
 
     @property
     def owner(self) -> Address:

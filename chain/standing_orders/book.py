@@ -14,6 +14,7 @@ from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
 from chain.base.home import locked, locked_if_free, write_atomically
 from chain.contracts.abi import AbiError
+from chain.positions.reference import PositionRef
 from chain.standing_orders.order import (
     PricePast,
     StandingOrder,
@@ -63,11 +64,11 @@ class StandingOrders:
     def standing(self, chain_id: int) -> tuple[KeptOrder, ...]:
         return tuple(kept for kept in self.all() if kept.stands and kept.order.chain_id == chain_id)
 
-    def of_position(self, chain_id: int, token_id: int) -> tuple[KeptOrder, ...]:
-        from chain.standing_orders.call import token_in
+    def of_position(self, chain_id: int, ref: PositionRef) -> tuple[KeptOrder, ...]:
+        from chain.standing_orders.call import position_in
 
         return tuple(
-            kept for kept in self.standing(chain_id) if token_in(kept.order.signed) == token_id
+            kept for kept in self.standing(chain_id) if position_in(kept.order.signed) == ref
         )
 
     def find(self, number: int) -> KeptOrder:

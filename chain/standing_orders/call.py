@@ -27,6 +27,7 @@ from chain.execution.decode.records import (
 )
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.reference import PositionRef, v4_position, v4_token_id
 from chain.positions.snapshot import PositionSnapshot
 from chain.standing_orders.order import OrderCondition, PricePast
 
@@ -43,7 +44,7 @@ class OrderCall(NamedTuple):
     """What the signed bytes let the watch key do, and nothing besides."""
 
     kind: OrderKind
-    token_id: int
+    ref: PositionRef
     least: Amounts
     """What it must pay, fees not counted; of a close alone."""
     currencies: tuple[Address, Address]
@@ -87,9 +88,9 @@ def propose(
     """The delegation that is to be signed: it is valid from before now on."""
     key = position.pool.key
     change: calldata.PositionAction = (
-        calldata.Burn(position.token_id, *least_amounts(position, condition))
+        calldata.Burn(v4_token_id(position.ref), *least_amounts(position, condition))
         if kind == "close"
-        else calldata.Decrease(position.token_id, 0, 0, 0)
+        else calldata.Decrease(v4_token_id(position.ref), 0, 0, 0)
     )
     paid = calldata.TakePair(key.currency0, key.currency1, position.owner)
     data = calldata.modify_liquidities([change, paid], until)
@@ -115,20 +116,20 @@ def call_of(signed: SignedDelegation) -> BatchCall:
     return terms.call
 
 
-def subject_in(signed: SignedDelegation) -> tuple[OrderKind, int] | None:
+def subject_in(signed: SignedDelegation) -> tuple[OrderKind, PositionRef] | None:
     """What is done with which position, by its bytes alone."""
     with suppress(DecodingError, OrderRefusedError):
         match decode_call(call_of(signed).data):
             case ModifyLiquidities(actions=(DecodedBurn(token_id), *_)):
-                return "close", token_id
+                return "close", v4_position(token_id)
             case ModifyLiquidities(actions=(DecodedDecrease(token_id), *_)):
-                return "collect", token_id
+                return "collect", v4_position(token_id)
             case _:
                 pass
     return None
 
 
-def token_in(signed: SignedDelegation) -> int | None:
+def position_in(signed: SignedDelegation) -> PositionRef | None:
     subject = subject_in(signed)
     return None if subject is None else subject[1]
 
@@ -155,9 +156,8 @@ def _read(signed: SignedDelegation, network: Network) -> OrderCall | None:
         case _:
             return None
     pair = (paid.currency0, paid.currency1)
-    return OrderCall(
-        kind, token_id, least, pair, paid.recipient, terms.before, terms.times, terms.nonce
-    )
+    ref = v4_position(token_id)
+    return OrderCall(kind, ref, least, pair, paid.recipient, terms.before, terms.times, terms.nonce)
 
 
 def _faults(signed: SignedDelegation, call: OrderCall, network: Network) -> Iterator[str]:

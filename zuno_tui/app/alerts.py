@@ -28,7 +28,7 @@ from chain.base.store import Store, StoreError
 from chain.base.units import NumeralError, Quantity, Unknown, age_text, read_numeral, spelled_out
 from chain.contracts.addresses import shortened
 from chain.contracts.networks import all_networks, network_named
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label
 from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError
 from chain.tokens import Token
@@ -189,7 +189,7 @@ async def mute(session: Session, alert_id: str, seconds: int, until: str | None)
         return _changed(store, tuple(alert for alert in silenced if alert.active), done)
 
 
-def standing_alerts(session: Session, now: float) -> tuple[tuple[str, int], ...]:
+def standing_alerts(session: Session, now: float) -> tuple[tuple[str, PositionRef], ...]:
     """Those of the network that are about positions, each with its position."""
     with _open_store(session, now) as store:
         return tuple(

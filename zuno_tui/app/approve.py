@@ -13,7 +13,7 @@ from chain.execution.build.requests import (
     SeveralRequest,
 )
 from chain.positions.overview import Sources
-from chain.positions.reference import is_v3
+from chain.positions.reference import is_v3, v4_position
 from zuno_tui.app.market import hold_for_approvals
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.app.session import Session
@@ -63,13 +63,11 @@ async def dry_run_made(session: Session, sources: Sources, make_action: ActionMa
     action = await make_action(sources)
     if _leaves(action.request):
         stays = [
-            words
-            for token_id in action.subject.about.token_ids
-            for words in what_outlives(session, token_id)
+            words for ref in action.subject.about.refs for words in what_outlives(session, ref)
         ]
         action = replace(action, left_behind=(*action.left_behind, *stays))
     if isinstance(action.request, IncreaseRequest | DecreaseRequest | CompoundRequest):
-        ended = orders_ended_with(session, action.request.position.token_id)
+        ended = orders_ended_with(session, v4_position(action.request.position.token_id))
         action = replace(
             action,
             cancels=tuple(order.delegation for order in ended),

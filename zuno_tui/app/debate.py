@@ -81,7 +81,7 @@ def run_recommend(arguments: Namespace) -> int:
     if arguments.until and not arguments.keep:
         raise SettingsError("Keep which token until that day? Like: --keep ETH --until March")
     start = FlowStart(
-        token_id=arguments.token_id,
+        token_id=arguments.ref,
         profile=settings.profile,
         max_rounds=settings.max_rounds,
         keep_words=(arguments.keep, arguments.until or "") if arguments.keep else None,
@@ -136,7 +136,7 @@ def run_move(arguments: Namespace) -> int:
         session.settings, os.environ, profile=arguments.profile, deterministic=False
     )
     start = FlowStart(
-        token_id=arguments.token_id,
+        token_id=arguments.ref,
         profile=settings.profile,
         max_rounds=1,
         own_prices=(arguments.low, arguments.high),

@@ -38,6 +38,7 @@ from chain.contracts.networks import NATIVE
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.receipts import minted_positions
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
 from chain.tokens.pair import Pair
@@ -386,8 +387,8 @@ LONG = "long"
 """Stands for the token whose price the pair tells."""
 
 
-async def keep_goal_of(sources: Sources, token_id: int, words: tuple[str, str]) -> KeepGoal:
-    pair, block = await pair_of_position(sources, token_id)
+async def keep_goal_of(sources: Sources, ref: PositionRef, words: tuple[str, str]) -> KeepGoal:
+    pair, block = await pair_of_position(sources, ref)
     named, day = words
     until = read_day(day, block.timestamp) if day else None
     if day and (until is None or until <= block.timestamp):
@@ -451,10 +452,12 @@ def _records(sources: Sources, kinds: tuple[AdviceKind, ...]) -> Iterator[Advice
             yield AdviceRecord(kind=kind.value, days=found.days, beat=beat, judged=judged)
 
 
-def _earlier_advice(session: Session, sources: Sources, token_id: int) -> Iterator[EarlierAdvice]:
+def _earlier_advice(
+    session: Session, sources: Sources, ref: PositionRef
+) -> Iterator[EarlierAdvice]:
     """What was advised for the position before; a plan that cannot be read is no advice."""
     sent = signed_plans(session)
-    for document in PlanStore(session.home.plans).about(token_id, _MOST_EARLIER):
+    for document in PlanStore(session.home.plans).about(ref, _MOST_EARLIER):
         try:
             plan = plan_in(document)
         except (DamagedPlanError, NoSuchPlanError):
@@ -465,7 +468,7 @@ def _earlier_advice(session: Session, sources: Sources, token_id: int) -> Iterat
             )
 
 
-async def last_action_time(session: Session, sources: Sources, token_id: int) -> int | None:
+async def last_action_time(session: Session, sources: Sources, ref: PositionRef) -> int | None:
     """The time of the block in which a plan of this home made the position.
 
     Moving a position makes a new one, so its own beginning is the last thing that was done to it
@@ -484,7 +487,7 @@ async def last_action_time(session: Session, sources: Sources, token_id: int) ->
         ][-_RECENT:]
     receipts = await sources.client.settle([requests.receipt(sent_hash) for _, sent_hash in sent])
     for (sender, _), receipt in zip(sent, receipts, strict=True):
-        if isinstance(receipt, Receipt) and token_id in minted_positions(
+        if isinstance(receipt, Receipt) and ref in minted_positions(
             receipt, sender, sources.network
         ):
             block = await sources.client.ask(requests.block(receipt.block_hash))

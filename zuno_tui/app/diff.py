@@ -66,18 +66,18 @@ def _difference(plan: Plan, new: Candidate) -> PlanDifference:
 
 
 async def _tokens(session: Session, difference: PlanDifference) -> tuple[Token, Token]:
-    token_id = difference.plan.position
+    ref = difference.plan.position
     async with session.sources() as sources:
-        if token_id is None:
+        if ref is None:
             pool = (await find_pool(sources, difference.new.pool_id)).pool
             return pool.token0, pool.token1
-        found = await read_of_both(sources.client, session.network, sources.memory, [token_id])
-        if token_id not in found:
+        found = await read_of_both(sources.client, session.network, sources.memory, [ref])
+        if ref not in found:
             raise GateRefusedError(
-                f"Position {position_label(token_id)} is gone: there is nothing to compare. "
+                f"Position {position_label(ref)} is gone: there is nothing to compare. "
                 "See yours: zuno positions"
             )
-        key = found[token_id].pool.key
+        key = found[ref].pool.key
         pair = (key.currency0, key.currency1)
         known = await tokens_at(sources, pair, "latest")
     return known[pair[0]], known[pair[1]]

@@ -16,7 +16,7 @@ from chain.history.hours import PoolHours
 from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
 from chain.positions.overview import Overview, Sources, read_worths
 from chain.positions.performance import Performance, read_performance
-from chain.positions.reference import position_label, position_name
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import WorthUnit
 from chain.read.logs import ScanProgress
@@ -213,10 +213,10 @@ class _Telling(Struct, frozen=True):
     def of(self, snapshot: PositionSnapshot, hours: PoolHours) -> PositionEarnings:
         overview, key = self.overview, snapshot.pool.key
         token0, token1 = overview.tokens[key.currency0], overview.tokens[key.currency1]
-        account = self.performance.accounts[snapshot.token_id]
+        account = self.performance.accounts[snapshot.ref]
         pair = pair_of(self.sources.network, token0, token1, snapshot.pool.sqrt_price_x96)
-        won = self.performance.gains(snapshot.token_id, token1, overview.prices, self.unit)
-        worths = {each.token_id: each.total for each in overview.portfolio.positions}
+        won = self.performance.gains(snapshot.ref, token1, overview.prices, self.unit)
+        worths = {each.ref: each.total for each in overview.portfolio.positions}
         earned, unit1 = account.fees_earned, self._unit1(token1)
         days = settled_days(snapshot.identity, account.changes, hours, self.memory)
         opened = account.changes[0].timestamp if account.changes else snapshot.block.timestamp
@@ -234,7 +234,7 @@ class _Telling(Struct, frozen=True):
             snapshot=snapshot,
             pair=pair.name,
             unit1=unit1,
-            worth=worths.get(snapshot.token_id, Unknown("its value could not be read")),
+            worth=worths.get(snapshot.ref, Unknown("its value could not be read")),
             opened=opened,
             days=days,
             now=hours.last.timestamp,
@@ -268,7 +268,7 @@ _SINCE_ENTRY = "result: against holding what was put in, since each position was
 class PositionEarned(Struct, frozen=True):
     """In the unit a person counts in, at present prices."""
 
-    token_id: int
+    ref: PositionRef
     pair: str
     fees: Quantity[Fraction]
     result: Quantity[Fraction]
@@ -284,7 +284,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
         found = await read_earnings(sources, overview, unit, _DAYS.get(period, _MOST_DAYS), watch)
     rows = [_row(earnings, period) for earnings in found]
     fees, result = known_sum([row.fees for row in rows]), known_sum([row.result for row in rows])
-    missing = [f"{position_label(row.token_id)} ({why})" for row in rows if (why := _unknown(row))]
+    missing = [f"{position_label(row.ref)} ({why})" for row in rows if (why := _unknown(row))]
     basis = _SINCE_ENTRY if period == "all" else _BY_DAY
     return CommandAnswer(
         heading=(
@@ -306,7 +306,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
             "missing": list(missing),
             "positions": [
                 {
-                    "tokenId": position_name(row.token_id),
+                    "tokenId": position_name(row.ref),
                     "pair": row.pair,
                     "fees": number(row.fees),
                     "result": number(row.result),
@@ -319,12 +319,10 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
 
 
 def _row(earnings: PositionEarnings, period: EarningPeriod) -> PositionEarned:
-    token_id = earnings.snapshot.token_id
+    ref = earnings.snapshot.ref
     if period == "all":
-        return PositionEarned(
-            token_id, earnings.pair, earnings.fees, earnings.against_holding, None
-        )
-    return PositionEarned(token_id, earnings.pair, *earnings.earned(_DAYS[period]))
+        return PositionEarned(ref, earnings.pair, earnings.fees, earnings.against_holding, None)
+    return PositionEarned(ref, earnings.pair, *earnings.earned(_DAYS[period]))
 
 
 def _unknown(row: PositionEarned) -> str:
@@ -335,7 +333,7 @@ def _unknown(row: PositionEarned) -> str:
 def _cells(row: PositionEarned, unit: WorthUnit) -> tuple[str, ...]:
     days = "" if row.days is None else str(row.days)
     return (
-        position_name(row.token_id),
+        position_name(row.ref),
         row.pair,
         worth(row.fees, unit),
         signed_money(row.result, unit),

@@ -14,6 +14,7 @@ from chain.execution.decode.words import names_on
 from chain.execution.exit_tax import shortfall_words
 from chain.execution.simulate import Simulation, simulate
 from chain.positions.overview import Overview, Sources
+from chain.positions.reference import position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.tokens.pair import pair_of
 from zuno_tui.app.positions import wallet_overview
@@ -68,7 +69,7 @@ async def exit_drill(session: Session) -> CommandAnswer:
     shut = [drill for drill in drills if not drill.open and drill.position.liquidity]
     held = [drill for drill in drills if drill.position.liquidity]
     warnings = (
-        wrapped(f"  ! #{drill.position.token_id} {drill.words}", indent=4)
+        wrapped(f"  ! {position_label(drill.position.ref)} {drill.words}", indent=4)
         for drill in drills
         if drill.words != drill.state
     )
@@ -82,7 +83,7 @@ async def exit_drill(session: Session) -> CommandAnswer:
             "owner": overview.wallet.owner,
             "positions": [
                 {
-                    "tokenId": str(drill.position.token_id),
+                    "tokenId": position_name(drill.position.ref),
                     "open": drill.open,
                     "words": drill.words,
                     "warnings": list(drill.warnings),
@@ -108,15 +109,16 @@ async def _try(sources: Sources, overview: Overview, position: PositionSnapshot)
     facts = await read_chain_facts(
         sources.client, sources.network, overview.wallet.owner, tokens, block
     )
+    held = position_facts(position)
     try:
-        built = build(CloseRequest(position_facts(position)), facts)
+        built = build(CloseRequest(held), facts)
     except BuildError as error:
         return Drill(position, None, str(error))
     simulation = await simulate(sources.client, built.transactions, block.hash, tokens)
     names = names_on(sources.network, overview.wallet.owner, overview.tokens)
     steps = [decode(transaction) for transaction in built.transactions]
-    positions = {position.token_id: position_facts(position)}
-    return Drill(position, simulation, None, shortfall_words(steps, simulation, positions, names))
+    shortfall = shortfall_words(steps, simulation, {held.token_id: held}, names)
+    return Drill(position, simulation, None, shortfall)
 
 
 def _row(session: Session, overview: Overview, drill: Drill) -> tuple[str, ...]:
@@ -134,7 +136,7 @@ def _row(session: Session, overview: Overview, drill: Drill) -> tuple[str, ...]:
     worth = _worth(overview, drill)
     unit = overview.portfolio.unit
     dollars = UNKNOWN if isinstance(worth, Unknown) else money(worth.value, unit)
-    return str(drill.position.token_id), pair.name, drill.state, received, dollars, gas
+    return position_name(drill.position.ref), pair.name, drill.state, received, dollars, gas
 
 
 def _worth(overview: Overview, drill: Drill) -> Quantity[Fraction]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from chain.bookkeeping.wallet_history import read_wallet_history
 from chain.execution.outbox.outbox import Outbox
 from chain.positions.overview import Sources, read_worths
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label
 from chain.prices.price import WorthUnit
 from chain.read.logs import ScanProgress
 from chain.rpc.errors import RpcError
@@ -93,11 +93,11 @@ async def _chapter(
     return HistoryChapter(entry, history)
 
 
-def history_filter(token_id: int | None, since: str | None, until: str | None) -> HistoryFilter:
+def history_filter(ref: PositionRef | None, since: str | None, until: str | None) -> HistoryFilter:
     """Of one position's story, and of whole UTC days."""
     first = None if since is None else _day(since, "--from")
     end = None if until is None else _day(until, "--to") + timedelta(days=1)
-    return HistoryFilter(token_id, _seconds(first), _seconds(end))
+    return HistoryFilter(ref, _seconds(first), _seconds(end))
 
 
 async def told_history(

@@ -13,7 +13,7 @@ from chain.math.liquidity import Amounts
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Gains, Performance, read_performance
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.prices.price import WorthUnit
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.pools import read_weeks
@@ -54,11 +54,11 @@ class MissingPositionError(ZunoError):
     """There is no such position, or there is no longer."""
 
 
-async def position_answer(session: Session, token_id: int) -> CommandAnswer:
+async def position_answer(session: Session, ref: PositionRef) -> CommandAnswer:
     async with session.sources() as sources:
-        position = await read_one(sources, token_id, session.settings.unit)
+        position = await read_one(sources, ref, session.settings.unit)
         if position is None:
-            label = position_label(token_id)
+            label = position_label(ref)
             raise MissingPositionError(
                 f"{session.network.title} has no position {label}, or it was burned."
             )
@@ -91,12 +91,12 @@ class PositionPage:
         self._unit: WorthUnit = session.settings.unit
         self._coin = session.network.native_symbol
         thresholds = monitor_settings(session.settings).thresholds
-        self._near_edge = thresholds(session.network.name, position.snapshot.token_id).near_edge
+        self._near_edge = thresholds(session.network.name, position.snapshot.ref).near_edge
         self._one = position
         self._position = position.snapshot
         self._performance = performance
-        self._account = performance.accounts[position.snapshot.token_id]
-        self._daily = performance.daily[position.snapshot.token_id]
+        self._account = performance.accounts[position.snapshot.ref]
+        self._daily = performance.daily[position.snapshot.ref]
         key = position.snapshot.pool.key
         self._token0, self._token1 = position.tokens[key.currency0], position.tokens[key.currency1]
         self._pair: Pair = pair_of(
@@ -107,7 +107,7 @@ class PositionPage:
         position, pool = self._position, self._position.pool
         kind = " dynamic" if pool.key.has_dynamic_fee else ""
         yield (
-            position_label(position.token_id),
+            position_label(position.ref),
             f"{self._pair.name} {fee_text(pool.tier)}{kind} · {self._state()}",
         )
         yield from self._range()
@@ -174,7 +174,7 @@ class PositionPage:
     def _since_entry(self) -> Iterator[tuple[str, str]]:
         account, unit = self._account, self._unit
         if self._position.is_v3:
-            yield "to act", f"Uniswap's page: {page_of(self._position.token_id, self._network)}"
+            yield "to act", f"Uniswap's page: {page_of(self._position.ref, self._network)}"
             if isinstance(account.age_seconds, Unknown):
                 yield "since entry", f"{UNKNOWN}: {account.age_seconds.reason}"
                 return
@@ -197,8 +197,8 @@ class PositionPage:
 
     @property
     def _gains(self) -> Gains:
-        prices, number = self._one.prices, self._position.token_id
-        return self._performance.gains(number, self._token1, prices, self._unit)
+        prices, ref = self._one.prices, self._position.ref
+        return self._performance.gains(ref, self._token1, prices, self._unit)
 
     def _pool(self) -> Iterator[tuple[str, str]]:
         pool = self._position.pool
@@ -231,14 +231,12 @@ def _or_reason(value: Quantity[T], words: Callable[[T], str]) -> str:
     return f"{UNKNOWN}: {value.reason}" if isinstance(value, Unknown) else words(value.value)
 
 
-async def remember_ids(session: Session, token_ids: Sequence[int]) -> CommandAnswer:
-    wanted = tuple(dict.fromkeys(token_ids))
+async def remember_ids(session: Session, refs: Sequence[PositionRef]) -> CommandAnswer:
+    wanted = tuple(dict.fromkeys(refs))
     async with session.sources() as sources:
         found = await read_positions(sources.client, sources.network, sources.memory, wanted)
-        owners = {
-            token_id: found[token_id].owner if token_id in found else None for token_id in wanted
-        }
-        mine = [token_id for token_id, owner in owners.items() if owner == session.address]
+        owners = {ref: found[ref].owner if ref in found else None for ref in wanted}
+        mine = [ref for ref, owner in owners.items() if owner == session.address]
         if not mine:
             raise MissingPositionError(
                 f"None of these positions is {shortened(session.address)}'s on"
@@ -250,8 +248,8 @@ async def remember_ids(session: Session, token_ids: Sequence[int]) -> CommandAns
         heading=(f"{session.network.title} · {shortened(session.address)}",),
         lines=(
             *(
-                f"#{token_id}  {_whose(owner, session.address)}"
-                for token_id, owner in owners.items()
+                f"{position_label(ref)}  {_whose(owner, session.address)}"
+                for ref, owner in owners.items()
             ),
             "Yours are read every time from now on: zuno positions",
         ),
@@ -259,10 +257,13 @@ async def remember_ids(session: Session, token_ids: Sequence[int]) -> CommandAns
             "network": session.network.name,
             "address": checksummed(session.address),
             "positions": [
-                {"tokenId": str(token_id), "owner": None if owner is None else checksummed(owner)}
-                for token_id, owner in owners.items()
+                {
+                    "tokenId": position_name(ref),
+                    "owner": None if owner is None else checksummed(owner),
+                }
+                for ref, owner in owners.items()
             ],
-            "named": [str(token_id) for token_id in named],
+            "named": [position_name(ref) for ref in named],
         },
     )
 

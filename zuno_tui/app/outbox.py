@@ -90,8 +90,8 @@ async def _apply(session: Session, arguments: Namespace) -> int:
         with may_have_sent():
             result = await read_result(sources, connections, approval, dispatch)
             show_result(session, result, waiting.tokens)
-    for token_id in approval.about.token_ids if result.done else ():
-        for words in what_outlives(session, token_id):
+    for ref in approval.about.refs if result.done else ():
+        for words in what_outlives(session, ref):
             say(words)
     return DONE if result.done else FAILED
 

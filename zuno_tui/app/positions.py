@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from chain.contracts.addresses import shortened
 from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, Sources, read_overview
-from chain.positions.reference import position_name
+from chain.positions.reference import PositionRef, position_name
 from chain.read.logs import ScanProgress
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import attachments
@@ -118,7 +118,7 @@ def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
 
 
 def _table(session: Session, overview: Overview, performance: Performance | None) -> list[str]:
-    won: dict[int, Won] = {}
+    won: dict[PositionRef, Won] = {}
     if performance is not None:
         won = won_by_position(overview, performance, session.settings.unit)
     watching = monitor_settings(session.settings)
@@ -140,7 +140,7 @@ def _narrow_cells(row: PositionRow) -> tuple[str, ...]:
     """One line of 80 cells."""
     state = {"in range": "in", "near edge": "near edge", "out of range": "out", "empty": "empty"}
     return (
-        position_name(row.token_id),
+        position_name(row.ref),
         f"{row.pair} {row.fee}",
         " · ".join((state[row.standing], *row.notes)),
         range_gauge(None if row.standing == "empty" else row.progress),
@@ -151,7 +151,7 @@ def _narrow_cells(row: PositionRow) -> tuple[str, ...]:
 
 def _cells(row: PositionRow) -> tuple[str, ...]:
     return (
-        position_name(row.token_id),
+        position_name(row.ref),
         row.pair,
         row.fee,
         row.low,

@@ -24,7 +24,7 @@ from chain.math.liquidity import LiquidityError
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_of_both
 from chain.positions.overview import Sources, tokens_at
-from chain.positions.reference import position_label, position_name
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.rpc.records import Block
 from chain.tokens.pair import Pair, pair_of
@@ -47,28 +47,28 @@ from zuno_tui.settings.debates import debate_settings
 Telling = Callable[[str], None]
 
 
-async def own_range_of(sources: Sources, token_id: int, prices: tuple[str, str]) -> OwnRange:
+async def own_range_of(sources: Sources, ref: PositionRef, prices: tuple[str, str]) -> OwnRange:
     """The prices of a position's pair, in the orientation in which `zuno inspect` writes them."""
-    pair, _ = await pair_of_position(sources, token_id)
+    pair, _ = await pair_of_position(sources, ref)
     return range_of_pair(pair, prices)
 
 
-async def pair_of_position(sources: Sources, token_id: int) -> tuple[Pair, Block]:
+async def pair_of_position(sources: Sources, ref: PositionRef) -> tuple[Pair, Block]:
     """As `zuno inspect` writes it, and the block at which it was read."""
-    snapshot, (token0, token1) = await pool_of_position(sources, token_id)
+    snapshot, (token0, token1) = await pool_of_position(sources, ref)
     price = snapshot.pool.sqrt_price_x96
     return pair_of(sources.network, token0, token1, price), snapshot.block
 
 
 async def pool_of_position(
-    sources: Sources, token_id: int
+    sources: Sources, ref: PositionRef
 ) -> tuple[PositionSnapshot, tuple[Token, Token]]:
     network = sources.network
-    found = await read_of_both(sources.client, network, sources.memory, [token_id])
-    snapshot = found.get(token_id)
+    found = await read_of_both(sources.client, network, sources.memory, [ref])
+    snapshot = found.get(ref)
     if snapshot is None:
         raise SettingsError(
-            f"There is no position {position_label(token_id)} on {network.title}. "
+            f"There is no position {position_label(ref)} on {network.title}. "
             "See yours: zuno positions",
             "",
         )
@@ -140,14 +140,14 @@ async def read_range_forms(
     """A form for the position's pool, or for each pool that could hold what is to be opened."""
     observer = ChainObserver(sources, reading_progress(tell))
     hooks = tuple(sorted(gate_limits(session.settings.limits, session.network).allowed_hooks))
-    phrase = None if asked.token_id is not None else _phrase(session, asked)
+    phrase = None if asked.ref is not None else _phrase(session, asked)
     named = asked.profile if phrase is None or phrase.profile is None else phrase.profile.value
     profile = debate_settings(
         session.settings, environment, profile=named, deterministic=True
     ).profile
     reading = _Reading(session, sources, asked, phrase)
-    if asked.token_id is not None:
-        held = await observer.observe_position(asked.token_id, profile)
+    if asked.ref is not None:
+        held = await observer.observe_position(asked.ref, profile)
         context = held.model_copy(update={"allowed_hooks": hooks})
         found = [await reading.form(context, context.observed)]
     elif phrase is not None:
@@ -168,8 +168,8 @@ async def read_range_forms(
 def planning(form: RangeForm, ticks: TickRange) -> MovePosition | CreatePosition:
     """What asks for the plan of just this range, in words that anybody can type."""
     prices = chosen_prices(form, ticks)
-    if form.token_id is not None:
-        return MovePosition(form.token_id, *prices)
+    if form.ref is not None:
+        return MovePosition(form.ref, *prices)
     return CreatePosition(with_prices(form.phrase, prices))
 
 
@@ -191,7 +191,7 @@ def with_prices(phrase: str, prices: tuple[str, str]) -> str:
 def _ticks_of(form: RangeForm, prices: tuple[str, str], network: Network) -> TickRange | None:
     own: OwnRange | None
     try:
-        if form.token_id is not None:
+        if form.ref is not None:
             own = range_of_pair(form.pair, prices)
         else:
             own = parse_create(with_prices(form.phrase, prices), network).own_range
@@ -277,7 +277,7 @@ def _document(form: RangeForm, ticks: TickRange, network: Network, twin: str) ->
         "network": network.name,
         "chainId": network.chain_id,
         "block": form.context.block,
-        "tokenId": None if form.token_id is None else position_name(form.token_id),
+        "tokenId": None if form.ref is None else position_name(form.ref),
         "pair": form.pair.name,
         "poolId": pool.pool_id,
         "price": form.past[-1][1],

@@ -156,7 +156,7 @@ class _Row:
     def cells(self) -> tuple[str, ...]:
         amounts = zip((self._then.amount0, self._then.amount1), self._tokens, strict=True)
         return (
-            position_name(self._position.token_id),
+            position_name(self._position.ref),
             self._pair.name,
             self._pair.price_text(self._then.sqrt_price),
             self._state,
@@ -169,7 +169,7 @@ class _Row:
     def document(self) -> dict[str, Json]:
         price = self._pair.price(self._then.sqrt_price)
         return {
-            "tokenId": position_name(self._position.token_id),
+            "tokenId": position_name(self._position.ref),
             "pair": self._pair.name,
             "priceThen": None if price is None else price.value,
             "inRangeNow": self._position.in_range,

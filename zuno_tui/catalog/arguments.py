@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from zuno_tui.catalog.command import Argument, OneOf
+from zuno_tui.catalog.command import Argument, Intent, OneOf
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
+    from chain.positions.reference import PositionRef
     from zuno_tui.prompt.remaining import Remaining
 
 _EXPOSED = (
@@ -19,19 +20,28 @@ _EXPOSED = (
 )
 
 
-def read_token_id(text: str) -> int:
-    from chain.positions.reference import read_position_number
+def read_ref(text: str) -> PositionRef:
+    from chain.positions.reference import read_position_ref
 
-    number = read_position_number(text)
-    if number is None:
+    ref = read_position_ref(text)
+    if ref is None:
         raise ValueError(f"{text!r} is not a position's number, like 7 or #7, or 3:7 for one of v3")
-    return number
+    return ref
 
 
-def write_token_id(number: PositionName) -> str:
+def write_ref(ref: PositionName) -> str:
     from chain.positions.reference import position_name
 
-    return number if isinstance(number, str) else position_name(number)
+    return ref if isinstance(ref, str) else position_name(ref)
+
+
+def positions_named(intent: Intent) -> tuple[PositionRef, ...]:
+    """Those that an intent names one by one."""
+    named: tuple[PositionName | None, ...] = (
+        getattr(intent, "ref", None),
+        *(getattr(intent, "refs", None) or ()),
+    )
+    return tuple(ref for ref in named if ref is not None and ref != "all")
 
 
 def read_address(text: str) -> str:
@@ -90,20 +100,20 @@ def read_hours_file(said: Remaining) -> Path:
     return read_file_name(said.text)
 
 
-PositionName: TypeAlias = int | Literal["all"]
+PositionName: TypeAlias = "PositionRef | Literal['all']"
 
 
 def read_position_name(text: str) -> PositionName:
-    return "all" if text.lower() == "all" else read_token_id(text)
+    return "all" if text.lower() == "all" else read_ref(text)
 
 
-TOKEN_ID = Argument("token_id", metavar="ID", read=read_token_id, write=write_token_id)
+POSITION = Argument("ref", metavar="ID", read=read_ref, write=write_ref)
 POSITIONS = Argument(
-    "token_ids",
+    "refs",
     "positions by their numbers, or all: one plan, one signature",
     metavar="ID|all",
     read=read_position_name,
-    write=write_token_id,
+    write=write_ref,
     several=True,
 )
 AMOUNT = Argument("amount", "like 0.5", metavar="AMOUNT", read=read_amount, write=write_amount)

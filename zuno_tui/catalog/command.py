@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from chain.positions.overview import Sources
+    from chain.positions.reference import PositionRef
     from zuno_tui.app.session import Session
     from zuno_tui.gate.actions.action import Action
     from zuno_tui.present.answer import CommandAnswer
@@ -237,13 +238,15 @@ def with_market(context: PhraseContext) -> bool:
 
 
 def of_selected(
-    make: Callable[[int], Suggestion], *, v3: bool = False
+    make: Callable[[PositionRef], Suggestion], *, v3: bool = False
 ) -> Callable[[PhraseContext], Iterable[Suggestion]]:
     """For the position under the cursor; one of v3 where that can be done with it."""
 
     def offered(context: PhraseContext) -> Iterable[Suggestion]:
-        number = context.selected
-        return () if number is None or (number < 0 and not v3) else (make(number),)
+        from chain.positions.reference import is_v3
+
+        ref = context.selected
+        return () if ref is None or (is_v3(ref) and not v3) else (make(ref),)
 
     return offered
 

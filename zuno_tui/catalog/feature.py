@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.contracts.signed_delegation import SignedDelegation
     from chain.positions.overview import Overview, Sources
+    from chain.positions.reference import PositionRef
     from chain.wallet.secrets import Passphrase
     from zuno_tui.app.agents_elsewhere import Gathering
     from zuno_tui.app.session import Session
@@ -122,11 +123,11 @@ class Feature(Struct, frozen=True, kw_only=True):
     attachment: str = ""
     """What it attaches to positions, as documents name it."""
     attached: Callable[[Session, Sources, Sequence[Overview]], Awaitable[Attachment]] | None = None
-    outlives: Callable[[Session, int], tuple[str, ...]] | None = None
+    outlives: Callable[[Session, PositionRef], tuple[str, ...]] | None = None
     """What hangs on a position and would stay when it is closed or moved, in words."""
-    notes: Callable[[Session], Mapping[int, str]] | None = None
+    notes: Callable[[Session], Mapping[PositionRef, str]] | None = None
     """A word at a position's row, by its number."""
-    ended_with: Callable[[Session, int], tuple[EndedOrder, ...]] | None = None
+    ended_with: Callable[[Session, PositionRef], tuple[EndedOrder, ...]] | None = None
     """Orders signed for a position that fit it no more once its size has changed."""
     remote_agents: Callable[[Session], AbstractAsyncContextManager[Gathering | str]] | None = None
     """A debate's agents elsewhere, or why they cannot be had; empty where none are set up."""
@@ -174,18 +175,18 @@ async def attachments(
     )
 
 
-def what_outlives(session: Session, token_id: int) -> tuple[str, ...]:
+def what_outlives(session: Session, ref: PositionRef) -> tuple[str, ...]:
     """What is left behind when this position is closed, made smaller or moved."""
     found = (feature.outlives for feature in features())
-    return tuple(words for tell in found if tell is not None for words in tell(session, token_id))
+    return tuple(words for tell in found if tell is not None for words in tell(session, ref))
 
 
-def position_notes(session: Session) -> dict[int, tuple[str, ...]]:
+def position_notes(session: Session) -> dict[PositionRef, tuple[str, ...]]:
     """Words of features at rows of positions."""
-    found: dict[int, tuple[str, ...]] = {}
+    found: dict[PositionRef, tuple[str, ...]] = {}
     for feature in features():
-        for token_id, note in ({} if feature.notes is None else feature.notes(session)).items():
-            found[token_id] = (*found.get(token_id, ()), note)
+        for ref, note in ({} if feature.notes is None else feature.notes(session)).items():
+            found[ref] = (*found.get(ref, ()), note)
     return found
 
 
@@ -195,9 +196,9 @@ def obeyed_word(home: Home, words: str) -> str:
     return next(filter(None, told), "")
 
 
-def orders_ended_with(session: Session, token_id: int) -> tuple[EndedOrder, ...]:
+def orders_ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, ...]:
     found = (feature.ended_with for feature in features())
-    return tuple(order for tell in found if tell is not None for order in tell(session, token_id))
+    return tuple(order for tell in found if tell is not None for order in tell(session, ref))
 
 
 def unknown_attachments() -> tuple[Attachment, ...]:

@@ -15,19 +15,20 @@ from zuno_tui.catalog.arguments import (
     KEEP,
     PASSPHRASE_FILE,
     PLAN,
+    POSITION,
     PROFILE,
     STREAM,
-    TOKEN_ID,
     TRANSPORT,
     UNTIL,
     read_address,
     read_duration,
-    read_token_id,
+    read_ref,
     read_without_key,
 )
 from zuno_tui.catalog.command import Argument, Intent, OneOf
 
 if TYPE_CHECKING:
+    from chain.positions.reference import PositionRef
     from zuno_tui.app.market import MarketAction
     from zuno_tui.present.views import ViewName
     from zuno_tui.prompt.remaining import ProfileName
@@ -57,16 +58,16 @@ class Show(Intent, frozen=True):
 
 class Inspect(Intent, frozen=True):
     command: ClassVar = ("inspect",)
-    arguments: ClassVar = (TOKEN_ID,)
+    arguments: ClassVar = (POSITION,)
 
-    token_id: int
+    ref: PositionRef
 
 
 class Recommend(Intent, frozen=True):
     command: ClassVar = ("recommend",)
-    arguments: ClassVar = (TOKEN_ID, PROFILE, KEEP, UNTIL, STREAM, DETERMINISTIC, TRANSPORT)
+    arguments: ClassVar = (POSITION, PROFILE, KEEP, UNTIL, STREAM, DETERMINISTIC, TRANSPORT)
 
-    token_id: int
+    ref: PositionRef
     profile: ProfileName | None = None
     keep: str | None = None
     """A token that no move may sell."""
@@ -102,14 +103,14 @@ class CreatePosition(Intent, frozen=True):
 class MovePosition(Intent, frozen=True):
     command: ClassVar = ("move",)
     arguments: ClassVar = (
-        TOKEN_ID,
+        POSITION,
         Argument("low", "the lower price, as zuno inspect writes prices", metavar="LOW"),
         Argument("high", "the upper price", metavar="HIGH"),
         PROFILE,
         STREAM,
     )
 
-    token_id: int
+    ref: PositionRef
     low: str
     high: str
     profile: ProfileName | None = None
@@ -144,13 +145,13 @@ class ChooseRange(Intent, frozen=True):
     @property
     def phrase(self) -> str:
         """What is to be opened, in the words of `create`; empty for a position."""
-        return self.what if self.token_id is None else ""
+        return self.what if self.ref is None else ""
 
     @property
-    def token_id(self) -> int | None:
+    def ref(self) -> PositionRef | None:
         """The position; None where something is to be opened."""
         found = _POSITION.fullmatch(self.what.strip())
-        return None if found is None else read_token_id(found[0])
+        return None if found is None else read_ref(found[0])
 
 
 class OfPlan(Intent, frozen=True):

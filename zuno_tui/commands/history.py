@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import read_token_id, write_token_id
+from zuno_tui.catalog.arguments import read_ref, write_ref
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
+    from chain.positions.reference import PositionRef
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.present.history import CsvFormat
@@ -20,11 +21,11 @@ class ShowHistory(Intent, frozen=True):
     command: ClassVar = ("history",)
     arguments: ClassVar = (
         Argument(
-            "token_id",
+            "ref",
             "a position, with those before and after it",
             metavar="ID",
-            read=read_token_id,
-            write=write_token_id,
+            read=read_ref,
+            write=write_ref,
         ),
         Argument("--wallet", "an address, an ENS name or a wallet's name", metavar="WALLET"),
         Argument("--csv", "for a spreadsheet", switch=True),
@@ -33,7 +34,7 @@ class ShowHistory(Intent, frozen=True):
         Argument("--to", "the last UTC day", metavar="DAY", field="until"),
     )
 
-    token_id: int | None = None
+    ref: PositionRef | None = None
     wallet: str | None = None
     csv: bool = False
     form: CsvFormat | None = None
@@ -46,15 +47,15 @@ async def _answer(session: Session, intent: ShowHistory) -> CommandAnswer:
 
     named = () if intent.wallet is None else (intent.wallet,)
     form = intent.form or ("csv" if intent.csv else None)
-    told = history_filter(intent.token_id, intent.since, intent.until)
+    told = history_filter(intent.ref, intent.since, intent.until)
     return await told_history(session, named, form, told)
 
 
 def _read(said: Remaining) -> ShowHistory:
     csv = bool(said.one_of({"csv": True}))
-    token_id = said.position() if said else None
+    ref = said.position() if said else None
     said.end("all", "my", "whole", "life", "of", "position")
-    return ShowHistory(token_id, csv=csv)
+    return ShowHistory(ref, csv=csv)
 
 
 COMMAND = Command(

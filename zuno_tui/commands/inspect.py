@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 def _read(said: Remaining) -> Inspect:
-    token_id = said.position()
+    ref = said.position()
     said.end("position", "at", "details", "closely")
-    return Inspect(token_id)
+    return Inspect(ref)
 
 
 COMMAND = Command(
     does="one position, everything that is known of it",
     group=Group.POSITION,
     intent=Inspect,
-    answer=lambda session, intent: app.inspect.position_answer(session, intent.token_id),
+    answer=lambda session, intent: app.inspect.position_answer(session, intent.ref),
     tells_old_block=True,
     takes_v3=True,
     verbs=(

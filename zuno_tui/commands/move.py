@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from zuno_tui import app
-from zuno_tui.catalog.arguments import write_token_id
+from zuno_tui.catalog.arguments import write_ref
 from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
 from zuno_tui.catalog.intents import MovePosition
 
@@ -17,11 +17,11 @@ _PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCI
 
 
 def _read(said: Remaining) -> MovePosition:
-    token_id = said.leading_position()
-    example = f"move {write_token_id(token_id)} 2900 3300"
+    ref = said.leading_position()
+    example = f"move {write_ref(ref)} 2900 3300"
     low, high = _price(said, example), _price(said, example)
     said.end("between", "range", "-", "and")
-    return MovePosition(token_id, low, high)
+    return MovePosition(ref, low, high)
 
 
 def _price(said: Remaining, example: str) -> str:
@@ -43,6 +43,6 @@ COMMAND = Command(
     intent=MovePosition,
     run=lambda arguments: app.debate.run_move(arguments),
     verbs=(Verb("move", _read, "move ID LOW HIGH", names="positions", possible=with_positions),),
-    suggest=of_selected(lambda token_id: f"move {write_token_id(token_id)} ", v3=True),
+    suggest=of_selected(lambda ref: f"move {write_ref(ref)} ", v3=True),
     takes_v3=True,
 )

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.catalog.arguments import (
+    POSITION,
     POSITIONS,
-    TOKEN_ID,
     PositionName,
     read_percent,
     write_amount,
@@ -25,6 +25,7 @@ from zuno_tui.catalog.command import (
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
+    from chain.positions.reference import PositionRef
     from zuno_tui.app.session import Session
     from zuno_tui.gate.actions.position import Together
     from zuno_tui.prompt.remaining import Remaining
@@ -35,7 +36,7 @@ _AMOUNT_WORDS = 2
 class OfPositions(Intent, frozen=True):
     arguments: ClassVar = (POSITIONS,)
 
-    token_ids: tuple[PositionName, ...]
+    refs: tuple[PositionName, ...]
 
 
 class CollectFees(OfPositions, frozen=True):
@@ -53,20 +54,20 @@ class ClosePosition(OfPositions, frozen=True):
 class DecreasePosition(Intent, frozen=True):
     command: ClassVar = ("decrease",)
     arguments: ClassVar = (
-        TOKEN_ID,
+        POSITION,
         Argument(
             "percent", "from 1 to 99; for all of it: zuno close", metavar="PCT", read=read_percent
         ),
     )
 
-    token_id: int
+    ref: PositionRef
     percent: int
 
 
 class IncreasePosition(Intent, frozen=True):
     command: ClassVar = ("increase",)
     arguments: ClassVar = (
-        TOKEN_ID,
+        POSITION,
         Argument("amount", "at most this much, …", metavar="AMOUNT"),
         Argument(
             "token",
@@ -75,7 +76,7 @@ class IncreasePosition(Intent, frozen=True):
         ),
     )
 
-    token_id: int
+    ref: PositionRef
     amount: str
     """May hold the token, too, where both were quoted as one word."""
     token: str | None = None
@@ -87,9 +88,9 @@ def _together(verb: Together) -> Callable[[Session, OfPositions], ActionMaker]:
     def action(session: Session, intent: OfPositions) -> ActionMaker:
         from zuno_tui.gate.actions.position import action_for
 
-        named = dict.fromkeys(intent.token_ids)
-        token_ids = [] if "all" in named else [number for number in named if number != "all"]
-        return lambda sources: action_for(sources, verb, token_ids, session.address)
+        named = dict.fromkeys(intent.refs)
+        refs = [] if "all" in named else [number for number in named if number != "all"]
+        return lambda sources: action_for(sources, verb, refs, session.address)
 
     return action
 
@@ -97,28 +98,25 @@ def _together(verb: Together) -> Callable[[Session, OfPositions], ActionMaker]:
 def _decrease(session: Session, intent: DecreasePosition) -> ActionMaker:
     from zuno_tui.gate.actions.position import action_to_decrease
 
-    return lambda sources: action_to_decrease(
-        sources, intent.token_id, session.address, intent.percent
-    )
+    return lambda sources: action_to_decrease(sources, intent.ref, session.address, intent.percent)
 
 
 def _increase(session: Session, intent: IncreasePosition) -> ActionMaker:
     from zuno_tui.gate.actions.position import action_to_increase
 
-    token_id = intent.token_id
-    amount, symbol = _amount(f"{intent.amount} {intent.token or ''}".strip(), token_id)
-    return lambda sources: action_to_increase(sources, token_id, session.address, amount, symbol)
+    ref = intent.ref
+    amount, symbol = _amount(f"{intent.amount} {intent.token or ''}".strip(), ref)
+    return lambda sources: action_to_increase(sources, ref, session.address, amount, symbol)
 
 
-def _amount(words: str, token_id: int) -> tuple[Numeral, str]:
+def _amount(words: str, ref: PositionRef) -> tuple[Numeral, str]:
     from chain.base.units import NumeralError, read_numeral
     from zuno_tui.prompt.phrase_error import PhraseError
 
     parts = words.split()
     if len(parts) != _AMOUNT_WORDS:
         raise PhraseError(
-            f"{words!r} is not an amount and its token. Say it like: "
-            f"zuno increase {token_id} 0.5 WETH",
+            f"{words!r} is not an amount and its token. Say it like: zuno increase {ref} 0.5 WETH",
             "",
         )
     try:
@@ -135,28 +133,28 @@ def _reading(
     def read(said: Remaining) -> Intent:
         if said.text.lower() == "all":
             return intent(("all",))
-        token_ids = said.positions()
+        refs = said.positions()
         said.end("position", "positions", *fillers)
-        return intent(token_ids)
+        return intent(refs)
 
     return read
 
 
 def _read_decrease(said: Remaining) -> DecreasePosition:
-    token_id = said.leading_position()
+    ref = said.leading_position()
     if "to" in said.text.lower().split():
         said.refuse("whether that much is to be taken out, or to stay.")
-    percent = said.percent(f"decrease {token_id} 25%")
+    percent = said.percent(f"decrease {ref} 25%")
     said.end("position", "by", "percent", "%")
-    return DecreasePosition(token_id, percent)
+    return DecreasePosition(ref, percent)
 
 
 def _read_increase(said: Remaining) -> IncreasePosition:
-    token_id = said.leading_position()
-    amount = write_amount(said.amount(f"increase {token_id} 0.5 WETH"))
-    symbol = said.symbol(f"increase {token_id} {amount} WETH").upper()
+    ref = said.leading_position()
+    amount = write_amount(said.amount(f"increase {ref} 0.5 WETH"))
+    symbol = said.symbol(f"increase {ref} {amount} WETH").upper()
     said.end("position", "by", "with")
-    return IncreasePosition(token_id, amount, symbol)
+    return IncreasePosition(ref, amount, symbol)
 
 
 def _verb(name: str, read: Callable[[Remaining], Intent], usage: str, *spoken: str) -> tuple[Verb]:
@@ -187,7 +185,7 @@ COMMANDS = (
             "claim",
             "claim fees",
         ),
-        suggest=of_selected(lambda token_id: f"collect {token_id}"),
+        suggest=of_selected(lambda ref: f"collect {ref}"),
         key="desk.collect",
     ),
     Command(
@@ -201,7 +199,7 @@ COMMANDS = (
             "compound ID…|all",
             "compound fees",
         ),
-        suggest=of_selected(lambda token_id: f"compound {token_id}"),
+        suggest=of_selected(lambda ref: f"compound {ref}"),
     ),
     Command(
         does="prepare closing a position, several or all",
@@ -215,7 +213,7 @@ COMMANDS = (
             "close position",
             "withdraw",
         ),
-        suggest=of_selected(lambda token_id: f"close {token_id}"),
+        suggest=of_selected(lambda ref: f"close {ref}"),
     ),
     Command(
         does="prepare removing a part of a position",

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from zuno_tui import app
-from zuno_tui.catalog.arguments import write_token_id
+from zuno_tui.catalog.arguments import write_ref
 from zuno_tui.catalog.command import Command, Group, Verb, of_selected
 from zuno_tui.catalog.intents import _POSITION, ChooseRange
 
@@ -19,7 +19,7 @@ _PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCI
 
 def _read(said: Remaining) -> ChooseRange:
     if not said:
-        return ChooseRange(write_token_id(said.restarted("it").position()))
+        return ChooseRange(write_ref(said.restarted("it").position()))
     of_position = _of_position(said)
     if of_position is not None:
         return of_position
@@ -32,7 +32,7 @@ def _of_position(said: Remaining) -> ChooseRange | None:
     """A position, then nothing or two prices; None where the words name an amount."""
     place, *prices = [word for word in said.text.split() if word.lower() not in _BETWEEN] or [""]
     if place.lower() in DEICTIC:
-        place = write_token_id(said.restarted(place).position())
+        place = write_ref(said.restarted(place).position())
     fits = _POSITION.fullmatch(place) is not None and len(prices) in (0, 2)
     if not fits or not all(map(_PRICE.fullmatch, prices)):
         return None
@@ -65,6 +65,6 @@ COMMAND = Command(
             names="positions",
         ),
     ),
-    suggest=of_selected(lambda token_id: ChooseRange(write_token_id(token_id)), v3=True),
+    suggest=of_selected(lambda ref: ChooseRange(write_ref(ref)), v3=True),
     key="desk.range",
 )

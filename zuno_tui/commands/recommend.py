@@ -31,12 +31,12 @@ def _read(said: Remaining) -> Recommend:
         named = goal["token"] or goal["held"] or goal["long"]
         return replace(asked, keep=named, until=goal["day"])
     profile = said.profile()
-    token_id = said.position()
+    ref = said.position()
     said.end(
         *("rebalance", "rebalancing", "rebalances", "position", "with", "do", "i", "range"),
         *("if", "want", "to", "so", "that", "because", "since", "must", "will", "but", "do", "and"),
     )
-    return Recommend(token_id, profile)
+    return Recommend(ref, profile)
 
 
 COMMAND = Command(

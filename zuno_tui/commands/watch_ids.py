@@ -5,35 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui import app
-from zuno_tui.catalog.arguments import read_token_id
+from zuno_tui.catalog.arguments import read_ref
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, with_positions
 
 if TYPE_CHECKING:
+    from chain.positions.reference import PositionRef
     from zuno_tui.prompt.remaining import Remaining
 
 
 class WatchIds(Intent, frozen=True):
     command: ClassVar = ("watch-ids",)
     arguments: ClassVar = (
-        Argument(
-            "token_ids", "positions, by number", metavar="ID", read=read_token_id, several=True
-        ),
+        Argument("refs", "positions, by number", metavar="ID", read=read_ref, several=True),
     )
 
-    token_ids: tuple[int, ...]
+    refs: tuple[PositionRef, ...]
 
 
 def _read(said: Remaining) -> WatchIds:
-    token_ids = said.positions()
+    refs = said.positions()
     said.end("position", "positions", "only", "just")
-    return WatchIds(token_ids)
+    return WatchIds(refs)
 
 
 COMMAND = Command(
     does="name positions of the wallet that its endpoint cannot find",
     group=Group.POSITION,
     intent=WatchIds,
-    answer=lambda session, intent: app.inspect.remember_ids(session, intent.token_ids),
+    answer=lambda session, intent: app.inspect.remember_ids(session, intent.refs),
     verbs=(
         Verb(
             "watch-ids",

@@ -160,7 +160,7 @@ class Approvals:
         key = signing_key(context.session.home, context.session.network, context.wallet)
         view = approved_view(approved, context.wallet, key)
         position = dry_run.prepared.action.subject.position
-        self._card.approved(view, None if position is None else position.token_id)
+        self._card.approved(view, None if position is None else position.ref)
         context.bring("plan", began)
         context.tell(
             Said(f"{view.headline}: approved for ten minutes. To sign it: apply", "good", twin)

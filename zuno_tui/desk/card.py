@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from agents.lp.advice_words import move_name, option_letter
 from agents.lp.plan import Candidate, Plan
 from agents.scorecard.track_record import TrackRecord
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label
 from zuno_tui.desk.context import Tell
 from zuno_tui.desk.events import PlanChanged
 from zuno_tui.present.argued_plan import ArguedPlan
@@ -50,7 +50,7 @@ def plan_view(
             *elsewhere_words(plan),
         ),
         made_at=made_at,
-        token_id=plan.position,
+        ref=plan.position,
     )
 
 
@@ -136,10 +136,10 @@ class Card:
             words = again.recommendation
             self.show(replace(self._view, recommendation=words, reasons=again.reasons))
 
-    def approved(self, approval: ApprovalView, token_id: int | None = None) -> None:
+    def approved(self, approval: ApprovalView, ref: PositionRef | None = None) -> None:
         """What is signed is on the card, even if another run of zuno approved it."""
         if self._view is None or self._view.plan_id != approval.plan_id:
-            self._view = unargued(approval, token_id=token_id, now=self._clock())
+            self._view = unargued(approval, ref=ref, now=self._clock())
         self._change(approval, (), None)
 
     def unapproved(self) -> None:
@@ -178,7 +178,7 @@ class Card:
             self.show(replace(self._view, approval=approval, progress=progress, result=result))
 
 
-def unargued(approval: ApprovalView, *, token_id: int | None, now: float) -> PlanView:
+def unargued(approval: ApprovalView, *, ref: PositionRef | None, now: float) -> PlanView:
     """A change nobody argued about: there is one option, and it is the approval itself."""
     return PlanView(
         plan_id=approval.plan_id,
@@ -187,5 +187,5 @@ def unargued(approval: ApprovalView, *, token_id: int | None, now: float) -> Pla
         options=(),
         reasons=(),
         made_at=now,
-        token_id=token_id,
+        ref=ref,
     )

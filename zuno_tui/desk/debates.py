@@ -164,22 +164,22 @@ class Debates:
     def recommend(self, intent: Recommend) -> None:
         settings = self._settings(intent.profile)
         start = FlowStart(
-            token_id=intent.token_id,
+            token_id=intent.ref,
             profile=settings.profile,
             max_rounds=settings.max_rounds,
             keep_words=(intent.keep, intent.until or "") if intent.keep else None,
         )
-        self._begin(settings, start, f"position {position_label(intent.token_id)}", intent.twin)
+        self._begin(settings, start, f"position {position_label(intent.ref)}", intent.twin)
 
     def move(self, intent: MovePosition) -> None:
         settings = self._settings(None)
         start = FlowStart(
-            token_id=intent.token_id,
+            token_id=intent.ref,
             profile=settings.profile,
             max_rounds=1,
             own_prices=(intent.low, intent.high),
         )
-        self._begin(settings, start, f"position {position_label(intent.token_id)}", intent.twin)
+        self._begin(settings, start, f"position {position_label(intent.ref)}", intent.twin)
 
     def create(self, intent: CreatePosition) -> None:
         from zuno_tui.prompt.create_phrase import parse_create
@@ -279,7 +279,7 @@ def show_plan(context: DeskContext, card: Card, argued: ArguedPlan, *, made_at: 
     """Put a plan on the card, and say so: what it advises is for the card to tell."""
     view = shown_plan(context, argued, made_at=made_at)
     card.show(view)
-    about = "a new position" if view.token_id is None else position_label(view.token_id)
+    about = "a new position" if view.ref is None else position_label(view.ref)
     return f"The plan for {about} is ready"
 
 

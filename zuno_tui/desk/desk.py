@@ -15,7 +15,7 @@ from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, UnknownNetworkError, network_named
 from chain.names.ens import is_name
 from chain.positions.overview import Overview
-from chain.positions.reference import is_v3, position_label
+from chain.positions.reference import PositionRef, is_v3, position_label, position_name
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import change_book, parsed_address, read_book
 from chain.wallet.errors import NoSuchWalletError
@@ -184,7 +184,7 @@ class Guide(Struct, frozen=True):
     arguing: bool = False
     plan: PlanView | None = None
     applied: bool = False
-    to_collect: Mapping[int, str] = field(default_factory=dict)
+    to_collect: Mapping[PositionRef, str] = field(default_factory=dict)
     """Dollars of fees by position, where collecting is worth a word."""
 
     def heard(self, event: Event) -> Guide:
@@ -192,9 +192,9 @@ class Guide(Struct, frozen=True):
         match event:
             case PositionsChanged(positions):
                 # What is of v3 is not signed for here, and this leads to a signature.
-                rows = tuple(row for row in positions.rows if not is_v3(row.token_id))
+                rows = tuple(row for row in positions.rows if not is_v3(row.ref))
                 fees = {
-                    row.token_id: row.fees
+                    row.ref: row.fees
                     for row in positions.rows
                     if (row.fees_worth or 0.0) >= _WORTH_COLLECTING
                 }
@@ -216,11 +216,11 @@ class Guide(Struct, frozen=True):
             return _READING
         if self.applied and self.urgent.standing not in _NEEDS_SOMEBODY:
             return _MORE
-        token_id, matter = self.urgent.token_id, _MATTERS[self.urgent.standing]
-        return f"{position_label(token_id)} {matter}. Press r for a plan."
+        ref, matter = self.urgent.ref, _MATTERS[self.urgent.standing]
+        return f"{position_label(ref)} {matter}. Press r for a plan."
 
 
-def _about(plan: PlanView, to_collect: Mapping[int, str]) -> str:
+def _about(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
     if plan.result is not None:
         return (
             _REFUSED
@@ -231,14 +231,13 @@ def _about(plan: PlanView, to_collect: Mapping[int, str]) -> str:
         return _APPROVED
     chosen = next((option for option in plan.options if option.recommended), None)
     if chosen is None or chosen.candidate is None:
-        fees, which = to_collect.get(plan.token_id or 0), position_label(plan.token_id or 0)
-        if fees is None:
+        if plan.ref is None or (fees := to_collect.get(plan.ref)) is None:
             return _HOLD
-        how = "inspect" if is_v3(plan.token_id or 0) else "collect"
-        return f"Keep it: nothing to sign. {fees} of fees to collect: type {how} {which.strip('#')}"
-    if plan.token_id is not None and is_v3(plan.token_id):
+        doing = f"{'inspect' if plan.is_v3 else 'collect'} {position_name(plan.ref)}"
+        return f"Keep it: nothing to sign. {fees} of fees to collect: type {doing}"
+    if plan.is_v3:
         return _ELSEWHERE
-    which = "" if plan.token_id is None else f" {position_label(plan.token_id)}"
+    which = "" if plan.ref is None else f" {position_label(plan.ref)}"
     cost = chosen.figures.get("cost", "")
     costs = f", costs {cost}" if cost else ""
     return f"To approve {chosen.name}{which}{costs}: a, then Enter"

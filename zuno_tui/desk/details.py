@@ -23,7 +23,7 @@ from chain.positions.by_day import DayMemory, DayOfRange, hours_of_range, settle
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import OnePosition, read_one, read_worths
 from chain.positions.performance import Performance, read_performance
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import PriceBook, WorthUnit
 from chain.read.block_reader import OneBlock
@@ -199,7 +199,7 @@ class Details:
     def inspect(self, intent: Inspect) -> None:
         self._context.jobs.start(
             "inspect",
-            f"Reading position {position_label(intent.token_id)}",
+            f"Reading position {position_label(intent.ref)}",
             lambda progress: self._read(intent, progress),
             seconds=_PATIENCE,
             opens_page=True,
@@ -207,9 +207,9 @@ class Details:
 
     async def _read(self, intent: Inspect, progress: Progress) -> None:
         context, session = self._context, self._context.session
-        position = await read_one(context.reading, intent.token_id, session.settings.unit)
+        position = await read_one(context.reading, intent.ref, session.settings.unit)
         if position is None:
-            label = position_label(intent.token_id)
+            label = position_label(intent.ref)
             words = f"{session.network.title} has no position {label}, or it was burned."
             context.tell(Said(words, "warn", intent.twin))
             return
@@ -225,11 +225,11 @@ class Details:
         context.tell(DetailReady(view, opens=False))
         if not view.owned_by:
             progress("Reading the result since entry")
-            won = performance.gains(view.token_id, pair.token1, position.prices, WorthUnit.USD)
-            profit = await self._profit(view.token_id, won.against_holding)
+            won = performance.gains(view.ref, pair.token1, position.prices, WorthUnit.USD)
+            profit = await self._profit(view.ref, won.against_holding)
             view = replace(view, profit=profit)
             context.tell(DetailReady(view, opens=False))
-        changes = performance.accounts[intent.token_id].changes
+        changes = performance.accounts[intent.ref].changes
         opened = changes[0].timestamp if changes else position.snapshot.block.timestamp
         if position.snapshot.block.timestamp - opened > (_DAYS + 1) * DAY:
             progress("Reading a month of swaps for the chart")
@@ -237,11 +237,11 @@ class Details:
             context.tell(DetailReady(replace(view, price=month.price), opens=False))
 
     async def _profit(
-        self, token_id: int, against_holding: Quantity[Fraction]
+        self, ref: PositionRef, against_holding: Quantity[Fraction]
     ) -> tuple[KeyFigure, ...]:
         """With the positions that came before it."""
         history = await self._past()
-        found = (result for result in history.results if token_id in result.story.token_ids)
+        found = (result for result in history.results if ref in result.story.refs)
         return next((profit_figures(result, against_holding) for result in found), ())
 
     def remember_past(self) -> None:
@@ -261,14 +261,14 @@ class Details:
         return await read_wallet_history(sources, worth, plans)
 
     def _facts(self, position: OnePosition, performance: Performance, pair: Pair) -> DetailView:
-        token_id = position.snapshot.token_id
+        ref = position.snapshot.ref
         page = PositionPage(self._context.session, position, performance)
         (_, title), *facts = page.lines()
         hook, owner = position.snapshot.pool.hook, position.snapshot.owner
         elsewhere = _WITH_HOOK if hook.present else _ABOVE
         return DetailView(
-            token_id=token_id,
-            title=f"{position_label(token_id)} {title}",
+            ref=ref,
+            title=f"{position_label(ref)} {title}",
             facts=tuple(
                 (name, _short(words.partition(_IN_FIGURES)[0]))
                 for name, words in facts
@@ -277,14 +277,14 @@ class Details:
             price=None,
             liquidity=(),
             fees_by_day=(),
-            history=tuple(history_lines(performance.accounts[token_id].changes, pair)),
+            history=tuple(history_lines(performance.accounts[ref].changes, pair)),
             hook=hook.sentences if hook.present else (),
             figures=tuple(page.key_figures()),
             standing=page.standing,
             owned_by="" if owner == self._context.wallet else checksummed(owner),
             copied=tuple(
                 f"{name}: {words}" if name else f"  {words}"
-                for name, words in [(position_label(token_id), title), *facts]
+                for name, words in [(position_label(ref), title), *facts]
             ),
         )
 
@@ -311,7 +311,7 @@ class Details:
             watch=reading_progress(progress),
         )
         hours = read[pool.pool_id]
-        changes = performance.accounts[snapshot.token_id].changes
+        changes = performance.accounts[snapshot.ref].changes
         earned = hours_of_range(snapshot.identity, changes, hours)
         opened = changes[0].timestamp if changes else snapshot.block.timestamp
         memory = DayMemory(store, network, sources.clock)
@@ -319,7 +319,7 @@ class Details:
         pays = "pays", edge_sentence(week_edge(hours))
         unit = self._context.session.settings.unit
         shown = days_view(settled, pair, position.prices, unit)
-        won = performance.gains(snapshot.token_id, pair.token1, position.prices, unit)
+        won = performance.gains(snapshot.ref, pair.token1, position.prices, unit)
         return replace(
             view,
             facts=(*view.facts, pays),

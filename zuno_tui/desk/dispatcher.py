@@ -64,7 +64,7 @@ class RangeForms:
         self._context = context
 
     def open(self, intent: ChooseRange) -> None:
-        what = "the pools" if intent.token_id is None else f"position {intent.what}"
+        what = "the pools" if intent.ref is None else f"position {intent.what}"
         self._context.jobs.start(
             "range",
             f"Reading {what}",

@@ -91,14 +91,12 @@ class ClosedHours:
         self._store = store
         self._key = key
         kept = read_as(_KeptHours, store.get(_HOURS, key))
-        self._gains = (
-            {} if kept is None else {(gain.begin, gain.token_id): gain for gain in kept.gains}
-        )
+        self._gains = {} if kept is None else {(gain.begin, gain.ref): gain for gain in kept.gains}
 
     def day(self, fresh: Sequence[HourGain], end: int, hours: int, *, now: float) -> DayGain | None:
         """Of the 24 hours that ended then; so many of them are known."""
         begin = end - DAY
-        known = {(gain.begin, gain.token_id): gain for gain in fresh} | self._gains
+        known = {(gain.begin, gain.ref): gain for gain in fresh} | self._gains
         known = {key: gain for key, gain in known.items() if begin <= gain.begin < end}
         if known != self._gains:
             self._gains = known
@@ -220,11 +218,11 @@ def _wallet_rows(earnings: WalletEarnings, unit: WorthUnit, *, alone: bool) -> I
         yield idle_row(f"{key}/idle", f"{indent}in the wallet", held)
     for position in earnings.positions or ():
         snapshot = position.snapshot
-        label, fee = position_label(snapshot.token_id), fee_text(snapshot.pool.tier)
+        label, fee = position_label(snapshot.ref), fee_text(snapshot.pool.tier)
         name = f"{indent}{label} {position.pair} {fee}"
         by_itself = _Group([position], earnings.days, unit)
         words = _column_worth(position.worth, unit)
-        yield by_itself.row(f"{key}/{snapshot.token_id}", name, words, _unknown(position))
+        yield by_itself.row(f"{key}/{snapshot.ref}", name, words, _unknown(position))
 
 
 class _Group(NamedTuple):

@@ -31,18 +31,18 @@ def context_after(context: PhraseContext, event: Event) -> PhraseContext:
     match event:
         case PositionsChanged(view):
             # What is of v3 is named by its number alone: a sentence about `all` acts on v4.
-            rows = [row for row in view.rows if not is_v3(row.token_id)]
+            rows = [row for row in view.rows if not is_v3(row.ref)]
             after = replace(
-                context, positions=tuple(row.token_id for row in rows), held=held_positions(rows)
+                context, positions=tuple(row.ref for row in rows), held=held_positions(rows)
             )
         case AlertsChanged(view):
             after = replace(
                 context,
                 alerts=tuple(row.alert_id for row in view.rows),
                 alerts_of=tuple(
-                    (row.alert_id, row.token_id)
+                    (row.alert_id, row.ref)
                     for row in view.rows
-                    if row.token_id is not None and not row.place
+                    if row.ref is not None and not row.place
                 ),
             )
         case PlanChanged(view):
@@ -80,7 +80,7 @@ def _with_plan(context: PhraseContext, plan: PlanView | None) -> PhraseContext:
     return replace(
         context,
         plan_id=plan.plan_id,
-        plan_position=plan.token_id,
+        plan_position=plan.ref,
         candidates=tuple(option.candidate for option in options if option.candidate is not None),
         argued=bool(plan.options),
         applied=plan.result is not None,

@@ -16,6 +16,7 @@ from chain.history.hours import hour_of
 from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, read_overview, read_worths
 from chain.positions.performance import read_performance
+from chain.positions.reference import PositionRef
 from chain.rpc.errors import StaleHead
 from zuno_tui.app.earned import fees_by_day, read_earnings
 from zuno_tui.catalog.feature import position_notes
@@ -95,9 +96,9 @@ class PositionReader:
         self._noticed = noticed
         """Told after every read."""
         self._view = PositionsView()
-        self._won: dict[int, Won] = {}
+        self._won: dict[PositionRef, Won] = {}
         self._results_at: float | None = None
-        self._charts: dict[int, ChartView] = {}
+        self._charts: dict[PositionRef, ChartView] = {}
         self._past: tuple[WorthSample, ...] = ()
         self._day: DayGain | None = None
         self._fees_by_day: tuple[tuple[str, float], ...] = ()
@@ -109,7 +110,7 @@ class PositionReader:
         self._lost_at = 0.0
         self._noted_at = 0.0
         self._gains_at = 0.0
-        self._gains_of: frozenset[int] = frozenset()
+        self._gains_of: frozenset[PositionRef] = frozenset()
         self._gaining: asyncio.Task[None] | None = None
         self._daily: asyncio.Task[None] | None = None
         self._overview: Overview | None = None
@@ -133,7 +134,7 @@ class PositionReader:
         known = remembered(context.sources.store, context.session.network, context.wallet)
         if known is not None:
             self._won = {
-                row.token_id: Won(
+                row.ref: Won(
                     row.against_holding, row.against_holding_tone, row.net_a_day, row.fee_apr
                 )
                 for row in known.rows
@@ -325,7 +326,7 @@ class PositionReader:
         glance = glance_of(overview, self._day, samples, self._idle, self._fees_by_day)
         noted = position_notes(session)
         rows = tuple(
-            replace(row, notes=(*row.notes, *noted[row.token_id])) if row.token_id in noted else row
+            replace(row, notes=(*row.notes, *noted[row.ref])) if row.ref in noted else row
             for row in view.rows
         )
         return replace(view, rows=rows, glance=glance, results_at=self._results_at)
@@ -365,8 +366,8 @@ class PositionReader:
             return
 
 
-def _held(overview: Overview) -> frozenset[int]:
-    return frozenset(position.token_id for position in overview.wallet.positions)
+def _held(overview: Overview) -> frozenset[PositionRef]:
+    return frozenset(position.ref for position in overview.wallet.positions)
 
 
 def _differs(before: PositionsView, after: PositionsView) -> bool:

@@ -301,7 +301,7 @@ class Signing:
                 "good" if result.done else "bad",
             )
         )
-        for left in approval.about.token_ids if result.done else ():
+        for left in approval.about.refs if result.done else ():
             for words in what_outlives(context.session, left):
                 context.tell(Said(words, "warn"))
 

@@ -46,7 +46,7 @@ def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
         alert_id=str(alert.id),
         severity=alert.severity.value,
         state=alert.state.value,
-        token_id=alert.position_id,
+        ref=alert.position_id,
         since=_since(alert),
         message=alert.message if alert.active else f"{alert.message} Over: {alert.resolution}.",
         next_command=_phrase(alert, network) if alert.active else "",

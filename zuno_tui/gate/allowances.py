@@ -66,7 +66,7 @@ def known_tokens(sources: Sources, wallet: Address) -> tuple[Address, ...]:
     """Those the network is known for, and those of the positions the wallet was seen with."""
     listed = (item.token.address for item in listed_tokens(sources.network).tokens)
     memory = sources.memory
-    held = {token_id for holdings in memory.checkpoints(wallet) for token_id in holdings.held}
+    held = {ref for holdings in memory.checkpoints(wallet) for ref in holdings.held}
     seen = memory.identities(held)
     pairs = (identity.pool_key for identity in seen.values())
     return tuple(

@@ -310,9 +310,9 @@ def _written(value: object) -> object:
 
 
 def _about_written(about: TargetKind) -> dict[str, object]:
-    others = {"others": [str(token_id) for token_id in about.others]} if about.others else {}
+    others = {"others": [str(ref) for ref in about.others]} if about.others else {}
     return {
-        "tokenId": None if about.token_id is None else str(about.token_id),
+        "tokenId": None if about.ref is None else str(about.ref),
         "pool": None if about.pool is None else list(about.pool.values),
         **others,
     }

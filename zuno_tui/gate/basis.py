@@ -21,6 +21,7 @@ from chain.execution.transaction import UnsignedTransaction
 from chain.pools.depth import quote_at_most, quotes_across, read_depths
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.overview import Sources, tokens_at
+from chain.positions.reference import position_label
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.records import Block
 from chain.rpc.requests import Reader
@@ -149,9 +150,9 @@ def _facts(basis: Basis) -> Iterator[tuple[str, object]]:
             yield name.replace("_", " "), value
     for other in basis.circumstances.others:
         for name, value in asdict(other).items():
-            yield f"{name.replace('_', ' ')} of #{other.token_id}", value
+            yield f"{name.replace('_', ' ')} of {position_label(other.token_id)}", value
     for place, position in enumerate(basis.subject.snapshots):
-        identity, which = position.identity, f" of #{position.token_id}" if place else ""
+        identity, which = position.identity, f" of {position_label(position.ref)}" if place else ""
         yield f"range{which}", (identity.tick_lower, identity.tick_upper)
         yield f"fees waiting{which}", (position.fees0, position.fees1)
         yield f"liquidity of the pool{which}", position.pool.liquidity

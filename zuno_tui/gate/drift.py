@@ -17,6 +17,7 @@ from chain.contracts.networks import Address
 from chain.execution.exit_tax import ExitTax
 from chain.execution.policy.shapes import DEAREST_POOL_FEE
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef, position_label
 from chain.rpc import requests
 from chain.rpc.client import AHEAD_SECONDS, RpcClient
 from chain.rpc.errors import Reverted
@@ -50,7 +51,7 @@ async def read_circumstances(
         account_code=delegate or ("0x" + keccak(code).hex() if code else None),
         others=tuple(
             OtherPosition(
-                other.token_id,
+                other.ref,
                 other.owner,
                 other.liquidity,
                 other.pool.pool_id,
@@ -129,7 +130,7 @@ _CLOCK_SLACK = 60
 class OtherPosition(Struct, frozen=True):
     """A further position of a plan about several, with its pool."""
 
-    token_id: int
+    token_id: PositionRef
     owner: Address
     liquidity: int
     pool_id: str
@@ -266,7 +267,9 @@ def _other_drifts(
             *_price_drift(then.sqrt_price_x96, now.sqrt_price_x96, limits),
             *_fee_drift(then.pool_fee, now.pool_fee),
         ]
-        yield from (each._replace(what=f"{each.what} of #{then.token_id}") for each in found)
+        yield from (
+            each._replace(what=f"{each.what} of {position_label(then.token_id)}") for each in found
+        )
 
 
 def _price_drift(

@@ -14,6 +14,7 @@ from chain.execution.decode.words import describe, names_on
 from chain.execution.exit_tax import shortfall_words, untold_tokens
 from chain.execution.outbox.outbox import Outbox
 from chain.positions.overview import Sources, tokens_at
+from chain.positions.reference import PositionRef, position_label
 from chain.tokens import Token
 from zuno_tui.gate.actions.action import Action, subject_of
 from zuno_tui.gate.agreement import Agreement, Connections, require_agreement
@@ -112,22 +113,18 @@ async def _naming_blockers(
     request = action.request
     if not isinstance(request, SeveralRequest) or len(request.parts) == 1:
         return error
-    blocked: dict[int, str] = {}
+    blocked: dict[PositionRef, str] = {}
     for part, snapshot in zip(request.parts, action.subject.snapshots, strict=True):
         alone = replace(action, request=SeveralRequest((part,)), subject=subject_of(snapshot))
         try:
             await prepared_for(alone)
         except (GateRefusedError, BuildError) as reason:
-            blocked[snapshot.token_id] = str(reason).removesuffix(" Nothing was signed.")
-    rest = [
-        snapshot.token_id
-        for snapshot in action.subject.snapshots
-        if snapshot.token_id not in blocked
-    ]
+            blocked[snapshot.ref] = str(reason).removesuffix(" Nothing was signed.")
+    rest = [snapshot.ref for snapshot in action.subject.snapshots if snapshot.ref not in blocked]
     if not blocked:
         return error
     verb = action.plan_id.partition("_")[0]
-    lines = [f"#{token_id} stands in the way: {reason}" for token_id, reason in blocked.items()]
+    lines = [f"{position_label(ref)} stands in the way: {why}" for ref, why in blocked.items()]
     if rest:
         together = " ".join(map(str, rest))
         lines.append(f"Nothing was signed. Without {'it' if len(blocked) == 1 else 'them'}: ")

@@ -31,6 +31,7 @@ from chain.execution.transaction import UnsignedTransaction
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
+from chain.positions.reference import v4_position
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.records import Block
 from zuno_tui.gate.actions.action import ActionTarget, read_subject, read_wallet
@@ -87,16 +88,12 @@ async def read_named(sources: Sources, steps: Sequence[DecodedStep], block: Bloc
     mentions, network = mentions_of(steps), sources.network
     found = {}
     if mentions.positions:
-        found = await read_positions(
-            sources.client, network, sources.memory, mentions.positions, at=block.hash
-        )
+        refs = tuple(map(v4_position, mentions.positions))
+        found = await read_positions(sources.client, network, sources.memory, refs, at=block.hash)
     first, *_ = steps
     # Whatever is another's is left out, and so not what the policy lets a plan be about.
-    positions = {
-        token_id: position_facts(snapshot)
-        for token_id, snapshot in found.items()
-        if snapshot.owner == first.transaction.sender
-    }
+    mine = [each for each in found.values() if each.owner == first.transaction.sender]
+    positions = {facts.token_id: facts for facts in map(position_facts, mine)}
     pools = {position.pool.key: position.pool for position in positions.values()}
     pools |= await _read_pools(sources, [key for key in mentions.pools if key not in pools], block)
     leaving = next(iter(positions.values()), None) if mentions.leaves else None

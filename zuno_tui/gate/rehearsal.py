@@ -76,8 +76,8 @@ async def rehearse(
                 copy = Sources(client, sources.network, store, None, sources.clock)
                 connections = Connections(Route(client))
                 result = await read_result(copy, connections, approval, carried_out)
-                token_id = result.minted[0] if result.minted else approval.about.token_id
-                position = None if token_id is None else await read_one(copy, token_id, unit)
+                ref = result.minted[0] if result.minted else approval.about.ref
+                position = None if ref is None else await read_one(copy, ref, unit)
                 return Rehearsal(head, result, unit, position)
 
 

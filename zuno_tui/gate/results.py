@@ -25,6 +25,7 @@ from chain.execution.outbox.records import SUCCEEDED, Dispatch, Inclusion, PlanS
 from chain.execution.outbox.resume import StepFinding, StepSituation, look
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef, position_label
 from chain.read.block_reader import OneBlock
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
@@ -174,7 +175,7 @@ class ApplyResult(Struct, frozen=True):
     """Those in a block, whether they succeeded or reverted."""
     realised: Mapping[Address, int | None]
     """By token; None where the chain's own coin cannot be told apart, or a token's events lie."""
-    minted: tuple[int, ...]
+    minted: tuple[PositionRef, ...]
     allowances: tuple[GivenAllowance, ...]
     """What is still allowed of its tokens afterwards."""
     contradicted: tuple[str, ...] = ()
@@ -348,7 +349,7 @@ def _contradicted(
 
 
 class PositionNow(Struct, frozen=True):
-    token_id: int
+    ref: PositionRef
     owner: Address | None
     """None where there is no such position any more."""
     liquidity: int
@@ -412,8 +413,10 @@ async def read_aftermath(sources: Sources, approval: Approval, dispatch: Dispatc
     )
 
 
-async def _concerned(sources: Sources, approval: Approval, dispatch: Dispatch) -> Sequence[int]:
-    ids = [*approval.about.token_ids]
+async def _concerned(
+    sources: Sources, approval: Approval, dispatch: Dispatch
+) -> Sequence[PositionRef]:
+    ids = [*approval.about.refs]
     for step in dispatch.steps:
         if step.state in SUCCEEDED and step.inclusion is not None:
             made = step.inclusion.transaction_hash
@@ -450,10 +453,10 @@ async def _held(
 
 def _position_words(position: PositionNow, wallet: Address) -> str:
     if position.owner is None:
-        return f"Position #{position.token_id} is no more."
+        return f"Position {position_label(position.ref)} is no more."
     whose = "yours" if position.owner == wallet else f"held by {position.owner}"
     liquidity = "with its liquidity" if position.liquidity else "without liquidity"
-    return f"Position #{position.token_id} is there, {whose}, {liquidity}."
+    return f"Position {position_label(position.ref)} is there, {whose}, {liquidity}."
 
 
 def _holding_words(

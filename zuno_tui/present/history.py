@@ -14,7 +14,7 @@ from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
 from chain.bookkeeping.results import YEAR, StoryResult
 from chain.bookkeeping.wallet_history import WalletHistory
 from chain.contracts.addresses import checksummed
-from chain.positions.reference import position_label, position_name
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.prices.price import WorthUnit
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
@@ -43,9 +43,9 @@ class HistoryChapter(Struct, frozen=True):
     """None where it could not be read; the entry or `trouble` says why."""
     trouble: str = ""
 
-    def story_of(self, position: int | None) -> str:
+    def story_of(self, position: PositionRef | None) -> str:
         """The name of the story a position belongs to; empty where it is of none."""
-        found = (story.story for story in self.stories if position in story.story.token_ids)
+        found = (story.story for story in self.stories if position in story.story.refs)
         return next((story.name for story in found), "")
 
     @property
@@ -56,7 +56,7 @@ class HistoryChapter(Struct, frozen=True):
 class HistoryFilter(Struct, frozen=True):
     """Which of it is told; times are Unix seconds, the last one not included."""
 
-    position: int | None = None
+    position: PositionRef | None = None
     since: int | None = None
     until: int | None = None
 
@@ -79,7 +79,7 @@ class WholeHistory(Struct, frozen=True):
     def results(self) -> Iterator[tuple[HistoryChapter, StoryResult]]:
         for chapter in self.chapters:
             for result in chapter.stories:
-                if self.told.position in (None, *result.story.token_ids):
+                if self.told.position in (None, *result.story.refs):
                     yield chapter, result
 
 
@@ -132,16 +132,16 @@ def _is_told(whole: WholeHistory, row: HistoryRow) -> bool:
         return False
     if told.position is None:
         return True
-    stories = (story.story.token_ids for story in row.chapter.stories)
+    stories = (story.story.refs for story in row.chapter.stories)
     story = next((story for story in stories if told.position in story), (told.position,))
     return entry.position in story
 
 
-def pool_words(chapter: HistoryChapter, position: int | None) -> str:
+def pool_words(chapter: HistoryChapter, position: PositionRef | None) -> str:
     if chapter.history is None or position is None:
         return ""
     facts = chapter.history.facts
-    life = next((live for live in facts.lives if live.identity.token_id == position), None)
+    life = next((live for live in facts.lives if live.identity.ref == position), None)
     if life is None:
         return ""
     key = life.identity.pool_key
@@ -459,7 +459,7 @@ def profit_figures(
     )
     if isinstance(yearly, Known) and result.story.seconds >= _YEARLY_FROM:
         told = (*told, KeyFigure("a year", signed_percent(yearly.value)))
-    if len(result.story.token_ids) > 1 or isinstance(against_holding, Unknown):
+    if len(result.story.refs) > 1 or isinstance(against_holding, Unknown):
         return (KeyFigure("profit", result.story.name), *told)
     prices = Known(whole - _cents(against_holding), "")
     return (
@@ -478,7 +478,7 @@ def _profit_cells(whole: WholeHistory) -> Iterator[tuple[str, ...]]:
     """Position by position through every move, then each pool with several, then all."""
     by_pool: dict[str, list[StoryResult]] = {}
     for chapter, result in whole.results():
-        pool = pool_words(chapter, result.story.token_ids[-1])
+        pool = pool_words(chapter, result.story.refs[-1])
         by_pool.setdefault(pool, []).append(result)
         yield (result.story.name, pool, *_result_cells([result]))
     for pool, several in by_pool.items():
@@ -526,7 +526,7 @@ def _movement_cells(rows: Iterable[HistoryRow]) -> Iterator[tuple[str, ...]]:
         for row in rows
         if row.entry.kind not in _BOTH_SIDES or row.entry.account is LedgerAccount.WALLET
     )
-    groups: dict[tuple[int, str, str, int | None], list[HistoryRow]] = {}
+    groups: dict[tuple[int, str, str, PositionRef | None], list[HistoryRow]] = {}
     for row in told:
         entry = row.entry
         key = (entry.time, entry.transaction, entry.kind.value, entry.position)
@@ -591,8 +591,8 @@ def _portfolio_total(whole: WholeHistory) -> float:
 def _story_document(chapter: HistoryChapter, result: StoryResult) -> dict[str, Json]:
     return {
         "story": result.story.name,
-        "positions": [position_name(token_id) for token_id in result.story.token_ids],
-        "pool": pool_words(chapter, result.story.token_ids[-1]),
+        "positions": [position_name(ref) for ref in result.story.refs],
+        "pool": pool_words(chapter, result.story.refs[-1]),
         "network": chapter.entry.network.name,
         "chainId": chapter.entry.network.chain_id,
         "wallet": chapter.entry.wallet,

@@ -2,7 +2,8 @@
 
 from chain.base.errors import ZunoError
 from chain.contracts.networks import Network
-from chain.positions.reference import is_v3, position_label, token_id_of
+from chain.positions.reference import PositionRef, is_v3, position_label, token_id_of
+from zuno_tui.catalog.arguments import positions_named
 from zuno_tui.catalog.command import Command, Intent
 
 _PAGE = "https://app.uniswap.org/positions"
@@ -12,29 +13,28 @@ class OnlyReadError(ZunoError):
     """Something was asked of a position of v3 that is there for v4 alone."""
 
 
-def v3_named(intent: Intent) -> int | None:
+def v3_named(intent: Intent) -> PositionRef | None:
     """A position of v3 that is asked about."""
-    named = (*(getattr(intent, "token_ids", None) or ()), getattr(intent, "token_id", None))
-    return next((number for number in named if isinstance(number, int) and is_v3(number)), None)
+    return next(filter(is_v3, positions_named(intent)), None)
 
 
 def refuse_v3(command: Command, intent: Intent, network: Network) -> None:
     """Whatever a command does with positions, it takes those of v3 only where it says so."""
-    number = v3_named(intent)
-    if number is not None and not command.takes_v3:
+    ref = v3_named(intent)
+    if ref is not None and not command.takes_v3:
         raise OnlyReadError(
-            f"`{command.name}` works on v4 only so far: {position_label(number)} is read and "
-            f"watched here. {carry_out(number, network)}"
+            f"`{command.name}` works on v4 only so far: {position_label(ref)} is read and "
+            f"watched here. {carry_out(ref, network)}"
         )
 
 
-def carry_out(number: int, network: Network) -> str:
+def carry_out(ref: PositionRef, network: Network) -> str:
     """How every plan for a position of v3 ends, and every command that would move its money."""
-    return f"v3: carry it out in Uniswap's page: {page_of(number, network)}"
+    return f"v3: carry it out in Uniswap's page: {page_of(ref, network)}"
 
 
-def page_of(number: int, network: Network) -> str:
+def page_of(ref: PositionRef, network: Network) -> str:
     """The position's own page on a live network; elsewhere the list of all."""
     if network.testnet:
         return _PAGE
-    return f"{_PAGE}/v3/{network.name}/{token_id_of(number)}"
+    return f"{_PAGE}/v3/{network.name}/{token_id_of(ref)}"

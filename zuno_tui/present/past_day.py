@@ -19,6 +19,7 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.by_day import liquidity_in, worth
 from chain.positions.overview import Overview
 from chain.positions.performance import PATH_STEP, DailyResult, Performance
+from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import WorthUnit
 from chain.tokens import listed_token
@@ -36,15 +37,15 @@ Course = tuple[float, ...]
 
 
 def day_charts(
-    network: Network, overview: Overview, daily: Mapping[int, DailyResult]
-) -> dict[int, ChartView]:
+    network: Network, overview: Overview, daily: Mapping[PositionRef, DailyResult]
+) -> dict[PositionRef, ChartView]:
     """By token id the price of the last day with the range across it."""
     charts = (
-        (position.token_id, _chart(network, overview, position, daily[position.token_id]))
+        (position.ref, _chart(network, overview, position, daily[position.ref]))
         for position in overview.wallet.positions
-        if position.token_id in daily
+        if position.ref in daily
     )
-    return {token_id: chart for token_id, chart in charts if chart is not None}
+    return {ref: chart for ref, chart in charts if chart is not None}
 
 
 def _chart(
@@ -63,7 +64,7 @@ def _chart(
 
 
 def day_samples(
-    network: Network, overview: Overview, daily: Mapping[int, DailyResult]
+    network: Network, overview: Overview, daily: Mapping[PositionRef, DailyResult]
 ) -> tuple[WorthSample, ...]:
     """What is held now at the prices of each hour before, oldest first.
 
@@ -72,11 +73,9 @@ def day_samples(
     """
     unit = overview.portfolio.unit
     held = [
-        Followed(position, daily[position.token_id].path[::-_STEPS_AN_HOUR])
+        Followed(position, daily[position.ref].path[::-_STEPS_AN_HOUR])
         for position in overview.wallet.positions
-        if position.liquidity
-        and position.token_id in daily
-        and _price(overview, position) is not None
+        if position.liquidity and position.ref in daily and _price(overview, position) is not None
     ]
     courses = dollar_courses(network, held)
     ether = courses.get(NATIVE)
@@ -105,7 +104,7 @@ class HourGain(Struct, frozen=True, array_like=True):
     """What one closed hour brought one position, in millionths of the unit the desk counts in."""
 
     begin: int
-    token_id: int
+    ref: PositionRef
     fees: int
     moved: int
     """By how much prices changed its worth: what was put in or taken out is no gain."""
@@ -156,7 +155,7 @@ def _hour_gains(
     ether: Course | None,
 ) -> Iterator[HourGain]:
     snapshot, identity = followed.snapshot, followed.snapshot.identity
-    changes = performance.accounts[snapshot.token_id].changes
+    changes = performance.accounts[snapshot.ref].changes
     price, course = _price(overview, snapshot), courses.get(_currencies(network, snapshot)[1], ())
     points = min(
         len(course), len(followed.hourly), DAY // HOUR + 1 if ether is None else len(ether)
@@ -164,7 +163,7 @@ def _hour_gains(
     if price is None or not changes or points < _ENDS:
         return
     edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
-    paid = {hour.begin: hour.fees for hour in performance.daily[snapshot.token_id].closed}
+    paid = {hour.begin: hour.fees for hour in performance.daily[snapshot.ref].closed}
     parts = [part / (1 if ether is None else ether[at]) for at, part in enumerate(course[:points])]
     for later, earlier in pairwise(range(points)):
         begin = followed.hourly[earlier].time
@@ -178,7 +177,7 @@ def _hour_gains(
         if liquidity > 0:
             fees = paid.get(begin, 0) * price * parts[later]
             moved = (ends[0] - ends[1]) * price
-            yield HourGain(begin, snapshot.token_id, round(fees * MILLION), round(moved * MILLION))
+            yield HourGain(begin, snapshot.ref, round(fees * MILLION), round(moved * MILLION))
 
 
 class Followed(NamedTuple):

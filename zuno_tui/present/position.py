@@ -18,7 +18,7 @@ from chain.contracts.networks import Address, Network
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Overview, Worth
-from chain.positions.reference import position_name
+from chain.positions.reference import PositionRef, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import PriceBook, WorthUnit
 from chain.tokens import Token
@@ -77,17 +77,17 @@ class Won(Struct, frozen=True):
 _NOT_READ_YET = Won("…", "dim", "…")
 _LEAST_GAIN = Fraction(1, 200)
 """What is less is told as nothing."""
-_NO_CHARTS: Mapping[int, ChartView] = MappingProxyType({})
+_NO_CHARTS: Mapping[PositionRef, ChartView] = MappingProxyType({})
 
 
 def positions_view(
     network: Network,
     overview: Overview,
-    won: Mapping[int, Won],
+    won: Mapping[PositionRef, Won],
     watching: WatchSettings,
     *,
     read_at: float,
-    charts: Mapping[int, ChartView] = _NO_CHARTS,
+    charts: Mapping[PositionRef, ChartView] = _NO_CHARTS,
 ) -> PositionsView:
     wallet, whole, unit = overview.wallet, overview.portfolio, overview.portfolio.unit
     return PositionsView(
@@ -103,20 +103,20 @@ def positions_view(
 def position_rows(
     network: Network,
     overview: Overview,
-    won: Mapping[int, Won],
+    won: Mapping[PositionRef, Won],
     watching: WatchSettings,
-    charts: Mapping[int, ChartView] = _NO_CHARTS,
+    charts: Mapping[PositionRef, ChartView] = _NO_CHARTS,
 ) -> tuple[PositionRow, ...]:
-    worths = {position.token_id: position for position in overview.portfolio.positions}
+    worths = {position.ref: position for position in overview.portfolio.positions}
     return tuple(
         _row(
             network,
             overview,
             position,
-            worths[position.token_id],
-            won.get(position.token_id, _NOT_READ_YET),
-            near_edge=watching.thresholds(network.name, position.token_id).near_edge,
-            chart=charts.get(position.token_id),
+            worths[position.ref],
+            won.get(position.ref, _NOT_READ_YET),
+            near_edge=watching.thresholds(network.name, position.ref).near_edge,
+            chart=charts.get(position.ref),
         )
         for position in overview.wallet.positions
     )
@@ -124,9 +124,9 @@ def position_rows(
 
 def won_by_position(
     overview: Overview, performance: Performance, unit: WorthUnit
-) -> dict[int, Won]:
+) -> dict[PositionRef, Won]:
     return {
-        position.token_id: _won(overview, position, performance, unit)
+        position.ref: _won(overview, position, performance, unit)
         for position in overview.wallet.positions
     }
 
@@ -135,10 +135,10 @@ def _won(
     overview: Overview, position: PositionSnapshot, performance: Performance, unit: WorthUnit
 ) -> Won:
     token1 = overview.tokens[position.pool.key.currency1]
-    gained = performance.gains(position.token_id, token1, overview.prices, unit)
-    worths = {position.token_id: position for position in overview.portfolio.positions}
-    daily = performance.daily[position.token_id]
-    yearly = yearly_fees(daily, gained.fees_a_day, worths[position.token_id].principal)
+    gained = performance.gains(position.ref, token1, overview.prices, unit)
+    worths = {position.ref: position for position in overview.portfolio.positions}
+    daily = performance.daily[position.ref]
+    yearly = yearly_fees(daily, gained.fees_a_day, worths[position.ref].principal)
     return Won(
         short_gain(gained.against_holding, unit),
         gain_tone(gained.against_holding),
@@ -178,7 +178,7 @@ def _row(
     low, high = pair.bounds(*ticks)
     progress = pair.progress(pool.tick, *ticks)
     return PositionRow(
-        token_id=position.token_id,
+        ref=position.ref,
         pair=pair.name,
         fee=fee_text(pool.tier) + ("*" if pool.key.has_dynamic_fee else ""),
         standing=standing(position, progress, near_edge),
@@ -253,7 +253,7 @@ def wallet_document(
     network: Network, overview: Overview, performance: Performance | None
 ) -> dict[str, Json]:
     wallet, whole = overview.wallet, overview.portfolio
-    worths = {position.token_id: position for position in whole.positions}
+    worths = {position.ref: position for position in whole.positions}
     return {
         "network": network.name,
         "chainId": network.chain_id,
@@ -279,7 +279,7 @@ def wallet_document(
                 position,
                 overview.tokens,
                 overview.prices,
-                worths[position.token_id],
+                worths[position.ref],
             )
             | ({} if performance is None else performance_document(performance, position))
             for position in wallet.positions
@@ -299,7 +299,7 @@ def position_document(
     pair = pair_of(network, token0, token1, pool.sqrt_price_x96)
     usd = prices.value(token0, position.amount0), prices.value(token1, position.amount1)
     return {
-        "tokenId": position_name(position.token_id),
+        "tokenId": position_name(position.ref),
         "protocol": "v3" if position.is_v3 else "v4",
         "poolId": pool.pool_id,
         "currency0": key.currency0,
@@ -352,8 +352,8 @@ def _whole(value: Quantity[int]) -> int | None:
 
 
 def performance_document(performance: Performance, position: PositionSnapshot) -> dict[str, Json]:
-    account = performance.accounts[position.token_id]
-    daily = performance.daily[position.token_id]
+    account = performance.accounts[position.ref]
+    daily = performance.daily[position.ref]
     return {
         "sinceEntry": {
             "ageSeconds": _whole(account.age_seconds),
@@ -419,7 +419,7 @@ class RangeStanding(Struct, frozen=True):
 class DetailView(Struct, frozen=True):
     """One position with everything that is known of it."""
 
-    token_id: int
+    ref: PositionRef
     title: str
     facts: tuple[tuple[str, str], ...]
     """Label and words, in reading order."""

@@ -15,7 +15,7 @@ from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.rules import PROFILES, judge_move
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, usable_ticks
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label
 from chain.tokens.pair import Pair
 from zuno_tui.present.charts import liquidity_points, survival_bar
 from zuno_tui.present.plan_card import FIGURES, PlanPool
@@ -57,14 +57,14 @@ class RangeForm(Struct, frozen=True, eq=False):
     """The range it begins with, where one was named."""
 
     @property
-    def token_id(self) -> int | None:
+    def ref(self) -> PositionRef | None:
         """The position that is to be moved; None where one is to be opened."""
         return self.context.position.token_id if isinstance(self.context, MarketContext) else None
 
     @property
     def title(self) -> str:
         pool = self.evaluation.observed.pool
-        what = "a new position" if self.token_id is None else position_label(self.token_id)
+        what = "a new position" if self.ref is None else position_label(self.ref)
         paid = edge_figure(self.evaluation.market.edge_7d)
         return (
             f"Your range for {what} · {self.pair.name} {fee_text(pool.lp_fee)} · pool paid {paid}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from chain.contracts.networks import Address, Network
 from chain.execution.outbox.records import SUCCEEDED
 from chain.positions.overview import OnePosition, Sources, tokens_at
+from chain.positions.reference import position_label
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from zuno_tui.present.answer import CommandAnswer
@@ -88,6 +89,6 @@ def _position_line(rehearsal: Rehearsal, position: OnePosition, network: Network
         network, tokens[key.currency0], tokens[key.currency1], snapshot.pool.sqrt_price_x96
     )
     low, high = pair.bounds(identity.tick_lower, identity.tick_upper)
-    headline = result_headline(rehearsal.result) or f"#{identity.token_id}"
+    headline = result_headline(rehearsal.result) or position_label(identity.ref)
     quoted = f"{pair.quote.label} per {pair.base.label}"
     return f"{headline}: {low} to {high} {quoted}, {worth(position.worth.total, rehearsal.unit)}"

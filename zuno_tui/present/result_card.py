@@ -11,6 +11,7 @@ from chain.base.units import usd
 from chain.contracts.networks import Address, Network, transaction_url
 from chain.execution.outbox.rules import END_WORDS
 from chain.math.price import format_amount
+from chain.positions.reference import position_label, position_name
 from chain.tokens import Token
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
 from zuno_tui.present.receipt import allowance_document, leftover_lines
@@ -29,7 +30,7 @@ def aftermath_document(aftermath: Aftermath | None) -> Json:
         "block": aftermath.block,
         "positions": [
             {
-                "tokenId": str(position.token_id),
+                "tokenId": position_name(position.ref),
                 "owner": position.owner,
                 "liquidity": str(position.liquidity),
             }
@@ -88,7 +89,7 @@ def result_lines(
 
 def result_headline(result: ApplyResult) -> str:
     """`#26 is now #39`; empty where no position was opened."""
-    before, opened = result.approval.about.token_id, [f"#{minted}" for minted in result.minted]
+    before, opened = result.approval.about.ref, [*map(position_label, result.minted)]
     if not opened:
         return ""
     return f"{' and '.join(opened)} opened" if before is None else f"#{before} is now {opened[0]}"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
 
+from chain.positions.reference import PositionRef, is_v3
+
 if TYPE_CHECKING:
     from agents.bus.envelope import SpokenTable
 
@@ -35,7 +37,7 @@ class ChartView(Struct, frozen=True):
 
 
 class PositionRow(Struct, frozen=True):
-    token_id: int
+    ref: PositionRef = field(name="token_id")
     pair: str
     fee: str
     standing: Standing
@@ -114,7 +116,7 @@ class AlertRow(Struct, frozen=True):
     alert_id: str
     severity: Literal["info", "warning", "critical"]
     state: Literal["open", "acked", "resolved", "reopened"]
-    token_id: int | None
+    ref: PositionRef | None
     since: float
     message: str
     next_command: str
@@ -307,7 +309,7 @@ class ResultView(Struct, frozen=True):
     plan_id: str
     state: str
     lines: tuple[str, ...]
-    new_token_id: int | None
+    new_ref: PositionRef | None
     done: bool = False
     """Whether every step did what it was made for."""
     sent: tuple[SentTransaction, ...] = ()
@@ -323,7 +325,7 @@ class PlanView(Struct, frozen=True):
     options: tuple[OptionView, ...]
     reasons: tuple[str, ...]
     made_at: float
-    token_id: int | None
+    ref: PositionRef | None
     decided: str = ""
     """How sure, what the pool pays, and who decided."""
     decides: str = ""
@@ -332,6 +334,10 @@ class PlanView(Struct, frozen=True):
     progress: tuple[StepProgress, ...] = ()
     """What an apply has done so far, one for each step that has begun."""
     result: ResultView | None = None
+
+    @property
+    def is_v3(self) -> bool:
+        return self.ref is not None and is_v3(self.ref)
 
 
 class JobView(Struct, frozen=True):

@@ -69,7 +69,7 @@ def _names(verb: Verb, context: PhraseContext, known: CommandRegistry) -> tuple[
 
 def _selected_first(context: PhraseContext) -> tuple[str, ...]:
     # False sorts first: the position under the cursor is the one most likely meant.
-    ordered = sorted(context.positions, key=lambda token_id: token_id != context.selected)
+    ordered = sorted(context.positions, key=lambda ref: ref != context.selected)
     return tuple(map(position_name, ordered))
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label
 from zuno_tui.present.views import PositionRow
 
 _SHOWN_NUMBER = re.compile(
@@ -18,7 +18,7 @@ _SCALES = {"": 1, "k": 1_000, "M": 1_000_000}
 class SpokenPosition(Struct, frozen=True):
     """What a position can be called by, besides its number."""
 
-    token_id: int
+    ref: PositionRef
     pair: str
     """Its symbols, like WETH/USDC."""
     fee: str = ""
@@ -54,20 +54,20 @@ class SpokenPosition(Struct, frozen=True):
     @property
     def words(self) -> str:
         return " ".join(
-            filter(None, (position_label(self.token_id), self.pair, self.fee, self.standing))
+            filter(None, (position_label(self.ref), self.pair, self.fee, self.standing))
         )
 
 
 class PhraseContext(Struct, frozen=True):
-    positions: tuple[int, ...] = ()
+    positions: tuple[PositionRef, ...] = ()
     held: tuple[SpokenPosition, ...] | None = None
     """The same positions by pair and state; None while nobody has read them."""
-    alerts_of: tuple[tuple[str, int], ...] | None = None
+    alerts_of: tuple[tuple[str, PositionRef], ...] | None = None
     """Alerts with the positions they are about; None while nobody has read them."""
-    selected: int | None = None
+    selected: PositionRef | None = None
     """The position under the cursor."""
     plan_id: str | None = None
-    plan_position: int | None = None
+    plan_position: PositionRef | None = None
     candidates: tuple[str, ...] = ()
     """What `approve` takes of the plan on the card, the recommended one first."""
     argued: bool = False
@@ -88,7 +88,7 @@ class PhraseContext(Struct, frozen=True):
     """Whether work is under way that can be ended."""
 
     @property
-    def it(self) -> int | None:
+    def it(self) -> PositionRef | None:
         """The position that `it` means."""
         if self.selected is not None:
             return self.selected
@@ -100,7 +100,7 @@ class PhraseContext(Struct, frozen=True):
 def held_positions(rows: Iterable[PositionRow]) -> tuple[SpokenPosition, ...]:
     return tuple(
         SpokenPosition(
-            row.token_id,
+            row.ref,
             row.pair,
             row.fee,
             row.standing,

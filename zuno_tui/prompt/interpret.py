@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from chain.base.clean_text import NOT_KEPT, clean_text, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
-from chain.positions.reference import is_v3
+from chain.positions.reference import is_v3, position_name
+from zuno_tui.catalog.arguments import positions_named
 from zuno_tui.catalog.command import Intent, Verb
 from zuno_tui.catalog.registry import CommandRegistry
 from zuno_tui.prompt.context import PhraseContext
@@ -199,12 +200,11 @@ def _held_only(
     if not context.positions:
         return None
     for intent in intents:
-        named = (getattr(intent, "token_id", None), *getattr(intent, "token_ids", ()))
         # Which there are of v3 is for the chain to say: here they are known by number alone.
-        numbers = [number for number in named if isinstance(number, int) and not is_v3(number)]
-        unheld = [number for number in numbers if number not in context.positions]
+        of_v4 = [ref for ref in positions_named(intent) if not is_v3(ref)]
+        unheld = [ref for ref in of_v4 if ref not in context.positions]
         if unheld and commands.name_of(intent) not in _ANYBODYS:
-            return Interpretation(question=no_such_position(str(unheld[0]), context))
+            return Interpretation(question=no_such_position(position_name(unheld[0]), context))
     return None
 
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from chain.positions.reference import position_label, position_name
-from zuno_tui.catalog.arguments import read_token_id
+from chain.positions.reference import PositionRef, position_label, position_name
+from zuno_tui.catalog.arguments import read_ref
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.figures import edges, named_term, two_prices, width
 from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
@@ -21,26 +21,28 @@ _EXAMPLE_CREATE = "Like: create 0.5 WETH/USDC between 2900 and 3300"
 
 def amount_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     meant = positions_meant(sentence, context)
-    token_id = meant.ids[0] if meant.sure and meant.ids else None
-    example = f"increase {token_id or 7} 0.5 WETH"
-    if not sentence.amounts and (lines := _in_stables(token_id, sentence, context)):
+    ref = meant.ids[0] if meant.sure and meant.ids else None
+    example = f"increase {ref or 7} 0.5 WETH"
+    if not sentence.amounts and (lines := _in_stables(ref, sentence, context)):
         raise UnclearSlotError("Of the other token, the range takes what it needs besides.", lines)
     if len(sentence.amounts) != 1:
         raise UnclearSlotError(f"How much of which token? Like: {example}")
     amount = sentence.amounts[0]
-    return (f"{amount.number} {_held_symbol(amount, token_id, context)}",)
+    return (f"{amount.number} {_held_symbol(amount, ref, context)}",)
 
 
-def _in_stables(token_id: int | None, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+def _in_stables(
+    ref: PositionRef | None, sentence: Sentence, context: PhraseContext
+) -> Sequence[str]:
     """`$300 more`: as much of a token that follows the dollar, to be read before it is sent."""
-    position = None if token_id is None else position_of(token_id, context)
+    position = None if ref is None else position_of(ref, context)
     stables = [symbol for symbol in (position.symbols if position else ()) if symbol in STABLE]
     dollars = sentence.dollars if len(sentence.dollars) == 1 else ()
-    return [f"increase {token_id} {amount} {symbol}" for amount in dollars for symbol in stables]
+    return [f"increase {ref} {amount} {symbol}" for amount in dollars for symbol in stables]
 
 
-def _held_symbol(amount: Amount, token_id: int | None, context: PhraseContext) -> str:
-    position = None if token_id is None else position_of(token_id, context)
+def _held_symbol(amount: Amount, ref: PositionRef | None, context: PhraseContext) -> str:
+    position = None if ref is None else position_of(ref, context)
     if position is None:
         return called(amount.symbol, context)
     symbols = [symbol for symbol in position.symbols if names_symbol(amount.symbol, symbol)]
@@ -49,7 +51,7 @@ def _held_symbol(amount: Amount, token_id: int | None, context: PhraseContext) -
     if amount.symbol == "ETH" or len(symbols) != 1:
         raise UnclearSlotError(
             f"{position.words} does not hold {amount.symbol}. How much of which token?",
-            [f"increase {token_id} {amount.number} {symbol}" for symbol in symbols],
+            [f"increase {ref} {amount.number} {symbol}" for symbol in symbols],
         )
     return symbols[0]
 
@@ -182,7 +184,7 @@ def _each(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str
         )
     ids = meant.ids
     if len(ids) > 1 and verb in _NOT_EMPTIED and not sentence.ids:
-        ids = tuple(token_id for token_id in ids if not _is_empty(token_id, context))
+        ids = tuple(ref for ref in ids if not _is_empty(ref, context))
     if meant.named and meant.sure and ids:
         return tuple(map(position_name, ids))
     if not meant.named and (missing := _unheld(sentence, context)) is not None:
@@ -196,7 +198,7 @@ def _several(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[
     """All positions that are meant, in one line."""
     ids = _each(verb, sentence, context)
     if len(ids) > 1 and _ONE_OF_THEM.search(" ".join(sentence.words)):
-        raise _which(verb, [read_token_id(token_id) for token_id in ids], context)
+        raise _which(verb, [read_ref(name) for name in ids], context)
     return (" ".join(ids),)
 
 
@@ -213,23 +215,23 @@ def _unheld(sentence: Sentence, context: PhraseContext) -> Sequence[str] | None:
 
 
 def no_such_position(number: str, context: PhraseContext) -> str:
-    held = [position_label(token_id) for token_id in context.positions]
+    held = [position_label(ref) for ref in context.positions]
     shown = f" You hold {listed(held)}." if held else ""
     return f"You have no position #{number}.{shown} Which one do you mean?"
 
 
-def _is_empty(token_id: int, context: PhraseContext) -> bool:
-    position = position_of(token_id, context)
+def _is_empty(ref: PositionRef, context: PhraseContext) -> bool:
+    position = position_of(ref, context)
     return position is not None and position.standing == "empty"
 
 
-def _which(verb: str, ids: Sequence[int], context: PhraseContext) -> UnclearSlotError:
-    held = [position_of(token_id, context) for token_id in ids]
+def _which(verb: str, ids: Sequence[PositionRef], context: PhraseContext) -> UnclearSlotError:
+    held = [position_of(ref, context) for ref in ids]
     names = [position.words for position in held if position is not None]
     known = f" You hold {listed(names)}." if names else ""
     whole = verb not in ("decrease", "increase", "move")
     every = [f"{verb} all"] * (verb in ("collect", "compound") and tuple(ids) == context.positions)
-    choices = [*every, *(f"{verb} {position_name(token_id)}" for token_id in ids if whole)]
+    choices = [*every, *(f"{verb} {position_name(ref)}" for ref in ids if whole)]
     return UnclearSlotError(f"Which position?{known}", choices)
 
 
@@ -333,7 +335,7 @@ def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[st
         return named
     meant = positions_meant(sentence, context)
     if sentence.ids or (meant.named and meant.sure and not sentence.has("all")):
-        about = [alert for alert, token_id in context.alerts_of or () if token_id in meant.ids]
+        about = [alert for alert, ref in context.alerts_of or () if ref in meant.ids]
         if about:
             return about
         if context.alerts_of is not None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
+from chain.positions.reference import PositionRef
 from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import STABLE, Sentence, names_symbol, sentence_of
@@ -26,15 +27,15 @@ _RANKS: dict[str, Callable[[SpokenPosition], Fraction | int | None]] = {
     "best": lambda position: position.result,
     "biggest": lambda position: position.worth,
     "smallest": lambda position: None if position.worth is None else -position.worth,
-    "newest": lambda position: position.token_id,
-    "oldest": lambda position: -position.token_id,
+    "newest": lambda position: position.ref,
+    "oldest": lambda position: -position.ref,
 }
 _BY_RESULT = ("worst", "best", "losing", "winning")
 _BOTH = 2
 
 
 class PositionsMeant(NamedTuple):
-    ids: tuple[int, ...] = ()
+    ids: tuple[PositionRef, ...] = ()
     sure: bool = False
     """Whether all of them are meant; otherwise one is, and it must be asked which."""
     named: bool = False
@@ -64,9 +65,9 @@ def positions_meant(sentence: Sentence, context: PhraseContext) -> PositionsMean
     return PositionsMeant()
 
 
-def position_of(token_id: int, context: PhraseContext) -> SpokenPosition | None:
+def position_of(ref: PositionRef, context: PhraseContext) -> SpokenPosition | None:
     held = context.held or ()
-    return next((position for position in held if position.token_id == token_id), None)
+    return next((position for position in held if position.ref == ref), None)
 
 
 def _excluded(sentence: Sentence, context: PhraseContext) -> PositionsMeant | None:
@@ -82,7 +83,7 @@ def _excluded(sentence: Sentence, context: PhraseContext) -> PositionsMeant | No
         return PositionsMeant(_read_positions(context), sure=False, named=True)
     before = positions_meant(sentence_of(sentence.tokens[:split], context), context)
     kept = before.ids if before.named else _read_positions(context)
-    ids = tuple(token_id for token_id in kept if token_id not in left_out.ids)
+    ids = tuple(ref for ref in kept if ref not in left_out.ids)
     return PositionsMeant(ids, sure=bool(ids), named=True)
 
 
@@ -113,7 +114,7 @@ def _described(sentence: Sentence, context: PhraseContext) -> PositionsMeant | N
         ranked = [(figure, position) for position in held if (figure := rank(position)) is not None]
         most = max((figure for figure, _ in ranked), default=None)
         held = [position for figure, position in ranked if figure == most]
-    ids = tuple(position.token_id for position in held)
+    ids = tuple(position.ref for position in held)
     every = sentence.has("them", "positions")
     # `dump all my eth` may mean the token; a pair, a state or `positions` means positions.
     every = every or (sentence.has("all") and (bool(states or rank) or len(symbols) != 1))
@@ -123,12 +124,12 @@ def _described(sentence: Sentence, context: PhraseContext) -> PositionsMeant | N
     return PositionsMeant(ids, sure=sure and bool(ids), named=True, described=True)
 
 
-def _as_many(sentence: Sentence, ids: tuple[int, ...]) -> bool:
+def _as_many(sentence: Sentence, ids: tuple[PositionRef, ...]) -> bool:
     """`both` says two, whatever they are."""
     return not {"both", "two"} & set(sentence.words) or len(ids) == _BOTH
 
 
-def _read_positions(context: PhraseContext) -> tuple[int, ...]:
+def _read_positions(context: PhraseContext) -> tuple[PositionRef, ...]:
     if context.held is None and not context.positions:
         raise NotReadYetError("positions")
     return context.positions

@@ -8,8 +8,8 @@ from typing import Literal, NoReturn, TypeVar
 
 from agents.lp.advice_words import option_index, option_letter
 from chain.base.units import Numeral, NumeralError, read_numeral
-from chain.positions.reference import position_label, position_name
-from zuno_tui.catalog.arguments import read_token_id
+from chain.positions.reference import PositionRef, position_label, position_name, v4_position
+from zuno_tui.catalog.arguments import read_ref
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, UnclearError
 from zuno_tui.prompt.pieces import listed
@@ -72,23 +72,23 @@ class Remaining:
         """The same verb with other words after it."""
         return Remaining(self.verb, text.split(), self.context)
 
-    def position(self) -> int:
+    def position(self) -> PositionRef:
         """A position by its number, or by pointing at it, anywhere among the words."""
         if (named := self.matching(_POSITION)) is not None:
-            return read_token_id(named)
+            return read_ref(named)
         return self._pointed_at(pointed=self.points())
 
-    def positions(self) -> tuple[int, ...]:
+    def positions(self) -> tuple[PositionRef, ...]:
         """One or more, by their numbers."""
         named = [self.position()]
         while (another := self.matching(_POSITION)) is not None:
-            named.append(read_token_id(another))
+            named.append(read_ref(another))
         return tuple(dict.fromkeys(named))
 
-    def leading_position(self) -> int:
+    def leading_position(self) -> PositionRef:
         """The same where other numbers follow: then only the first word can be the position."""
         if (named := self.leading(_POSITION)) is not None:
-            return read_token_id(named)
+            return read_ref(named)
         return self._pointed_at(pointed=self.leading(_POINTING) is not None)
 
     def leading(self, pattern: re.Pattern[str]) -> str | None:
@@ -100,7 +100,7 @@ class Remaining:
             return None
         return self._take(place)
 
-    def _pointed_at(self, *, pointed: bool) -> int:
+    def _pointed_at(self, *, pointed: bool) -> PositionRef:
         if not pointed or self.context.it is None:
             self._refuse_position()
         return self.context.it
@@ -109,10 +109,10 @@ class Remaining:
         held, it = self.context.positions, self.context.it
         listing = ""
         if held:
-            shown = [position_label(token_id) for token_id in held[:_MOST_OFFERED]]
+            shown = [position_label(ref) for ref in held[:_MOST_OFFERED]]
             more = len(held) - len(shown)
             listing = f" You hold {listed((*shown, f'{more} more') if more else shown)}."
-        example = (*held, 7)[0] if it is None else it
+        example = (*held, v4_position(7))[0] if it is None else it
         self.refuse(f"which position.{listing}", f"{self.verb} {position_name(example)}")
 
     def plan(self) -> str | None:
@@ -170,7 +170,7 @@ class Remaining:
             return number
         if self.context.held is None and not self.context.positions:
             raise NotReadYetError("positions")
-        if int(number) in self.context.positions:
+        if v4_position(int(number)) in self.context.positions:
             self.refuse(f"alert {number}: #{number} is a position.", f"mute alerts for {number}")
         return number
 

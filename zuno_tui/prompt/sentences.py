@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from chain.positions.reference import v4_position
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
 from zuno_tui.prompt.line_slots import FILLERS, theme_of, unit_of
@@ -229,7 +230,7 @@ def _clauses(sentence: Sentence) -> tuple[tuple[SentenceToken, ...], ...]:
     ids = [
         place
         for place, token in enumerate(sentence.tokens)
-        if token.is_whole and int(token.text) in sentence.ids
+        if token.is_whole and v4_position(int(token.text)) in sentence.ids
     ]
     starts = {idea.place for idea in sentence.ideas if idea.is_verb or idea.name in _STARTING}
     cuts = [0]

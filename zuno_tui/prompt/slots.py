@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from agents.numbers.rules import RiskProfile
 from chain.contracts.networks import all_networks
+from chain.positions.reference import PositionRef, read_position_ref, v4_position
 from zuno_tui.catalog.arguments import read_duration
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.create_parts import MEANINGS, known_symbols
@@ -55,7 +56,7 @@ class Percent(NamedTuple):
 class Sentence(Struct, frozen=True):
     tokens: tuple[SentenceToken, ...] = ()
     ideas: tuple[Idea, ...] = ()
-    ids: tuple[int, ...] = ()
+    ids: tuple[PositionRef, ...] = ()
     """Numbers of positions that are held, or written with a #."""
     numbers: tuple[SentenceToken, ...] = ()
     """Numbers that nothing else explains: prices, or a position nobody holds."""
@@ -118,7 +119,7 @@ class _SlotReader:
         self._tokens = tokens
         self._held = frozenset(context.positions)
         self._at = 0
-        self.ids: list[int] = []
+        self.ids: list[PositionRef] = []
         self.numbers: list[SentenceToken] = []
         self.percents: list[Percent] = []
         self.amounts: list[Amount] = []
@@ -159,7 +160,7 @@ class _SlotReader:
 
     def _is_id(self, token: SentenceToken) -> bool:
         if token.is_id:
-            self.ids.append(int(token.number or 0))
+            self.ids.append(read_position_ref(token.text) or v4_position(0))
             self._at += 1
         return token.is_id
 
@@ -219,7 +220,7 @@ class _SlotReader:
             self.dollars.append(token.text)
             self._at += 1 + (self._word(1) in DOLLARS)
             return True
-        if symbol is None or (ahead > 1 and int(token.number or 0) in self._held):
+        if symbol is None or (ahead > 1 and v4_position(int(token.number or 0)) in self._held):
             return False
         if token.sign == "-":
             self.unclear = f"-{token.text}"
@@ -233,7 +234,7 @@ class _SlotReader:
             return False
         if token.number not in self._held:
             return False
-        self.ids.append(int(token.text))
+        self.ids.append(v4_position(int(token.text)))
         self._at += 1
         return True
 
@@ -242,7 +243,7 @@ class _SlotReader:
         parts = token.text.split(",")
         if len(parts) != 2 or not all(parts) or not _DIGITS.issuperset("".join(parts)):
             return False
-        ids = [int(part) for part in parts]
+        ids = [v4_position(int(part)) for part in parts]
         if self._held.issuperset(ids):
             self.ids += ids
         else:

@@ -15,7 +15,7 @@ from msgspec import Struct, convert
 from chain.base.clean_text import clean_text
 from chain.base.spelling import one_slip_apart, slips
 from chain.base.units import NumeralError, read_numeral, spelled_out
-from chain.positions.reference import read_position_number
+from chain.positions.reference import read_position_ref
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 
 _PIECE = re.compile(
@@ -171,7 +171,7 @@ def _verb_words() -> frozenset[str]:
 
 def _token(match: re.Match[str]) -> SentenceToken:
     if match["id"]:
-        number = read_position_number(match["id"])
+        number = read_position_ref(match["id"])
         return SentenceToken(match["id"].removeprefix("#"), Fraction(number or 0), is_id=True)
     if match["number"] is None:
         return SentenceToken(match["word"] or match["comma"] or match["mark"].replace(" ", ""))

@@ -8,6 +8,7 @@ from fractions import Fraction
 from msgspec.structs import asdict, replace
 
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from chain.positions.reference import PositionRef
 from zuno_tui.settings.check import checked
 from zuno_tui.settings.load import Settings
 from zuno_tui.settings.schema import Interval, ThresholdsTable, network_called, position_called
@@ -41,17 +42,17 @@ def _positions(
     tables: Mapping[str, ThresholdsTable],
     everywhere: Thresholds,
     networks: Mapping[str, Thresholds],
-) -> dict[tuple[str | None, int], Thresholds]:
-    anywhere: dict[tuple[str | None, int], Thresholds] = {}
-    on_one: dict[tuple[str | None, int], Thresholds] = {}
+) -> dict[tuple[str | None, PositionRef], Thresholds]:
+    anywhere: dict[tuple[str | None, PositionRef], Thresholds] = {}
+    on_one: dict[tuple[str | None, PositionRef], Thresholds] = {}
     for name, table in tables.items():
-        network, number = position_called(name, name)
+        network, ref = position_called(name, name)
         if network is not None:
-            on_one[network, number] = _thresholds(table, networks.get(network, everywhere))
+            on_one[network, ref] = _thresholds(table, networks.get(network, everywhere))
             continue
         # A network with thresholds of its own has them for this position, too.
         for other, before in ((None, everywhere), *networks.items()):
-            anywhere[other, number] = _thresholds(table, before)
+            anywhere[other, ref] = _thresholds(table, before)
     return {**anywhere, **on_one}
 
 

@@ -8,7 +8,7 @@ from msgspec import Meta, field
 from chain.base.clean_text import SecretStruct
 from chain.base.units import ADDRESS
 from chain.contracts.networks import UnknownNetworkError, network_named
-from chain.positions.reference import read_position_number
+from chain.positions.reference import PositionRef, read_position_ref
 from zuno_tui.settings.check import UnfitError, checked
 
 MOST_ROUNDS = 6
@@ -408,15 +408,15 @@ def network_called(name: str, place: str) -> str:
         raise UnfitError(f"{place}: {error}") from error
 
 
-def position_called(name: str, place: str) -> tuple[str | None, int]:
+def position_called(name: str, place: str) -> tuple[str | None, PositionRef]:
     """A position on any network, like 7 or 3:7 for one of v3, or on one, like base:7."""
     network, _, written = name.rpartition(":")
     if network == "3" or network.endswith(":3"):
         network, written = network[:-2], f"3:{written}"
-    number = None if written.startswith("#") else read_position_number(written)
-    if number is None:
+    ref = None if written.startswith("#") else read_position_ref(written)
+    if ref is None:
         raise UnfitError(f'{place} must name a position, like 7 or "base:7".')
-    return (network_called(network, place) if network else None), number
+    return (network_called(network, place) if network else None), ref
 
 
 def checked_url(value: object, place: str) -> str:

@@ -40,7 +40,7 @@ from chain.positions.batch_reader import AlsoWords, BatchReader, read_of_both
 from chain.positions.by_day import SinceEntry, worth
 from chain.positions.overview import Sources, currencies, price_question, price_words, tokens_at
 from chain.positions.performance import read_accounts
-from chain.positions.reference import is_v3, position_name, token_id_of
+from chain.positions.reference import PositionRef, is_v3, position_name, token_id_of
 from chain.positions.snapshot import PositionIdentity, PositionSnapshot
 from chain.prices.ladder import market_prices, price_book
 from chain.prices.price import PriceBook
@@ -60,9 +60,9 @@ class ObservationError(StageFailedError):
 class NoSuchPositionError(ZunoError, ObservationError):
     failure = Failure.REFUSED
 
-    def __init__(self, token_id: int, network: Network) -> None:
+    def __init__(self, ref: PositionRef, network: Network) -> None:
         super().__init__(
-            f"There is no position {position_name(token_id)} on {network.title}: it was burned, or "
+            f"There is no position {position_name(ref)} on {network.title}: it was burned, or "
             "never minted."
             " See which there are: zuno positions"
         )
@@ -118,13 +118,13 @@ def chain_faults_told(network: Network) -> Iterator[None]:
 _MOST_CHANGES = 20
 
 
-async def read_position_past(sources: Sources, token_id: int) -> PositionPast:
+async def read_position_past(sources: Sources, ref: PositionRef) -> PositionPast:
     network = sources.network
-    found = await read_of_both(sources.client, network, sources.memory, [token_id])
-    snapshot = found.get(token_id)
+    found = await read_of_both(sources.client, network, sources.memory, [ref])
+    snapshot = found.get(ref)
     if snapshot is None:
-        raise NoSuchPositionError(token_id, network)
-    account = (await read_accounts(sources, [snapshot]))[token_id]
+        raise NoSuchPositionError(ref, network)
+    account = (await read_accounts(sources, [snapshot]))[ref]
     return past_facts(account, snapshot.block.timestamp, snapshot.pool.sqrt_price_x96)
 
 
@@ -230,19 +230,19 @@ class ChainObserver:
         self._network = sources.network
         self._watch = watch
 
-    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
         """A position, its pool and its market at the newest block, still without a summary."""
-        if token_id_of(token_id) > _LARGEST_TOKEN_ID:
-            raise NoSuchPositionError(token_id, self._network)
-        return await self._at_one_block(lambda: self._position(token_id, profile))
+        if token_id_of(ref) > _LARGEST_TOKEN_ID:
+            raise NoSuchPositionError(ref, self._network)
+        return await self._at_one_block(lambda: self._position(ref, profile))
 
     async def survey(self, goal: CreateGoal, owner: Address, profile: RiskProfile) -> CreateContext:
         """The pools that can hold the capital, the deepest first, still without a summary."""
         return await self._at_one_block(lambda: self._survey(goal, owner, profile))
 
-    async def position_past(self, token_id: int) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PositionPast:
         """What became of a position since it was opened."""
-        return await self._at_one_block(lambda: read_position_past(self._sources, token_id))
+        return await self._at_one_block(lambda: read_position_past(self._sources, ref))
 
     async def _at_one_block(self, read: Callable[[], Awaitable[T]]) -> T:
         with chain_faults_told(self._network):
@@ -253,18 +253,18 @@ class ChainObserver:
                     raise
             return await read()
 
-    async def _position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+    async def _position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
         sources, network = self._sources, self._network
         here = OneBlock(sources.client, network)
         gathering = BatchReader(here, network, sources.memory, _words_beside(network))
-        await gathering.complete([token_id])
-        snapshot = gathering.snapshots().get(token_id)
+        await gathering.complete([ref])
+        snapshot = gathering.snapshots().get(ref)
         if snapshot is None:
-            raise NoSuchPositionError(token_id, network)
+            raise NoSuchPositionError(ref, network)
         block, words = here.block, gathering.words
         state = snapshot.pool.state
         seen = [SeenPool(state, snapshot.pool.hook)]
-        beside = () if is_v3(token_id) else pool_states(swap_pools([state.key]), words)
+        beside = () if is_v3(ref) else pool_states(swap_pools([state.key]), words)
         question = price_question(network, [snapshot.identity], (NATIVE,))
         readings, cost, tokens, market, pools = await asyncio.gather(
             read_pools(sources, block, seen, beside, self._watch),
@@ -364,7 +364,7 @@ def _words_beside(network: Network) -> AlsoWords:
 
 def _position_facts(snapshot: PositionSnapshot) -> ObservedPositionFacts:
     return ObservedPositionFacts(
-        token_id=snapshot.token_id,
+        token_id=snapshot.ref,
         owner=snapshot.custody.owner,
         tick_lower=snapshot.identity.tick_lower,
         tick_upper=snapshot.identity.tick_upper,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from chain.base.clean_text import clean_text
 from chain.contracts.networks import Address
-from chain.positions.reference import position_name
+from chain.positions.reference import PositionRef, position_name
 
 Number: TypeAlias = int | float | str | None
 """A figure of an alert: money and ticks as integers, large amounts as text, None for unknown."""
@@ -81,7 +81,7 @@ class AlertSubject(Struct, frozen=True):
 
     chain_id: int
     wallet_address: Address
-    position_id: int | None
+    position_id: PositionRef | None
     """None when it is about the wallet or the network as a whole."""
     kind: AlertKind
     label: str = ""
@@ -136,7 +136,7 @@ class Alert(Struct, frozen=True):
         return self.subject.wallet_address
 
     @property
-    def position_id(self) -> int | None:
+    def position_id(self) -> PositionRef | None:
         return self.subject.position_id
 
     @property
@@ -279,7 +279,7 @@ class AlertMute(Struct, frozen=True):
     until: float
     chain_id: int | None = None
     wallet_address: Address | None = None
-    position_id: int | None = None
+    position_id: PositionRef | None = None
     kind: AlertKind | None = None
 
     @classmethod

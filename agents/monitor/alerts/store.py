@@ -17,6 +17,7 @@ from agents.monitor.alerts.store_tables import abandon, open_tables, renew_view
 from chain.base.errors import ZunoError
 from chain.base.home import Home
 from chain.base.sqlite import is_damage, transaction
+from chain.positions.reference import PositionRef
 
 EVENTS_AT_ONCE = 1_000
 
@@ -33,7 +34,7 @@ class WatchState(NamedTuple):
 
     cursor: store_page.WatchCursor | None
     """None before the first poll."""
-    baselines: Mapping[int, Mapping[str, object]]
+    baselines: Mapping[PositionRef, Mapping[str, object]]
     """By position: what it is compared with."""
     failures: store_page.Failures | None = None
     """None when the last poll could see it."""

@@ -24,7 +24,7 @@ from agents.monitor.alerts.alert import (
     clean_line,
 )
 from chain.contracts.networks import Address
-from chain.positions.reference import read_position_number
+from chain.positions.reference import PositionRef, read_position_ref
 
 
 class AlertDocumentError(ValueError):
@@ -81,11 +81,11 @@ def _line(value: object) -> str:
     return clean_line(value)
 
 
-def _position(value: object) -> int:
-    number = read_position_number(_line(value))
-    if number is None:
+def _position(value: object) -> PositionRef:
+    ref = read_position_ref(_line(value))
+    if ref is None:
         raise AlertDocumentError(f"{value!r} is not a position's number.")
-    return number
+    return ref
 
 
 def _numbers(value: object) -> dict[str, Number]:
@@ -190,7 +190,7 @@ class Poll(Struct, frozen=True):
     changes: tuple[Change, ...]
     """In the order they happened on the chain."""
     cursor: WatchCursor | None = None
-    baselines: Mapping[int, Mapping[str, object] | None] = field(default_factory=dict)
+    baselines: Mapping[PositionRef, Mapping[str, object] | None] = field(default_factory=dict)
     """What positions are compared with from now on; None forgets one."""
     failures: Failures | None = None
     """None when the place was seen."""

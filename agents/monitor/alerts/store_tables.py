@@ -28,6 +28,7 @@ from agents.monitor.alerts.store_page import (
 )
 from chain.base.home import locked, set_aside, write_atomically
 from chain.base.sqlite import is_damage, open_database, set_database_aside, transaction
+from chain.positions.reference import PositionRef, stored_position
 
 ALERTS_VERSION = 1
 MOST_EVENTS = 200_000
@@ -173,11 +174,11 @@ def read_cursor(connection: sqlite3.Connection, place: WatchPlace) -> WatchCurso
 
 def read_baselines(
     connection: sqlite3.Connection, place: WatchPlace
-) -> dict[int, dict[str, object]]:
+) -> dict[PositionRef, dict[str, object]]:
     rows = connection.execute(
         "SELECT position, document FROM alert_baselines WHERE place = ?", (_place(place),)
     )
-    found = {int(position): _read_json(document) for position, document in rows}
+    found = {stored_position(int(position)): _read_json(document) for position, document in rows}
     return {
         position: baseline for position, baseline in found.items() if isinstance(baseline, dict)
     }

@@ -12,6 +12,7 @@ from agents.monitor.rules.thresholds import Thresholds
 from chain.base.units import DAY
 from chain.contracts.networks import Address, Network
 from chain.pools.depth import Depth, read_depths
+from chain.positions.reference import PositionRef, v4_position
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.rpc.client import RpcClient
@@ -120,7 +121,7 @@ _GROWN = 5 / 4
 _UNCHANGED = 9 / 10
 """A pool that kept this much of its depth where the price was has only been left by the price."""
 
-WALLET = 0
+WALLET = v4_position(0)
 """Stands for the wallet itself among the positions, whose numbers begin with one."""
 
 
@@ -197,15 +198,15 @@ class Baselines:
     """Baselines from their documents, each read once for as long as the document is the same."""
 
     def __init__(self) -> None:
-        self._read: dict[int, tuple[Mapping[str, object], Baseline | None]] = {}
+        self._read: dict[PositionRef, tuple[Mapping[str, object], Baseline | None]] = {}
 
-    def of(self, number: int, document: Mapping[str, object] | None) -> Baseline | None:
+    def of(self, ref: PositionRef, document: Mapping[str, object] | None) -> Baseline | None:
         """None for a position that has none, or none that can be read."""
         if document is None:
             return None
-        kept = self._read.get(number)
+        kept = self._read.get(ref)
         if kept is None or kept[0] is not document:
-            kept = self._read[number] = (document, read_baseline(document))
+            kept = self._read[ref] = (document, read_baseline(document))
         return kept[1]
 
 
@@ -240,8 +241,8 @@ async def read_reference_depths(
     network: Network,
     head: Block,
     positions: Sequence[PositionSnapshot],
-    references: Mapping[int, DepthReference],
-) -> dict[int, int | None]:
+    references: Mapping[PositionRef, DepthReference],
+) -> dict[PositionRef, int | None]:
     """By position: the others' liquidity at its reference, where the price moved to a thin place.
 
     None where the reference is too far away. It takes two requests for all of them, and none
@@ -253,20 +254,17 @@ async def read_reference_depths(
     pools = {suspect.pool.pool_id: suspect.pool for suspect in suspects}
     reach = {pool_id: pool.key.tick_spacing for pool_id, pool in pools.items()}
     for suspect in suspects:
-        away = (
-            abs(suspect.pool.tick - references[suspect.token_id].tick)
-            + suspect.pool.key.tick_spacing
-        )
+        away = abs(suspect.pool.tick - references[suspect.ref].tick) + suspect.pool.key.tick_spacing
         reach[suspect.pool.pool_id] = max(reach[suspect.pool.pool_id], away)
     here = OneBlock(client, network, head.hash)
     states = [pool.state for pool in pools.values()]
     depths = await read_depths(here, network, states, reach=max(reach.values()))
-    found: dict[int, int | None] = {}
+    found: dict[PositionRef, int | None] = {}
     for suspect in suspects:
-        tick = references[suspect.token_id].tick
+        tick = references[suspect.ref].tick
         liquidity = liquidity_at(depths[suspect.pool.pool_id], tick)
         own = own_liquidity_at(suspect, tick)
-        found[suspect.token_id] = None if liquidity is None else liquidity - own
+        found[suspect.ref] = None if liquidity is None else liquidity - own
     return found
 
 
@@ -280,8 +278,10 @@ def own_liquidity_at(position: PositionSnapshot, tick: int) -> int:
     return position.liquidity if identity.tick_lower <= tick < identity.tick_upper else 0
 
 
-def _is_suspect(position: PositionSnapshot, references: Mapping[int, DepthReference]) -> bool:
-    reference = references.get(position.token_id)
+def _is_suspect(
+    position: PositionSnapshot, references: Mapping[PositionRef, DepthReference]
+) -> bool:
+    reference = references.get(position.ref)
     if reference is None or reference.tick == position.pool.tick:
         return False
     others = position.pool.liquidity - own_liquidity_at(position, position.pool.tick)

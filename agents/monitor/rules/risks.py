@@ -20,7 +20,7 @@ from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, Network
 from chain.history.volatility import Volatility
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.reference import is_v3, position_label, position_name
+from chain.positions.reference import PositionRef, is_v3, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.tokens.pair import Pair
 
@@ -233,7 +233,7 @@ def approval_changed(situation: Situation, _: Thresholds, __: bool) -> Finding |
     )
 
 
-def owner_changed(network: Network, position_id: int, owner: Address) -> Finding:
+def owner_changed(network: Network, position_id: PositionRef, owner: Address) -> Finding:
     """Of a position that left the wallet without being burned."""
     return Finding(
         AlertKind.OWNER_CHANGED,
@@ -368,7 +368,7 @@ def of_any_coin(judge: Judgment) -> Judgment:
     return judged
 
 
-def hedge_stale(network: Network, position_id: int, hedge: HeldHedge) -> Finding | None:
+def hedge_stale(network: Network, position_id: PositionRef, hedge: HeldHedge) -> Finding | None:
     """Of a position that holds nothing in this wallet any more."""
     legs = [leg for leg in hedge.legs if abs(leg.short) > _DUST]
     if not legs:
@@ -377,7 +377,7 @@ def hedge_stale(network: Network, position_id: int, hedge: HeldHedge) -> Finding
     return Finding(
         AlertKind.HEDGE_STALE,
         Severity.WARNING,
-        f"#{position_id} holds nothing here any more, and {short} is still"
+        f"{position_label(position_id)} holds nothing here any more, and {short} is still"
         " short for it. Close the hedge, or hedge the position that took its place.",
         "the hedge has lost its position",
         f"zuno --network {network.name} unhedge {position_id}",
@@ -446,7 +446,7 @@ class HedgeSource(Protocol):
         None where a venue cannot be read.
         """
 
-    async def held_hedges(self) -> Mapping[int, HeldHedge] | None:
+    async def held_hedges(self) -> Mapping[PositionRef, HeldHedge] | None:
         """By position of one network; None where a venue cannot be read."""
 
 
@@ -478,13 +478,13 @@ class Situation(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return f"{position_label(self.position.token_id)} {self.pair.name}"
+        return f"{position_label(self.position.ref)} {self.pair.name}"
 
     def command(self, verb: str) -> str:
         """What to type about it; a position of v3 can be looked at and argued about, no more."""
-        if is_v3(self.position.token_id) and verb != "recommend":
+        if is_v3(self.position.ref) and verb != "recommend":
             verb = "inspect"
-        return f"zuno --network {self.network.name} {verb} {position_name(self.position.token_id)}"
+        return f"zuno --network {self.network.name} {verb} {position_name(self.position.ref)}"
 
 
 Judgment: TypeAlias = "Callable[[Situation, Thresholds, bool], Finding | None]"

@@ -7,6 +7,7 @@ from math import ceil
 from msgspec import Struct, field
 
 from chain.contracts.networks import Network
+from chain.positions.reference import PositionRef
 
 DEFAULT_INTERVAL_SECONDS = 60.0
 LEAST_INTERVAL_SECONDS = 5.0
@@ -57,13 +58,13 @@ class WatchSettings(Struct, frozen=True):
     everywhere: Thresholds = field(default_factory=Thresholds)
     of_networks: Mapping[str, Thresholds] = field(default_factory=dict)
     """By network name; whole, not only what differs."""
-    of_positions: Mapping[tuple[str | None, int], Thresholds] = field(default_factory=dict)
+    of_positions: Mapping[tuple[str | None, PositionRef], Thresholds] = field(default_factory=dict)
     """By network name, None for any, and position; whole, not only what differs."""
     interval_seconds: float = DEFAULT_INTERVAL_SECONDS
     blind_polls: int = 3
     """Failed polls in a row after which not seeing is an alert itself."""
 
-    def thresholds(self, network: str, position_id: int) -> Thresholds:
+    def thresholds(self, network: str, position_id: PositionRef) -> Thresholds:
         here = self.of_networks.get(network, self.everywhere)
         if not self.of_positions:
             return here

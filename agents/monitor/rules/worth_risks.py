@@ -26,7 +26,7 @@ from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.memory import PositionMemory
 from chain.positions.overview import Sources
-from chain.positions.reference import position_label
+from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionSnapshot
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
@@ -41,9 +41,9 @@ RETRY_SECONDS = 300.0
 
 
 class Losses(NamedTuple):
-    shares: Mapping[int, float]
+    shares: Mapping[PositionRef, float]
     """By position, of what went in at present prices; a gain is negative."""
-    unknown: Mapping[int, str]
+    unknown: Mapping[PositionRef, str]
     """By position, why one that was asked for is not among them."""
 
 
@@ -76,7 +76,7 @@ class LossReader:
     def __init__(self, sources: Sources, memory: PositionMemory) -> None:
         self._sources = sources
         self._memory = memory
-        self._accounts: dict[int, _Account] = {}
+        self._accounts: dict[PositionRef, _Account] = {}
         self._failed_at: float | None = None
         self._trouble = ""
 
@@ -85,27 +85,27 @@ class LossReader:
         asked = [position for position in positions if self._outdated(position, now)]
         if asked and not still_fresh(self._failed_at, RETRY_SECONDS, now):
             await self._renew(asked, now)
-        shares: dict[int, float] = {}
-        unknown: dict[int, str] = {}
+        shares: dict[PositionRef, float] = {}
+        unknown: dict[PositionRef, str] = {}
         for position in positions:
             share = self._share(position)
             if isinstance(share, str):
-                unknown[position.token_id] = share
+                unknown[position.ref] = share
             else:
-                shares[position.token_id] = share
+                shares[position.ref] = share
         return Losses(shares, unknown)
 
     def _outdated(self, position: PositionSnapshot, now: float) -> bool:
         """Whether the position may no longer be what its known changes made of it."""
-        account = self._accounts.get(position.token_id)
+        account = self._accounts.get(position.ref)
         if account is None:
             return True
         if not account.leads_to(position):
             # A collected fee that is not known yet would look like a loss.
-            del self._accounts[position.token_id]
+            del self._accounts[position.ref]
             return True
         seen = account._replace(fees0=position.fees0, fees1=position.fees1)
-        self._accounts[position.token_id] = seen
+        self._accounts[position.ref] = seen
         kept = KEPT_SECONDS if account.adds_up else RETRY_SECONDS
         return not still_fresh(account.read_at, kept, now)
 
@@ -120,12 +120,12 @@ class LossReader:
             self._failed_at, self._trouble = now, f"No loss could be judged: {error.sentence}"
             return
         for position in positions:
-            changed = accounts[position.token_id].changes
+            changed = accounts[position.ref].changes
             account = _Account(changed, position.liquidity, now, position.fees0, position.fees1)
-            self._accounts[position.token_id] = account
+            self._accounts[position.ref] = account
 
     def _share(self, position: PositionSnapshot) -> float | str:
-        account = self._accounts.get(position.token_id)
+        account = self._accounts.get(position.ref)
         if account is None:
             return self._trouble
         return share_lost(position, since_entry(position, account.changes))
@@ -135,9 +135,9 @@ def share_lost(position: PositionSnapshot, account: SinceEntry) -> float | str:
     """Of what went in at present prices, or why it is not known."""
     gained, deposited = account.against_holding, account.deposited
     if isinstance(gained, Unknown):
-        return f"The loss of {position_label(position.token_id)} is unknown: {gained.reason}."
+        return f"The loss of {position_label(position.ref)} is unknown: {gained.reason}."
     if isinstance(deposited, Unknown):
-        return f"The loss of {position_label(position.token_id)} is unknown: {deposited.reason}."
+        return f"The loss of {position_label(position.ref)} is unknown: {deposited.reason}."
     return -float(gained.value / worth(deposited.value, position.pool.sqrt_price_x96))
 
 

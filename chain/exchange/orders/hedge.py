@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType
 from chain.exchange.public.market import FundingPayment
+from chain.positions.reference import PositionRef, stored_position
 
 
 class PlanOrders(Struct, frozen=True):
@@ -195,7 +196,7 @@ class HedgeKey(NamedTuple):
     """A position's coin, by the chain it is on: a pool of two coins has a hedge for each."""
 
     chain_id: int
-    token_id: int
+    ref: PositionRef
     coin: str
 
 
@@ -240,7 +241,7 @@ class HedgeStart(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> HedgeKey:
-        return HedgeKey(self.chain_id, int(self.token_id), self.coin)
+        return HedgeKey(self.chain_id, stored_position(int(self.token_id)), self.coin)
 
 
 class HedgeFill(NamedTuple):
@@ -307,7 +308,8 @@ def position_hedges(
         mine = fills.setdefault(start.key, [])
         for token_id, coins in start.taken_over:
             mine.append(HedgeFill(start.time, -coins, start.mark, 0.0))
-            left = fills.setdefault(HedgeKey(start.chain_id, int(token_id), start.coin), [])
+            gone = HedgeKey(start.chain_id, stored_position(int(token_id)), start.coin)
+            left = fills.setdefault(gone, [])
             left.append(HedgeFill(start.time, coins, start.mark, 0.0))
         for order in orders.get(plan_id, ()):
             sign = order.order.side.sign

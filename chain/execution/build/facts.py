@@ -10,6 +10,7 @@ from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.reference import v4_token_id
 from chain.positions.snapshot import PositionSnapshot
 
 DEADLINE_SECONDS = 15 * 60
@@ -120,7 +121,7 @@ def position_facts(snapshot: PositionSnapshot) -> PositionFacts:
     """The part of a snapshot that building rests on."""
     pool = snapshot.pool
     return PositionFacts(
-        token_id=snapshot.token_id,
+        token_id=v4_token_id(snapshot.ref),
         pool=PoolFacts(pool.key, pool.sqrt_price_x96, pool.lp_fee),
         span=Span(snapshot.identity.tick_lower, snapshot.identity.tick_upper),
         liquidity=snapshot.liquidity,

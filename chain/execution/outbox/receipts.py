@@ -10,6 +10,7 @@ from msgspec import Struct
 from chain.base.errors import ZunoError
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.positions.reference import PositionRef, v4_position
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, RpcError
 from chain.rpc.records import Log, Receipt
@@ -47,9 +48,9 @@ class Realised(Struct, frozen=True):
     gas_used: int
     gas_cost: int
     """In wei, with what an OP-stack network charged for the data."""
-    minted: tuple[int, ...]
+    minted: tuple[PositionRef, ...]
     """Positions that came to the wallet."""
-    burned: tuple[int, ...]
+    burned: tuple[PositionRef, ...]
 
 
 class NotIncludedError(ZunoError):
@@ -86,18 +87,20 @@ def realised(receipt: Receipt, wallet: Address, network: Network, native: Native
         gas_used=receipt.gas_used,
         gas_cost=gas_cost(receipt),
         minted=minted_positions(receipt, wallet, network),
-        burned=tuple(
-            token_id for came, token_id in _positions(receipt, wallet, network) if not came
-        ),
+        burned=tuple(ref for came, ref in _positions(receipt, wallet, network) if not came),
     )
 
 
-def minted_positions(receipt: Receipt, wallet: Address, network: Network) -> tuple[int, ...]:
+def minted_positions(
+    receipt: Receipt, wallet: Address, network: Network
+) -> tuple[PositionRef, ...]:
     """The positions a transaction made for the wallet."""
-    return tuple(token_id for came, token_id in _positions(receipt, wallet, network) if came)
+    return tuple(ref for came, ref in _positions(receipt, wallet, network) if came)
 
 
-def _positions(receipt: Receipt, wallet: Address, network: Network) -> list[tuple[bool, int]]:
+def _positions(
+    receipt: Receipt, wallet: Address, network: Network
+) -> list[tuple[bool, PositionRef]]:
     manager = network.contracts.position_manager
     found = (_position(log, wallet) for log in receipt.logs if log.address == manager)
     return [transfer for transfer in found if transfer is not None]
@@ -156,8 +159,8 @@ def all_together(parts: Sequence[Realised]) -> Realised:
         native=unknown or NativeChange(sum(part.native.amount or 0 for part in parts)),
         gas_used=sum(part.gas_used for part in parts),
         gas_cost=sum(part.gas_cost for part in parts),
-        minted=tuple(token_id for part in parts for token_id in part.minted),
-        burned=tuple(token_id for part in parts for token_id in part.burned),
+        minted=tuple(ref for part in parts for ref in part.minted),
+        burned=tuple(ref for part in parts for ref in part.burned),
     )
 
 
@@ -223,15 +226,15 @@ def _token_changes(
     return {token: amount for token, amount in transfers.items() if amount}
 
 
-def _position(log: Log, wallet: Address) -> tuple[bool, int] | None:
+def _position(log: Log, wallet: Address) -> tuple[bool, PositionRef] | None:
     """Whether a position came to the wallet (or was burned by it), and which."""
     if len(log.topics) != 4 or log.topics[0] != _TRANSFER:
         return None
     giver, taker = _address(log.topics[1]), _address(log.topics[2])
-    token_id = int(log.topics[3], 16)
+    ref = v4_position(int(log.topics[3], 16))
     if (giver, taker) == (NATIVE, wallet):
-        return True, token_id
-    return (False, token_id) if (giver, taker) == (wallet, NATIVE) else None
+        return True, ref
+    return (False, ref) if (giver, taker) == (wallet, NATIVE) else None
 
 
 def _address(topic: str) -> Address:

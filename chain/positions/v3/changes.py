@@ -13,7 +13,7 @@ from chain.history.events import LogPlace
 from chain.math.liquidity import Amounts
 from chain.positions.by_day import SinceEntry, since_entry, unknown_entry
 from chain.positions.circumstances import NOTHING, LiquidityChange
-from chain.positions.reference import token_id_of
+from chain.positions.reference import PositionRef, token_id_of
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import EventError, expected, settle_in_parts, sound_answers
 from chain.read.logs import NARROWABLE
@@ -45,24 +45,22 @@ class V3Account(Struct, frozen=True):
 
 async def v3_since_entry(
     client: RpcClient, network: Network, snapshots: Sequence[PositionSnapshot]
-) -> dict[int, SinceEntry]:
-    """What became of positions up to their snapshots' block, by number."""
+) -> dict[PositionRef, SinceEntry]:
+    """What became of positions up to their snapshots' block."""
     accounts = await v3_accounts(client, network, snapshots)
-    return {number: account.since_entry for number, account in accounts.items()}
+    return {ref: account.since_entry for ref, account in accounts.items()}
 
 
 async def v3_accounts(
     client: RpcClient, network: Network, snapshots: Sequence[PositionSnapshot]
-) -> dict[int, V3Account]:
+) -> dict[PositionRef, V3Account]:
     """The same with what a ledger needs."""
     if network.v3 is None or not snapshots:
         return {}
     head = snapshots[0].block
     logs = await _read_logs(client, network.v3.position_manager, snapshots, head)
     if isinstance(logs, Unknown):
-        return {
-            snapshot.token_id: V3Account(unknown_entry(snapshot, logs)) for snapshot in snapshots
-        }
+        return {snapshot.ref: V3Account(unknown_entry(snapshot, logs)) for snapshot in snapshots}
     places = [log for group in logs.values() for log in group]
     numbers = sorted({log.block_number for log in places})
     transactions = list(dict.fromkeys(log.transaction_hash for log in places))
@@ -79,8 +77,8 @@ async def v3_accounts(
     }
     with sound_answers():
         return {
-            snapshot.token_id: _account(
-                snapshot, logs[token_id_of(snapshot.token_id)], times, receipts, network
+            snapshot.ref: _account(
+                snapshot, logs[token_id_of(snapshot.ref)], times, receipts, network
             )
             for snapshot in snapshots
         }
@@ -93,7 +91,7 @@ async def _read_logs(
     known = client.log_range
     if known is not None and known.most and known.blocks < head.number:
         return NARROW
-    words = [f"0x{token_id_of(snapshot.token_id):064x}" for snapshot in snapshots]
+    words = [f"0x{token_id_of(snapshot.ref):064x}" for snapshot in snapshots]
     answers = await settle_in_parts(
         client,
         [

@@ -19,7 +19,7 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.v3 import TICK_TYPES, decode_number, decode_slot0, pool_call, told_by
 from chain.positions import custody
 from chain.positions.custody import Custody, balance_call
-from chain.positions.reference import is_v3, token_id_of, v3_number
+from chain.positions.reference import PositionRef, is_v3, token_id_of, v3_position
 from chain.positions.snapshot import PoolSnapshot, PositionIdentity, PositionSnapshot, range_status
 from chain.rpc.records import Block
 from chain.rpc.requests import Call, CallOutcome
@@ -65,9 +65,9 @@ class V3Reader:
                     self._strangers.add(owner)
         self._recall(token_id for held in self._owners.values() for token_id in held)
 
-    def name(self, numbers: Iterable[int]) -> None:
+    def name(self, refs: Iterable[PositionRef]) -> None:
         """Read these, whoever owns them."""
-        self._named.update(token_id_of(number) for number in numbers if is_v3(number))
+        self._named.update(token_id_of(ref) for ref in refs if is_v3(ref))
         self._recall(self._named)
 
     def missing(self) -> list[Call]:
@@ -86,11 +86,11 @@ class V3Reader:
     def balance(self, owner: Address) -> int:
         return self._balance(self._told[balance_call(self._contracts.position_manager, owner)])
 
-    def snapshots(self, block: Block) -> dict[int, PositionSnapshot]:
+    def snapshots(self, block: Block) -> dict[PositionRef, PositionSnapshot]:
         """Every position that exists, by its number."""
         factory, manager = self._contracts.factory, self._contracts.position_manager
         pools: dict[PoolId, PoolSnapshot] = {}
-        found: dict[int, PositionSnapshot] = {}
+        found: dict[PositionRef, PositionSnapshot] = {}
         for token_id in sorted(self._ids()):
             record, owner = self._record(token_id), self._owner(token_id)
             if record is None or owner is None:
@@ -102,7 +102,7 @@ class V3Reader:
             reading = v3_reading(
                 token_id, owner, record, pool=pools[pool_id], calls=calls, told=self._told
             )
-            found[v3_number(token_id)] = v3_snapshot(reading, block)
+            found[v3_position(token_id)] = v3_snapshot(reading, block)
         return found
 
     def remember(self) -> None:
@@ -156,8 +156,8 @@ class V3Reader:
             return
         for index in range(min(self.balance(owner), _MOST)):
             told = self._told.get(owned_call(manager, owner, index))
-            if told is not None:
-                yield decode_number("uint256", told)
+            if told is not None and (token_id := decode_number("uint256", told)):
+                yield token_id
 
     def _record(self, token_id: int) -> ManagerRecord | None:
         told = self._told.get(position_call(self._contracts.position_manager, token_id))
@@ -259,7 +259,7 @@ def v3_snapshot(reading: V3Reading, block: Block) -> PositionSnapshot:
     key = pool.key
     return PositionSnapshot(
         identity=PositionIdentity(
-            v3_number(reading.token_id), key, key.pool_id, place.tick_lower, place.tick_upper
+            v3_position(reading.token_id), key, key.pool_id, place.tick_lower, place.tick_upper
         ),
         block=block,
         pool=pool,

@@ -9,6 +9,7 @@ import pytest
 
 from agents.bus.plan_store import NoSuchPlanError, PlanStore
 from agents.lp.plan_document import plan_document, plan_in
+from chain.positions.reference import v4_position
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market
 
@@ -38,10 +39,10 @@ def test_the_newest_plans_of_a_position_are_found(tmp_path: Path) -> None:
         path = store.keep({"planId": f"plan_{number:016x}", "flow": "lp", "position": position})
         os.utime(path, (number, number))
 
-    found = [one["planId"] for one in store.about(7, most=2)]
+    found = [one["planId"] for one in store.about(v4_position(7), most=2)]
 
     assert found == [f"plan_{4:016x}", f"plan_{2:016x}"]
-    assert store.about(78, most=2) == []
+    assert store.about(v4_position(78), most=2) == []
 
 
 def test_a_plan_of_another_flow_is_no_liquidity_plan() -> None:

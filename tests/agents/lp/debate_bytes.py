@@ -13,6 +13,7 @@ from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.strict_json import digest
 from chain.contracts.networks import NATIVE
+from chain.positions.reference import v4_position
 from tests.agents.lp.debating import DEVNET, argue, watching
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ async def all_debated(eyes: Eyes, token_ids: Sequence[int]) -> list[str]:
     assert DEVNET.default_address is not None
     profiles = list(RiskProfile)
     starts: list[FlowStart | FlowCreateStart] = [
-        FlowStart(token_id=one, profile=profiles[one % 3], max_rounds=2) for one in token_ids
+        FlowStart(token_id=v4_position(one), profile=profiles[one % 3], max_rounds=2)
+        for one in token_ids
     ]
     starts.append(
         FlowCreateStart(goal=ETHER, owner=DEVNET.default_address, profile=profiles[0], max_rounds=2)

@@ -17,6 +17,7 @@ from chain.base.store import Store
 from chain.base.strict_json import canonical
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources
+from chain.positions.reference import v4_position
 from chain.rpc.client import RpcClient
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Noticing:
     seen: MarketContext | CreateContext | None = None
 
     async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
-        self.seen = seen = await self.inner.observe_position(token_id, profile)
+        self.seen = seen = await self.inner.observe_position(v4_position(token_id), profile)
         return seen
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
@@ -70,7 +71,7 @@ class Noticing:
         return seen
 
     async def position_past(self, token_id: int) -> PositionPast:
-        return await self.inner.position_past(token_id)
+        return await self.inner.position_past(v4_position(token_id))
 
 
 @dataclass(frozen=True)

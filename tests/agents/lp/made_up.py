@@ -29,6 +29,7 @@ from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
+from chain.positions.reference import v4_position
 
 OWNER = "0x" + "0a" * 20
 TOKEN0, TOKEN1 = "0x" + "11" * 20, "0x" + "22" * 20
@@ -94,7 +95,7 @@ class Market:
             **dict(self._observation()),
             observed=self._pool({lower: liquidity, upper: -liquidity} if self.dollars else {}),
             position=ObservedPositionFacts(
-                token_id=7,
+                token_id=v4_position(7),
                 owner=OWNER,
                 tick_lower=lower,
                 tick_upper=upper,

@@ -25,6 +25,7 @@ from agents.numbers.shapes import ExposureBias
 from chain.contracts.networks import NATIVE
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.reference import v4_position
 
 OWNER = "0x" + "5a" * 20
 COIN, DOLLAR, OTHER_DOLLAR = (f"0x{digit * 40}" for digit in "123")
@@ -50,7 +51,9 @@ def start_of(
 ) -> FlowStart | FlowCreateStart:
     """The message that begins a debate about it."""
     if isinstance(context, MarketContext):
-        return FlowStart(token_id=TOKEN_ID, profile=context.profile, max_rounds=max_rounds)
+        return FlowStart(
+            token_id=v4_position(TOKEN_ID), profile=context.profile, max_rounds=max_rounds
+        )
     return FlowCreateStart(
         goal=context.goal, owner=context.owner, profile=context.profile, max_rounds=max_rounds
     )
@@ -174,7 +177,7 @@ def _position(
         **_WHERE_AND_WHEN,
         observed=observed.model_copy(update={"pool": held}),
         position=ObservedPositionFacts(
-            token_id=TOKEN_ID,
+            token_id=v4_position(TOKEN_ID),
             owner=OWNER,
             tick_lower=lower,
             tick_upper=upper,

@@ -15,6 +15,7 @@ from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import ARBITRAGEUR
 from chain.devnet.world.deployment import USDC, WETH
 from chain.math.liquidity import Amounts
+from chain.positions.reference import v4_position
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debating import argue, watching
 from tests.agents.lp.on_fork import Fork
@@ -49,7 +50,7 @@ async def test_moves_take_what_they_foretold(
     async with watching(devnet.url) as eyes:
         for place, state in enumerate(STATES):
             profile = list(RiskProfile)[place % 3]
-            start = FlowStart(token_id=positions[state], profile=profile, max_rounds=2)
+            start = FlowStart(token_id=v4_position(positions[state]), profile=profile, max_rounds=2)
             argued = await argue(start, eyes)
             assert argued.plan.candidates
             for move in argued.plan.candidates:

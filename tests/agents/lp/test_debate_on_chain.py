@@ -12,6 +12,7 @@ from agents.bus.envelope import FailureCause
 from agents.lp.payloads import FlowStart
 from agents.numbers.advice import AdviceReason
 from agents.numbers.rules import RiskProfile
+from chain.positions.reference import v4_position
 from tests.agents.lp.debating import Argued, argue, watching
 from tests.agents.lp.second_opinion import check_argued
 
@@ -34,7 +35,9 @@ async def table(demo_week: DevnetReady, demo_positions: dict[str, int]) -> Table
     async with watching(demo_week.url) as eyes:
         for state in KEPT:
             for profile in RiskProfile:
-                start = FlowStart(token_id=demo_positions[state], profile=profile, max_rounds=2)
+                start = FlowStart(
+                    token_id=v4_position(demo_positions[state]), profile=profile, max_rounds=2
+                )
                 found[state, profile] = await argue(start, eyes)
     return found
 
@@ -148,7 +151,8 @@ async def test_a_burned_position_ends_at_scout_with_a_sentence(
     burned = demo_positions["burned"]
     async with watching(demo_week.url) as eyes:
         argued = await argue(
-            FlowStart(token_id=burned, profile=RiskProfile.BALANCED, max_rounds=2), eyes
+            FlowStart(token_id=v4_position(burned), profile=RiskProfile.BALANCED, max_rounds=2),
+            eyes,
         )
     failure = argued.ended.failure
     assert failure is not None

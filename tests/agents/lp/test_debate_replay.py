@@ -23,6 +23,7 @@ from agents.model.reply_text import parse_reply
 from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import Redactor
 from chain.base.strict_json import canonical, digest
+from chain.positions.reference import v4_position
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debating import Seen, argue, argue_over, start_of, watching
 from tests.agents.lp.made_up import TOKEN0, Market
@@ -153,7 +154,9 @@ async def test_openings_and_failures_replay_too(
 
     token_id = positions_by_state(devnet.url)["above its range"]
     async with watching(devnet.url) as eyes:
-        start = FlowStart(token_id=token_id, profile=RiskProfile.BALANCED, max_rounds=2)
+        start = FlowStart(
+            token_id=v4_position(token_id), profile=RiskProfile.BALANCED, max_rounds=2
+        )
         real = await argue(start, eyes)
     report, ended = await replay_debate(read_record(kept(real.record)))
     assert report.matches

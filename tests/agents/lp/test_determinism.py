@@ -13,6 +13,7 @@ import pytest
 from agents.lp.payloads import FlowStart
 from agents.numbers.rules import RiskProfile
 from chain.base.store import Store
+from chain.positions.reference import v4_position
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debate_bytes import all_debated, debated
 from tests.agents.lp.debating import watching
@@ -32,7 +33,9 @@ def token_ids(devnet: DevnetReady) -> list[int]:
 async def test_run_after_run_gives_the_same_bytes(
     devnet: DevnetReady, token_ids: list[int]
 ) -> None:
-    start = FlowStart(token_id=token_ids[0], profile=RiskProfile.AGGRESSIVE, max_rounds=2)
+    start = FlowStart(
+        token_id=v4_position(token_ids[0]), profile=RiskProfile.AGGRESSIVE, max_rounds=2
+    )
     async with watching(devnet.url) as eyes:
         runs = {await debated(eyes, start) for _ in range(15)}
     assert len(runs) == 1

@@ -17,6 +17,7 @@ from agents.lp.debate import HANDLERS, LP_FLOW
 from agents.lp.payloads import CRITIC, DEBATE, SCOUT, STRATEGIST, FlowStart, PlanReady
 from agents.lp.services import DebateServices
 from agents.numbers.rules import RiskProfile
+from chain.positions.reference import v4_position
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debating import NOW, argue, watching
 
@@ -58,7 +59,7 @@ def killed(role: Role) -> Handler[DebateServices]:
 async def test_forty_plans_ten_failures_and_nothing_left(devnet: DevnetReady) -> None:
     positions = positions_by_state(devnet.url)
     starts = [
-        FlowStart(token_id=positions[state], profile=profile, max_rounds=2)
+        FlowStart(token_id=v4_position(positions[state]), profile=profile, max_rounds=2)
         for state, profile in islice(zip(cycle(STATES), cycle(RiskProfile), strict=False), MANY)
     ]
     async with watching(devnet.url) as eyes:

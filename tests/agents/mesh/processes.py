@@ -24,6 +24,7 @@ from agents.numbers.rules import RiskProfile
 from chain.base.home import Home, cache_folder
 from chain.base.strict_json import canonical
 from chain.contracts.networks import network_named
+from chain.positions.reference import v4_position
 from tests.fork_server import fork_server
 from zuno_tui.app.debate_setup import Debating, debate
 from zuno_tui.app.session import Session
@@ -307,7 +308,9 @@ async def hold(
         on_places(place)
 
     debating = Debating(session, settings, request_id, listener, lambda _role, _error: None, told)
-    start = FlowStart(token_id=token_id, profile=profile, max_rounds=settings.max_rounds)
+    start = FlowStart(
+        token_id=v4_position(token_id), profile=profile, max_rounds=settings.max_rounds
+    )
     async with session.sources() as sources:
         return Held(await debate(debating, sources, start), places, prose)
 

@@ -14,6 +14,7 @@ from agents.monitor.deliver.ledger import EVERYTHING
 from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from chain.base.home import Home
 from chain.base.http import HttpLimits
+from chain.positions.reference import v4_position
 from tests.fakes.telegram import CHAT, TOKEN
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def home_in(folder: Path) -> Home:
 
 
 def subject(position: int, kind: AlertKind = AlertKind.OUT_OF_RANGE) -> AlertSubject:
-    return AlertSubject(8453, WALLET, position, kind)
+    return AlertSubject(8453, WALLET, v4_position(position), kind)
 
 
 def raised(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agents.monitor.alerts.alert import AlertKind, AlertSubject, Cleared, Finding, Raised, Severity
 from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
+from chain.positions.reference import v4_position
 
 WALLET = "0x" + "ab" * 20
 CHAIN_ID = 8453
@@ -12,7 +13,8 @@ NOW = 1_800_000_000.0
 
 
 def subject(position: int | None, kind: AlertKind = AlertKind.OUT_OF_RANGE) -> AlertSubject:
-    return AlertSubject(CHAIN_ID, WALLET, position, kind)
+    ref = None if position is None else v4_position(position)
+    return AlertSubject(CHAIN_ID, WALLET, ref, kind)
 
 
 def finding(

@@ -10,6 +10,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.math.fees import FeeGrowth, unpack_protocol_fee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.custody import Custody
+from chain.positions.reference import v4_position
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, identify, range_status
 from chain.rpc.records import Block
 from chain.tokens import Token
@@ -42,7 +43,7 @@ def position(tick: int, *, number: int = 7, at: int = 100) -> PositionSnapshot:
         hook=hook_passport(NATIVE, KEY.fee),
     )
     return PositionSnapshot(
-        identity=identify(number, KEY, LOWER, UPPER),
+        identity=identify(v4_position(number), KEY, LOWER, UPPER),
         block=block(at),
         pool=pool,
         custody=Custody(WALLET, None, None),

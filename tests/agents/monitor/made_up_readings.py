@@ -14,6 +14,7 @@ from agents.monitor.rules.baseline import Baselines
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.monitor.rules.worth_risks import Losses
 from chain.history.end_ticks import EndTicks
+from chain.positions.reference import PositionRef
 from chain.positions.search import WalletPositions
 from chain.prices.ladder import price_book
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
@@ -40,14 +41,14 @@ class MadeUpChain:
     head: int = 100
     tick: int = 0
     losses: Losses = field(default_factory=lambda: Losses({}, {}))
-    hedges: Mapping[int, HeldHedge] | None = field(default_factory=dict)
+    hedges: Mapping[PositionRef, HeldHedge] | None = field(default_factory=dict)
 
     def poll(
         self,
         ticks: Sequence[tuple[int, int]] = (),
         *,
         positions: Sequence[PositionSnapshot] | None = None,
-        gone: Mapping[int, Address | None] | None = None,
+        gone: Mapping[PositionRef, Address | None] | None = None,
         operators: tuple[Address, ...] = (),
         since: int | None = None,
     ) -> tuple[AlertEvent, ...]:

@@ -20,6 +20,7 @@ from agents.monitor.rules.baseline import (
 )
 from agents.monitor.rules.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
 from chain.base.units import DAY
+from chain.positions.reference import PositionRef, v4_position
 from tests.agents.monitor.made_up_positions import NETWORK, block, position
 
 if TYPE_CHECKING:
@@ -89,11 +90,11 @@ def test_without_a_place_the_depth_is_taken_at_once(before: Baseline) -> None:
 
 
 def test_a_pool_looks_drained_a_little_before_it_is(before: Baseline) -> None:
-    documents: dict[int, dict[str, object]] = {
+    documents: dict[PositionRef, dict[str, object]] = {
         WALLET: before.document(),
-        7: before.document(),
-        8: replace(before, others_tick=None).document(),
-        9: {"of": "another time"},
+        v4_position(7): before.document(),
+        v4_position(8): replace(before, others_tick=None).document(),
+        v4_position(9): {"of": "another time"},
     }
     settings = WatchSettings(Thresholds(drained=0.5))
 
@@ -105,11 +106,13 @@ def test_a_pool_looks_drained_a_little_before_it_is(before: Baseline) -> None:
 def test_a_document_is_read_once(before: Baseline) -> None:
     known, document = Baselines(), before.document()
 
-    assert known.of(7, None) is None
-    first = known.of(7, document)
+    assert known.of(v4_position(7), None) is None
+    first = known.of(v4_position(7), document)
     assert first == before
-    assert known.of(7, document) is first
-    assert known.of(7, replace(before, others=5).document()) == replace(before, others=5)
+    assert known.of(v4_position(7), document) is first
+    assert known.of(v4_position(7), replace(before, others=5).document()) == replace(
+        before, others=5
+    )
 
 
 def test_the_thresholds_nobody_set() -> None:

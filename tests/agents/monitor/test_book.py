@@ -11,6 +11,7 @@ import pytest
 from agents.monitor.alerts import store_tables as book_tables
 from agents.monitor.alerts.alert import AlertKind, AlertMute, AlertState, EventKind, Severity
 from agents.monitor.alerts.store import AlertStore, UnknownAlertError
+from chain.positions.reference import v4_position
 from tests.agents.monitor.made_up_alerts import HERE, NOW, cleared, polls, raised, subject
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def test_another_process_sees_the_same_alerts_at_once(home: Home) -> None:
     assert reader.revision != before
     assert reader.current() == writer.current()
     reader.ack(1, NOW + 5.000999)
-    reader.mute(AlertMute(NOW + 60.7654321, position_id=7), NOW + 6.1)
+    reader.mute(AlertMute(NOW + 60.7654321, position_id=v4_position(7)), NOW + 6.1)
     assert writer.find(1).state is AlertState.ACKED
     assert reader.current() == writer.current()
 
@@ -77,7 +78,7 @@ def test_text_from_outside_is_clean_in_the_book(home: Home) -> None:
 
 def test_a_mute_covers_what_opens_later_and_ends(home: Home) -> None:
     book = AlertStore.open(home, now=NOW)
-    book.mute(AlertMute(NOW + 60, position_id=7), NOW)
+    book.mute(AlertMute(NOW + 60, position_id=v4_position(7)), NOW)
     book.apply(polls(raised(7, 1), raised(8, 1)), NOW)
 
     muted, other = (next(one for one in book.current() if one.position_id == n) for n in (7, 8))

@@ -20,6 +20,7 @@ from agents.monitor.alerts.alert import AlertSubject, Raised
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.alerts.store_page import Poll, WatchPlace
 from chain.base.home import Home
+from chain.positions.reference import v4_position
 from tests.agents.monitor.forked import forked
 from tests.agents.monitor.made_up_alerts import CHAIN_ID, NOW, cleared, finding, polls, raised
 
@@ -81,7 +82,7 @@ def test_four_writers_at_once_lose_nothing_and_the_file_never_goes_back(home: Ho
             book = AlertStore.open(home, now=NOW)
             for number in range(1, 31):
                 change = raised(number, number)
-                subject = AlertSubject(CHAIN_ID, wallet, number, change.subject.kind)
+                subject = AlertSubject(CHAIN_ID, wallet, v4_position(number), change.subject.kind)
                 mine = Raised(subject, "base", change.finding, number, change.time)
                 [event] = book.apply([Poll(WatchPlace(CHAIN_ID, wallet), (mine,))], NOW)
                 say(str(event.number))

@@ -11,6 +11,7 @@ from agents.monitor.alerts.alert import AlertKind, EventKind
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.rules.risks import HeldHedge, hedge_stale, judge_kind
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from chain.positions.reference import v4_position
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, position, situation
 from tests.agents.monitor.made_up_readings import MadeUpChain
@@ -105,7 +106,7 @@ def test_each_coin_of_a_pool_is_watched_by_a_hedge_of_its_own() -> None:
     assert judge_kind(AlertKind.HEDGE_DRIFTED, fits, Thresholds(), False) is None
     assert found is not None
     assert "3 TWO and 2 is short" in found.message
-    stale = hedge_stale(situation().network, 7, replace(hedge(1.0), others=(short,)))
+    stale = hedge_stale(situation().network, v4_position(7), replace(hedge(1.0), others=(short,)))
     assert stale is not None
     assert "1 ONE and 2 TWO is still short" in stale.message
 
@@ -143,42 +144,42 @@ def told(events: tuple[AlertEvent, ...]) -> list[tuple[EventKind, AlertKind]]:
 
 
 def test_an_alert_about_a_hedge_stays_while_the_venue_is_silent(chain: MadeUpChain) -> None:
-    chain.hedges = {7: hedge(1.0)}
+    chain.hedges = {v4_position(7): hedge(1.0)}
     assert told(chain.poll()) == [(EventKind.OPENED, AlertKind.HEDGE_DRIFTED)]
     chain.hedges = None
     assert chain.poll() == ()
-    chain.hedges = {7: hedge(0.0)}
+    chain.hedges = {v4_position(7): hedge(0.0)}
     assert told(chain.poll()) == [(EventKind.RESOLVED, AlertKind.HEDGE_DRIFTED)]
 
 
 def test_moving_a_position_marks_its_hedge_stale_until_another_takes_it_over(
     chain: MadeUpChain,
 ) -> None:
-    chain.hedges = {7: hedge(1.0), 5: hedge(2.0, wallet="0x" + "55" * 20)}
+    chain.hedges = {v4_position(7): hedge(1.0), v4_position(5): hedge(2.0, wallet="0x" + "55" * 20)}
     moved = [position(0, number=31)]
     first = told(chain.poll())
     assert first == [(EventKind.OPENED, AlertKind.HEDGE_DRIFTED)]
 
-    events = told(chain.poll(positions=moved, gone={7: None}))
+    events = told(chain.poll(positions=moved, gone={v4_position(7): None}))
     assert (EventKind.OPENED, AlertKind.HEDGE_STALE) in events
     assert (EventKind.RESOLVED, AlertKind.HEDGE_DRIFTED) in events
     assert chain.poll(positions=moved) == ()
     chain.hedges = None
     assert chain.poll(positions=moved) == ()
-    chain.hedges = {7: hedge(0.0), 31: hedge(0.0)}
+    chain.hedges = {v4_position(7): hedge(0.0), v4_position(31): hedge(0.0)}
     assert told(chain.poll(positions=moved)) == [(EventKind.RESOLVED, AlertKind.HEDGE_STALE)]
 
 
 def test_a_hedge_that_is_stale_stays_so_when_its_position_is_back_and_the_venue_is_silent(
     chain: MadeUpChain,
 ) -> None:
-    chain.hedges = {7: hedge(1.0)}
+    chain.hedges = {v4_position(7): hedge(1.0)}
     chain.poll()
     away = [position(0, number=31)]
     assert (EventKind.OPENED, AlertKind.HEDGE_STALE) in told(
-        chain.poll(positions=away, gone={7: None})
+        chain.poll(positions=away, gone={v4_position(7): None})
     )
     chain.hedges = None
     assert (EventKind.RESOLVED, AlertKind.HEDGE_STALE) not in told(chain.poll())
-    chain.hedges = {7: hedge(0.0)}
+    chain.hedges = {v4_position(7): hedge(0.0)}
     assert (EventKind.RESOLVED, AlertKind.HEDGE_STALE) in told(chain.poll())

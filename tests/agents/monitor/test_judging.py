@@ -11,6 +11,7 @@ from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind, Severi
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.rules.risks import operators_changed
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from chain.positions.reference import v4_position
 from chain.positions.snapshot import identify
 from chain.rpc.errors import Malformed
 from tests.agents.monitor.made_up_alerts import NOW
@@ -81,7 +82,7 @@ def test_every_excursion_is_told_again(chain: MadeUpChain) -> None:
 def test_what_happened_to_several_positions_is_told_in_the_order_of_the_blocks(
     chain: MadeUpChain,
 ) -> None:
-    wider = identify(8, KEY, -1_500, 1_500)
+    wider = identify(v4_position(8), KEY, -1_500, 1_500)
 
     def both(tick: int) -> list[PositionSnapshot]:
         return [position(tick), replace(position(tick), identity=wider)]
@@ -135,7 +136,7 @@ def test_a_position_that_went_to_a_stranger_is_told_until_it_is_accepted(
 ) -> None:
     chain.poll([(105, UPPER)])
 
-    events = chain.poll(positions=[], gone={7: STRANGER})
+    events = chain.poll(positions=[], gone={v4_position(7): STRANGER})
 
     assert {one[:2] for one in told(events)} == {
         (EventKind.OPENED, AlertKind.OWNER_CHANGED),
@@ -154,7 +155,7 @@ def test_a_position_that_was_closed_ends_its_alerts_without_a_new_one(
     chain.poll([(105, UPPER)])
     left = [] if how == "burned" else [replace(position(UPPER), liquidity=0)]
 
-    assert [one[:2] for one in told(chain.poll(positions=left, gone={7: None}))] == [
+    assert [one[:2] for one in told(chain.poll(positions=left, gone={v4_position(7): None}))] == [
         (EventKind.RESOLVED, AlertKind.OUT_OF_RANGE)
     ]
 

@@ -17,6 +17,7 @@ from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.positions.change_reader import ChangeReader
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef, v4_position
 from chain.positions.snapshot import identify
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, Unreachable
@@ -41,7 +42,7 @@ class Followed:
 
     def __init__(self, client: RpcClient, store: Store, number: int) -> None:
         self._sources = Sources(client, network_named("devnet"), store, None, lambda: NOW)
-        self._number = number
+        self._number = v4_position(number)
         self.reader = WatchReader(self._sources)
 
     async def loss(self, now: float) -> float | None:
@@ -81,7 +82,9 @@ async def test_what_the_person_takes_out_is_no_loss(
                 pool.push(-5 * spacing)
             earned = await followed.loss(NOW + 60)
             assert earned == await followed.fresh_loss()
-            changing.decrease(MEDIUM_PROVIDER, identify(number, pool.key, *ticks), taken)
+            changing.decrease(
+                MEDIUM_PROVIDER, identify(v4_position(number), pool.key, *ticks), taken
+            )
             after = await followed.loss(NOW + 120)
             fresh = await followed.fresh_loss()
 
@@ -104,7 +107,7 @@ async def test_logs_are_read_hourly_and_after_a_failure_every_five_minutes(
 
     async def counted(
         self: ChangeReader, positions: Sequence[PositionSnapshot]
-    ) -> dict[int, SinceEntry]:
+    ) -> dict[PositionRef, SinceEntry]:
         read.append(now)
         if broken:
             raise broken[0]
@@ -121,7 +124,9 @@ async def test_logs_are_read_hourly_and_after_a_failure_every_five_minutes(
             start = 2 * KEPT_SECONDS
             for now in (start, start + 60, start + RETRY_SECONDS):
                 known.append(await followed.loss(now) is not None)
-            changing.decrease(MEDIUM_PROVIDER, identify(number, pool.key, *ticks), LIQUIDITY // 2)
+            changing.decrease(
+                MEDIUM_PROVIDER, identify(v4_position(number), pool.key, *ticks), LIQUIDITY // 2
+            )
             now = start + RETRY_SECONDS + 60
             known.append(await followed.loss(now) is not None)
             broken.clear()
@@ -137,10 +142,10 @@ def test_a_loss_that_cannot_be_judged_for_a_while_is_not_over(home: Home) -> Non
     chain = MadeUpChain(book, WatchSettings(Thresholds(loss=0.1)))
     states = []
     for losses in (
-        Losses({7: 0.2}, {}),
-        Losses({}, {7: "No loss could be judged."}),
-        Losses({7: 0.2}, {}),
-        Losses({7: 0.01}, {}),
+        Losses({v4_position(7): 0.2}, {}),
+        Losses({}, {v4_position(7): "No loss could be judged."}),
+        Losses({v4_position(7): 0.2}, {}),
+        Losses({v4_position(7): 0.01}, {}),
     ):
         chain.losses = losses
         chain.poll()

@@ -13,6 +13,7 @@ from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.positions import custody
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import Request
 from tests.agents.monitor.made_up_alerts import NOW
@@ -77,7 +78,7 @@ async def test_twenty_wallets_take_the_requests_of_one(tmp_path: Path) -> None:
 
 class _Polled(NamedTuple):
     rounds: list[tuple[PollReport, ...]]
-    alerts: set[tuple[int | None, AlertKind, AlertState, str]]
+    alerts: set[tuple[PositionRef | None, AlertKind, AlertState, str]]
 
 
 def _home_in(folder: Path) -> Home:

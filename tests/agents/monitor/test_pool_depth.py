@@ -9,6 +9,7 @@ import pytest
 from agents.monitor.alerts.alert import AlertKind
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
+from chain.positions.reference import v4_position
 from chain.positions.snapshot import identify
 from tests.agents.monitor.walked_market import WalkedPool
 
@@ -44,7 +45,7 @@ async def test_liquidity_is_compared_where_the_price_was(
     async with watchtower.running() as watchman:
         await watchman.poll()
         if others_leave:
-            changing.burn(MEDIUM_PROVIDER, identify(band, pool.key, *narrow))
+            changing.burn(MEDIUM_PROVIDER, identify(v4_position(band), pool.key, *narrow))
         if price_moves:
             pool.push(2 * spacing)
             pool.push(2 * spacing)

@@ -17,6 +17,7 @@ from agents.monitor.rules.thresholds import WatchSettings
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from tests.agents.monitor.made_up_alerts import NOW
@@ -221,7 +222,7 @@ class VenueWithTrouble:
             raise PoisonError
         return {"plan_1": "It was closed for want of a stop."} if self.tended == 1 else {}
 
-    async def held_hedges(self) -> dict[int, HeldHedge]:
+    async def held_hedges(self) -> dict[PositionRef, HeldHedge]:
         return {}
 
 

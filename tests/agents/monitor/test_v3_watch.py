@@ -12,7 +12,7 @@ from chain.devnet.world.accounts import ARBITRAGEUR, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import USDC, WETH
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import read_one
-from chain.positions.reference import v3_number
+from chain.positions.reference import v3_position
 from chain.prices.price import WorthUnit
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.test_several_wallets import sources_of
@@ -36,7 +36,7 @@ async def test_it_leaves_its_range_and_its_wallet(
     v3.create(MEDIUM_PROVIDER, *PAIR, sqrt_price_at_tick(-195_000))
     ticks = (-195_600, -194_400)
     token_id = v3.mint(MEDIUM_PROVIDER, PAIR, ticks, (10**18, 10**10), NEIGHBOUR.address)
-    number = v3_number(token_id)
+    number = v3_position(token_id)
     book = AlertStore.open(home, now=NOW)
     settings = WatchSettings(everywhere=Thresholds(loss=0.01))
     async with sources_of(devnet) as sources:
@@ -75,8 +75,8 @@ async def test_an_excursion_between_two_polls_is_told(
         v3.swap(ARBITRAGEUR, (USDC.address, WETH.address), 3000, 2 * 10**9)
         v3.swap(ARBITRAGEUR, (WETH.address, USDC.address), 3000, 6 * 10**17)
         await poll_once(watch, WatchSettings(), book, NOW + 60)
-        one = await read_one(sources, v3_number(token_id), WorthUnit.USD)
+        one = await read_one(sources, v3_position(token_id), WorthUnit.USD)
     assert one is not None
     assert one.snapshot.in_range
-    about = [one for one in book.current() if one.position_id == v3_number(token_id)]
+    about = [one for one in book.current() if one.position_id == v3_position(token_id)]
     assert AlertKind.OUT_OF_RANGE in {one.kind for one in about}

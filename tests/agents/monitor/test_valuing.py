@@ -13,6 +13,7 @@ from agents.monitor.reader import Reading
 from agents.monitor.rules.baseline import INSIDE
 from agents.monitor.rules.worth_risks import Losses
 from chain.base.units import Known
+from chain.positions.reference import v4_position
 from chain.positions.search import WalletPositions
 from chain.prices.ladder import price_book
 from tests.agents.monitor.made_up_alerts import WALLET
@@ -48,7 +49,7 @@ def situation(
         owners_of_gone={},
         volatilities={},
         collect_usd=None,
-        losses=Losses({7: 0.25}, {}),
+        losses=Losses({v4_position(7): 0.25}, {}),
     )
     return Valuing(NETWORK, reading).situation(held, INSIDE, None, at_tick(0).baseline, 5)
 

@@ -18,6 +18,7 @@ from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.positions.overview import Sources
+from chain.positions.reference import v4_position
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from tests.agents.monitor.made_up_alerts import NOW
@@ -193,7 +194,9 @@ def _on_the_network(level: Thresholds, *_: int) -> WatchSettings:
 
 
 def _on_the_positions(level: Thresholds, *numbers: int) -> WatchSettings:
-    return WatchSettings(of_positions={("devnet", number): level for number in numbers})
+    return WatchSettings(
+        of_positions={("devnet", v4_position(number)): level for number in numbers}
+    )
 
 
 @pytest.mark.parametrize("settings", [_everywhere, _on_the_network, _on_the_positions])

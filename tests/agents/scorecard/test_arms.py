@@ -44,6 +44,7 @@ from chain.base.clean_text import Redactor
 from chain.base.units import DAY, HOUR
 from chain.history.hours import HourRow
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.reference import v4_position
 from tests.agents.lp.made_up import TIME, Market
 from tests.agents.lp.made_up_markets import FixedEyes
 
@@ -105,7 +106,7 @@ def situation(number: int) -> JudgedSituation:
     shift = number * 7 * DAY
     moved = [replace(row, hour=row.hour + shift) for row in rows]
     context = context.model_copy(update={"time": TIME + shift})
-    start = FlowStart(token_id=7, profile=context.profile, max_rounds=2)
+    start = FlowStart(token_id=v4_position(7), profile=context.profile, max_rounds=2)
     pool_id = context.observed.pool.pool_id
     return JudgedSituation(
         f"req-{number}", start, context, FixedEyes(context), {pool_id: moved}, DAYS

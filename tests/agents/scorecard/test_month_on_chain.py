@@ -20,6 +20,7 @@ from agents.scorecard.scoring import DecidedPlan
 from chain.base.store import Store
 from chain.devnet.world.pools import POOLS
 from chain.positions.overview import Sources
+from chain.positions.reference import v4_position
 from chain.rpc.client import RpcClient
 from tests.agents.lp.debating import DEVNET, argue, watching
 from tests.agents.monitor.walked_market import WalkedPool
@@ -106,7 +107,9 @@ def _lived(moves: Moves, store: Store) -> Month:
 
 async def _argued(url: str, token_id: int) -> Plan:
     async with watching(url) as eyes:
-        start = FlowStart(token_id=token_id, profile=RiskProfile.BALANCED, max_rounds=1)
+        start = FlowStart(
+            token_id=v4_position(token_id), profile=RiskProfile.BALANCED, max_rounds=1
+        )
         return (await argue(start, eyes)).plan
 
 

@@ -30,6 +30,7 @@ from agents.trade.terms import (
     TradeMode,
 )
 from chain.exchange.public.market import Candle
+from chain.positions.reference import v4_position
 
 if TYPE_CHECKING:
     from agents.trade.findings import AnyFinding
@@ -81,7 +82,7 @@ def account(
 
 
 HEDGED = HedgeFacts(
-    token_id=28,
+    token_id=v4_position(28),
     chain_id=31_337,
     network="devnet",
     block=1,

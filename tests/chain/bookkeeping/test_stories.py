@@ -23,6 +23,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.history.events import LogPlace
 from chain.math.liquidity import Amounts
 from chain.positions.circumstances import LiquidityChange
+from chain.positions.reference import v4_position
 from chain.positions.snapshot import identify
 from chain.tokens import Token
 
@@ -50,7 +51,7 @@ def _change(
 
 
 def _life(token_id: int, *changes: LiquidityChange, key: PoolKey = KEY) -> PositionLife:
-    return PositionLife(identify(token_id, key, -60, 60), changes, None)
+    return PositionLife(identify(v4_position(token_id), key, -60, 60), changes, None)
 
 
 def _names(*lives: PositionLife, plans: dict[str, str] | None = None) -> list[str]:

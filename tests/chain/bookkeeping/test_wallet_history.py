@@ -58,7 +58,7 @@ async def test_a_range_that_was_left_swapped_and_entered_anew_is_one_story(
     after = await _history(desk, owner, {left: "plan", swapped: "plan"})
 
     assert not after.gaps
-    assert f"#{old.token_id} → #{new}" in {one.story.name for one in after.results}
+    assert f"#{old.ref} → #{new}" in {one.story.name for one in after.results}
     assert _sums(after, EntryKind.SWAP)[key.currency0] == -(10**15)
     # Every unit that came or went since is one of the entries: nothing more is unexplained.
     assert _sums(after, EntryKind.ELSEWHERE) == _sums(before, EntryKind.ELSEWHERE)
@@ -80,18 +80,18 @@ async def test_a_position_given_away_leaves_with_all_that_was_in_it(
     owner = WIDE_PROVIDER.address
     before = await _history(desk, owner, {})
     given = before.facts.worth.overview.wallet.positions[0]
-    changing.give(WIDE_PROVIDER, NEIGHBOUR.address, given.token_id)
+    changing.give(WIDE_PROVIDER, NEIGHBOUR.address, given.ref)
 
     after = await _history(desk, owner, {})
     theirs = await _history(desk, NEIGHBOUR.address, {})
 
-    inside = [one for one in after.entries if one.position == given.token_id]
+    inside = [one for one in after.entries if one.position == given.ref]
     mine = [one for one in inside if one.account is LedgerAccount.POSITION]
     assert EntryKind.TRANSFERRED in {one.kind for one in mine}
     assert {sum(one.amount for one in mine if one.token == token) for token in _tokens(mine)} == {0}
-    [result] = [one for one in after.results if given.token_id in one.story.token_ids]
+    [result] = [one for one in after.results if given.ref in one.story.refs]
     assert not isinstance(result.result, Known)
-    arrived = [one for one in theirs.entries if one.position == given.token_id]
+    arrived = [one for one in theirs.entries if one.position == given.ref]
     assert {one.kind for one in arrived} <= {
         EntryKind.TRANSFERRED,
         EntryKind.FEES,

@@ -18,6 +18,7 @@ from chain.exchange.orders.hedge import (
 from chain.exchange.orders.journal import TradeApproval, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from chain.exchange.public.market import FundingPayment
+from chain.positions.reference import v4_position
 from tests.chain.exchange.markets import ETH, START, order
 
 if TYPE_CHECKING:
@@ -66,10 +67,10 @@ def test_what_is_short_belongs_to_the_position_whose_plan_sold_it() -> None:
     ]
     hedges = position_hedges(starts, plans)
 
-    assert hedges[HedgeKey(1, 7, "ETH")].short == pytest.approx(0.6)
-    assert hedges[HedgeKey(1, 8, "ETH")].short == 2.0
-    assert hedges[HedgeKey(1, 8, "ETH")].waiting == -0.5
-    account = hedges[HedgeKey(1, 7, "ETH")].account(())
+    assert hedges[HedgeKey(1, v4_position(7), "ETH")].short == pytest.approx(0.6)
+    assert hedges[HedgeKey(1, v4_position(8), "ETH")].short == 2.0
+    assert hedges[HedgeKey(1, v4_position(8), "ETH")].waiting == -0.5
+    account = hedges[HedgeKey(1, v4_position(7), "ETH")].account(())
     # 1 sold at 3000, 0.4 bought back at 2900, 0.6 still short at 3050, two fees of $1.
     assert account.result(3_050.0) == pytest.approx(3_000 - 0.4 * 2_900 - 0.6 * 3_050 - 2)
 
@@ -81,7 +82,10 @@ def test_a_hedge_that_is_taken_over_changes_hands_at_the_mark_and_adds_up() -> N
         PlanOrders("b", (sold(0.5, 2_990.0, START + 101.0),)),
     ]
     hedges = position_hedges({"a": start(7), "b": taken}, plans)
-    before, after = hedges[HedgeKey(1, 7, "ETH")], hedges[HedgeKey(1, 9, "ETH")]
+    before, after = (
+        hedges[HedgeKey(1, v4_position(7), "ETH")],
+        hedges[HedgeKey(1, v4_position(9), "ETH")],
+    )
 
     assert (before.short, after.short) == (0.0, 1.5)
     assert before.account(()).result(1.0) == pytest.approx(200 - 1)
@@ -104,7 +108,7 @@ def test_funding_is_of_what_was_short_when_it_was_paid() -> None:
     hedge = position_hedges(
         {"a": start(7)},
         [PlanOrders("a", (sold(2.0, 3_000.0, START + 10.0), sold(-2.0, 3_000.0, START + 30.0)))],
-    )[HedgeKey(1, 7, "ETH")]
+    )[HedgeKey(1, v4_position(7), "ETH")]
     payments = [
         FundingPayment(START + 5, 0.01, 3_000.0),
         FundingPayment(START + 20, 0.001, 3_100.0),
@@ -127,5 +131,5 @@ def test_what_is_hedged_is_written_down_with_the_orders_or_not_at_all(tmp_path: 
 
         found = journal.hedges("test")["plan_1"]
         assert found == start(2**200, START + 3.0, TakenOver("7", 1.0))
-        assert found.key == HedgeKey(1, 2**200, "ETH")
+        assert found.key == HedgeKey(1, v4_position(2**200), "ETH")
         assert not journal.hedges("elsewhere")

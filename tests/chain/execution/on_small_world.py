@@ -39,6 +39,7 @@ from chain.math.ticks import nearest_usable_tick, tick_at_sqrt_price
 from chain.pools.depth import WORD_TICKS, Depth
 from chain.pools.state import pool_states
 from chain.positions.custody import Custody
+from chain.positions.reference import v4_position
 from chain.positions.snapshot import identify, pool_snapshot, position_snapshot
 from chain.rpc.records import Block
 from tests import chain_view
@@ -120,7 +121,7 @@ class Chain:
         output = self.state.call(MANAGER, call).output
         key = PoolKey(*abi.decode(POOL_KEY_TYPES, output[:-32]))
         info = decode_position_info(int.from_bytes(output[-32:], "big"))
-        identity = identify(token_id, key, info.tick_lower, info.tick_upper)
+        identity = identify(v4_position(token_id), key, info.tick_lower, info.tick_upper)
         subscriber = self.ask(MANAGER, "subscriber(uint256)", token_id)
         custody = Custody(WALLET, None, f"0x{subscriber:040x}" if subscriber else None)
         words = Words(self.state)

@@ -21,6 +21,7 @@ from chain.execution.outbox.receipts import (
     read_realised,
     realised,
 )
+from chain.positions.reference import v4_position
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, Malformed, RpcError, StatePruned, TimedOut
 from chain.rpc.records import Block, Log, Receipt
@@ -119,12 +120,14 @@ def test_failure_moves_nothing_but_gas(
 
 
 def test_the_steps_of_a_plan_are_added_up() -> None:
-    first = Realised({ONE: 5, TWO: -3}, NativeChange(-10), 100, 300, (7,), ())
-    second = Realised({ONE: -5, TWO: -1}, NativeChange(4), 50, 70, (8,), (7,))
+    first = Realised({ONE: 5, TWO: -3}, NativeChange(-10), 100, 300, (v4_position(7),), ())
+    second = Realised(
+        {ONE: -5, TWO: -1}, NativeChange(4), 50, 70, (v4_position(8),), (v4_position(7),)
+    )
     unknown = replace(second, native=NativeChange(None, "nobody knows"))
 
     assert all_together([first, second]) == Realised(
-        {TWO: -4}, NativeChange(-6), 150, 370, (7, 8), (7,)
+        {TWO: -4}, NativeChange(-6), 150, 370, (v4_position(7), v4_position(8)), (v4_position(7),)
     )
     assert all_together([NOTHING, NOTHING]).native == NativeChange(0)
     assert all_together([first, unknown, second]).native == NativeChange(None, "nobody knows")

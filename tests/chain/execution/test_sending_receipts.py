@@ -158,4 +158,4 @@ async def test_a_position_of_the_native_coin(desk: Desk, changing: Moves, networ
     assert result.native.amount == after[0] - before[0] + result.gas_cost
     assert result.native.amount > 0
     assert result.tokens == {ETH_USDC.key.currency1: after[1] - before[1]}
-    assert result.burned == (position.token_id,)
+    assert result.burned == (position.ref,)

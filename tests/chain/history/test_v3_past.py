@@ -122,7 +122,7 @@ async def test_through_every_provider_it_is_the_same_or_said_to_be_unread(
         truth = await read_hours(client, DEVNET, TERMS, WEEK, memory=memory())
         head = await client.head()
         held = await _positions(client)
-    assert [one.token_id for one in held] == [-3, -4, -5, -6]
+    assert [one.ref for one in held] == [-3, -4, -5, -6]
     unread = set()
     # A block that was just read elsewhere is not everywhere at once; here all are long past.
     for profile in (one for one in PROFILES if one.serves and not one.share_behind):

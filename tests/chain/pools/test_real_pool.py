@@ -10,6 +10,7 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import ETHER
 from chain.pools.depth import quote_exact_input, quotes_across
 from chain.positions.batch_reader import read_positions
+from chain.positions.reference import v4_position
 from chain.rpc.client import RpcClient
 from tests.chain.real_pool import DEVNET, REAL_POOL, RealPool, recorded_pool
 
@@ -94,8 +95,10 @@ async def test_positions_minted_on_it_hold_what_burning_them_pays(
     real_pool.swap(REAL_POOL, 120_000 * 10**6, zero_for_one=False)
 
     head = await desk.client.head()
-    found = await read_positions(desk.client, DEVNET, desk.memory, minted, at=head.number)
-    snapshots = [found[token_id] for token_id in minted]
+    found = await read_positions(
+        desk.client, DEVNET, desk.memory, map(v4_position, minted), at=head.number
+    )
+    snapshots = [found[v4_position(token_id)] for token_id in minted]
     owned = [(one.identity, DEMO_WALLET.address) for one in snapshots]
     paid = moves.burn_payouts(owned, head.number)
 

@@ -21,6 +21,7 @@ from chain.positions.change_reader import ChangeMemory, PastChanges
 from chain.positions.circumstances import ChangeCircumstances
 from chain.positions.holdings import Holdings
 from chain.positions.memory import PositionMemory
+from chain.positions.reference import v4_position
 from chain.positions.snapshot import identify
 from chain.survey.discovery import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor
 
@@ -34,7 +35,7 @@ HASH, SENT = "0x" + "ab" * 32, "0x" + "cd" * 32
 ONE, TWO, WALLET = "0x" + "00" * 20, "0x" + "22" * 20, "0x" + "33" * 20
 KEY = PoolKey(ONE, TWO, 500, 10, ONE)
 KEY_ROW = [ONE, TWO, 500, 10, ONE]
-POSITION = identify(WIDE, KEY, -600, 600)
+POSITION = identify(v4_position(WIDE), KEY, -600, 600)
 PLACE = LogPlace(7, 3, HASH, SENT)
 
 
@@ -109,7 +110,7 @@ def test_hours(store: Store) -> None:
 
 def test_changes(store: Store) -> None:
     sender = BASE.contracts.position_manager
-    event = ModifyLiquidityEvent(PLACE, KEY.pool_id, sender, -600, 600, -WIDE, POSITION.token_id)
+    event = ModifyLiquidityEvent(PLACE, KEY.pool_id, sender, -600, 600, -WIDE, POSITION.ref)
     seen = ChangeCircumstances(
         1_700_000_000,
         Known(WIDE, "PoolManager storage", 6),
@@ -118,12 +119,12 @@ def test_changes(store: Store) -> None:
     )
     past = PastChanges(9, HASH, ((event, seen),))
     memory = ChangeMemory(store, BASE, lambda: NOW)
-    memory.save({POSITION.token_id: past})
+    memory.save({POSITION.ref: past})
 
     figures = [-WIDE, 1_700_000_000, WIDE, "PoolManager storage", 6, 1, WIDE, 21_000]
     row = [7, 3, HASH, SENT, *figures]
     assert kept(store, "changes") == {"through": 9, "hash": HASH, "events": [row]}
-    assert memory.load([POSITION]) == {POSITION.token_id: past}
+    assert memory.load([POSITION]) == {POSITION.ref: past}
     spoil(store, "changes", "21000", '"21000"')
     assert memory.load([POSITION]) == {}
 
@@ -131,7 +132,7 @@ def test_changes(store: Store) -> None:
 def test_positions_and_what_a_wallet_held(store: Store) -> None:
     memory = PositionMemory(store, BASE, lambda: NOW)
     memory.remember([POSITION])
-    held = Holdings(9, HASH, frozenset((WIDE, 3)), frozenset((TWO, ONE)))
+    held = Holdings(9, HASH, frozenset((v4_position(WIDE), v4_position(3))), frozenset((TWO, ONE)))
     memory.remember_checkpoints({WALLET: [held]})
 
     assert kept(store, "position") == [*KEY_ROW, -600, 600]
@@ -139,11 +140,11 @@ def test_positions_and_what_a_wallet_held(store: Store) -> None:
     written |= {"approvals_from": 0}
     assert kept(store, "holdings") == [written]
     again = PositionMemory(store, BASE, lambda: NOW)
-    assert again.identities([WIDE]) == {WIDE: POSITION}
+    assert again.identities([v4_position(WIDE)]) == {WIDE: POSITION}
     assert again.checkpoints(WALLET) == (held,)
     spoil(store, "position", "-600", '"-600"')
     spoil(store, "holdings", f'"{HASH}"', "null")
-    assert PositionMemory(store, BASE, lambda: NOW).identities([WIDE]) == {}
+    assert PositionMemory(store, BASE, lambda: NOW).identities([v4_position(WIDE)]) == {}
     assert again.checkpoints(WALLET) == ()
 
 

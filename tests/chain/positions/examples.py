@@ -11,6 +11,7 @@ from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.custody import Custody
+from chain.positions.reference import v4_position
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, identify, range_status
 from chain.rpc.records import Block
 
@@ -52,7 +53,7 @@ def position(
         hook=hook_passport(NATIVE, KEY.fee),
     )
     return PositionSnapshot(
-        identity=identify(7, KEY, *ticks),
+        identity=identify(v4_position(7), KEY, *ticks),
         block=BLOCK,
         pool=pool,
         custody=Custody(OWNER, None, None),

@@ -14,6 +14,7 @@ from chain.devnet.world.deployment import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.pools import GUARDED
 from chain.positions.batch_reader import read_positions
 from chain.positions.holdings import custody_topics
+from chain.positions.reference import v4_position
 from chain.rpc import requests
 from chain.rpc.records import LogFilter
 from tests.chain.moves import CallFailedError
@@ -77,15 +78,17 @@ async def compare(desk: Desk, moves: Moves, wanted: dict[int, list[int]]) -> Cou
     burned: Counter[int] = Counter()
     memory = desk.memory
     for block, token_ids in sorted(by_block.items()):
-        found = await read_positions(desk.client, desk.network, memory, token_ids, at=block)
+        found = await read_positions(
+            desk.client, desk.network, memory, map(v4_position, token_ids), at=block
+        )
         assert sorted(found) == sorted(token_ids)
         paid = moves.burn_payouts(
             [(one.identity, one.owner or "") for one in found.values()], block
         )
         for snapshot, payout in zip(found.values(), paid, strict=True):
             assert snapshot.block.number == block
-            assert payout == payable(snapshot), f"{snapshot.token_id} at block {block}"
-            burned[snapshot.token_id] += 1
+            assert payout == payable(snapshot), f"{snapshot.ref} at block {block}"
+            burned[snapshot.ref] += 1
     return burned
 
 
@@ -115,10 +118,14 @@ async def test_a_hook_that_refuses_the_exit_leaves_the_numbers_as_they_are(
 ) -> None:
     token_id = await hooked_position(desk)
     memory = desk.memory
-    before = (await read_positions(desk.client, desk.network, memory, [token_id]))[token_id]
+    before = (await read_positions(desk.client, desk.network, memory, [v4_position(token_id)]))[
+        v4_position(token_id)
+    ]
     assert before.pool.hook.can_refuse_exit
     changing.send(KEEPER, EXIT_GUARD, encode_call(SET_REFUSING, True))
-    after = (await read_positions(desk.client, desk.network, memory, [token_id]))[token_id]
+    after = (await read_positions(desk.client, desk.network, memory, [v4_position(token_id)]))[
+        v4_position(token_id)
+    ]
     assert after.block.number == before.block.number + 1
     assert (after.amount0, after.amount1) == (before.amount0, before.amount1)
     assert (after.fees0, after.fees1) == (before.fees0, before.fees1)
@@ -142,7 +149,7 @@ async def test_a_burn_that_is_really_mined_pays_the_same(desk: Desk, changing: M
 
 async def hooked_position(desk: Desk) -> int:
     wallet = await desk.discovery.read(DEMO_WALLET.address)
-    return next(one.token_id for one in wallet.positions if one.pool.key == GUARDED.key)
+    return next(one.ref for one in wallet.positions if one.pool.key == GUARDED.key)
 
 
 @pytest.mark.soak

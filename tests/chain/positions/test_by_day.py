@@ -43,7 +43,7 @@ async def read(desk: Desk) -> list[tuple[PositionSnapshot, SinceEntry, PoolHours
     hours = await read_hours(
         desk.client, desk.network, terms, 8 * DAY, memory=desk.hours, head=wallet.block
     )
-    return [(one, accounts[one.token_id], hours[one.pool.pool_id]) for one in wallet.positions]
+    return [(one, accounts[one.ref], hours[one.pool.pool_id]) for one in wallet.positions]
 
 
 async def test_days_are_of_the_calendar_and_add_up_to_what_was_earned(desk: Desk) -> None:

@@ -16,6 +16,7 @@ from chain.positions.batch_reader import read_positions
 from chain.positions.by_day import liquidity_in
 from chain.positions.overview import Sources
 from chain.positions.performance import DailyResult, earning_since, read_performance
+from chain.positions.reference import v4_position
 from chain.positions.snapshot import layout_of
 from chain.rpc import requests
 from chain.rpc.records import Block
@@ -38,8 +39,8 @@ async def daily(desk: Desk, owner: str = DEMO_WALLET.address) -> list[Measured]:
     return [
         (
             one,
-            performance.accounts[one.token_id],
-            performance.daily[one.token_id],
+            performance.accounts[one.ref],
+            performance.daily[one.ref],
             performance.hours[one.pool.pool_id],
         )
         for one in wallet.positions
@@ -60,7 +61,7 @@ async def test_a_day_is_24_closed_hours_and_what_accrued_in_them(desk: Desk) -> 
         if any(change.timestamp > end - DAY for change in account.changes):
             continue
         before, after = [
-            (await _fees_at(desk, snapshot.token_id, moment)) for moment in (end - DAY, end)
+            (await _fees_at(desk, snapshot.ref, moment)) for moment in (end - DAY, end)
         ]
         for paid, grown in zip(result.fees.value, _difference(after, before), strict=True):
             # The contract rounds each swap's fee up to a unit, of all providers together.
@@ -79,8 +80,10 @@ async def _fees_at(desk: Desk, token_id: int, moment: int) -> Amounts:
     blocks = await desk.client.settle([requests.block(one) for one in range(head.number + 1)])
     times = [block.timestamp for block in blocks if isinstance(block, Block)]
     at = bisect_left(times, moment) - 1
-    found = await read_positions(desk.client, desk.network, desk.memory, [token_id], at=at)
-    return Amounts(found[token_id].fees0, found[token_id].fees1)
+    found = await read_positions(
+        desk.client, desk.network, desk.memory, [v4_position(token_id)], at=at
+    )
+    return Amounts(found[v4_position(token_id)].fees0, found[v4_position(token_id)].fees1)
 
 
 async def test_loss_is_that_of_the_prices_hours_closed_with(desk: Desk) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from chain.contracts.networks import network_named
 from chain.positions.change_reader import find_mint_block, is_worth_searching
+from chain.positions.reference import v4_position
 from chain.rpc.endpoint import KnownRange
 from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.profiles import profile_named
@@ -32,7 +33,7 @@ async def _search(profile: Profile, ids: int, token_id: int, block: int) -> tupl
     async with client_through(BASE, provider) as client:
         client.learn_log_range(KnownRange(WIDTH, most=True))
         assert is_worth_searching(client, BLOCKS)
-        found = await find_mint_block(client, BASE, token_id, chain.head)
+        found = await find_mint_block(client, BASE, v4_position(token_id), chain.head)
     return found, provider.methods.count("eth_getLogs")
 
 

@@ -13,6 +13,7 @@ from chain.positions.batch_reader import read_positions
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.positions.overview import price_words
+from chain.positions.reference import v4_position
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from tests.chain.between import Door
@@ -58,7 +59,9 @@ class Counted:
                 RpcClient(self._network, [door.url], limits=PATIENT) as client,
             ):
                 memory = PositionMemory(store, self._network, lambda: 0.0)
-                found = await read_positions(client, self._network, memory, token_ids)
+                found = await read_positions(
+                    client, self._network, memory, map(v4_position, token_ids)
+                )
                 assert sorted(found) == sorted(token_ids)
                 return door.requests
 
@@ -73,7 +76,7 @@ async def test_the_demo_wallet(counted: Counted) -> None:
     assert cold <= 4
     wallet, warm = await counted.wallet(DEMO_WALLET.address)
     assert warm == 1
-    assert wallet.found == wallet.balance_of == len({one.token_id for one in wallet.positions})
+    assert wallet.found == wallet.balance_of == len({one.ref for one in wallet.positions})
 
 
 async def test_a_new_block_costs_nothing_and_a_new_position_two_more(

@@ -12,6 +12,7 @@ from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import ETH_USDC, STABLE, WETH_USDC_LOW
 from chain.positions.change_reader import ChangeReader
+from chain.positions.reference import PositionRef
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from tests.chain.between import Door, without_archive
@@ -36,11 +37,11 @@ def known(quantity: Quantity[Amounts]) -> Amounts:
 
 async def accounts_of(
     desk: Desk, client: RpcClient | None = None
-) -> tuple[dict[int, PositionSnapshot], dict[int, SinceEntry]]:
+) -> tuple[dict[PositionRef, PositionSnapshot], dict[PositionRef, SinceEntry]]:
     wallet = await desk.discovery.read(DEMO_WALLET.address)
     reader = ChangeReader(client or desk.client, desk.network, desk.memory, desk.changes)
     found = await reader.since_entry(wallet.positions)
-    return {one.token_id: one for one in wallet.positions}, found
+    return {one.ref: one for one in wallet.positions}, found
 
 
 async def paid_into_pool(desk: Desk, pair: tuple[str, str], change: LiquidityChange) -> list[int]:
@@ -148,8 +149,8 @@ async def test_changes_in_the_block_of_a_swap_use_the_price_between(
     finally:
         changing.rpc("evm_setAutomine", True)
     snapshots, accounts = await accounts_of(desk)
-    change = accounts[position.token_id].changes[-1]
-    assert change.place.block_number == snapshots[position.token_id].block.number
+    change = accounts[position.ref].changes[-1]
+    assert change.place.block_number == snapshots[position.ref].block.number
     key = position.pool.key
     moved = await paid_into_pool(desk, (key.currency0, key.currency1), change)
     amounts, fees = known(change.amounts), known(change.fees)
@@ -171,7 +172,7 @@ async def test_fees_between_two_changes_of_one_block_are_not_made_up(
     finally:
         changing.rpc("evm_setAutomine", True)
     _, accounts = await accounts_of(desk)
-    *_, first, second = accounts[position.token_id].changes
+    *_, first, second = accounts[position.ref].changes
     assert first.place.block_number == second.place.block_number
     for change in (first, second):
         assert isinstance(change.amounts, Known)

@@ -17,7 +17,7 @@ from chain.positions.by_day import worth
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_one, read_overview
 from chain.positions.performance import read_performance
-from chain.positions.reference import v3_number
+from chain.positions.reference import v3_position
 from chain.positions.snapshot import RangeStatus
 from chain.positions.v3.changes import NARROW, V3Account, v3_accounts
 from chain.prices.price import WorthUnit
@@ -70,7 +70,7 @@ def sources_of(desk: Desk) -> Sources:
 
 
 def of_v3(wallet: WalletPositions) -> dict[int, PositionSnapshot]:
-    return {one.token_id: one for one in wallet.positions if one.is_v3}
+    return {one.ref: one for one in wallet.positions if one.is_v3}
 
 
 async def test_every_figure_is_what_collect_and_burn_pay(desk: Desk, v3: V3Moves) -> None:
@@ -97,18 +97,18 @@ async def test_every_figure_is_what_collect_and_burn_pay(desk: Desk, v3: V3Moves
     ids["emptied, with tokens owed"] = emptied
     wallet = await wallet_of(desk, here.address)
     found = of_v3(wallet)
-    assert {*map(v3_number, ids.values())} <= found.keys()
+    assert {*map(v3_position, ids.values())} <= found.keys()
     for name, token_id in ids.items():
-        one = found[v3_number(token_id)]
+        one = found[v3_position(token_id)]
         fees = v3.collected(here.address, token_id)
         assert (one.fees0, one.fees1) == fees, name
         paid = v3.withdrawn(here.address, token_id, one.liquidity)
         assert (one.amount0 + one.fees0, one.amount1 + one.fees1) == paid, name
-    states = {name: found[v3_number(token_id)].status for name, token_id in ids.items()}
+    states = {name: found[v3_position(token_id)].status for name, token_id in ids.items()}
     assert states["below"] is RangeStatus.BELOW
     assert states["above"] is RangeStatus.ABOVE
     assert states["in range"] is states["wide"] is RangeStatus.IN_RANGE
-    owed_to = found[v3_number(emptied)]
+    owed_to = found[v3_position(emptied)]
     assert owed_to.liquidity == owed_to.amount0 == 0
     assert owed_to.fees0
     assert owed_to.fees1
@@ -116,7 +116,7 @@ async def test_every_figure_is_what_collect_and_burn_pay(desk: Desk, v3: V3Moves
 
 async def one_of(desk: Desk, token_id: int) -> PositionSnapshot:
     sources = sources_of(desk)
-    one = await read_one(sources, v3_number(token_id), WorthUnit.USD)
+    one = await read_one(sources, v3_position(token_id), WorthUnit.USD)
     assert one is not None
     return one.snapshot
 
@@ -159,41 +159,41 @@ async def test_what_came_and_went_is_noticed(desk: Desk, v3: V3Moves) -> None:
     first = v3.mint(MEDIUM_PROVIDER, PAIR, ticks, amounts, here)
     second = v3.mint(MEDIUM_PROVIDER, STABLES, (-5, 5), (10**6, 10**6), here)
     both = await wallet_of(desk, here)
-    assert of_v3(both).keys() == {v3_number(first), v3_number(second)}
+    assert of_v3(both).keys() == {v3_position(first), v3_position(second)}
     assert both.found == both.balance_of == before.found + 2
     v3.give(DEMO_WALLET, NEIGHBOUR.address, first)
     after = await wallet_of(desk, here)
-    assert of_v3(after).keys() == {v3_number(second)}
+    assert of_v3(after).keys() == {v3_position(second)}
     assert after.complete
 
 
 async def test_the_same_number_in_both_protocols_is_two_positions(desk: Desk, v3: V3Moves) -> None:
-    four = min(one.token_id for one in (await wallet_of(desk, DEMO_WALLET.address)).positions)
+    four = min(one.ref for one in (await wallet_of(desk, DEMO_WALLET.address)).positions)
     here, amounts = DEMO_WALLET.address, (10**6, 10**6)
     first = v3.mint(MEDIUM_PROVIDER, STABLES, (-9, 9), amounts, here)
     v3.mint_many(MEDIUM_PROVIDER, STABLES, [(-9, 9)] * (four - first), amounts, here)
     sources = sources_of(desk)
     of_four = await read_one(sources, four, WorthUnit.USD)
-    of_three = await read_one(sources, v3_number(four), WorthUnit.USD)
+    of_three = await read_one(sources, v3_position(four), WorthUnit.USD)
     assert of_four is not None
     assert of_three is not None
     assert of_four.snapshot.pool.pool_id != of_three.snapshot.pool.pool_id
     assert of_three.snapshot.pool.pool_id == v3.pool(*STABLES)
     assert of_three.snapshot.sources["owner"].startswith("NonfungiblePositionManager")
     overview = await read_overview(sources, DEMO_WALLET.address, WorthUnit.USD, with_v3=True)
-    worths = {one.token_id: one.total for one in overview.portfolio.positions}
-    assert worths[four] != worths[v3_number(four)]
+    worths = {one.ref: one.total for one in overview.portfolio.positions}
+    assert worths[four] != worths[v3_position(four)]
 
 
 async def test_what_is_signed_for_is_never_read_of_v3(desk: Desk, v3: V3Moves) -> None:
     token_id = v3.mint(MEDIUM_PROVIDER, STABLES, (-9, 9), (10**6, 10**6), DEMO_WALLET.address)
-    found = await read_positions(desk.client, desk.network, desk.memory, [v3_number(token_id)])
+    found = await read_positions(desk.client, desk.network, desk.memory, [v3_position(token_id)])
     assert found == {}
 
 
 async def test_a_number_that_nobody_has_is_none(desk: Desk, v3: V3Moves) -> None:
     assert v3.manager
-    assert await read_one(sources_of(desk), v3_number(10**6), WorthUnit.USD) is None
+    assert await read_one(sources_of(desk), v3_position(10**6), WorthUnit.USD) is None
 
 
 @pytest.mark.soak
@@ -229,7 +229,7 @@ async def test_since_entry_is_what_went_in_and_came_out(desk: Desk, v3: V3Moves)
     v3.decrease(here, token_id, again.liquidity // 2)
     now = await one_of(desk, token_id)
     performance = await read_performance(sources_of(desk), [now])
-    account = performance.accounts[now.token_id]
+    account = performance.accounts[now.ref]
     assert [change.liquidity_delta for change in account.changes] == [
         opened.liquidity,
         -(opened.liquidity // 3),
@@ -283,7 +283,7 @@ async def test_an_endpoint_of_few_blocks_says_so(desk: Desk, v3: V3Moves) -> Non
     one = await one_of(desk, token_id)
     desk.client.learn_log_range(KnownRange(5, most=True))
     performance = await read_performance(sources_of(desk), [one])
-    account = performance.accounts[one.token_id]
+    account = performance.accounts[one.ref]
     assert account.changes == ()
     assert account.deposited == NARROW
 
@@ -314,6 +314,6 @@ async def test_a_ledger_counts_what_was_taken_out_once_it_was_collected(
 
 
 async def account_of(desk: Desk, token_id: int) -> V3Account:
-    number = v3_number(token_id)
+    number = v3_position(token_id)
     found = await v3_accounts(desk.client, desk.network, [await one_of(desk, token_id)])
     return found[number]

@@ -1,4 +1,4 @@
-"""The arithmetic of v3 against a second one, and the names of positions of two protocols."""
+"""The arithmetic of v3 against a second one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.contracts.abi import AbiError, encode_call
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.v3_pool import v3_pool_key
 from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
-from chain.positions import custody
-from chain.positions.reference import (
-    is_v3,
-    position_label,
-    position_name,
-    read_position_number,
-    token_id_of,
-    v3_number,
-)
+from chain.positions.reference import v3_position
 from chain.positions.snapshot import PoolSnapshot, RangeStatus
 from chain.positions.v3.reader import ManagerRecord, PoolRecord, V3Place, V3Reading, v3_snapshot
 from tests.chain.positions.examples import BLOCK
@@ -122,33 +113,6 @@ def test_two_thousand_drawn_positions_come_out_alike() -> None:
         reading = drawn(rng)
         snapshot = v3_snapshot(reading, BLOCK)
         assert figures(snapshot) == as_solidity_has_it(reading)
-        assert snapshot.token_id == v3_number(reading.token_id)
+        assert snapshot.ref == v3_position(reading.token_id)
         seen.add(snapshot.status)
     assert seen == {*RangeStatus}
-
-
-@pytest.mark.parametrize(
-    ("written", "number"),
-    [("7", 7), ("#7", 7), ("3:7", -7), ("3:0", None), ("#3:7", None), ("4:7", None), ("-7", None)],
-)
-def test_a_position_is_named_by_its_protocol(written: str, number: int | None) -> None:
-    assert read_position_number(written) == number
-
-
-def test_a_name_reads_back_as_the_number_it_was_made_of() -> None:
-    for number in (1, 7, 2**255, -1, -7, -(2**170)):
-        assert read_position_number(position_name(number)) == number
-        assert read_position_number(position_label(number)) == number
-        assert is_v3(number) is (number < 0)
-        assert token_id_of(number) > 0
-    assert position_label(7) == "#7"
-    assert position_label(-7) == position_name(-7) == "3:7"
-    assert read_position_number(f"3:{2**176}") is None
-    assert read_position_number(str(2**256)) is None
-
-
-def test_no_call_of_v4_can_be_made_for_a_position_of_v3() -> None:
-    with pytest.raises(AbiError):
-        encode_call("ownerOf(uint256)", v3_number(7))
-    with pytest.raises(OverflowError):
-        custody.about("0x" + "1" * 40, custody.OWNER, v3_number(7))

@@ -14,6 +14,7 @@ from chain.history.events import MODIFY_LIQUIDITY, SWAP
 from chain.math.ticks import tick_at_sqrt_price
 from chain.positions import custody
 from chain.positions.holdings import APPROVAL_FOR_ALL, TRANSFER
+from chain.positions.reference import v4_position
 from chain.positions.snapshot import identify, layout_of
 from tests.fakes.honest_node import NodeRefusalError
 from tests.fakes.providers.clock import START
@@ -103,7 +104,7 @@ class VirtualChain:
         self._words[position.liquidity] = 10**15
 
     def identity(self, token_id: int) -> PositionIdentity:
-        return identify(token_id, self._key, *_SPAN)
+        return identify(v4_position(token_id), self._key, *_SPAN)
 
     def allow(self, owner: Address, operator: Address, block: int) -> None:
         """Let a stranger move every position of the owner from this block on."""

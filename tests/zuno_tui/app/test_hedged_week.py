@@ -26,6 +26,7 @@ from chain.exchange.orders.hedge import HedgeStart
 from chain.exchange.orders.journal import TradeApproval
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
 from chain.positions.overview import read_one, read_overview
+from chain.positions.reference import v4_position
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from zuno_tui.app.session import Session
@@ -167,7 +168,7 @@ class Recount:
 
 
 async def facts_of(sources: Sources, token_id: int) -> HedgeFacts:
-    one = await read_one(sources, token_id, Settings().unit)
+    one = await read_one(sources, v4_position(token_id), Settings().unit)
     assert one is not None
     (facts,) = hedge_legs(DEVNET, one.snapshot, one.tokens)
     return facts

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from chain.base.home import Home
 from chain.contracts.networks import network_named
+from chain.positions.reference import v4_position
 from chain.rpc.errors import StaleHead
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app.last_block import answer_of
@@ -96,7 +97,7 @@ async def test_the_desk_shows_the_last_blocks_rows_and_pages_with_their_age(
     async with sitting(begun) as desk:
         rows = await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
         outage = await desk.until(OutageChanged, lambda told: told.view is not None)
-        await desk.ask(Inspect(29))
+        await desk.ask(Inspect(v4_position(29)))
         await desk.until(DetailReady, lambda told: told.view.price is not None)
         await desk.ask(ListPools())
         await desk.until(PoolsReady, lambda told: bool(told.rows))

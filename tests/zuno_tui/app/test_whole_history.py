@@ -21,6 +21,7 @@ from chain.base.units import Known
 from chain.bookkeeping.ledger import EntryKind
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import ETHER, USDC, USDT, WBTC, WETH
+from chain.positions.reference import v4_position
 from chain.wallet.address_book import AddressBook, KeyStorage, Wallet, change_book
 from tests.agents.monitor.made_up_alerts import finding
 from tests.embedded_chain import embedded_chain
@@ -155,7 +156,7 @@ async def test_a_network_that_cannot_be_read_is_an_entry_that_says_so(
     session = _session(home, devnet=devnet.url, devnet_31338="http://127.0.0.1:9")
 
     portfolio = await read_portfolio(session, ["demo"])
-    history = await read_whole_history(session, ["demo"], HistoryFilter(position=27))
+    history = await read_whole_history(session, ["demo"], HistoryFilter(position=v4_position(27)))
 
     seen, unseen = portfolio.entries
     assert not portfolio.whole
@@ -173,7 +174,7 @@ async def test_alerts_of_every_wallet_stand_in_one_list(home: Home, devnet: Devn
     foreign = [(OTHER_CHAIN, DEMO_WALLET.address), (31337, "0x" + "ab" * 20)]
     with closing(AlertStore.open(home, now=1.0)) as store:
         for chain_id, wallet in (*wanted, *foreign):
-            subject = AlertSubject(chain_id, wallet, 27, AlertKind.OUT_OF_RANGE)
+            subject = AlertSubject(chain_id, wallet, v4_position(27), AlertKind.OUT_OF_RANGE)
             change = Raised(subject, "devnet", finding(), 1, 1.0)
             cursor = WatchCursor(1, f"0x{1:064x}", 1)
             store.apply((Poll(WatchPlace(chain_id, wallet), (change,), cursor),), 1.0)

@@ -11,6 +11,7 @@ import pytest
 
 import zuno_tui.commands
 from chain.base.units import read_numeral
+from chain.positions.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.screen.scenes import desk_app
 from zuno_tui.catalog.command import Intent, flat
@@ -185,14 +186,14 @@ def test_no_two_commands_share_a_phrase_or_an_intent() -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        Recommend(7, "aggressive"),
+        Recommend(v4_position(7), "aggressive"),
         CreatePosition("0.5 WETH with USDC; rm -rf ~"),
         Approve("plan_00ff", "exit"),
         Apply("plan_00ff"),
         ExportPlan(format="raw"),
-        CollectFees((7,)),
-        DecreasePosition(7, 25),
-        IncreasePosition(7, "1500.25", "USDC"),
+        CollectFees((v4_position(7),)),
+        DecreasePosition(v4_position(7), 25),
+        IncreasePosition(v4_position(7), "1500.25", "USDC"),
         UnwrapEth(read_numeral("2500")),
         Revoke("USDC", "Permit2"),
         Revoke(everything=True),

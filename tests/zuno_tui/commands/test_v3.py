@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.contracts.networks import network_named
+from chain.positions.reference import PositionRef, v3_position, v4_position
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.command import Intent, flat
@@ -109,7 +110,7 @@ def test_what_moves_money_says_where_that_is_done(
     spoken = zuno(*verb, "3:4", *more, *there)
     assert (spoken.code, spoken.out) == (1, "")
     assert spoken.words.startswith(f"`{verb[-1]}` works on v4 only so far: 3:4 is read")
-    assert carry_out(-4, network_named("devnet")) in spoken.words
+    assert carry_out(v3_position(4), network_named("devnet")) in spoken.words
     other = zuno(*verb, "4", *more, *there)
     assert "v3" not in other.words + other.out
 
@@ -145,7 +146,7 @@ def test_both_tables_name_every_command_that_takes_a_position() -> None:
 def test_a_plan_that_moves_ends_with_where_it_is_carried_out_and_one_that_keeps_does_not(
     zuno: CommandLine, there: tuple[str, ...]
 ) -> None:
-    ending = carry_out(-3, network_named("devnet"))
+    ending = carry_out(v3_position(3), network_named("devnet"))
     moved = zuno("move", "3:3", "2500", "3700", *there)
     assert moved.out.splitlines()[-1].strip() == ending
     plan = zuno("recommend", "3:3", ARGUED, *there)
@@ -207,8 +208,7 @@ def _with_positions() -> list[Command]:
     return [
         command
         for command in commands
-        if {"token_id", "token_ids"}
-        & {argument.value_name for argument in flat(command.intent.arguments)}
+        if {"ref", "refs"} & {argument.value_name for argument in flat(command.intent.arguments)}
     ]
 
 
@@ -217,9 +217,10 @@ def test_no_command_takes_a_position_of_v3_unless_it_says_so() -> None:
     network = network_named("base")
     taking = {command.name for command in registry().commands if command.takes_v3}
     assert taking == {*READS}
+    assert {"inspect", "close"} < {command.name for command in _with_positions()}
     for command in _with_positions():
         names = {argument.value_name for argument in flat(command.intent.arguments)}
-        asked = _OfSeveral() if "token_ids" in names else _OfOne()
+        asked = _OfSeveral() if "refs" in names else _OfOne()
         if command.name in READS:
             refuse_v3(command, asked, network)
             continue
@@ -230,26 +231,26 @@ def test_no_command_takes_a_position_of_v3_unless_it_says_so() -> None:
 
 
 class _OfOne(Intent, frozen=True):
-    token_id: int = -7
+    ref: PositionRef = v3_position(7)
 
 
 class _OfSeveral(Intent, frozen=True):
-    token_ids: tuple[int, ...] = (7, -7)
+    refs: tuple[PositionRef, ...] = (v4_position(7), v3_position(7))
 
 
 @pytest.mark.pure
 @pytest.mark.parametrize(
     ("typed", "intent"),
     [
-        ("inspect 3:12", Inspect(-12)),
-        ("3:12", Inspect(-12)),
-        ("close 3:12", ClosePosition((-12,))),
-        ("recommend 3:12", Recommend(-12)),
-        ("close 12", ClosePosition((12,))),
+        ("inspect 3:12", Inspect(v3_position(12))),
+        ("3:12", Inspect(v3_position(12))),
+        ("close 3:12", ClosePosition((v3_position(12),))),
+        ("recommend 3:12", Recommend(v3_position(12))),
+        ("close 12", ClosePosition((v4_position(12),))),
     ],
 )
 def test_what_is_typed_names_one_protocol(typed: str, intent: object) -> None:
-    context = PhraseContext(positions=(3, 12), held=())
+    context = PhraseContext(positions=(v4_position(3), v4_position(12)), held=())
     assert interpret(typed, context, registry()).intents == (intent,)
     assert intent.twin.split()[-1] == typed.rsplit(maxsplit=1)[-1]  # type: ignore[attr-defined]
 
@@ -259,27 +260,27 @@ async def test_the_desk_shows_both_and_refuses_what_is_for_v4(
 ) -> None:
     async with sitting(opening(tmp_path, both.url)) as desk:
         told = await desk.until(PositionsChanged, lambda told: told.view.block is not None)
-        assert [row.token_id for row in told.view.rows][-4:] == [-3, -4, -5, -6]
+        assert [row.ref for row in told.view.rows][-4:] == [-3, -4, -5, -6]
         assert told.view.found == "15 of 15 found"
-        await desk.ask(Inspect(-4))
+        await desk.ask(Inspect(v3_position(4)))
         detail = await desk.until(DetailReady)
         assert detail.view.title.startswith("3:4 WETH/USDC 0.05%")
         assert [told.view for told in desk.heard if isinstance(told, DetailReady)]
         place = len(desk.heard)
-        await desk.ask(ClosePosition((-4,)))
+        await desk.ask(ClosePosition((v3_position(4),)))
         said = await desk.until(Said, since=place)
         assert said.words.startswith("`close` works on v4 only so far: 3:4 is read")
-        await desk.ask(Recommend(-4))
+        await desk.ask(Recommend(v3_position(4)))
         shown = await desk.until(PlanChanged, lambda told: told.view is not None)
         assert shown.view is not None
-        assert shown.view.token_id == -4
+        assert shown.view.ref == -4
         keeps = any(one.recommended and one.candidate is None for one in shown.view.options)
-        carried_out = carry_out(-4, network_named("devnet"))
+        carried_out = carry_out(v3_position(4), network_named("devnet"))
         assert (carried_out in shown.view.reasons) is not keeps
         place = len(desk.heard)
         await desk.ask(Approve())
         said = await desk.until(Said, since=place)
-        assert said.words == carry_out(-4, network_named("devnet"))
+        assert said.words == carry_out(v3_position(4), network_named("devnet"))
 
 
 @pytest.mark.pure
@@ -297,13 +298,21 @@ async def test_the_desk_shows_both_and_refuses_what_is_for_v4(
 )
 def test_a_sentence_never_takes_one_protocol_for_the_other(said: str) -> None:
     """Position 12 of v4 is held, and 12 of v3 is not 12 of v4."""
-    held = tuple(SpokenPosition(number, "WETH/USDC", "0.3%", "in range") for number in (3, 12, 26))
-    context = PhraseContext(positions=(3, 12, 26), held=held, alerts=("1",), alerts_of=(("1", 12),))
+    held = tuple(
+        SpokenPosition(v4_position(number), "WETH/USDC", "0.3%", "in range")
+        for number in (3, 12, 26)
+    )
+    context = PhraseContext(
+        positions=(v4_position(3), v4_position(12), v4_position(26)),
+        held=held,
+        alerts=("1",),
+        alerts_of=(("1", v4_position(12)),),
+    )
     meant = interpret(said, context, registry())
     numbers = {
         one
         for intent in meant.intents
-        for one in (getattr(intent, "token_id", None), *getattr(intent, "token_ids", ()))
+        for one in (getattr(intent, "ref", None), *getattr(intent, "refs", ()))
     }
     lines = " ".join(word for line in meant.lines for word in line.split())
     if "3:12" in said:

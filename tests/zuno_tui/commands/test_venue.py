@@ -14,6 +14,7 @@ from chain.base.home import Home
 from chain.contracts.networks import network_named
 from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
+from chain.positions.reference import v4_position
 from chain.wallet import keyring_store
 from chain.wallet.errors import KeyringUnusableError
 from chain.wallet.keyring_store import Keyring
@@ -314,7 +315,7 @@ async def test_a_hedge_on_a_venue_that_is_set_no_more_is_named_with_the_way_to_c
         session = Session(home, settings, network_named("ethereum"), as_json=True)
         words = r'#7 is not hedged on paper.*0\.5 ETH is short for #7 on live:Binance.*"live"'
         with pytest.raises(GateRefusedError, match=words):
-            await unhedged(session, 7, None)
+            await unhedged(session, v4_position(7), None)
         seen = await status(session)
 
     assert seen.lines[-1].startswith("live, not set any more, still holds ETHUSDT -0.5")

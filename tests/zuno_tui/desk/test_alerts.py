@@ -42,7 +42,7 @@ async def test_the_desk_watches_when_nobody_does(
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         told = await desk.until(AlertsChanged, lambda told: bool(told.view.rows))
         seen = await desk.until(AlertsChanged, lambda told: told.view.last_seen is not None)
-        first = next(row for row in told.view.rows if row.token_id == out_of_range)
+        first = next(row for row in told.view.rows if row.ref == out_of_range)
         raised = await desk.until(AlertRaised, lambda told: told.row.alert_id == first.alert_id)
         since = len(desk.heard)
         await desk.ask(Acknowledge(first.alert_id))
@@ -186,7 +186,7 @@ async def test_a_damaged_event_is_said_and_what_comes_after_it_rings(
         rung = await desk.until(AlertRaised, lambda told: bool(told.row.place))
         said = await desk.until(Said, lambda said: "is damaged" in said.words)
 
-    assert rung.row.token_id == 7
+    assert rung.row.ref == 7
     assert str(max(numbers) + 1) in said.words
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chain.contracts.networks import network_named
+from chain.positions.reference import v4_position
 from chain.wallet.keystore import watch
 from tests.zuno_tui.desk.sitting import Sitting, opening
 from zuno_tui.catalog.intents import Doctor, Recommend, SwitchNetwork, UseWallet
@@ -34,7 +35,7 @@ async def test_a_desk_without_a_wallet_names_the_way_to_one(
 ) -> None:
     desk = Sitting(nowhere(tmp_path, devnet.url))
     async with desk.desk:
-        await desk.ask(Recommend(7))
+        await desk.ask(Recommend(v4_position(7)))
         closed = desk.heard_last(Said)
         outage = desk.heard_last(OutageChanged).view
         await desk.ask(Doctor())

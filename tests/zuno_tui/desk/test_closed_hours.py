@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from chain.base.store import Store
 from chain.base.units import DAY, HOUR
+from chain.positions.reference import v4_position
 from zuno_tui.desk.portfolio import ClosedHours
 from zuno_tui.present.past_day import MILLION, HourGain
 
@@ -14,7 +15,8 @@ END = 1_768_003_200
 
 def gains(token_id: int, *hours: int, fees: int = 2, moved: int = 5) -> list[HourGain]:
     return [
-        HourGain(END - back * HOUR, token_id, fees * MILLION, moved * MILLION) for back in hours
+        HourGain(END - back * HOUR, v4_position(token_id), fees * MILLION, moved * MILLION)
+        for back in hours
     ]
 
 

@@ -172,6 +172,6 @@ async def test_a_new_position_is_argued_about_in_prices(
         told = await desk.until(PlanChanged)
 
     assert told.view is not None
-    assert told.view.token_id is None
+    assert told.view.ref is None
     move = told.view.options[1]
     assert float(move.low.replace(",", "")) < float(move.high.replace(",", ""))

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from chain.base.store import Store, StoreError
+from chain.positions.reference import v4_position
 from chain.rpc.requests import RequestLimits
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
@@ -57,7 +58,7 @@ async def test_an_rpc_that_dies_leaves_its_rows_and_comes_back(
                     StatusChanged, lambda told: told.view.trouble is None, since=since
                 )
 
-    assert {row.token_id for row in stale.view.rows} == {row.token_id for row in fresh.view.rows}
+    assert {row.ref for row in stale.view.rows} == {row.ref for row in fresh.view.rows}
     assert "zuno doctor" in (troubled.view.trouble or "")
     assert lost.view is not None
     assert "127.0.0.1" in lost.view.endpoints
@@ -74,7 +75,7 @@ async def test_a_wrong_chain_is_named_with_the_way_out(devnet: DevnetReady, tmp_
     with Proxy(devnet.url, elsewhere) as proxy:
         async with sitting(opening(tmp_path, proxy.url)) as desk:
             told = await desk.until(PositionsChanged, lambda told: told.view.stale is not None)
-            await desk.ask(Inspect(28))
+            await desk.ask(Inspect(v4_position(28)))
             await desk.desk.idle()
             await desk.ask(Quit())
 
@@ -121,7 +122,7 @@ async def test_a_position_nobody_has_ends_the_debate_in_words(
     devnet: DevnetReady, tmp_path: Path
 ) -> None:
     async with sitting(opening(tmp_path, devnet.url)) as desk:
-        await desk.ask(Recommend(999_999))
+        await desk.ask(Recommend(v4_position(999_999)))
         await desk.desk.idle()
 
     assert "999999" in desk.heard_last(Said).words
@@ -141,7 +142,11 @@ async def test_whatever_a_node_says_is_told_in_clean_words(
     with Proxy(devnet.url, hostile) as proxy:
         async with sitting(opening(tmp_path, proxy.url)) as desk:
             await desk.until(PositionsChanged, lambda told: told.view.stale is not None)
-            for intent in (Inspect(28), Recommend(28), CollectFees((28,))):
+            for intent in (
+                Inspect(v4_position(28)),
+                Recommend(v4_position(28)),
+                CollectFees((v4_position(28),)),
+            ):
                 await desk.ask(intent)
                 await desk.desk.idle()
 

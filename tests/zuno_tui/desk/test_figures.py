@@ -100,7 +100,7 @@ def day_of(
 ) -> Day:
     """Of 24 closed hours in dollars, for pairs against dollars: their price is that of now."""
     hours = performance.hours[one.pool.pool_id]
-    changes = performance.accounts[one.token_id].changes
+    changes = performance.accounts[one.ref].changes
     end = hours.last.timestamp // HOUR * HOUR
     ticks = one.identity.tick_lower, one.identity.tick_upper
     low, high = (sqrt(1.0001**tick) for tick in ticks)
@@ -133,7 +133,7 @@ def day_of(
 
 
 def against_holding(one: PositionSnapshot, performance: Performance, prices: Prices) -> float:
-    account = performance.accounts[one.token_id]
+    account = performance.accounts[one.ref]
     total = (one.amount0 + one.fees0) * prices.token0 + (one.amount1 + one.fees1) * prices.token1
     for change in account.changes:
         assert isinstance(change.amounts, Known)
@@ -178,10 +178,10 @@ async def every_figure(url: str, home: Path) -> None:
             }
             (book,) = await read_worths(sources, [wallet], WorthUnit.USD)
         checked = aprs = 0
-        rows = {row.token_id: row for row in told.view.rows}
+        rows = {row.ref: row for row in told.view.rows}
         gained = fees_of_day = worth = to_collect = followed = followed_fees = 0.0
         for one in overview.wallet.positions:
-            row, prices = rows[one.token_id], prices_of(overview, one)
+            row, prices = rows[one.ref], prices_of(overview, one)
             value = one.amount0 * prices.token0 + one.amount1 * prices.token1
             waiting = one.fees0 * prices.token0 + one.fees1 * prices.token1
             worth, to_collect = worth + value, to_collect + waiting
@@ -220,7 +220,7 @@ async def every_figure(url: str, home: Path) -> None:
             (one for one in overview.wallet.positions if one.pool.key.currency0 in ether),
             key=lambda one: one.pool.liquidity,
         )
-        chart = rows[deepest.token_id].chart
+        chart = rows[deepest.ref].chart
         assert chart is not None
         went = 100 * (chart.prices[-1] / chart.prices[0] - 1)
         change, _, _ = glance.ether_change.partition("%")
@@ -278,7 +278,7 @@ async def test_moving_a_position_fifty_times_moves_the_header_by_its_gas_alone(
         )
         async with here.session.sources() as sources:
             overview = await read_overview(sources, here.session.address, WorthUnit.USD)
-        one = next(one for one in overview.wallet.positions if one.token_id == token_id)
+        one = next(one for one in overview.wallet.positions if one.ref == token_id)
         key, spacing = one.pool.key, one.pool.key.tick_spacing
         lower, upper = one.identity.tick_lower, one.identity.tick_upper
         liquidity, balance = (
@@ -302,7 +302,7 @@ async def test_moving_a_position_fifty_times_moves_the_header_by_its_gas_alone(
         last = await desk.until(
             PositionsChanged,
             lambda told: (
-                any(row.token_id == token_id for row in told.view.rows)
+                any(row.ref == token_id for row in told.view.rows)
                 and told.view.results_at is not None
                 and told.view.results_at > (first.view.read_at or 0.0)
             ),

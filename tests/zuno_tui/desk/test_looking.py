@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.contracts.delegation import delegated_code
+from chain.positions.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import (
     DiffPlan,
@@ -35,7 +36,7 @@ async def test_one_position_is_told_at_once_and_then_drawn(
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.ask(Inspect(token_id))
         await desk.desk.idle()
-        await desk.ask(Inspect(10**9))
+        await desk.ask(Inspect(v4_position(10**9)))
         await desk.desk.idle()
 
     first, drawn, summed = (event.view for event in desk.all_heard(DetailReady))

@@ -16,6 +16,7 @@ from agents.lp.payloads import ARBITER, CRITIC, SCOUT, PlanReady
 from agents.lp.plan import plan_identity
 from agents.mesh.peers import GATHER_SECONDS
 from agents.numbers.rules import JudgmentVerdict
+from chain.positions.reference import v4_position
 from tests.agents.mesh.wired import WiredMesh
 from tests.fakes.mesh_wire import Wire
 from tests.zuno_tui.desk.sitting import opening, sitting
@@ -88,7 +89,7 @@ async def test_a_debate_over_the_mesh_says_who_speaks_from_where(
     mesh: WiredMesh, devnet: DevnetReady, token_id: int
 ) -> None:
     async with mesh.agents(devnet.url), sitting(at_desk(mesh, devnet)) as desk:
-        await desk.ask(Recommend(token_id))
+        await desk.ask(Recommend(v4_position(token_id)))
         await desk.until(PlanChanged, lambda told: told.view is not None)
         await desk.desk.idle()
         await desk.ask(ShowMesh())
@@ -115,14 +116,14 @@ async def test_with_one_agent_missing_the_debate_runs_here_and_says_why(
     monkeypatch.setattr("agents.mesh.peers.GATHER_SECONDS", 0.5)
     async with mesh.agents(devnet.url, without=["critic"]):
         async with sitting(at_desk(mesh, devnet)) as desk:
-            await desk.ask(Recommend(token_id))
+            await desk.ask(Recommend(v4_position(token_id)))
             await desk.until(PlanChanged, lambda told: told.view is not None)
         assert last_place(desk).startswith("in this process. ")
         assert "critic does not answer" in last_place(desk)
         assert mesh_words(desk)[-1] == "mesh away"
         assert any(said.tone == "warn" and "critic" in said.words for said in desk.all_heard(Said))
         async with sitting(at_desk(mesh, devnet, "mesh")) as insisting:
-            await insisting.ask(Recommend(token_id))
+            await insisting.ask(Recommend(v4_position(token_id)))
             told = await insisting.until(Said, lambda said: said.tone == "bad")
             await insisting.desk.idle()
         assert "critic" in told.words
@@ -133,7 +134,7 @@ async def test_local_keeps_to_this_process_and_speaks_of_no_mesh(
     mesh: WiredMesh, devnet: DevnetReady, token_id: int
 ) -> None:
     async with sitting(at_desk(mesh, devnet, "local")) as desk:
-        await desk.ask(Recommend(token_id))
+        await desk.ask(Recommend(v4_position(token_id)))
         await desk.until(PlanChanged, lambda told: told.view is not None)
     assert last_place(desk) == ""
     assert mesh_words(desk) == [""]
@@ -165,7 +166,7 @@ async def test_a_mesh_that_dies_before_a_word_was_said_is_left_for_this_process(
         mesh.agents(devnet.url, specs=cutting(mesh, SCOUT, at_once)),
         sitting(at_desk(mesh, devnet)) as desk,
     ):
-        await desk.ask(Recommend(token_id))
+        await desk.ask(Recommend(v4_position(token_id)))
         await desk.until(PlanChanged, lambda told: told.view is not None)
     place = last_place(desk)
     assert re.match(r"in this process\. \w", place)
@@ -181,7 +182,7 @@ async def test_a_mesh_that_dies_in_the_middle_ends_the_debate_by_name(
         mesh.agents(devnet.url, specs=cutting(mesh, CRITIC, heard)),
         sitting(at_desk(mesh, devnet)) as desk,
     ):
-        await desk.ask(Recommend(token_id))
+        await desk.ask(Recommend(v4_position(token_id)))
         await desk.until(TurnEnded)
         heard.set()
         ended = await desk.until(DebateChanged, lambda told: told.view.ended is not None)
@@ -230,7 +231,7 @@ async def test_a_lie_that_a_pinned_peer_signed_never_reaches_the_card(
 ) -> None:
     liar = {"critic": retold(CRITIC, for_another), "arbiter": retold(ARBITER, for_another)}
     async with mesh.agents(devnet.url, specs=liar), sitting(at_desk(mesh, devnet)) as desk:
-        await desk.ask(Recommend(token_id))
+        await desk.ask(Recommend(v4_position(token_id)))
         told = await desk.until(Said, lambda said: said.tone == "bad")
         await desk.desk.idle()
     assert "refused" in told.words

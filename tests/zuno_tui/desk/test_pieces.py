@@ -6,8 +6,10 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
+from chain.positions.reference import stored_position, v3_position, v4_position
 from zuno_tui.app.market import next_speed
 from zuno_tui.desk.cleaning import cleaned
 from zuno_tui.desk.debates import SpeakerProse
@@ -41,7 +43,7 @@ HOSTILE = "USDC\x1b]52;c;ZXZpbA==\x07\x9b2J\u202e\nrecipient: 0xEVIL"
 
 def row(token_id: int, standing: str = "in range", *, pair: str = "WETH/USDC") -> PositionRow:
     return PositionRow(
-        token_id=token_id,
+        ref=stored_position(token_id),
         pair=pair,
         fee="0.05%",
         standing=standing,  # type: ignore[arg-type]
@@ -154,7 +156,7 @@ def test_speeds_go_up_and_down_a_ladder() -> None:
 
 def plan(**changes: object) -> PlanView:
     option = OptionView("1 widen", "1", True, "accept", "1", "2", 0.5, 0.9, 0.5, {"cost": "$5.17"})
-    made = PlanView("plan_1", "", "", (option,), (), 0.0, 7)
+    made = PlanView("plan_1", "", "", (option,), (), 0.0, v4_position(7))
     return replace(made, **changes)
 
 
@@ -164,7 +166,7 @@ ROOM_FOR_A_HINT = 76
 
 def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
     approval = ApprovalView("plan_1", "", "h", 0.0, (), (), "", "", True, False)
-    done = ResultView("plan_1", "included", (), 9, done=True)
+    done = ResultView("plan_1", "included", (), v4_position(9), done=True)
     steps: list[tuple[Event, str]] = [
         (PositionsChanged(PositionsView()), "Reading the chain"),
         (PositionsChanged(PositionsView(rows=(row(3), row(7, "out of range")))), "#7 is out"),
@@ -191,13 +193,19 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
 
 def test_a_plan_to_keep_names_fees_that_wait_and_how_to_collect_them() -> None:
     kept = replace(plan(), options=(replace(plan().options[0], candidate=None),))
-    for token_id, how in ((7, "collect 7"), (-7, "inspect 3:7")):
-        rich = replace(row(token_id), fees="$4,861.93", fees_worth=4_861.93)
+    for ref, how in ((v4_position(7), "collect 7"), (v3_position(7), "inspect 3:7")):
+        rich = replace(row(ref), fees="$4,861.93", fees_worth=4_861.93)
         guide = Guide().heard(PositionsChanged(PositionsView(rows=(rich, row(9)))))
-        hint = guide.heard(PlanChanged(replace(kept, token_id=token_id))).hint
+        hint = guide.heard(PlanChanged(replace(kept, ref=ref))).hint
         assert hint.endswith(f"$4,861.93 of fees to collect: type {how}")
         assert len(hint) <= ROOM_FOR_A_HINT
-        assert "of fees" not in guide.heard(PlanChanged(replace(kept, token_id=9))).hint
+        assert "of fees" not in guide.heard(PlanChanged(replace(kept, ref=v4_position(9)))).hint
+
+
+def test_what_was_kept_of_a_row_under_its_old_name_is_read() -> None:
+    kept = to_builtins(row(7))
+    assert kept["token_id"] == 7
+    assert convert(kept, PositionRow) == row(7)
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ async def test_the_desk_and_the_shell_tell_the_same_figures(
             PositionsChanged, lambda told: bool(told.view.glance and told.view.glance.day)
         )
         alerts = await desk.until(AlertsChanged, lambda told: len(told.view.rows) > 2)
-        rows = {row.token_id: row for row in told.view.rows}
+        rows = {row.ref: row for row in told.view.rows}
         glance = told.view.glance
         assert glance is not None
 
@@ -147,8 +147,8 @@ async def test_the_desk_and_the_shell_tell_the_same_figures(
         # What needs me now.
         needs = await shell("alerts")
         for row in alerts.view.rows:
-            if row.state == "open" and row.token_id is not None:
-                assert f"#{row.token_id}" in needs
+            if row.state == "open" and row.ref is not None:
+                assert f"#{row.ref}" in needs
 
 
 def _is_about(line: str, told: PageReady) -> bool:

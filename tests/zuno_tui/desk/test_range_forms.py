@@ -31,7 +31,7 @@ async def test_the_plan_has_the_edges_and_figures_of_the_form(
         view = (await desk.until(PlanChanged, lambda told: told.view is not None)).view
         await desk.desk.idle()
         await desk.ask(ChooseRange("0.5 WETH/USDC"))
-        opened = (await desk.until(RangeReady, lambda told: told.asked.token_id is None)).forms
+        opened = (await desk.until(RangeReady, lambda told: told.asked.ref is None)).forms
         await desk.ask(ChooseRange(str(10**9)))
         await desk.until(Said, lambda said: said.tone == "bad")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.positions.reference import v4_position
 from chain.wallet.secrets import Passphrase
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
 from zuno_tui.catalog.intents import Apply, Approve, Recommend, Refresh
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("changed_world")
 
 
 async def planned(desk: Sitting, token_id: int) -> PlanView:
-    await desk.ask(Recommend(token_id))
+    await desk.ask(Recommend(v4_position(token_id)))
     told = await desk.until(PlanChanged, lambda told: told.view is not None)
     assert told.view is not None
     return told.view
@@ -44,7 +45,7 @@ async def asked_to_confirm(desk: Sitting) -> ApprovalView:
 
 
 async def approved_to_collect(desk: Sitting, token_id: int) -> ApprovalView:
-    await desk.ask(CollectFees((token_id,)))
+    await desk.ask(CollectFees((v4_position(token_id),)))
     told = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
     assert told.view is not None
     assert told.view.approval is not None
@@ -87,14 +88,14 @@ async def test_the_typed_word_has_one_effect(
     assert done.view is not None
     assert done.view.result is not None
     assert done.view.result.state == "included"
-    assert done.view.result.new_token_id is not None
+    assert done.view.result.new_ref is not None
     assert len(done.view.progress) == len(approval.steps)
     assert not [line for line in approval.outcome if "\n" in line or "  " in line]
     assert all("included in block" in step.words for step in done.view.progress)
     assert {step.state for step in done.view.progress} == {"done"}
     assert len({sent.hash for sent in done.view.result.sent}) == len(approval.steps)
     assert {sent.url for sent in done.view.result.sent} == {None}, "nobody shows this chain"
-    assert done.view.result.headline == f"#{token_id} is now #{done.view.result.new_token_id}"
+    assert done.view.result.headline == f"#{token_id} is now #{done.view.result.new_ref}"
     assert all(one.block is not None for one in done.view.result.sent)
     assert any(line.startswith("  Network cost 0.") for line in done.view.result.lines)
     assert any(line.startswith("  Total cost $") for line in done.view.result.lines)

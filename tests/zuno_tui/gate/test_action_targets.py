@@ -15,6 +15,7 @@ from chain.contracts.networks import NATIVE, network_named
 from chain.execution.build.facts import FactsUnknownError, PoolFacts, position_facts
 from chain.execution.build.requests import DelegateRequest
 from chain.positions.custody import Custody
+from chain.positions.reference import v4_position
 from tests.agents.monitor.made_up_positions import KEY, block, position
 from tests.fakes.told_reader import ToldReader
 from tests.zuno_tui.gate.test_dry_run import ACTION
@@ -51,11 +52,14 @@ def _mine(number: int = 7, owner: str = OWNER) -> PositionSnapshot:
 
 def test_what_it_is_about_has_a_name_and_what_is_read_again() -> None:
     pool = TargetKind(pool=KEY)
-    assert (str(TargetKind()), TargetKind().token_ids) == ("wallet", ())
-    assert (str(pool), pool.token_ids) == (f"pool {KEY.pool_id}", ())
-    assert (str(TargetKind(7)), TargetKind(7).token_ids) == ("position #7", (7,))
-    several = TargetKind(7, others=(8, 9))
-    assert (str(several), several.token_ids) == ("positions #7, #8, #9", (7, 8, 9))
+    assert (str(TargetKind()), TargetKind().refs) == ("wallet", ())
+    assert (str(pool), pool.refs) == (f"pool {KEY.pool_id}", ())
+    assert (str(TargetKind(v4_position(7))), TargetKind(v4_position(7)).refs) == (
+        "position #7",
+        (7,),
+    )
+    several = TargetKind(v4_position(7), others=(v4_position(8), v4_position(9)))
+    assert (str(several), several.refs) == ("positions #7, #8, #9", (7, 8, 9))
 
 
 def test_positions_and_their_pools_or_the_pool_that_is_entered() -> None:
@@ -66,10 +70,10 @@ def test_positions_and_their_pools_or_the_pool_that_is_entered() -> None:
 
     assert several == ActionTarget(one.block, facts, one, (two, third))
     assert several.snapshots == (one, two, third)
-    assert several.positions == {each.token_id: position_facts(each) for each in (one, two, third)}
+    assert several.positions == {each.ref: position_facts(each) for each in (one, two, third)}
     assert [pool.key for pool in several.pools] == [KEY, ELSEWHERE]
-    assert several.about == TargetKind(7, others=(8, 9))
-    assert subject_of(one).about == TargetKind(7)
+    assert several.about == TargetKind(v4_position(7), others=(v4_position(8), v4_position(9)))
+    assert subject_of(one).about == TargetKind(v4_position(7))
 
     entered, bare = ActionTarget(block(100), POOL), ActionTarget(block(100))
     assert (entered.pools, entered.about, entered.positions) == (
@@ -112,20 +116,27 @@ def _sources(**parts: object) -> Sources:
 async def test_positions_are_read_again_and_all_of_them_must_be_there(
     found: dict[int, PositionSnapshot],
 ) -> None:
-    one, several = TargetKind(7), TargetKind(7, others=(8,))
+    one, several = TargetKind(v4_position(7)), TargetKind(v4_position(7), others=(v4_position(8),))
     assert await read_subject(_sources(), one, "0xb1") == subject_of(found[7])
     assert await read_subject(_sources(), several, "0xb1") == subject_of(found[7], found[8])
-    for missing in (TargetKind(6), TargetKind(7, others=(6,)), TargetKind(6, others=(7,))):
+    for missing in (
+        TargetKind(v4_position(6)),
+        TargetKind(v4_position(7), others=(v4_position(6),)),
+        TargetKind(v4_position(6), others=(v4_position(7),)),
+    ):
         assert await read_subject(_sources(), missing, "0xb1") is None
 
 
 async def test_a_position_is_the_wallets_or_refused(found: dict[int, PositionSnapshot]) -> None:
-    assert await owned_position(_sources(), 7, OWNER, "0xb1") is found[7]
-    assert await owned_positions(_sources(), [8, 7], OWNER, "0xb1") == (found[8], found[7])
+    assert await owned_position(_sources(), v4_position(7), OWNER, "0xb1") is found[7]
+    assert await owned_positions(_sources(), [v4_position(8), v4_position(7)], OWNER, "0xb1") == (
+        found[8],
+        found[7],
+    )
     with pytest.raises(GateRefusedError, match="There is no position #6 on Base"):
-        await owned_positions(_sources(), [7, 6], OWNER, "0xb1")
+        await owned_positions(_sources(), [v4_position(7), v4_position(6)], OWNER, "0xb1")
     with pytest.raises(GateRefusedError, match="Position #9 belongs to") as refused:
-        await owned_position(_sources(), 9, OWNER, "0xb1")
+        await owned_position(_sources(), v4_position(9), OWNER, "0xb1")
     assert f"{checksummed(OTHER)}, and the wallet is {checksummed(OWNER)}" in str(refused.value)
 
 

@@ -19,6 +19,7 @@ from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
 from chain.execution.simulate import Simulation, StepOutcome
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+from chain.positions.reference import v4_position
 from chain.rpc.errors import RpcRefused
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import KEY
@@ -73,11 +74,11 @@ EXIT = UnsignedTransaction(
     nonce=3,
     step="exit",
 )
-OTHER = OtherPosition(8, WALLET, 5, "0x" + "77" * 32, None, None, 3 << 96, 500)
+OTHER = OtherPosition(v4_position(8), WALLET, 5, "0x" + "77" * 32, None, None, 3 << 96, 500)
 UNSEALED = Approval(
     hash="",
     plan_id="plan_7",
-    about=TargetKind(7, others=(8,)),
+    about=TargetKind(v4_position(7), others=(v4_position(8),)),
     headline="Close #7",
     tokens=(NATIVE, ONE),
     before=replace(BEFORE, others=(OTHER,)),
@@ -199,7 +200,7 @@ def test_the_words_that_are_hashed_are_these() -> None:
     "changed",
     [
         {"plan_id": "plan_8"},
-        {"about": TargetKind(7)},
+        {"about": TargetKind(v4_position(7))},
         {"headline": "Collect #7"},
         {"tokens": (NATIVE,)},
         {"before": BEFORE},

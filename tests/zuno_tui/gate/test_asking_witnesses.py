@@ -14,6 +14,7 @@ from chain.contracts.networks import network_named
 from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, NamedReader
 from chain.positions.overview import Sources
+from chain.positions.reference import v4_position
 from chain.rpc.errors import NoEndpoint
 from tests.agents.monitor.made_up_positions import block
 from tests.fakes.told_reader import ToldReader
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 BASE, DEVNET = network_named("base"), network_named("devnet")
 HERE = block(100)
-QUESTION = BasisQuestion(TargetKind(7), "0x" + "11" * 20, (), (), ())
+QUESTION = BasisQuestion(TargetKind(v4_position(7)), "0x" + "11" * 20, (), (), ())
 TOLD: Statement = {"nonce": 7}
 
 

@@ -25,6 +25,7 @@ from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.simulate import Simulation, StepOutcome
 from chain.positions.overview import Sources
+from chain.positions.reference import v4_position
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import KEY, block, position
 from tests.zuno_tui.gate.test_approvals import EXIT, ONE, TWO, WALLET
@@ -132,7 +133,7 @@ def test_every_endpoint_is_asked_what_was_built_on(request_: Any, swap: SwapInpu
 
     question = _question(prepared, WALLET)
 
-    assert (question.about, question.wallet) == (TargetKind(7), WALLET)
+    assert (question.about, question.wallet) == (TargetKind(v4_position(7)), WALLET)
     assert (question.tokens, question.contracts) == ((ONE, TWO), (ONE,))
     assert (question.transactions, question.swap) == ((EXIT,), swap)
     assert _basis(prepared, TOKENS).swap == (None if swap is None else SWAP)
@@ -161,7 +162,7 @@ async def _blockers(action: Action, *blocked: int) -> GateRefusedError | BuildEr
     async def prepared_for(wanted: Action) -> Prepared:
         assert isinstance(wanted.request, SeveralRequest)
         assert (len(wanted.request.parts), len(wanted.subject.snapshots)) == (1, 1)
-        if wanted.subject.snapshots[0].token_id in blocked:
+        if wanted.subject.snapshots[0].ref in blocked:
             raise GateRefusedError("A hook refuses. Nothing was signed.")
         return PREPARED
 
@@ -262,7 +263,7 @@ async def test_a_rehearsal_tells_all_and_remembers_what_it_met(
     assert [step for step, _ in found.words] == ["exit"]
     assert readings.asked == [(action, WALLET, 0)]
     assert sources.store.get("met", "contract") == "hash"
-    assert sources.memory.identities([7]).keys() == {7}
+    assert sources.memory.identities([v4_position(7)]).keys() == {7}
     about_nothing = replace(ACTION, subject=ActionTarget(block(100)))
     assert (await _rehearse(journal, about_nothing, _sources())).words == found.words
 

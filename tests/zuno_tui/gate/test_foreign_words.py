@@ -14,6 +14,7 @@ from chain.base.http import HttpAnswer
 from chain.contracts.abi import encode, selector
 from chain.contracts.networks import network_named
 from chain.devnet.world.deployment import WETH
+from chain.positions.reference import v4_position
 from chain.rpc.endpoint import endpoints_of
 from chain.rpc.requests import RequestLimits
 from chain.rpc.wire import ServerError, typed_error
@@ -86,7 +87,7 @@ async def test_nor_at_the_desk(desk: Desk, world: HostileWorld) -> None:
     world.set_code(UPGRADEABLE, _reverting(REASON))
 
     async with sitting(opening(desk.command.home, desk.devnet.url)) as person:
-        await person.ask(ClosePosition((world.upgradeable,)))
+        await person.ask(ClosePosition((v4_position(world.upgradeable),)))
         told = await person.until(Said, lambda event: event.tone == "bad")
 
     _assert_quoted(told.words)

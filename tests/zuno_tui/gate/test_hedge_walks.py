@@ -12,6 +12,7 @@ from agents.trade.terms import TradeDecision
 from chain.base.home import Home
 from chain.contracts.networks import network_named
 from chain.exchange.orders.engine import current_orders
+from chain.positions.reference import v4_position
 from tests.agents.trade.cases import HEDGED, question
 from tests.agents.trade.desks import Seen, argue
 from tests.fakes.exchange import ExchangeDouble
@@ -65,7 +66,7 @@ class Walk:
                 await self.check(desk)
             self.double.now += self.draws.choice((60, HOUR, 6 * HOUR))
         async with trading(self.folder, self.double, self.wall, self.position) as desk:
-            for token_id in sorted({key.token_id for key in await self.standing(desk)}):
+            for token_id in sorted({key.ref for key in await self.standing(desk)}):
                 await self.unhedge_one(desk, token_id, 100)
                 await self.check(desk)
             assert await self.standing(desk) == {}
@@ -115,7 +116,7 @@ class Walk:
         gone = [
             key
             for key, one in hedges.items()
-            if key.token_id not in self.positions and one.short > _CLOSE
+            if key.ref not in self.positions and one.short > _CLOSE
         ]
         held = (await desk.venue.account()).held("ETHUSDT")
         target = self.draws.choice((1.0, 0.5, 0.25))
@@ -146,14 +147,14 @@ class Walk:
         self.told += [f"{one.order.side} {one.filled:g} {one.state}" for one in sent]
 
     async def unhedge(self, desk: Trading) -> None:
-        standing = sorted(key.token_id for key in await self.standing(desk))
+        standing = sorted(key.ref for key in await self.standing(desk))
         if standing:
             part = self.draws.choice((100, 50))
             await self.unhedge_one(desk, self.draws.choice(standing), part)
 
     async def unhedge_one(self, desk: Trading, token_id: int, percent: int) -> None:
         self.told.append(f"unhedge {token_id} {percent}")
-        for plan in await unhedge_plans(self.session, desk, token_id, percent / 100):
+        for plan in await unhedge_plans(self.session, desk, v4_position(token_id), percent / 100):
             await self.send(desk, plan)
 
 

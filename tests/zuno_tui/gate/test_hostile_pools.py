@@ -15,6 +15,7 @@ from chain.execution.build.requests import ReRangeRequest
 from chain.execution.exit_tax import kept_back
 from chain.execution.outbox.delivery import Route
 from chain.positions.overview import Sources
+from chain.positions.reference import v4_position
 from chain.rpc.client import RpcClient
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -195,7 +196,7 @@ async def _moved(desk: Desk, token_id: int, limits: LimitsTable) -> Prepared:
     network = network_named("devnet")
     async with RpcClient(network, (desk.devnet.url,)) as client:
         sources = Sources(client, network, Store.in_memory(), None, time.time)
-        subject = await read_subject(sources, TargetKind(token_id=token_id))
+        subject = await read_subject(sources, TargetKind(ref=v4_position(token_id)))
         assert subject is not None
         assert subject.position is not None
         facts = position_facts(subject.position)

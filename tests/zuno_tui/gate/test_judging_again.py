@@ -22,6 +22,7 @@ from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
 from chain.execution.policy.policy import PolicyRefused
 from chain.positions.custody import Custody
 from chain.positions.overview import Sources
+from chain.positions.reference import v4_position
 from tests.agents.monitor.made_up_positions import KEY, block, position
 from tests.zuno_tui.gate.test_approvals import EXIT, ONE, TWO, UNSEALED, UNTIL, WALLET
 from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
@@ -60,7 +61,9 @@ HERE = block(100)
 HELD = replace(position(0), custody=Custody(WALLET, None, None))
 CODES = CodeHashes({ONE: "0xcc", TWO: "0xdd"}, {ONE: "0xcc"}, frozenset(), frozenset())
 LIMITS = gate_limits(LimitsTable(), BASE)
-APPROVAL = replace(UNSEALED, about=TargetKind(7), before=BEFORE, bounds=BOUNDS, kept={})
+APPROVAL = replace(
+    UNSEALED, about=TargetKind(v4_position(7)), before=BEFORE, bounds=BOUNDS, kept={}
+)
 
 
 class _Client:
@@ -188,7 +191,11 @@ async def test_what_is_as_it_was_is_let_through_with_all_it_rests_on(judged: Jud
     assert sources.store.get("met", "contract") == "hash", "what was met is remembered"
     question = judged.asked["read_basis"][1]
     assert isinstance(question, BasisQuestion)
-    assert (question.about, question.wallet, question.tokens) == (TargetKind(7), WALLET, (ONE,))
+    assert (question.about, question.wallet, question.tokens) == (
+        TargetKind(v4_position(7)),
+        WALLET,
+        (ONE,),
+    )
     assert set(question.contracts) > {ONE, BASE.contracts.pool_manager}
     assert (question.transactions, question.swap) == ((EXIT,), None)
     assert judged.asked["read_context"][-1]["quotes"] == ()
@@ -287,7 +294,7 @@ async def test_a_chain_that_is_lower_is_looked_at_again_for_two_seconds(
     waits, client, told = (0.0, 0.0, 0.2, 0.4, 0.6, 0.8), _Client(), list(blocks)
 
     async def read_subject(_: object, about: TargetKind) -> ActionTarget | None:
-        assert about == TargetKind(7)
+        assert about == TargetKind(v4_position(7))
         number = told.pop(0)
         return None if number is None else ActionTarget(block(number))
 

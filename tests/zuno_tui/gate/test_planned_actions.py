@@ -19,6 +19,7 @@ from chain.execution.build.requests import (
 )
 from chain.execution.build.sizing import RE_RANGE_IDLE_BIPS
 from chain.math.liquidity import Amounts
+from chain.positions.reference import v4_position
 from tests.agents.monitor.made_up_positions import KEY, block, position
 from zuno_tui.gate.actions import plan as planning
 from zuno_tui.gate.actions.plan import (
@@ -123,7 +124,7 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 
 async def _change(readings: SimpleNamespace, candidate: Candidate) -> Any:
-    return await _action_to_change(readings.sources, PLAN, candidate, 7, OWNER)
+    return await _action_to_change(readings.sources, PLAN, candidate, v4_position(7), OWNER)
 
 
 async def test_an_exit_closes_and_a_move_goes_to_its_range(readings: SimpleNamespace) -> None:

@@ -34,6 +34,7 @@ from chain.math.liquidity import Amounts, liquidity_for_amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.state import plain_pools
 from chain.positions.custody import Custody
+from chain.positions.reference import v4_position
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import KEY, position
 from zuno_tui.gate.actions import action as targets
@@ -99,7 +100,7 @@ def wallet(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     async def owned(_: object, token_ids: list[int], owner: str, at: str) -> tuple[Any, ...]:
         assert (owner, at) == (OWNER, "latest")
-        return tuple(each for each in held if each.token_id in token_ids)
+        return tuple(each for each in held if each.ref in token_ids)
 
     async def single(_: object, token_id: int, owner: str, at: str) -> object:
         (found,) = await owned(_, [token_id], owner, at)
@@ -135,7 +136,7 @@ def wallet(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 async def test_one_position_is_acted_on_by_itself(
     wallet: list[Any], verb: Any, headline: str, kind: type[Any]
 ) -> None:
-    found = await action_for(SOURCES, verb, [7], OWNER)
+    found = await action_for(SOURCES, verb, [v4_position(7)], OWNER)
 
     assert (found.plan_id, found.headline) == (f"{verb}_7_100", headline)
     assert found.request == kind(HELD.facts)
@@ -156,20 +157,22 @@ async def test_of_several_those_with_nothing_to_give_are_named(wallet: list[Any]
         "One could not be read.",
     )
     assert found.tokens == (ONE.address, TWO.address)
-    named = await action_for(SOURCES, "collect", [7, 8], OWNER)
+    named = await action_for(SOURCES, "collect", [v4_position(7), v4_position(8)], OWNER)
     assert (named.headline, named.left_behind) == (
         "Collect the fees of position #7",
         ("Left out: #8 (no fees to collect).",),
     )
-    every = await action_for(SOURCES, "close", [7, 8, 10], OWNER)
+    every = await action_for(
+        SOURCES, "close", [v4_position(7), v4_position(8), v4_position(10)], OWNER
+    )
     assert (every.headline, every.left_behind) == ("Close 3 positions", ())
     with pytest.raises(GateRefusedError, match="anything to collect"):
-        await action_for(SOURCES, "collect", [8, 10], OWNER)
+        await action_for(SOURCES, "collect", [v4_position(8), v4_position(10)], OWNER)
 
 
 async def test_a_plan_is_named_by_eight_positions_at_most(wallet: list[Any]) -> None:
     wallet[:] = [_mine(number) for number in range(1, 11)]
-    found = await action_for(SOURCES, "close", list(range(1, 11)), OWNER)
+    found = await action_for(SOURCES, "close", list(map(v4_position, range(1, 11))), OWNER)
     assert found.plan_id == "close_1_2_3_4_5_6_7_8_100"
 
 
@@ -222,7 +225,7 @@ def test_a_token_is_meant_by_its_address_or_by_a_symbol_that_is_vouched_for(
 
 @pytest.mark.parametrize("percent", [1, 99])
 async def test_a_part_is_taken_out(wallet: list[Any], percent: int) -> None:
-    found = await action_to_decrease(SOURCES, 7, OWNER, percent)
+    found = await action_to_decrease(SOURCES, v4_position(7), OWNER, percent)
     assert (found.plan_id, found.headline) == (
         "decrease_7_100",
         f"Remove {percent}% of position #7",
@@ -269,7 +272,7 @@ async def test_a_range_that_takes_the_other_token_alone_says_so(tick: int, place
 @pytest.mark.parametrize("text", ["0", "0.0000000000000000001", "999999999999999999999999999999"])
 async def test_an_amount_that_cannot_be_added_is_refused(wallet: list[Any], text: str) -> None:
     with pytest.raises(GateRefusedError, match="ONE cannot be added"):
-        await action_to_increase(SOURCES, 7, OWNER, read_numeral(text), "ONE")
+        await action_to_increase(SOURCES, v4_position(7), OWNER, read_numeral(text), "ONE")
 
 
 async def test_an_amount_is_added_with_what_goes_beside_it(
@@ -280,7 +283,7 @@ async def test_an_amount_is_added_with_what_goes_beside_it(
         return Amounts(1, 2)
 
     monkeypatch.setattr(acting, "_budget", budget)
-    found = await action_to_increase(SOURCES, 7, OWNER, read_numeral("1.5"), "ONE")
+    found = await action_to_increase(SOURCES, v4_position(7), OWNER, read_numeral("1.5"), "ONE")
     assert found.request == IncreaseRequest(HELD.facts, Amounts(1, 2))
     assert found.headline == "Add 1.5 ONE and the other token it needs to position #7"
 
@@ -292,11 +295,11 @@ def test_the_coin_is_spent_where_its_wrapped_form_is_of_the_pair() -> None:
 
 
 def test_only_the_wallets_own_position_is_acted_on() -> None:
-    assert _owned(SOURCES, 7, HELD.snapshot, OWNER) is HELD.snapshot
+    assert _owned(SOURCES, v4_position(7), HELD.snapshot, OWNER) is HELD.snapshot
     with pytest.raises(GateRefusedError, match="There is no position #7"):
-        _owned(SOURCES, 7, None, OWNER)
+        _owned(SOURCES, v4_position(7), None, OWNER)
     with pytest.raises(GateRefusedError, match="belongs to"):
-        _owned(SOURCES, 7, HELD.snapshot, STRANGER)
+        _owned(SOURCES, v4_position(7), HELD.snapshot, STRANGER)
 
 
 def test_what_an_action_is_about_is_named() -> None:
@@ -304,12 +307,12 @@ def test_what_an_action_is_about_is_named() -> None:
     several = subject_of(HELD.snapshot, second)
     entered = ActionTarget(HELD.snapshot.block, PoolFacts(KEY, 5, 500))
 
-    assert several.about == TargetKind(7, others=(8,))
-    assert several.about.token_ids == (7, 8)
-    assert (entered.about, entered.about.token_ids) == (TargetKind(pool=KEY), ())
+    assert several.about == TargetKind(v4_position(7), others=(v4_position(8),))
+    assert several.about.refs == (7, 8)
+    assert (entered.about, entered.about.refs) == (TargetKind(pool=KEY), ())
     assert [pool.key for pool in several.pools] == [KEY]
     assert (entered.pools, ActionTarget(HELD.snapshot.block).pools) == ((entered.pool,), ())
-    assert [str(each) for each in (several.about, TargetKind(7), TargetKind())] == [
+    assert [str(each) for each in (several.about, TargetKind(v4_position(7)), TargetKind())] == [
         "positions #7, #8",
         "position #7",
         "wallet",
@@ -449,7 +452,11 @@ def test_what_can_be_used_now_of_what_was_allowed() -> None:
 
 def test_where_the_tokens_are_is_told_in_words() -> None:
     tokens = {each.address: replace(each, decimals=0, verified=True) for each in (ONE, TWO)}
-    positions = (PositionNow(7, None, 0), PositionNow(8, OWNER, 5), PositionNow(9, STRANGER, 0))
+    positions = (
+        PositionNow(v4_position(7), None, 0),
+        PositionNow(v4_position(8), OWNER, 5),
+        PositionNow(v4_position(9), STRANGER, 0),
+    )
 
     def words(*held: tuple[int | None, int | None]) -> str:
         holdings = tuple(TokenHolding(ONE.address, now, before) for now, before in held)
@@ -496,13 +503,15 @@ async def test_the_coin_counts_beside_its_wrapped_form_where_it_is_spent_alone(
     monkeypatch.setattr(acting, "_budget", budget)
     one = read_numeral("1")
 
-    assert (await action_for(SOURCES, "close", [7], OWNER)).tokens == pair
-    assert (await action_for(SOURCES, "close", [7, 7], OWNER)).tokens == pair
-    added = await action_to_increase(SOURCES, 7, OWNER, one, pair[0])
+    assert (await action_for(SOURCES, "close", [v4_position(7)], OWNER)).tokens == pair
+    assert (
+        await action_for(SOURCES, "close", [v4_position(7), v4_position(7)], OWNER)
+    ).tokens == pair
+    added = await action_to_increase(SOURCES, v4_position(7), OWNER, one, pair[0])
     assert added.tokens == (*pair, NATIVE)
     assert asked == [pair, pair, (*pair, NATIVE)]
     with pytest.raises(GateRefusedError, match="takes"):
-        await action_to_increase(SOURCES, 7, OWNER, one, NATIVE)
+        await action_to_increase(SOURCES, v4_position(7), OWNER, one, NATIVE)
 
 
 @pytest.mark.parametrize("units", [1, 2**127 - 1])
@@ -519,7 +528,9 @@ async def test_the_least_and_the_most_that_can_be_added(
 
     monkeypatch.setattr(acting, "read_worth", worth)
     monkeypatch.setattr(acting, "_budget", budget)
-    found = await action_to_increase(SOURCES, 7, OWNER, read_numeral(str(units)), "ONE")
+    found = await action_to_increase(
+        SOURCES, v4_position(7), OWNER, read_numeral(str(units)), "ONE"
+    )
     assert cast("Any", found.request).budget == Amounts(units, 2)
 
 
@@ -565,10 +576,12 @@ async def test_a_subject_is_read_again_whole_or_not_at_all(monkeypatch: pytest.M
     async def read(about: TargetKind) -> Any:
         return await targets.read_subject(SOURCES, about, "0xb1")
 
-    assert await read(TargetKind(7, others=(8,))) == subject_of(held[7], held[8])
-    assert await read(TargetKind(8)) == subject_of(held[8])
-    assert await read(TargetKind(7, others=(9,))) is None
-    assert await read(TargetKind(9)) is None
+    assert await read(TargetKind(v4_position(7), others=(v4_position(8),))) == subject_of(
+        held[7], held[8]
+    )
+    assert await read(TargetKind(v4_position(8))) == subject_of(held[8])
+    assert await read(TargetKind(v4_position(7), others=(v4_position(9),))) is None
+    assert await read(TargetKind(v4_position(9))) is None
     assert await read(TargetKind(pool=KEY)) == (KEY, "0xb1")
     assert await read(TargetKind()) == "0xb1"
 

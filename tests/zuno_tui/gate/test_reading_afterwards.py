@@ -13,6 +13,7 @@ from chain.base.units import Known, Unknown
 from chain.contracts.networks import network_named
 from chain.execution.outbox.receipts import NotIncludedError
 from chain.execution.outbox.records import Inclusion, StepState
+from chain.positions.reference import v4_position
 from chain.rpc.errors import NoEndpoint
 from tests.agents.monitor.made_up_positions import KEY, block, position
 from tests.chain.execution.made_up_dispatches import dispatch
@@ -42,7 +43,7 @@ SOURCES = cast(
     "Sources",
     SimpleNamespace(network=BASE, client=None, memory=None, store=None, clock=lambda: 0.0),
 )
-APPROVAL = cast("Approval", SimpleNamespace(tokens=(ONE, TWO), about=TargetKind(7)))
+APPROVAL = cast("Approval", SimpleNamespace(tokens=(ONE, TWO), about=TargetKind(v4_position(7))))
 SILENT = NoEndpoint("No endpoint answers.")
 
 
@@ -120,8 +121,8 @@ async def test_where_everything_is_now_and_was_before(here: SimpleNamespace) -> 
     assert (found.block, found.wallet) == (100, plan.sender)
     assert cast("Any", found.tokens) == "tokens"
     assert found.positions == (
-        PositionNow(7, held.owner, held.liquidity),
-        PositionNow(8, None, 0),
+        PositionNow(v4_position(7), held.owner, held.liquidity),
+        PositionNow(v4_position(8), None, 0),
     )
     assert found.holdings == (TokenHolding(ONE, 5, 3), TokenHolding(TWO, None, 4))
     here.ids = []

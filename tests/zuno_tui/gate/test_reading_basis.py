@@ -18,6 +18,7 @@ from chain.execution.build.requests import QuotedSwap
 from chain.execution.exit_tax import ExitTax
 from chain.positions.custody import Custody
 from chain.positions.overview import Sources
+from chain.positions.reference import v4_position
 from chain.rpc.errors import Reverted
 from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import KEY, block, position
@@ -145,7 +146,7 @@ async def test_everything_is_read_at_the_block_that_is_named(
 ) -> None:
     here, subject, sources = block(100), ActionTarget(block(100)), _sources()
     swap = SwapInput(KEY, True, 100)
-    question = BasisQuestion(TargetKind(7), WALLET, (ONE,), (KEY.currency1,), (), swap)
+    question = BasisQuestion(TargetKind(v4_position(7)), WALLET, (ONE,), (KEY.currency1,), (), swap)
     pins, witness, asked = Store.in_memory(), ToldReader(lambda *_: None), list[object]()
 
     def reader(name: str, *wanted: object) -> None:
@@ -172,7 +173,7 @@ async def test_everything_is_read_at_the_block_that_is_named(
 
     found: ActionTarget | None = subject
     assert await read_basis(sources, question, here, pins=pins, trial_by=[witness]) == whole
-    assert asked == [(TargetKind(7), at)]
+    assert asked == [(TargetKind(v4_position(7)), at)]
     known = await read_basis(
         sources, question, here, pins=pins, subject=subject, trial_by=[witness]
     )
@@ -245,7 +246,7 @@ async def test_a_position_a_pool_and_further_positions_are_told_whole() -> None:
         base_fee=0,
         others=(
             OtherPosition(
-                8,
+                v4_position(8),
                 second.owner,
                 9,
                 HOOKED.pool_id,
@@ -331,7 +332,7 @@ def test_code_that_differs_or_came_or_went_is_told() -> None:
     ]
 
 
-OTHER = OtherPosition(8, "0x01", 5, "0x77", "0x88", None, 3 << 96, 3_000)
+OTHER = OtherPosition(v4_position(8), "0x01", 5, "0x77", "0x88", None, 3 << 96, 3_000)
 LIMITS = PriceLimits((3 << 96) - 10, (3 << 96) + 10)
 
 

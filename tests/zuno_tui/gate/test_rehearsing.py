@@ -211,7 +211,7 @@ async def test_an_endpoint_that_failed_behind_the_copy_is_the_cause(
 async def test_what_the_plan_is_about_is_read_on_the_copy(
     monkeypatch: pytest.MonkeyPatch, minted: tuple[int, ...], about: int | None, read: int | None
 ) -> None:
-    approval = cast("Any", SimpleNamespace(about=SimpleNamespace(token_id=about)))
+    approval = cast("Any", SimpleNamespace(about=SimpleNamespace(ref=about)))
     result = SimpleNamespace(minted=minted)
     asked = list[Any]()
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from chain.contracts.networks import NATIVE
 from chain.execution.build.facts import SpenderAllowance, TokenAllowances
 from chain.execution.simulate import Simulation, StepOutcome
+from chain.positions.reference import v4_position
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import block, position
 from tests.zuno_tui.gate.test_drift import BEFORE
@@ -86,7 +87,7 @@ def test_of_several_positions_each_is_told_by_its_number() -> None:
     second = replace(position(0, number=8), fees0=5, fees1=6)
     made = basis()
     made.subject = ActionTarget(block(100), None, first, (second,))  # type: ignore[misc]
-    other = OtherPosition(8, "0xowner", 9, "0xpool", None, None, 3 << 96, 500)
+    other = OtherPosition(v4_position(8), "0xowner", 9, "0xpool", None, None, 3 << 96, 500)
     made.circumstances = replace(BEFORE, others=(other,))  # type: ignore[misc]
 
     told = statement(made)

@@ -11,6 +11,7 @@ from chain.base.units import Numeral
 from chain.contracts.networks import network_named
 from chain.execution.outbox.sender import PLAIN_TRANSFER_GAS
 from chain.positions.overview import Sources
+from chain.positions.reference import v4_position
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.rpc.requests import RequestLimits
@@ -68,7 +69,7 @@ async def test_a_part_is_from_one_to_ninety_nine(
     silent: Sources, percent: int, refused: bool
 ) -> None:
     with pytest.raises(GateRefusedError if refused else RpcError):
-        await action_to_decrease(silent, 7, WALLET, percent)
+        await action_to_decrease(silent, v4_position(7), WALLET, percent)
 
 
 @pytest.mark.parametrize(

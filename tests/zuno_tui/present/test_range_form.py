@@ -89,7 +89,7 @@ def test_what_is_opened_is_named_by_a_phrase_that_leads_back() -> None:
     pair = Pair(_named(first, "A", 18), _named(second, "B", 6), inverted=False)
     form = range_form(context, pair, phrase="0.5 WETH with USDC, conservative, 0.05%")
     ticks = form.moved(form.centred(2_000), -30, 70)
-    assert form.token_id is None
+    assert form.ref is None
     assert form.held is None
     assert not form.preview(ticks).trouble
     asked = planning(form, ticks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chain.positions.reference import v4_position
 from zuno_tui.catalog.registry import registry
 from zuno_tui.prompt.completion import MOST_SHOWN, completions
 from zuno_tui.prompt.context import PhraseContext
@@ -11,8 +12,8 @@ from zuno_tui.prompt.interpret import understand
 from zuno_tui.prompt.phrase_error import Misunderstood
 
 DESK = PhraseContext(
-    positions=(7, 9),
-    selected=9,
+    positions=(v4_position(7), v4_position(9)),
+    selected=v4_position(9),
     plan_id="plan_ab",
     candidates=("2", "1", "exit"),
     alerts=("3",),
@@ -61,4 +62,7 @@ def test_a_taken_completion_is_understood() -> None:
 
 
 def test_a_short_list() -> None:
-    assert len(_offered("inspect ", PhraseContext(positions=tuple(range(500))))) == MOST_SHOWN
+    assert (
+        len(_offered("inspect ", PhraseContext(positions=tuple(map(v4_position, range(500))))))
+        == MOST_SHOWN
+    )

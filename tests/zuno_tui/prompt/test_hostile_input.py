@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.base.clean_text import DROP
+from chain.positions.reference import v4_position
 from zuno_tui.catalog.intents import Apply, Approve, OpenOutbox
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.position_actions import (
@@ -25,7 +26,9 @@ from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import FilledLine, understand
 from zuno_tui.prompt.phrase_error import Misunderstood
 
-DESK = PhraseContext(positions=(7,), selected=7, candidates=("1", "exit"), alerts=("3",))
+DESK = PhraseContext(
+    positions=(v4_position(7),), selected=v4_position(7), candidates=("1", "exit"), alerts=("3",)
+)
 MONEY = (
     Apply,
     Approve,

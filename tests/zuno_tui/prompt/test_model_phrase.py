@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
+from chain.positions.reference import v4_position
 from zuno_tui.catalog.registry import registry
 from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.model_phrase import (
@@ -15,8 +16,8 @@ from zuno_tui.prompt.model_phrase import (
 )
 
 DESK = PhraseContext(
-    positions=(7, 8),
-    held=(SpokenPosition(7, "WETH/USDC"), SpokenPosition(8, "ETH/USDC")),
+    positions=(v4_position(7), v4_position(8)),
+    held=(SpokenPosition(v4_position(7), "WETH/USDC"), SpokenPosition(v4_position(8), "ETH/USDC")),
     plan_id="plan_0123456789abcdef",
     candidates=("1", "exit"),
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from textual.widgets import Static
 
+from chain.positions.reference import stored_position, v4_position
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
@@ -109,7 +110,7 @@ def position(
     notes: tuple[str, ...] = (),
 ) -> PositionRow:
     return PositionRow(
-        token_id=token_id,
+        ref=stored_position(token_id),
         pair=pair,
         fee=fee,
         standing=standing,
@@ -191,7 +192,7 @@ ALERTS = AlertsView(
             "1",
             "critical",
             "open",
-            9,
+            v4_position(9),
             NOW - 7_300,
             "Out of range for 2 h, earning nothing",
             "recommend 9",
@@ -200,7 +201,7 @@ ALERTS = AlertsView(
             "2",
             "warning",
             "open",
-            7,
+            v4_position(7),
             NOW - 400,
             "The price is 0.8% from the upper edge",
             "recommend 7",
@@ -209,7 +210,7 @@ ALERTS = AlertsView(
             "3",
             "info",
             "acked",
-            12,
+            v4_position(12),
             NOW - 90_000,
             "#12 ETH/USDC has $41.20 of fees to collect; collecting costs about $0.40.",
             "collect 12",
@@ -220,7 +221,7 @@ ALERTS = AlertsView(
                 str(number),
                 "info",
                 "open",
-                token_id,
+                v4_position(token_id),
                 NOW - 4_000,
                 f"#{token_id} WETH/USDC has $18.10 of fees to collect; collecting costs $0.40.",
                 f"collect {token_id}",
@@ -310,7 +311,7 @@ PLAN = PlanView(
         "The choice holds if volatility is half to twice as high; not if fees halve.",
     ),
     made_at=NOW - 70,
-    token_id=7,
+    ref=v4_position(7),
 )
 
 APPROVAL = ApprovalView(
@@ -407,7 +408,7 @@ APPLIED = replace(
             "WALLET  EXPECTED  ACTUAL  DIFFERENCE",
             "WETH   −0.012   −0.0119     +0.0001",
         ),
-        41,
+        v4_position(41),
         done=True,
         sent=(
             SentTransaction(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from chain.positions.reference import v4_position
 from tests.zuno_tui.screen.portfolio_scene import PORTFOLIO
 from tests.zuno_tui.screen.range_scene import RANGE
 from tests.zuno_tui.screen.scenes import (
@@ -61,7 +62,7 @@ OUTAGE = OutageView(
     known_at=NOW - 460,
 )
 ORDER_FORM = OrderFormReady(
-    28, "WETH/USDC", "3,093.95", "2,790.12", "3,430.88", "USDC per WETH", 1_790_000_000
+    v4_position(28), "WETH/USDC", "3,093.95", "2,790.12", "3,430.88", "USDC per WETH", 1_790_000_000
 )
 ORDER_PAGE = OrderApprovalView(
     "plan_1b4f0e9851971998",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from chain.positions.reference import v4_position
 from tests.zuno_tui.screen.scenes import (
     ALERTS,
     APPLIED,
@@ -60,11 +61,11 @@ if TYPE_CHECKING:
 
 
 ASKED: tuple[tuple[tuple[str, ...], Intent], ...] = (
-    (("1", "enter"), Inspect(7)),
-    (("1", "j", "enter"), Inspect(9)),
-    (("1", "g", "down", "r"), Recommend(9)),
-    (("1", "G", "r"), Recommend(26)),
-    (("1", "g", "r"), Recommend(7)),
+    (("1", "enter"), Inspect(v4_position(7))),
+    (("1", "j", "enter"), Inspect(v4_position(9))),
+    (("1", "g", "down", "r"), Recommend(v4_position(9))),
+    (("1", "G", "r"), Recommend(v4_position(26))),
+    (("1", "g", "r"), Recommend(v4_position(7))),
     (("2", "space"), Acknowledge("1")),
     (("2", "j", "m"), MuteAlert("2", 3600)),
     (("2", "k", "M"), MuteAlert("1", 86_400)),
@@ -277,7 +278,7 @@ async def test_keys_can_be_given_to_others_by_their_ids() -> None:
         await pilot.press("r", "j", "ctrl+n", "R")
         await pilot.pause()
 
-        assert link.intents == [Recommend(9)]
+        assert link.intents == [Recommend(v4_position(9))]
         assert "R recommend" in text_of(pilot, "#keys")
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from textual.app import App
 from textual.events import Key
 
+from chain.positions.reference import v4_position
 from tests.zuno_tui.screen.scenes import MORNING, STATUS, ScriptedLink, desk_app, play, text_of
 from tests.zuno_tui.screen.visit_scenes import DETAIL
 from zuno_tui.catalog.intents import Cancel, Inspect
@@ -120,7 +121,7 @@ async def test_what_was_typed_and_sent_gives_the_focus_back() -> None:
         await pilot.press("colon", *"inspect 7", "enter")
         await pilot.pause()
 
-        assert link.intents == [Inspect(7)]
+        assert link.intents == [Inspect(v4_position(7))]
         assert isinstance(pilot.app.focused, PositionsPane)
 
 

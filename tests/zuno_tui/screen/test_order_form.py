@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from chain.positions.reference import v4_position
 from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.scenes import MORNING, POSITIONS, ScriptedLink, desk_app, play
 from tests.zuno_tui.screen.screen_scenes import ORDER_FORM
@@ -17,7 +18,7 @@ async def test_a_key_at_the_row_opens_it() -> None:
     async with desk_app(link).run_test(size=(120, 36)) as pilot:
         await play(pilot, *MORNING)
         await pilot.press("O")
-        assert link.intents == [OrderForm(POSITIONS.rows[0].token_id)]
+        assert link.intents == [OrderForm(POSITIONS.rows[0].ref)]
         await play(pilot, ORDER_FORM)
         assert isinstance(pilot.app.screen, OrderFormScreen)
         await pilot.press("escape")
@@ -27,16 +28,19 @@ async def test_a_key_at_the_row_opens_it() -> None:
 @pytest.mark.parametrize(
     ("keys", "asked"),
     [
-        (("enter", *"2,800", "enter"), OrderClose(28, ("below", "2,800"))),
+        (("enter", *"2,800", "enter"), OrderClose(v4_position(28), ("below", "2,800"))),
         (
             ("j", "enter", *"3400", "tab", *"14d", "enter"),
-            OrderClose(28, ("above", "3400", "until", "14d")),
+            OrderClose(v4_position(28), ("above", "3400", "until", "14d")),
         ),
-        (("j", "j", "enter", *"2h", "enter"), OrderClose(28, ("out-of-range", "2h"))),
-        (("j", "j", "j", "enter", *"5%", "enter"), OrderClose(28, ("loss-over", "5%"))),
+        (("j", "j", "enter", *"2h", "enter"), OrderClose(v4_position(28), ("out-of-range", "2h"))),
+        (
+            ("j", "j", "j", "enter", *"5%", "enter"),
+            OrderClose(v4_position(28), ("loss-over", "5%")),
+        ),
         (
             ("k", "enter", *"$50", "enter"),
-            OrderCollect(28, ("every", "7d", "times", "4", "over", "$50")),
+            OrderCollect(v4_position(28), ("every", "7d", "times", "4", "over", "$50")),
         ),
         (("enter", "enter"), None),
         (("enter", *"soon", "enter"), None),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.events import Key, Paste
 
+from chain.positions.reference import v4_position
 from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
 from zuno_tui.catalog.intents import (
     Apply,
@@ -52,7 +53,7 @@ async def test_a_phrase_is_asked_with_its_twin_on_the_screen() -> None:
         await pilot.press("colon", *"inspect", "space", "9", "enter")
         await pilot.pause()
 
-        assert link.intents == [Inspect(9)]
+        assert link.intents == [Inspect(v4_position(9))]
         assert "zuno inspect 9" in _said(pilot)
         assert _prompt(pilot).value == ""
 
@@ -70,7 +71,7 @@ async def test_tab_takes_what_is_offered() -> None:
         await pilot.press("tab", "space", "tab", "enter")
         await pilot.pause()
 
-        assert link.intents == [Recommend(7)]
+        assert link.intents == [Recommend(v4_position(7))]
         assert not offers.display
 
 
@@ -138,7 +139,7 @@ async def test_the_example_in_an_empty_prompt_names_a_position_that_is_there() -
         await pilot.press("down")
         await pilot.pause()
 
-        assert f"recommend {POSITIONS.rows[1].token_id} " in str(_prompt(pilot).placeholder)
+        assert f"recommend {POSITIONS.rows[1].ref} " in str(_prompt(pilot).placeholder)
 
 
 async def test_up_and_down_walk_through_what_was_typed() -> None:
@@ -188,7 +189,7 @@ async def test_keys_that_arrive_at_once_act_in_their_order() -> None:
             pilot.app.post_message(Key(key, character))
         await pilot.pause()
 
-        assert link.intents == [Inspect(9), Inspect(6)]
+        assert link.intents == [Inspect(v4_position(9)), Inspect(v4_position(6))]
 
 
 @pytest.mark.parametrize(
@@ -287,7 +288,7 @@ async def test_a_sentence_that_moves_money_fills_the_line_and_waits_for_enter() 
 
         await pilot.press("enter")
         await pilot.pause()
-        assert link.intents == [DecreasePosition(7, 50)]
+        assert link.intents == [DecreasePosition(v4_position(7), 50)]
         assert _prompt(pilot).value == ""
 
 
@@ -318,7 +319,7 @@ async def test_of_several_commands_the_first_fills_the_line_and_the_others_are_n
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
         await play(pilot, PositionsChanged(POSITIONS))
-        first, second, *_ = [row.token_id for row in POSITIONS.rows]
+        first, second, *_ = [row.ref for row in POSITIONS.rows]
         await _submit(pilot, f"halve {first} and {second}")
 
         assert link.intents == []
@@ -330,7 +331,7 @@ async def test_what_one_plan_does_with_several_positions_is_one_line() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
         await play(pilot, PositionsChanged(POSITIONS))
-        first, second, *_ = [row.token_id for row in POSITIONS.rows]
+        first, second, *_ = [row.ref for row in POSITIONS.rows]
         await _submit(pilot, f"claim {first} and {second}")
 
         assert link.intents == []
@@ -343,5 +344,5 @@ async def test_a_question_runs_at_once() -> None:
         await play(pilot, PositionsChanged(POSITIONS))
         await _submit(pilot, "how is 7 doing?")
 
-        assert link.intents == [Inspect(7)]
+        assert link.intents == [Inspect(v4_position(7))]
         assert _prompt(pilot).value == ""

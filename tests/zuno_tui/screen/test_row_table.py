@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from textual.geometry import Region
 
+from chain.positions.reference import v3_position, v4_position
 from tests.zuno_tui.screen.scenes import (
     ALERTS,
     MORNING,
@@ -64,7 +65,7 @@ async def test_the_cursor_stays_with_its_position_while_the_rows_change() -> Non
 
 
 async def test_of_many_rows_those_in_sight_are_built() -> None:
-    rows = tuple(replace(position(2), token_id=1000 + each) for each in range(500))
+    rows = tuple(replace(position(2), ref=v4_position(1000 + each)) for each in range(500))
     wide = replace(rows[-1], value="$1,234,567.00")
     async with desk_app().run_test(size=(120, 36)) as pilot:
         await play(pilot, PositionsChanged(replace(POSITIONS, rows=(*rows[:-1], wide))))
@@ -78,7 +79,7 @@ async def test_of_many_rows_those_in_sight_are_built() -> None:
         assert "$77.77" in "".join(lines_of(pane))
         await pilot.press("end")
         await pilot.pause()
-        assert pane.key == str(wide.token_id)
+        assert pane.key == str(wide.ref)
         assert wide.value in "".join(lines_of(pane)), "its column is as wide as it needs by now"
 
 
@@ -135,7 +136,7 @@ async def test_rows_and_keys_can_be_clicked() -> None:
         assert pane.key == "12"
         await pilot.click(pane, offset=(10, 4), times=2)
         await pilot.pause()
-        assert link.intents == [Inspect(12)]
+        assert link.intents == [Inspect(v4_position(12))]
         keys = text_of(pilot, "#keys")
         await pilot.click("#keys", offset=(keys.index("sort") + 2, 0))
         await pilot.pause()
@@ -161,7 +162,7 @@ async def test_a_narrow_pane_tells_an_alert_in_a_line_and_its_command_below() ->
         replace(
             row,
             since=NOW - 60,
-            token_id=place,
+            ref=v4_position(place),
             message=f"#{place} WETH/USDC {words}",
             next_command=f"do {place}",
         )
@@ -207,7 +208,7 @@ def test_much_money_to_collect_comes_before_warnings_and_after_what_is_critical(
     critical, warning = ALERTS.rows[:2]
     assert (critical.severity, warning.severity) == ("critical", "warning")
     little, much = (
-        replace(warning, alert_id=name, severity="info", token_id=-4, fees=fees)
+        replace(warning, alert_id=name, severity="info", ref=v3_position(4), fees=fees)
         for name, fees in (("little", 106.46), ("much", 4_861.93))
     )
     rows = gathered((critical, warning, little, much), NOW)
@@ -235,7 +236,9 @@ async def test_rows_out_of_sight_are_counted_in_the_frame() -> None:
 
 
 def test_an_alert_begins_with_what_differs() -> None:
-    row = replace(ALERTS.rows[0], token_id=9, message="#9 WETH/USDC is out of range: price 3,090.")
+    row = replace(
+        ALERTS.rows[0], ref=v4_position(9), message="#9 WETH/USDC is out of range: price 3,090."
+    )
     [shown] = gathered((row,), NOW)
     assert shown == row, "one alone stays as it is"
     assert "Out: price 3,090" in [cell.text for cell in alert_cells(row, NOW).cells]
@@ -348,7 +351,7 @@ async def test_a_scroll_bar_takes_no_letter_of_the_last_column() -> None:
         replace(
             alert,
             alert_id=str(each),
-            token_id=each,
+            ref=v4_position(each),
             next_command=f"recommend {each}",
             since=alert.since - 3_600 * (each - 100),
         )

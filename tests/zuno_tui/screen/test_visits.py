@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from textual.events import Key
 from textual.widgets import Input
 
+from chain.positions.reference import v3_position, v4_position
 from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.portfolio_scene import PORTFOLIO
 from tests.zuno_tui.screen.range_scene import RANGE
@@ -56,21 +57,21 @@ async def test_a_position_leads_to_a_debate_or_to_the_prompt() -> None:
     async with desk_app(link).run_test(size=(120, 36)) as pilot:
         await play(pilot, EVENTS["position"])
         await pilot.press("r")
-        assert link.intents == [Recommend(7)]
+        assert link.intents == [Recommend(v4_position(7))]
         await play(pilot, EVENTS["position"])
         await pilot.press("c")
         assert pilot.app.screen.query_one(PromptPane).value == "collect 7"
-        assert link.intents == [Recommend(7)]
+        assert link.intents == [Recommend(v4_position(7))]
 
 
 async def test_a_position_of_v3_is_argued_about_and_nothing_else() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test(size=(120, 36)) as pilot:
-        await play(pilot, DetailReady(replace(DETAIL, token_id=-7)))
+        await play(pilot, DetailReady(replace(DETAIL, ref=v3_position(7))))
         await pilot.press("c", "x", "p", "o")
         assert len(pilot.app.screen_stack) == 2
         await pilot.press("r")
-        assert link.intents == [Recommend(-7)]
+        assert link.intents == [Recommend(v3_position(7))]
         assert pilot.app.screen.query_one(PromptPane).value == ""
 
 
@@ -118,7 +119,7 @@ async def test_the_edges_of_a_range_are_moved_and_enter_asks_for_the_plan() -> N
         await pilot.press("u", "enter")
         assert link.intents[0] == ChooseRange("7")
         assert isinstance(link.intents[1], MovePosition)
-        assert link.intents[1].token_id == 7
+        assert link.intents[1].ref == 7
         assert len(pilot.app.screen_stack) == 1
 
 
@@ -132,7 +133,7 @@ async def test_the_portfolio_opens_once_and_leads_to_a_position() -> None:
         await play(pilot, PortfolioChanged(PORTFOLIO, opens=True), PortfolioChanged(PORTFOLIO))
         assert len(pilot.app.screen_stack) == 2
         await pilot.press("j", "enter", "j", "enter", "j", "enter", "u")
-        assert link.intents[1:] == [Inspect(7), ShowPortfolio()]
+        assert link.intents[1:] == [Inspect(v4_position(7)), ShowPortfolio()]
 
 
 async def test_a_chosen_range_goes_to_the_prompt_as_words() -> None:

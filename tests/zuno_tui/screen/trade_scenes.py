@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from chain.positions.reference import v4_position
 from tests.zuno_tui.screen.scenes import NOW
 from zuno_tui.features.trade.run_view import (
     ConflictLine,
@@ -146,7 +147,7 @@ VERDICT = TradeVerdict(
 HEDGING = replace(
     HEARD,
     subject="Hedge of #28 WETH/USDC · ETHUSDT",
-    token_id=28,
+    ref=v4_position(28),
     working="",
     experts=EXPERTS,
     conflicts=ConflictMapView(
@@ -189,7 +190,7 @@ HEDGING = replace(
 HOLDING = replace(
     HEDGING,
     subject="ETHUSDT",
-    token_id=None,
+    ref=None,
     ladder=(
         LadderRow("judge", "LONG", "30%", "2×", "$6,000"),
         LadderRow(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from chain.positions.reference import v4_position
 from tests.zuno_tui.screen.scenes import NOW
 from zuno_tui.present.position import DetailView, KeyFigure, RangeStanding
 from zuno_tui.present.views import (
@@ -25,7 +26,7 @@ def _price(hour: int) -> float:
 
 
 DETAIL = DetailView(
-    token_id=7,
+    ref=v4_position(7),
     title="#7 WETH/USDC 0.05% · out of range",
     facts=(
         ("price", "1,903.5 USDC per WETH"),

@@ -26,6 +26,7 @@ from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import ALIASES
 
 if TYPE_CHECKING:
+    from chain.positions.reference import PositionRef
     from zuno_tui.present.position import Won
     from zuno_tui.settings.debates import DebateSettings
 
@@ -79,8 +80,8 @@ def may_name_positions(found: Interpretation) -> bool:
     if found.answer is not None and not found.intents:
         return False
     return not found.intents or any(
-        getattr(intent, "token_id", None) is not None
-        or getattr(intent, "token_ids", ())
+        getattr(intent, "ref", None) is not None
+        or getattr(intent, "refs", ())
         or registry().name_of(intent) == "create"
         or any(called in ALIASES for called in _tokens_of(intent))
         for intent in found.intents
@@ -195,10 +196,10 @@ async def _with_positions(
 
     async with session.sources() as sources:
         overview = await read_overview(sources, session.address, session.settings.unit)
-        won: dict[int, Won] = {}
+        won: dict[PositionRef, Won] = {}
         if since_entry:
             performance = await read_performance(sources, overview.wallet.positions)
             won = won_by_position(overview, performance, session.settings.unit)
     rows = position_rows(session.network, overview, won, monitor_settings(session.settings))
     held = held_positions(rows)
-    return replace(context, positions=tuple(position.token_id for position in held), held=held)
+    return replace(context, positions=tuple(position.ref for position in held), held=held)

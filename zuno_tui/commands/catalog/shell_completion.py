@@ -95,7 +95,7 @@ def _fish() -> str:
 
 def takes_position(command: Command) -> bool:
     words = flat(command.intent.arguments)
-    return any(word.metavar == "ID" or word.name == "token_ids" for word in words)
+    return any(word.metavar == "ID" or word.name == "refs" for word in words)
 
 
 def words_after(command: Command) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ from chain.base.home import Home, locked_if_free
 from chain.base.store import Store
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.rpc.client import RpcClient
 from zuno_tui.present.exit_codes import DONE, FAILED
@@ -84,17 +85,17 @@ class AgentEyes:
         self._network = network
         self._store = store
 
-    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
         async with self._sources() as sources:
-            return await ChainObserver(sources).observe_position(token_id, profile)
+            return await ChainObserver(sources).observe_position(ref, profile)
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
         async with self._sources() as sources:
             return await ChainObserver(sources).survey(goal, owner, profile)
 
-    async def position_past(self, token_id: int) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PositionPast:
         async with self._sources() as sources:
-            return await ChainObserver(sources).position_past(token_id)
+            return await ChainObserver(sources).position_past(ref)
 
     @asynccontextmanager
     async def _sources(self) -> AsyncIterator[Sources]:

@@ -10,6 +10,7 @@ from agents.bus.replay import Record
 from chain.contracts.addresses import recovered_address
 from chain.execution.build.requests import CancelOrdersRequest
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.rpc.errors import RpcError
 from chain.standing_orders.book import StandingOrders, StandingOrdersError, order_file, read_order
 from chain.standing_orders.call import OrderRefusedError, read_call
@@ -49,14 +50,14 @@ async def proposed(session: Session, asked: OrderClose | OrderCollect) -> Comman
     return _waiting_answer(await propose_order(session, asked))
 
 
-async def form_facts(session: Session, token_id: int) -> CommandAnswer:
-    form = await order_form(session, token_id)
+async def form_facts(session: Session, ref: PositionRef) -> CommandAnswer:
+    form = await order_form(session, ref)
     return CommandAnswer(
-        (f"#{token_id} {form.pair}: {form.facts}",),
-        {"tokenId": str(token_id), "price": form.price, "low": form.low, "high": form.high},
+        (f"{position_label(ref)} {form.pair}: {form.facts}",),
+        {"tokenId": position_name(ref), "price": form.price, "low": form.low, "high": form.high},
         remarks=(
-            f"zuno order close {token_id} WHEN. {CLOSE_USAGE}",
-            f"zuno order collect {token_id} WHEN. {COLLECT_USAGE}",
+            f"zuno order close {position_name(ref)} WHEN. {CLOSE_USAGE}",
+            f"zuno order collect {position_name(ref)} WHEN. {COLLECT_USAGE}",
         ),
     )
 

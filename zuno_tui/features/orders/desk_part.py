@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from chain.positions.reference import PositionRef, position_label
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
@@ -49,10 +50,11 @@ class Orders:
     def take(self, intent: Intent) -> bool:
         match intent:
             case OrderClose() | OrderCollect():
-                self._open(f"Reading position #{intent.token_id}", lambda: self._propose(intent))
+                label = position_label(intent.ref)
+                self._open(f"Reading position {label}", lambda: self._propose(intent))
                 return True
-            case OrderForm(token_id):
-                self._open(f"Reading position #{token_id}", lambda: self._open_form(token_id))
+            case OrderForm(ref):
+                self._open(f"Reading position {position_label(ref)}", lambda: self._open_form(ref))
                 return True
             case _:
                 return False
@@ -93,8 +95,8 @@ class Orders:
             "confirm", words, lambda _: read(), seconds=_PATIENCE, opens_page=True
         )
 
-    async def _open_form(self, token_id: int) -> None:
-        self._context.tell(await order_form(self._context.session, token_id))
+    async def _open_form(self, ref: PositionRef) -> None:
+        self._context.tell(await order_form(self._context.session, ref))
 
     async def _propose(self, intent: OrderClose | OrderCollect) -> None:
         try:
@@ -119,7 +121,7 @@ class Orders:
 
     async def _propose_once_delegated(self, intent: OrderClose | OrderCollect) -> None:
         while True:
-            form = await order_form(self._context.session, intent.token_id)
+            form = await order_form(self._context.session, intent.ref)
             if form.delegated:
                 await self._propose(intent)
                 return

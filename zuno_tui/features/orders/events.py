@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from chain.positions.reference import PositionRef
 from zuno_tui.desk.events import Event
 
 NEEDS = "needs"
@@ -27,7 +28,7 @@ class OrderApprovalView(Struct, frozen=True):
 class OrderFormReady(Event, frozen=True):
     """What a person goes by who writes an order for a position."""
 
-    token_id: int
+    ref: PositionRef
     pair: str
     price: str
     """Now, in the pair's own terms."""

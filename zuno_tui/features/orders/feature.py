@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.positions.overview import Overview, Sources
+    from chain.positions.reference import PositionRef
     from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.desk.approvals import EmbeddedMarket
@@ -43,12 +44,12 @@ async def _attached(
     from chain.standing_orders.call import OrderRefusedError, read_call
     from zuno_tui.features.orders.page import attached_line, order_document
 
-    shown = {position.token_id for overview in overviews for position in overview.wallet.positions}
+    shown = {position.ref for overview in overviews for position in overview.wallet.positions}
     calls = []
     for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
         with suppress(OrderRefusedError):
             calls.append((kept, read_call(kept.order.signed, session.network)))
-    mine = [(kept, call) for kept, call in calls if call.token_id in shown]
+    mine = [(kept, call) for kept, call in calls if call.ref in shown]
     return Attachment(
         _ATTACHED,
         tuple(attached_line(kept, call) for kept, call in mine),
@@ -56,43 +57,43 @@ async def _attached(
     )
 
 
-def _outlives(session: Session, token_id: int) -> tuple[str, ...]:
+def _outlives(session: Session, ref: PositionRef) -> tuple[str, ...]:
     if not session.home.orders.exists():
         return ()
     from chain.standing_orders.book import StandingOrders
 
-    standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, token_id)
+    standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, ref)
     return tuple(
-        f"Order {kept.order.number} is signed for #{token_id} and fits it no more once it is "
+        f"Order {kept.order.number} is signed for #{ref} and fits it no more once it is "
         f"changed or closed. Cancel it on chain: zuno order cancel {kept.order.number}"
         for kept in standing
     )
 
 
-def _notes(session: Session) -> Mapping[int, str]:
+def _notes(session: Session) -> Mapping[PositionRef, str]:
     if not session.home.orders.exists():
         return {}
     from chain.standing_orders.book import StandingOrders
-    from chain.standing_orders.call import token_in
+    from chain.standing_orders.call import position_in
     from zuno_tui.features.orders.page import order_note
 
-    found: dict[int, str] = {}
+    found: dict[PositionRef, str] = {}
     for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
-        token_id = token_in(kept.order.signed)
-        if token_id is not None:
-            before = found.get(token_id)
+        ref = position_in(kept.order.signed)
+        if ref is not None:
+            before = found.get(ref)
             note = order_note(kept.order.condition)
-            found[token_id] = f"order {note}" if before is None else f"{before}, {note}"
+            found[ref] = f"order {note}" if before is None else f"{before}, {note}"
     return found
 
 
-def _ended_with(session: Session, token_id: int) -> tuple[EndedOrder, ...]:
+def _ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, ...]:
     if not session.home.orders.exists():
         return ()
     from chain.standing_orders.book import StandingOrders
     from chain.standing_orders.call import subject_in
 
-    standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, token_id)
+    standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, ref)
     return tuple(
         EndedOrder(
             kept.order.signed,
@@ -102,7 +103,7 @@ def _ended_with(session: Session, token_id: int) -> tuple[EndedOrder, ...]:
         for kept in standing
         # What is collected fits a position of any size.
         if kept.order.signed.delegator == session.address
-        and subject_in(kept.order.signed) == ("close", token_id)
+        and subject_in(kept.order.signed) == ("close", ref)
     )
 
 

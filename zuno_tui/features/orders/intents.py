@@ -1,11 +1,16 @@
 """What a person asks of standing orders."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
-from typing import ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
-from zuno_tui.catalog.arguments import TOKEN_ID, read_address, read_file_name
+from zuno_tui.catalog.arguments import POSITION, read_address, read_file_name
 from zuno_tui.catalog.command import Argument, Intent
+
+if TYPE_CHECKING:
+    from chain.positions.reference import PositionRef
 
 _SPAN = re.compile(r"(\d{1,5}(?:\.\d+)?)\s*(m|min|h|d|w)", re.ASCII | re.IGNORECASE)
 _SECONDS = {"m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -42,9 +47,9 @@ _HOLD = Argument("--hold", "how long the condition must hold", metavar="TIME", r
 
 class OrderClose(Intent, frozen=True):
     command: ClassVar = ("order", "close")
-    arguments: ClassVar = (TOKEN_ID, _WORDS, _HOLD, _BY)
+    arguments: ClassVar = (POSITION, _WORDS, _HOLD, _BY)
 
-    token_id: int
+    ref: PositionRef
     words: tuple[str, ...]
     hold: int | None = None
     by: str | None = None
@@ -52,9 +57,9 @@ class OrderClose(Intent, frozen=True):
 
 class OrderCollect(Intent, frozen=True):
     command: ClassVar = ("order", "collect")
-    arguments: ClassVar = (TOKEN_ID, _COLLECTING, _HOLD, _BY)
+    arguments: ClassVar = (POSITION, _COLLECTING, _HOLD, _BY)
 
-    token_id: int
+    ref: PositionRef
     words: tuple[str, ...]
     hold: int | None = None
     by: str | None = None
@@ -64,9 +69,9 @@ class OrderForm(Intent, frozen=True):
     """The form at the desk; as a command what an order would go by, and how one is written."""
 
     command: ClassVar = ("order", "form")
-    arguments: ClassVar = (TOKEN_ID,)
+    arguments: ClassVar = (POSITION,)
 
-    token_id: int
+    ref: PositionRef
 
 
 OrderNumber: TypeAlias = int | Literal["all"]

@@ -36,7 +36,7 @@ from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Receipt
 from chain.standing_orders.book import KeptOrder, StandingOrders
-from chain.standing_orders.call import OrderCall, OrderRefusedError, call_of, read_call, token_in
+from chain.standing_orders.call import OrderCall, OrderRefusedError, call_of, position_in, read_call
 from chain.standing_orders.order import (
     ClosedRange,
     FeesOver,
@@ -345,7 +345,7 @@ class OrderWork:
 
     async def _sight(self, client: RpcClient, order: StandingOrder, call: OrderCall) -> OrderSight:
         async with asyncio.timeout(self._connections.witness_seconds):
-            return await read_sight(client, self._network, call.token_id, order.signed)
+            return await read_sight(client, self._network, call.ref, order.signed)
 
     async def _is_met(self, order: StandingOrder, progress: StandingProgress, seen: Seen) -> bool:
         condition = order.condition
@@ -402,9 +402,9 @@ class OrderWork:
         over = 0
         for position in seen.positions:
             losses = await self._losses.read([position], seen.clock.time)
-            if position.token_id in losses.unknown:
-                raise OrderRefusedError(losses.unknown[position.token_id])
-            over += losses.shares[position.token_id] * 10_000 > bips
+            if position.ref in losses.unknown:
+                raise OrderRefusedError(losses.unknown[position.ref])
+            over += losses.shares[position.ref] * 10_000 > bips
         return over >= seen.needed
 
     async def _fees_over(self, seen: Seen, micro_usd: int) -> bool:
@@ -711,7 +711,7 @@ class OrderWork:
 
             with suppress(ZunoError):
                 other = self._book.find(order.partner).order
-                if (other.chain_id, token_in(other.signed)) == (order.chain_id, call.token_id):
+                if (other.chain_id, position_in(other.signed)) == (order.chain_id, call.ref):
                     self._book.note(order.partner, end)
 
     def _note(

@@ -69,4 +69,4 @@ def _news(
         "zuno orders",
         {},
     )
-    return FeatureNews(finding, f"order {number} {which}".strip(), call.token_id)
+    return FeatureNews(finding, f"order {number} {which}".strip(), call.ref)

@@ -9,6 +9,7 @@ from chain.base.units import DAY, HOUR, MICRO, minute_text, time_text, usd
 from chain.contracts.addresses import checksummed, shortened
 from chain.contracts.networks import Network
 from chain.math.price import format_amount
+from chain.positions.reference import position_label, position_name
 from chain.standing_orders.book import KeptOrder
 from chain.standing_orders.call import OrderCall, OrderKind, OrderRefusedError, read_call
 from chain.standing_orders.order import (
@@ -71,14 +72,14 @@ def is_below(condition: OrderCondition) -> bool:
 def headline(order: StandingOrder, call: OrderCall) -> str:
     doing = "Close" if call.kind == "close" else "Collect the fees of"
     often = f", up to {call.times} times" if call.times > 1 else ""
-    return f"{doing} #{call.token_id} when {condition_words(order.condition)}{often}"
+    return f"{doing} {position_label(call.ref)} when {condition_words(order.condition)}{often}"
 
 
 def draft_terms(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
     """What is signed, read out of its bytes, beside what the market says now."""
     call = draft.call
     once = "once" if call.times == 1 else f"up to {call.times} times"
-    doing = f"{_DOING[call.kind]} #{call.token_id} {once}"
+    doing = f"{_DOING[call.kind]} {position_label(call.ref)} {once}"
     return (
         ("what", f"{_sentence(doing)}, and send everything to your wallet."),
         ("when", _when(draft)),
@@ -271,7 +272,7 @@ def order_document(kept: KeptOrder, network: Network) -> dict[str, Json]:
     return {
         "number": order.number,
         "kind": call.kind,
-        "tokenId": str(call.token_id),
+        "tokenId": position_name(call.ref),
         "condition": condition_words(order.condition),
         "state": progress.state.value,
         "reason": progress.reason or None,
@@ -292,6 +293,6 @@ def attached_line(kept: KeptOrder, call: OrderCall) -> str:
     """Under a list of positions."""
     order = kept.order
     return (
-        f"order {order.number} on #{call.token_id}: {headline(order, call).lower()} "
+        f"order {order.number} on {position_label(call.ref)}: {headline(order, call).lower()} "
         f"by {shortened(order.signed.delegate)} · zuno order cancel {order.number}"
     )

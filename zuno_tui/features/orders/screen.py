@@ -10,6 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input
 
+from chain.positions.reference import position_label
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.features.orders.events import (
@@ -114,7 +115,7 @@ class OrderFormScreen(SubScreen):
     def compose(self) -> ComposeResult:
         ready = self._ready
         with Vertical(id="order-form", classes="visit") as page:
-            page.border_title = literal(f"Order for #{ready.token_id} {ready.pair}")
+            page.border_title = literal(f"Order for {position_label(ready.ref)} {ready.pair}")
             page.border_subtitle = literal("carried out while you sleep, by the watch key")
             yield PlainText(literal(ready.facts, "bold"), id="order-facts")
             yield _WhenList([literal(means) for _, means, _ in _CHOICES], id="order-when")
@@ -168,7 +169,7 @@ class OrderFormScreen(SubScreen):
             read_terms("collect" if collects else "close", words, self._ready.now)
         except OrderWordsError as error:
             return str(error)
-        return (OrderCollect if collects else OrderClose)(self._ready.token_id, words)
+        return (OrderCollect if collects else OrderClose)(self._ready.ref, words)
 
     def _draw(self) -> None:
         intent = self._intent()

@@ -13,6 +13,7 @@ from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import SignedDelegation, ask_count, ask_disabled, ask_nonce
 from chain.positions.batch_reader import read_positions
 from chain.positions.memory import PositionMemory
+from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionSnapshot, RangeStatus
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -49,13 +50,13 @@ class OrderSight(Struct, frozen=True):
 
 
 async def read_sight(
-    client: RpcClient, network: Network, token_id: int, signed: SignedDelegation
+    client: RpcClient, network: Network, ref: PositionRef, signed: SignedDelegation
 ) -> OrderSight:
     """Nothing that another endpoint told before answers for this one."""
     head = await client.head()
     at = head.hash
     memory = PositionMemory(Store.in_memory(), network, lambda: float(head.timestamp))
-    found = (await read_positions(client, network, memory, [token_id], at=at)).get(token_id)
+    found = (await read_positions(client, network, memory, [ref], at=at)).get(ref)
     deep = max(0, head.number - LEAST_BLOCKS)
     code, nonce, disabled, used, surely_used = await client.together(
         requests.code(signed.delegator, at),
@@ -153,10 +154,10 @@ def reasons_against(order: StandingOrder, call: OrderCall, sight: OrderSight) ->
     if sight.nonce != call.nonce:
         yield "It was cancelled with all others."
     if position is None:
-        yield f"Position #{call.token_id} is closed."
+        yield f"Position {position_label(call.ref)} is closed."
         return
     if position.owner != call.recipient:
-        yield f"Position #{call.token_id} has another owner."
+        yield f"Position {position_label(call.ref)} has another owner."
     if call.kind == "close" and str(position.liquidity) != order.liquidity:
         yield "The position is larger or smaller now: sign a new order, and cancel this one."
     if sight.hook_code != order.hook_code:

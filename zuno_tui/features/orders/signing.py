@@ -26,6 +26,7 @@ from chain.execution.build.facts import Span
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources, tokens_at
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.rpc import requests
 from chain.rpc.records import Block
@@ -121,7 +122,7 @@ class OrderDraft(Struct, frozen=True):
 
 async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> OrderDraft:
     async with session.sources() as sources, session.connections(sources) as connections:
-        position = await owned_position(sources, asked.token_id, session.address, "latest")
+        position = await owned_position(sources, asked.ref, session.address, "latest")
         now = network_time(sources, position.block.timestamp)
         kind: OrderKind = "close" if isinstance(asked, OrderClose) else "collect"
         try:
@@ -147,7 +148,7 @@ async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> O
             nonce=int.from_bytes(nonce, "big"),
             salt=secrets.randbits(256),
         )
-        sight = await read_sight(sources.client, session.network, position.token_id, proposed)
+        sight = await read_sight(sources.client, session.network, position.ref, proposed)
         order = StandingOrder(
             version=1,
             number=0,
@@ -176,9 +177,9 @@ async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> O
     return draft
 
 
-async def order_form(session: Session, token_id: int) -> OrderFormReady:
+async def order_form(session: Session, ref: PositionRef) -> OrderFormReady:
     async with session.sources() as sources:
-        position = await owned_position(sources, token_id, session.address, "latest")
+        position = await owned_position(sources, ref, session.address, "latest")
         key, price = position.pool.key, position.pool.sqrt_price_x96
         tokens = await tokens_at(sources, (key.currency0, key.currency1), position.block.hash)
         now = network_time(sources, position.block.timestamp)
@@ -187,7 +188,7 @@ async def order_form(session: Session, token_id: int) -> OrderFormReady:
     low, high = pair.bounds(position.identity.tick_lower, position.identity.tick_upper)
     unit = f"{pair.quote.label} per {pair.base.label}"
     return OrderFormReady(
-        token_id,
+        ref,
         pair.name,
         pair.price_text(price),
         low,
@@ -208,7 +209,7 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
         raise DamagedPlanError("This order cannot be read. Ask for it again.") from None
     async with session.sources() as sources, session.connections(sources) as connections:
         call = read_call(order.signed, session.network)
-        sight = await read_sight(sources.client, session.network, call.token_id, order.signed)
+        sight = await read_sight(sources.client, session.network, call.ref, order.signed)
         worth = await read_worth(sources, call.currencies, sight.head)
         draft = _draft(session, order, worth, connections, sight, approved_at=approved_at)
         if draft.hash != document.get("approvalHash") or draft.plan_id != document.get("planId"):
@@ -230,7 +231,7 @@ def keep_signed(session: Session, draft: OrderDraft, signed: SignedDelegation) -
 
 def keep_order(book: StandingOrders, given: StandingOrder, call: OrderCall) -> StandingOrder:
     order = book.add(given)
-    for other in book.of_position(order.chain_id, call.token_id):
+    for other in book.of_position(order.chain_id, call.ref):
         if other.order.number != order.number and _are_a_pair(order, other.order):
             book.join(order.number, other.order.number)
     return order
@@ -338,7 +339,7 @@ async def _refuse_unfit(
     sights = [
         sight,
         *[
-            await read_sight(witness.client, network, call.token_id, order.signed)
+            await read_sight(witness.client, network, call.ref, order.signed)
             for witness in connections.witnesses
         ],
     ]
@@ -363,7 +364,9 @@ async def _refuse_unfit(
         )
     position = sight.position
     if position is None or position.owner != session.address:
-        raise GateRefusedError(f"Position #{call.token_id} is not this wallet's any more.")
+        raise GateRefusedError(
+            f"Position {position_label(call.ref)} is not this wallet's any more."
+        )
     if str(position.liquidity) != order.liquidity or sight.hook_code != order.hook_code:
         raise GateRefusedError("The position or its hook has changed. Ask for the order again.")
     if sight.nonce != call.nonce:
@@ -374,11 +377,13 @@ async def _refuse_unfit(
 def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
     key, condition = position.pool.key, order.condition
     if position.liquidity == 0:
-        raise GateRefusedError(f"Position #{position.token_id} is empty: there is nothing to do.")
+        raise GateRefusedError(
+            f"Position {position_label(position.ref)} is empty: there is nothing to do."
+        )
     if position.custody.subscriber is not None:
         raise GateRefusedError(
-            f"A contract is told of every change of #{position.token_id} and can refuse it, so no "
-            "order can promise to close it."
+            f"A contract is told of every change of {position_label(position.ref)} and can refuse "
+            "it, so no order can promise to close it."
         )
     if hook_passport(key.hooks, key.fee).can_tax_exit:
         raise GateRefusedError(
@@ -387,7 +392,7 @@ def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
     if isinstance(condition, PricePast) and condition.is_met(position.pool.sqrt_price_x96):
         raise GateRefusedError(
             f"The price is {condition.words.split()[0]} that already. "
-            f"To close it now: zuno close {position.token_id}"
+            f"To close it now: zuno close {position_name(position.ref)}"
         )
 
 

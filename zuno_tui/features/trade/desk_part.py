@@ -100,8 +100,8 @@ class Trades:
                 about = _RunSubject(
                     subject, intent.mode, intent.emergency, intent.twin, coin=subject
                 )
-            case Hedge(token_id):
-                name = f"hedge of #{token_id}"
+            case Hedge(ref):
+                name = f"hedge of #{ref}"
                 about = _RunSubject(name, intent.mode, intent.emergency, intent.twin, hedge=intent)
             case Unhedge():
                 self._context.jobs.start(
@@ -229,10 +229,10 @@ class Trades:
 
     async def _unhedge(self, asked: Unhedge) -> None:
         """Each plan is kept; the last is shown, the others are named."""
-        plans = await unhedged(self._context.session, asked.token_id, asked.percent)
+        plans = await unhedged(self._context.session, asked.ref, asked.percent)
         for plan, document in plans:
             view = run_of_plan(plan, str(document.get("requestId", "")))
-            words = f"{plan.plan_id}: close {plan.quantity:g} {plan.coin} of #{plan.token_id}"
+            words = f"{plan.plan_id}: close {plan.quantity:g} {plan.coin} of #{plan.ref}"
             self._context.tell(Said(words, "good", asked.twin))
         await self._give_time()
         self._opened(view)

@@ -224,7 +224,7 @@ def _reason(told: TradeVerdict) -> str:
 def chip_lines(view: TradeRunView, width: int) -> list[Line]:
     """The regime with its budget, and what triage found."""
     regime = view.regime
-    if view.verdict is not None and regime is None and view.token_id is not None:
+    if view.verdict is not None and regime is None and view.ref is not None:
         return []
     pending = "…" if view.verdict is None else "unknown"
     if regime is None:
@@ -232,7 +232,7 @@ def chip_lines(view: TradeRunView, width: int) -> list[Line]:
     else:
         chips = [StyledText(regime.name, _LEANINGS[regime.leaning])]
         # How large a hedge is, no budget decides.
-        if view.token_id is None:
+        if view.ref is None:
             chips.append(StyledText(f"risk budget {regime.budget}", "dim"))
     if view.anomalies is None:
         chips.append(StyledText(f"triage {pending}", "dim"))
@@ -247,7 +247,7 @@ def chip_lines(view: TradeRunView, width: int) -> list[Line]:
     lines: list[Line] = [(), (StyledText("MARKET", "title"),)]
     lines += [(StyledText("  "), *line) for line in _flowed(chips, width - 2)]
     if regime is not None:
-        words = f"{regime.why}. {regime.trust if view.token_id is None else ''}".rstrip()
+        words = f"{regime.why}. {regime.trust if view.ref is None else ''}".rstrip()
         lines += _words(f"  {words[:1].upper()}{words[1:]}", width, "dim", indent=2)
     return lines
 
@@ -414,11 +414,11 @@ class RunSection(NamedTuple):
 def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ...]:
     """All of it below the verdict and the chips."""
     fresh = sum(lamp.state == "fresh" for lamp in view.lamps)
-    if view.verdict is not None and view.regime is None and view.token_id is not None:
+    if view.verdict is not None and view.regime is None and view.ref is not None:
         return ()  # closing a hedge is argued by nobody
     missing = sum(lamp.state == "missing" for lamp in view.lamps)
     freshness = f"{fresh} of {len(view.lamps)} fresh{f', {missing} missing' if missing else ''}"
-    if view.verdict is not None and view.token_id is not None and not whole:
+    if view.verdict is not None and view.ref is not None and not whole:
         # How large a hedge is, nobody votes on: who argued stands in the report.
         told = f"{freshness}{_simulated(view)} · r: full report"
         return (RunSection("SOURCES", told, lambda width: _missing_lines(view, width)),)
@@ -427,13 +427,13 @@ def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ..
     )
     return (
         # How large a hedge is, no stage decides.
-        *((ladder,) if view.token_id is None else ()),
+        *((ladder,) if view.ref is None else ()),
         RunSection(
             "SOURCES",
             f"{freshness}{_simulated(view)}",
             lambda width: (
                 lamp_lines(view, width)
-                if view.token_id is None or view.verdict is None
+                if view.ref is None or view.verdict is None
                 else _missing_lines(view, width)
             ),
         ),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.positions.overview import Overview, Sources
+    from chain.positions.reference import PositionRef
     from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.desk.approvals import EmbeddedMarket
@@ -82,12 +83,12 @@ async def _attached(
     return Attachment(_HEDGES, hedge_result_lines(found), hedge_results_document(found))
 
 
-def _outlives(session: Session, token_id: int) -> tuple[str, ...]:
+def _outlives(session: Session, ref: PositionRef) -> tuple[str, ...]:
     if not session.home.trades.exists():
         return ()
     from zuno_tui.features.trade.hedges import outliving_words
 
-    return outliving_words(session.home, session.network.chain_id, token_id)
+    return outliving_words(session.home, session.network.chain_id, ref)
 
 
 def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSource | None:

@@ -35,6 +35,7 @@ from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType, Ven
 from chain.exchange.orders.venue import Venue, VenueAccount, VenueFees
 from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import VenueAbilities, contract_symbol
+from chain.positions.reference import PositionRef, position_label, position_name
 from zuno_tui.features.trade.hedges import hedging_coins, read_hedges
 from zuno_tui.gate.approval_tag import ApprovalTags
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -54,7 +55,7 @@ class Trading(Struct, frozen=True):
     """Held while orders are sent, so that nobody takes them for cut off."""
     tags: ApprovalTags
     """Vouches for approvals that were given here."""
-    position: Callable[[int, str], Awaitable[HedgeFacts | None]]
+    position: Callable[[PositionRef, str], Awaitable[HedgeFacts | None]]
     """What a position holds of a coin now, by its id; None where that is nothing any more."""
     allow_withdrawing: bool = False
     """Whether orders may be sent with a key that could move the money away."""
@@ -289,9 +290,7 @@ def hedge_start(plan: TradePlan) -> HedgeStart | None:
         mark=plan.mark,
         block=position.block,
         time=0.0,
-        taken_over=tuple(
-            TakenOver(str(token_id), coins) for token_id, coins in position.taken_over
-        ),
+        taken_over=tuple(TakenOver(str(ref), coins) for ref, coins in position.taken_over),
     )
 
 
@@ -400,28 +399,29 @@ def _refuse_by_rules(
 async def _refuse_changed_position(trading: Trading, hedge: HedgePlan) -> None:
     """A hedge of coins that are no longer there is a bet."""
     planned = hedge.position
-    again = f"Nothing was sent. Ask for a new plan: zuno hedge {planned.token_id}"
+    label = position_label(planned.token_id)
+    again = f"Nothing was sent. Ask for a new plan: zuno hedge {position_name(planned.token_id)}"
     now = await trading.position(planned.token_id, planned.coin)
     if now is None or now.chain_id != planned.chain_id or now.delta <= 0:
         raise GateRefusedError(
-            f"#{planned.token_id} holds no {planned.coin} any more, so there is nothing to hedge. "
+            f"{label} holds no {planned.coin} any more, so there is nothing to hedge. "
             "Nothing was sent.",
             RefusalCode.DRIFT,
         )
     if now.wallet != planned.wallet or now.token != planned.token:
         raise GateRefusedError(
-            f"#{planned.token_id} is not what it was: its owner or its coin changed. {again}",
+            f"{label} is not what it was: its owner or its coin changed. {again}",
             RefusalCode.DRIFT,
         )
     if abs(now.delta - planned.delta) > planned.band * planned.delta:
         raise GateRefusedError(
-            f"#{planned.token_id} held {planned.delta:.4g} {planned.coin} and holds "
+            f"{label} held {planned.delta:.4g} {planned.coin} and holds "
             f"{now.delta:.4g} now: more than the band of {planned.band:.0%}. {again}",
             RefusalCode.DRIFT,
         )
     if hedge.reached > now.delta * (1 + planned.band):
         raise GateRefusedError(
-            f"The hedge would be larger than #{planned.token_id} itself. {again}",
+            f"The hedge would be larger than {label} itself. {again}",
             RefusalCode.POLICY,
         )
 

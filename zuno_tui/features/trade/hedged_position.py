@@ -9,6 +9,7 @@ from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import NoContractError, contract_symbol
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import OnePosition, Sources, read_one
+from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
@@ -30,8 +31,8 @@ def hedge_legs(
     ]
     if not coins or pair.price(pool.sqrt_price_x96) is None:
         raise GateRefusedError(
-            f"#{position.token_id} holds {pair.name}: there is no coin in it whose price could be "
-            "hedged. See what each position holds: zuno positions"
+            f"{position_label(position.ref)} holds {pair.name}: there is no coin in it whose price "
+            "could be hedged. See what each position holds: zuno positions"
         )
     return tuple(_leg(network, position, coin, alone=len(coins) == 1) for coin in coins)
 
@@ -57,7 +58,7 @@ def _leg(network: Network, position: PositionSnapshot, pair: Pair, *, alone: boo
         amounts = amounts[::-1]
     held, beside = (amount / 10**places for amount, places in zip(amounts, decimals, strict=True))
     return HedgeFacts(
-        token_id=position.token_id,
+        token_id=position.ref,
         chain_id=network.chain_id,
         network=network.name,
         block=position.block.number,
@@ -90,14 +91,15 @@ async def in_contracts(
         return (await _counted(legs[0], legs[0].price, market) if legs[0].rated else legs[0],)
     if all(leg.rated for leg in legs):
         raise GateRefusedError(
-            f"#{legs[0].token_id} holds {legs[0].pair}: neither has a price of its own on "
-            f"{market.name}, so what they are worth in {legs[0].coin} is not known."
+            f"{position_label(legs[0].token_id)} holds {legs[0].pair}: neither has a price of its "
+            f"own on {market.name}, so what they are worth in {legs[0].coin} is not known."
         )
     traded = [leg for leg in legs if await _is_traded(leg.coin, market)]
     if not traded:
         coins = " and ".join(leg.coin for leg in legs)
         raise GateRefusedError(
-            f"{market.name} has no contract of {coins}: #{legs[0].token_id} cannot be hedged there."
+            f"{market.name} has no contract of {coins}: "
+            f"{position_label(legs[0].token_id)} cannot be hedged there."
         )
     counted = [await _counted(leg, await _dollars_a_coin(leg, market), market) for leg in traded]
     if len(counted) == 1:
@@ -154,21 +156,21 @@ def _as_one(first: HedgeFacts, second: HedgeFacts) -> HedgeFacts:
     )
 
 
-async def read_position(session: Session, sources: Sources, token_id: int) -> OnePosition:
-    position = await read_one(sources, token_id, session.settings.unit)
+async def read_position(session: Session, sources: Sources, ref: PositionRef) -> OnePosition:
+    position = await read_one(sources, ref, session.settings.unit)
     if position is None:
         raise MissingPositionError(
-            f"{session.network.title} has no position #{token_id}, or it was burned."
+            f"{session.network.title} has no position {position_label(ref)}, or it was burned."
         )
     return position
 
 
 async def position_now(
-    session: Session, market: BinancePublic, token_id: int, coin: str
+    session: Session, market: BinancePublic, ref: PositionRef, coin: str
 ) -> HedgeFacts | None:
     """What it holds of a coin; None where it is no more, or holds no such coin."""
     async with session.sources() as sources:
-        position = await read_one(sources, token_id, session.settings.unit)
+        position = await read_one(sources, ref, session.settings.unit)
     if position is None or position.snapshot.liquidity == 0:
         return None
     legs = await in_contracts(

@@ -31,13 +31,14 @@ from chain.positions.batch_reader import BatchReader
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import Overview, Sources
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import TokenClass, listed_token
 from zuno_tui.app.session import Session
-from zuno_tui.features.trade.intents import HedgedSubject
+from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.features.trade.venue import (
     CLOSED_TO_LOOKERS,
     OpenVenue,
@@ -116,12 +117,12 @@ async def read_hedges(journal: TradeJournal, venue: Venue) -> dict[HedgeKey, Pos
 
 def hedges_by_position(
     hedges: Mapping[HedgeKey, PositionHedge], chain_id: int
-) -> dict[int, tuple[PositionHedge, ...]]:
+) -> dict[PositionRef, tuple[PositionHedge, ...]]:
     """By the position's id on one chain; a pool of two coins has a hedge of each."""
-    found: dict[int, tuple[PositionHedge, ...]] = {}
+    found: dict[PositionRef, tuple[PositionHedge, ...]] = {}
     for key, hedge in hedges.items():
         if key.chain_id == chain_id:
-            found[key.token_id] = (*found.get(key.token_id, ()), hedge)
+            found[key.ref] = (*found.get(key.ref, ()), hedge)
     return found
 
 
@@ -147,18 +148,18 @@ def hedges_on_record(journal: TradeJournal) -> tuple[StandingHedge, ...]:
     return tuple(found)
 
 
-def outliving_words(home: Home, chain_id: int, token_id: int) -> tuple[str, ...]:
+def outliving_words(home: Home, chain_id: int, ref: PositionRef) -> tuple[str, ...]:
     """The hedge that a position leaves behind when it is closed or moved, and what ends it."""
     if not home.trades.exists():
         return ()
     with TradeJournal.open(home.trades) as journal:
         standing = hedges_on_record(journal)
     return tuple(
-        f"#{token_id} has a hedge: {standing_short(found.hedge):g} "
-        f"{found.hedge.first.coin} short on "
-        f"{found.venue}. It stays when the position goes. Then close it: zuno unhedge {token_id}"
+        f"{position_label(ref)} has a hedge: {standing_short(found.hedge):g} "
+        f"{found.hedge.first.coin} short on {found.venue}. It stays when the position goes. "
+        f"Then close it: zuno unhedge {position_name(ref)}"
         for found in standing
-        if (found.key.chain_id, found.key.token_id) == (chain_id, token_id)
+        if (found.key.chain_id, found.key.ref) == (chain_id, ref)
     )
 
 
@@ -170,7 +171,7 @@ def owned_short(
 ) -> HedgeFacts:
     """The facts with what is short for the position; what the venue does not hold is no hedge."""
     own = hedges.get(HedgeKey(facts.chain_id, facts.token_id, facts.coin))
-    left = [(key.token_id, hedges[key].short) for key in gone if hedges[key].short > _DUST]
+    left = [(key.ref, hedges[key].short) for key in gone if hedges[key].short > _DUST]
     short = (0.0 if own is None else standing_short(own)) + sum(coins for _, coins in left)
     waiting = 0.0 if own is None else max(-own.waiting, 0.0)
     return facts.model_copy(
@@ -209,7 +210,7 @@ async def gone_hedges(
         key
         for key, hedge in hedges.items()
         if key.chain_id == facts.chain_id
-        and key.token_id != facts.token_id
+        and key.ref != facts.token_id
         and hedge.first.coin == facts.coin
         and hedge.first.wallet == facts.wallet
         and abs(hedge.short) > _DUST
@@ -219,11 +220,9 @@ async def gone_hedges(
     gathering = BatchReader(
         OneBlock(sources.client, sources.network), sources.network, sources.memory
     )
-    await gathering.complete([key.token_id for key in asked])
+    await gathering.complete([key.ref for key in asked])
     found = gathering.snapshots()
-    return tuple(
-        key for key in asked if key.token_id not in found or found[key.token_id].liquidity == 0
-    )
+    return tuple(key for key in asked if key.ref not in found or found[key.ref].liquidity == 0)
 
 
 async def hedged_results(
@@ -265,7 +264,7 @@ async def _hedged_result(
         hedge_usd, unknown = None, "less is short on the venue than was sold for it"
     memory = ChangeMemory(sources.store, sources.network, sources.clock)
     reader = ChangeReader(sources.client, sources.network, sources.memory, memory)
-    changes = (await reader.since_entry([snapshot]))[snapshot.token_id].changes
+    changes = (await reader.since_entry([snapshot]))[snapshot.ref].changes
     pair = pair_of(
         sources.network,
         tokens[snapshot.pool.key.currency0],
@@ -403,7 +402,7 @@ async def read_hedge_results(
     if not session.home.trades.exists():
         return HedgeResults()
     chain_id = session.network.chain_id
-    held = {position.token_id: position for seen in overviews for position in seen.wallet.positions}
+    held = {position.ref: position for seen in overviews for position in seen.wallet.positions}
     owners = {seen.wallet.owner for seen in overviews}
     tokens = {address: token for seen in overviews for address, token in seen.tokens.items()}
     results: list[tuple[PositionHedge, HedgedResult]] = []
@@ -413,8 +412,8 @@ async def read_hedge_results(
             return HedgeResults()
         async with open_venue(session) as opened:
             hedges = await read_hedges(opened.journal, opened.venue)
-            for token_id, legs in hedges_by_position(hedges, chain_id).items():
-                snapshot = held.get(token_id)
+            for ref, legs in hedges_by_position(hedges, chain_id).items():
+                snapshot = held.get(ref)
                 if snapshot is not None:
                     told = await hedged_results(opened, sources, snapshot, tokens, legs)
                     results += zip(legs, told, strict=True)
@@ -529,13 +528,13 @@ _WANTED = "unhedge-wanted"
 """Closings somebody asked for while the venue did not answer."""
 
 
-def note_wanted(session: Session, subject: HedgedSubject, percent: int | None) -> None:
+def note_wanted(session: Session, subject: PositionName, percent: int | None) -> None:
     with closing(session.open_store()) as store:
         part = "" if percent is None else f" {percent}"
         store.put(_WANTED, _wanted_key(session, subject), part, now=time.time())
 
 
-def forget_wanted(session: Session, subject: HedgedSubject) -> None:
+def forget_wanted(session: Session, subject: PositionName) -> None:
     with closing(session.open_store()) as store:
         store.forget_key(_WANTED, _wanted_key(session, subject))
 
@@ -552,7 +551,7 @@ def wanted_closings(session: Session) -> dict[str, str]:
     }
 
 
-def _wanted_key(session: Session, subject: HedgedSubject | Literal[""]) -> str:
+def _wanted_key(session: Session, subject: PositionName | Literal[""]) -> str:
     return f"{session.network.chain_id}:{subject}"
 
 

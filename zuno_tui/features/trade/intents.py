@@ -1,13 +1,14 @@
 """What a person asks of the trade desk."""
 
 import re
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal
 
 from zuno_tui.catalog.arguments import (
     DETERMINISTIC,
+    PositionName,
     read_percent,
-    read_token_id,
-    write_token_id,
+    read_position_name,
+    write_ref,
 )
 from zuno_tui.catalog.command import Argument, Intent
 
@@ -47,14 +48,6 @@ class Trade(Intent, frozen=True):
     deterministic: bool = False
 
 
-HedgedSubject: TypeAlias = int | Literal["all"]
-"""A position by its number, or every one."""
-
-
-def read_hedged(text: str) -> HedgedSubject:
-    return "all" if text.lower() == "all" else read_token_id(text)
-
-
 NEUTRAL, BAND = 1.0, 0.2
 _SHARES = {"neutral": 1.0, "full": 1.0, "half": 0.5, "quarter": 0.25}
 
@@ -79,11 +72,11 @@ def write_share(share: float) -> str:
 
 
 _SUBJECT = Argument(
-    "token_id",
+    "ref",
     "a position's number, or all",
     metavar="ID|all",
-    read=read_hedged,
-    write=write_token_id,
+    read=read_position_name,
+    write=write_ref,
 )
 _TARGET = Argument(
     "--target",
@@ -105,7 +98,7 @@ class Hedge(Intent, frozen=True):
     command: ClassVar = ("hedge",)
     arguments: ClassVar = (_SUBJECT, _TARGET, _BAND, MODE, EMERGENCY, DETERMINISTIC)
 
-    token_id: HedgedSubject
+    ref: PositionName
     target: float = NEUTRAL
     band: float = BAND
     mode: ModeName = "swing"
@@ -132,5 +125,5 @@ class Unhedge(Intent, frozen=True):
         ),
     )
 
-    token_id: HedgedSubject
+    ref: PositionName
     percent: int | None = None

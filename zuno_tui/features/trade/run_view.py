@@ -36,6 +36,7 @@ from agents.trade.plan import (
 from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision
 from chain.base.clean_text import clean_text
 from chain.base.units import age_text
+from chain.positions.reference import PositionRef, position_label, position_name
 from zuno_tui.features.trade.drawing import (
     AT_ANY_PRICE,
     LIQUIDATION,
@@ -176,7 +177,7 @@ class TradeRunView(Struct, frozen=True):
     mode: str
     venue: str
     coin: str = ""
-    token_id: int | None = None
+    ref: PositionRef | None = None
     """The position that is hedged."""
     mark: str = ""
     read_at: int | None = None
@@ -357,8 +358,8 @@ def _news(view: TradeRunView, payload: Payload) -> dict[str, object]:
     news: dict[str, object] = {}
     match payload:
         case FlowDeskStart(question=asked):
-            token_id = None if asked.hedge is None else asked.hedge.token_id
-            news = {"venue": asked.account.venue, "coin": asked.coin, "token_id": token_id}
+            ref = None if asked.hedge is None else asked.hedge.token_id
+            news = {"venue": asked.account.venue, "coin": asked.coin, "ref": ref}
         case SnapshotTaken(market=market):
             news = {"mark": f"{market.mark:,.2f}", "read_at": market.time}
             news["working"] = "naming the regime"
@@ -396,7 +397,7 @@ def run_of_plan(plan: TradePlan, request_id: str) -> TradeRunView:
         mode=plan.mode.value,
         venue=plan.venue,
         coin=plan.coin,
-        token_id=plan.token_id,
+        ref=plan.ref,
         mark=f"{plan.mark:,.2f}" if plan.mark else "",
         read_at=plan.market_time,
         regime=None if plan.regime is None else regime_chip(plan.regime),
@@ -443,7 +444,7 @@ def subject_words(plan: TradePlan) -> str:
     if plan.hedge is None:
         return plan.symbol
     position = plan.hedge.position
-    return f"Hedge of #{position.token_id} {position.pair} · {plan.symbol}"
+    return f"Hedge of {position_label(position.token_id)} {position.pair} · {plan.symbol}"
 
 
 def lamps(sections: Sequence[ContextSection], read_at: int | None) -> tuple[SourceLamp, ...]:
@@ -560,7 +561,9 @@ def verdict(plan: TradePlan) -> TradeVerdict:
         tuple(order_words(order, plan.coin) for order in plan.orders),
         tuple(_against(plan)),
         _dissent(plan),
-        f"unhedge {plan.hedge.position.token_id}" if plan.hedge and plan.decision.opens else "",
+        f"unhedge {position_name(plan.hedge.position.token_id)}"
+        if plan.hedge and plan.decision.opens
+        else "",
     )
 
 
@@ -721,7 +724,8 @@ def _left_out(plan: TradePlan) -> Iterator[str]:
         yield f"{position.unhedged_coin} in it stays unhedged: the venue has no contract of it"
     if position.other_coin:
         yield (
-            f"{position.other_coin} in it takes a plan of its own: zuno hedge {position.token_id}"
+            f"{position.other_coin} in it takes a plan of its own: "
+            f"zuno hedge {position_name(position.token_id)}"
         )
 
 

@@ -140,7 +140,7 @@ class TradeScreen(SubScreen):
     def _draw(self) -> None:
         view = self._view
         page = self._page
-        mode = view.mode if view.token_id is None else ""
+        mode = view.mode if view.ref is None else ""
         venue = view.venue.replace(":", SEPARATOR)
         page.border_title = literal(SEPARATOR.join(filter(None, (view.subject, mode, venue))))
         self._show_rest()

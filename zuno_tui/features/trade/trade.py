@@ -17,10 +17,12 @@ from chain.exchange.orders.order import OrderProgress, PerpetualPosition
 from chain.exchange.orders.venue import AccountCheck, Venue
 from chain.exchange.public.market import contract_symbol
 from chain.positions.overview import OnePosition, Sources, read_overview
+from chain.positions.reference import PositionRef
 from chain.prices.market_http import MarketError
 from chain.wallet.errors import WalletError
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say
+from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.features.trade.gate import (
     ApprovedTrade,
     Trading,
@@ -38,7 +40,7 @@ from zuno_tui.features.trade.hedges import (
     owned_facts,
     read_hedges,
 )
-from zuno_tui.features.trade.intents import Hedge, HedgedSubject
+from zuno_tui.features.trade.intents import Hedge
 from zuno_tui.features.trade.lessons import keep_run, keep_sent, learn, stored_trade, trade_memory
 from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
 from zuno_tui.features.trade.run_view import order_words, orders_words, trade_answer
@@ -81,13 +83,15 @@ async def hedged(session: Session, asked: Hedge) -> CommandAnswer:
     async with session.sources() as sources, open_trading(session) as trading:
         answers = [
             answer
-            for token_id in await _meant(session, sources, asked.token_id)
-            for answer in await _hedged(session, sources, trading, asked, token_id)
+            for ref in await _meant(session, sources, asked.ref)
+            for answer in await _hedged(session, sources, trading, asked, ref)
         ]
     return in_one_answer(answers)
 
 
-async def _meant(session: Session, sources: Sources, subject: HedgedSubject) -> tuple[int, ...]:
+async def _meant(
+    session: Session, sources: Sources, subject: PositionName
+) -> tuple[PositionRef, ...]:
     """Of all, those that hold a coin."""
     if subject != "all":
         return (subject,)
@@ -96,20 +100,20 @@ async def _meant(session: Session, sources: Sources, subject: HedgedSubject) -> 
     for snapshot in overview.wallet.positions:
         with suppress(GateRefusedError):
             if any(leg.delta for leg in hedge_legs(session.network, snapshot, overview.tokens)):
-                found.append(snapshot.token_id)
+                found.append(snapshot.ref)
     if not found:
         raise GateRefusedError("No position here holds a coin. See them: zuno positions")
     return tuple(found)
 
 
 async def _hedged(
-    session: Session, sources: Sources, trading: Trading, asked: Hedge, token_id: int
+    session: Session, sources: Sources, trading: Trading, asked: Hedge, ref: PositionRef
 ) -> tuple[CommandAnswer, ...]:
     """A plan for each coin it holds; before the first, what its hedges have come to."""
-    position = await read_position(session, sources, token_id)
+    position = await read_position(session, sources, ref)
     chain_id = session.network.chain_id
     hedges = await read_hedges(trading.journal, trading.venue)
-    own = hedges_by_position(hedges, chain_id).get(token_id, ())
+    own = hedges_by_position(hedges, chain_id).get(ref, ())
     opened = OpenVenue(trading.market, trading.venue, trading.journal, trading.fees)
     results = await hedged_results(opened, sources, position.snapshot, position.tokens, own)
     answers = []
@@ -153,9 +157,9 @@ async def read_hedged(
     session: Session, sources: Sources, trading: Trading, asked: Hedge
 ) -> HedgeFacts:
     """The coin of the position whose hedge is off by most, with what is short for it now."""
-    if not isinstance(asked.token_id, int):
+    if asked.ref == "all":
         raise GateRefusedError("At the desk one position is hedged at a time. Name one: hedge 28")
-    position = await read_position(session, sources, asked.token_id)
+    position = await read_position(session, sources, asked.ref)
     legs = await _legs(session, sources, trading, asked, position)
     return max(legs, key=lambda leg: leg.off_usd)
 

@@ -11,7 +11,9 @@ from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_document
 from agents.trade.unhedging import HedgeContract, unhedge_plan
 from chain.exchange.orders.hedge import HedgeKey, PositionHedge
+from chain.positions.reference import position_label
 from zuno_tui.app.session import Session
+from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.features.trade.gate import Trading
 from zuno_tui.features.trade.hedges import (
     forget_wanted,
@@ -20,7 +22,6 @@ from zuno_tui.features.trade.hedges import (
     read_hedges,
     standing_short,
 )
-from zuno_tui.features.trade.intents import HedgedSubject
 from zuno_tui.features.trade.run_view import trade_answer
 from zuno_tui.features.trade.trading import open_trading
 from zuno_tui.features.trade.venue import VenueUnreadError
@@ -32,7 +33,7 @@ _DUST = 1e-9
 
 
 async def unhedged(
-    session: Session, subject: HedgedSubject, percent: int | None
+    session: Session, subject: PositionName, percent: int | None
 ) -> tuple[tuple[TradePlan, PlanDocument], ...]:
     """A plan for each hedge that is meant; kept, and nothing sent."""
     try:
@@ -49,7 +50,7 @@ async def unhedged(
 
 
 async def unhedge_answer(
-    session: Session, subject: HedgedSubject, percent: int | None
+    session: Session, subject: PositionName, percent: int | None
 ) -> CommandAnswer:
     plans = await unhedged(session, subject, percent)
     return in_one_answer([trade_answer(plan, document) for plan, document in plans])
@@ -67,7 +68,7 @@ def in_one_answer(answers: Sequence[CommandAnswer]) -> CommandAnswer:
 
 
 async def unhedge_plans(
-    session: Session, trading: Trading, subject: HedgedSubject, share: float
+    session: Session, trading: Trading, subject: PositionName, share: float
 ) -> tuple[TradePlan, ...]:
     """One for each hedge that is meant, whether its position still stands or not."""
     hedges = await read_hedges(trading.journal, trading.venue)
@@ -75,22 +76,21 @@ async def unhedge_plans(
         key: hedge
         for key, hedge in hedges.items()
         if key.chain_id == session.network.chain_id
-        and subject in ("all", key.token_id)
+        and subject in ("all", key.ref)
         and hedge.short > _DUST
     }
     if not meant:
         what = "Nothing is" if subject == "all" else f"#{subject} is not"
-        waits = any(
-            hedge.waiting for key, hedge in hedges.items() if subject in ("all", key.token_id)
-        )
+        waits = any(hedge.waiting for key, hedge in hedges.items() if subject in ("all", key.ref))
         more = " An order of it still waits: ask again in a minute." if waits else ""
         for kept in hedges_on_record(trading.journal):
             here = kept.key.chain_id == session.network.chain_id
-            if here and kept.venue != trading.venue.name and subject in ("all", kept.key.token_id):
+            if here and kept.venue != trading.venue.name and subject in ("all", kept.key.ref):
                 name = kept.venue.partition(":")[0]
                 more = (
                     f" {standing_short(kept.hedge):g} {kept.hedge.first.coin} is short for "
-                    f'#{kept.key.token_id} on {kept.venue}. To close it, set venue = "{name}" '
+                    f"{position_label(kept.key.ref)} on {kept.venue}. To close it, set "
+                    f'venue = "{name}" '
                     f"under [trade] in {session.home.settings} and ask again."
                 )
         raise GateRefusedError(
@@ -104,7 +104,7 @@ async def _plan(trading: Trading, key: HedgeKey, hedge: PositionHedge, share: fl
     rules = await trading.venue.contracts.rules(start.symbol)
     funding = await trading.venue.contracts.funding(start.symbol)
     position = HedgeFacts(
-        token_id=key.token_id,
+        token_id=key.ref,
         chain_id=key.chain_id,
         network="",
         block=start.block,
@@ -135,9 +135,9 @@ async def _plan(trading: Trading, key: HedgeKey, hedge: PositionHedge, share: fl
     )
     if plan is None:
         raise GateRefusedError(
-            f"The hedge of #{key.token_id} is {hedge.short:g} {start.coin} by the journal, and "
-            f"{trading.venue.name} holds less than can be bought back: it was closed there, or "
-            f"the part is too small. See what is held: zuno trade status"
+            f"The hedge of {position_label(key.ref)} is {hedge.short:g} {start.coin} by the "
+            f"journal, and {trading.venue.name} holds less than can be bought back: it was closed "
+            f"there, or the part is too small. See what is held: zuno trade status"
         )
     return plan
 

@@ -21,6 +21,7 @@ from chain.exchange.orders.engine import tend_orders
 from chain.exchange.orders.hedge import PositionHedge
 from chain.exchange.orders.journal import KeyEnd, TradeJournal
 from chain.exchange.orders.venue import KEY_WARNED_DAYS, KnowsKeyEnd
+from chain.positions.reference import PositionRef
 from chain.prices.market_http import MarketError
 from zuno_tui.app.session import Session
 from zuno_tui.app.watchlist import SettingsSource
@@ -88,7 +89,7 @@ class HomeHedges:
             return bare or None
         return {notice.plan_id: notice.words for notice in notices if notice.is_urgent}
 
-    async def held_hedges(self) -> dict[int, HeldHedge] | None:
+    async def held_hedges(self) -> dict[PositionRef, HeldHedge] | None:
         """By position; None where the venue or the journal cannot be read now."""
         session = Session(self._home, self._settings, self._network, as_json=True)
         with suppress(VenueUnreadError, *CLOSED_TO_LOOKERS):
@@ -100,11 +101,11 @@ class HomeHedges:
                 wanted = wanted_closings(session)
                 held = {}
                 legs = hedges_by_position(found, self._network.chain_id)
-                for token_id, (first, *rest) in legs.items():
-                    held[token_id] = replace(
+                for ref, (first, *rest) in legs.items():
+                    held[ref] = replace(
                         await _held(opened, first),
                         others=tuple([await _held(opened, hedge) for hedge in rest]),
-                        wanted=wanted.get(str(token_id), wanted.get("all")),
+                        wanted=wanted.get(str(ref), wanted.get("all")),
                     )
                 return held
         return None

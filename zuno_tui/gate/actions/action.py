@@ -17,6 +17,7 @@ from chain.execution.build.requests import Request
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
@@ -32,20 +33,20 @@ if TYPE_CHECKING:
 class TargetKind(Struct, frozen=True, rename="camel"):
     """What to read again: a position by its id, a pool by its key; neither is the wallet alone."""
 
-    token_id: int | None = None
+    ref: PositionRef | None = field(default=None, name="tokenId")
     pool: PoolKey | None = None
-    others: tuple[int, ...] = ()
+    others: tuple[PositionRef, ...] = ()
     """Further positions, where an action is about several."""
 
     @property
-    def token_ids(self) -> tuple[int, ...]:
-        return () if self.token_id is None else (self.token_id, *self.others)
+    def refs(self) -> tuple[PositionRef, ...]:
+        return () if self.ref is None else (self.ref, *self.others)
 
     def __str__(self) -> str:
         if self.others:
-            return f"positions {', '.join(f'#{token_id}' for token_id in self.token_ids)}"
-        if self.token_id is not None:
-            return f"position #{self.token_id}"
+            return f"positions {', '.join(map(position_label, self.refs))}"
+        if self.ref is not None:
+            return f"position {position_label(self.ref)}"
         return "wallet" if self.pool is None else f"pool {self.pool.pool_id}"
 
 
@@ -63,7 +64,7 @@ class ActionTarget(Struct, frozen=True):
     @property
     def positions(self) -> dict[int, PositionFacts]:
         """By their ids, as building and judging know them; empty where there is none."""
-        return {snapshot.token_id: position_facts(snapshot) for snapshot in self.snapshots}
+        return {facts.token_id: facts for facts in map(position_facts, self.snapshots)}
 
     @property
     def pools(self) -> tuple[PoolFacts, ...]:
@@ -74,8 +75,8 @@ class ActionTarget(Struct, frozen=True):
     @property
     def about(self) -> TargetKind:
         if self.position is not None:
-            others = tuple(other.token_id for other in self.others)
-            return TargetKind(token_id=self.position.token_id, others=others)
+            others = tuple(other.ref for other in self.others)
+            return TargetKind(ref=self.position.ref, others=others)
         return TargetKind(pool=None if self.pool is None else self.pool.key)
 
 
@@ -89,13 +90,13 @@ async def read_subject(
     sources: Sources, about: TargetKind, at: BlockRef = "latest"
 ) -> ActionTarget | None:
     """The same at the newest block or another; None when it is not there."""
-    if about.token_id is not None:
+    if about.ref is not None:
         found = await read_positions(
-            sources.client, sources.network, sources.memory, about.token_ids, at=at
+            sources.client, sources.network, sources.memory, about.refs, at=at
         )
-        if any(token_id not in found for token_id in about.token_ids):
+        if any(ref not in found for ref in about.refs):
             return None
-        return subject_of(*(found[token_id] for token_id in about.token_ids))
+        return subject_of(*(found[ref] for ref in about.refs))
     if about.pool is not None:
         return await _read_pool(sources, about.pool, at)
     return await read_wallet(sources, at)
@@ -163,33 +164,33 @@ def spendable_tokens(network: Network, key: PoolKey) -> tuple[Address, ...]:
 
 
 async def owned_position(
-    sources: Sources, token_id: int, owner: Address, at: BlockRef
+    sources: Sources, ref: PositionRef, owner: Address, at: BlockRef
 ) -> PositionSnapshot:
     """The position at a block, refused when it is not there or not the wallet's."""
-    (snapshot,) = await owned_positions(sources, [token_id], owner, at)
+    (snapshot,) = await owned_positions(sources, [ref], owner, at)
     return snapshot
 
 
 async def owned_positions(
-    sources: Sources, token_ids: Sequence[int], owner: Address, at: BlockRef
+    sources: Sources, refs: Sequence[PositionRef], owner: Address, at: BlockRef
 ) -> tuple[PositionSnapshot, ...]:
     """All of them at one block, refused when any is not there or not the wallet's."""
     fresh = sources.without_memory()
-    found = await read_positions(fresh.client, fresh.network, fresh.memory, token_ids, at=at)
-    return tuple(_owned(sources, token_id, found.get(token_id), owner) for token_id in token_ids)
+    found = await read_positions(fresh.client, fresh.network, fresh.memory, refs, at=at)
+    return tuple(_owned(sources, ref, found.get(ref), owner) for ref in refs)
 
 
 def _owned(
-    sources: Sources, token_id: int, snapshot: PositionSnapshot | None, owner: Address
+    sources: Sources, ref: PositionRef, snapshot: PositionSnapshot | None, owner: Address
 ) -> PositionSnapshot:
     if snapshot is None:
         raise GateRefusedError(
-            f"There is no position #{token_id} on {sources.network.title}. "
+            f"There is no position {position_label(ref)} on {sources.network.title}. "
             "See yours: zuno positions"
         )
     if snapshot.owner != owner:
         raise GateRefusedError(
-            f"Position #{token_id} belongs to {checksummed(snapshot.owner)}, and the wallet is "
-            f"{checksummed(owner)}. Choose its owner: --address, or zuno wallet use NAME"
+            f"Position {position_label(ref)} belongs to {checksummed(snapshot.owner)}, and the "
+            f"wallet is {checksummed(owner)}. Choose its owner: --address, or zuno wallet use NAME"
         )
     return snapshot

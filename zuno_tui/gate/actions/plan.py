@@ -20,6 +20,7 @@ from chain.math.liquidity import Amounts
 from chain.pools.depth import Depth, read_depths
 from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.records import Block
@@ -164,23 +165,23 @@ def quoted_swap(pool: PoolKey, swap: PrepSwap) -> QuotedSwap:
 
 
 async def _action_to_change(
-    sources: Sources, plan: Plan, candidate: Candidate, token_id: int, owner: Address
+    sources: Sources, plan: Plan, candidate: Candidate, ref: PositionRef, owner: Address
 ) -> Action:
     """By the state of one block: what the pool did before was judged when the plan was made."""
     block = await sources.client.head()
-    snapshot = await owned_position(sources, token_id, owner, block.hash)
+    snapshot = await owned_position(sources, ref, owner, block.hash)
     key, facts = snapshot.pool.key, position_facts(snapshot)
     if candidate.pool_id != key.pool_id:
         sources.memory.remember([snapshot.identity])
         raise GateRefusedError(
-            f"What was remembered of position #{token_id} is not what the chain says now. "
-            f"It has been corrected. Ask for a new plan: zuno recommend {token_id}",
+            f"What was remembered of position {position_label(ref)} is not what the chain says "
+            f"now. It has been corrected. Ask for a new plan: zuno recommend {position_name(ref)}",
             RefusalCode.DRIFT,
         )
     worth = await read_worth(sources, pair_of(key), block)
     action = Action(
         plan.plan_id,
-        f"Close position #{token_id}",
+        f"Close position {position_label(ref)}",
         CloseRequest(facts),
         subject_of(snapshot),
         pair_of(key),
@@ -193,7 +194,7 @@ async def _action_to_change(
         return action
     span = planned_span(candidate)
     prices = range_prices(sources, facts.pool, span)
-    moving = replace(action, headline=f"Move position #{token_id} to {prices}")
+    moving = replace(action, headline=f"Move position {position_label(ref)} to {prices}")
     if not facts.liquidity:
         return replace(moving, request=ReRangeRequest(facts, span, None))
     depth = await _depth_without(sources, snapshot, block)

@@ -21,6 +21,7 @@ from chain.execution.build.sizing import buys_liquidity, drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources
+from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.tokens.reading import balance_call, balance_of
@@ -51,12 +52,12 @@ class HeldPosition(Struct, frozen=True):
     tokens: tuple[Address, ...]
 
     @property
-    def token_id(self) -> int:
-        return self.snapshot.token_id
+    def ref(self) -> PositionRef:
+        return self.snapshot.ref
 
     def action(self, verb: str, headline: str, request: PositionRequest) -> Action:
         return Action(
-            f"{verb}_{self.token_id}_{self.snapshot.block.number}",
+            f"{verb}_{self.ref}_{self.snapshot.block.number}",
             headline,
             request,
             subject_of(self.snapshot),
@@ -78,22 +79,22 @@ _HEADLINES: dict[Together, str] = {
 
 
 async def action_for(
-    sources: Sources, verb: Together, token_ids: Sequence[int], owner: Address
+    sources: Sources, verb: Together, refs: Sequence[PositionRef], owner: Address
 ) -> Action:
     """Of one position or of several; without a number of all that have something to give.
 
     Those that have nothing are named: nothing is left out silently.
     """
-    if len(token_ids) == 1:
-        [token_id] = token_ids
-        mine = await _held(sources, token_id, owner)
-        headline = f"{_HEADLINES[verb]} position #{mine.token_id}"
+    if len(refs) == 1:
+        [ref] = refs
+        mine = await _held(sources, ref, owner)
+        headline = f"{_HEADLINES[verb]} position {position_label(mine.ref)}"
         return mine.action(verb, headline, _request(verb, mine.facts))
     missing = None
-    if not token_ids:
+    if not refs:
         wallet = await Discovery(sources.client, sources.network, sources.memory).read(owner)
-        token_ids, missing = [position.token_id for position in wallet.positions], wallet.missing
-    snapshots = await owned_positions(sources, token_ids, owner, "latest")
+        refs, missing = [position.ref for position in wallet.positions], wallet.missing
+    snapshots = await owned_positions(sources, refs, owner, "latest")
     idle = [snapshot for snapshot in snapshots if not _gives(verb, position_facts(snapshot))]
     taken = [snapshot for snapshot in snapshots if snapshot not in idle]
     if not taken:
@@ -102,8 +103,9 @@ async def action_for(
     tokens = tuple(dict.fromkeys(token for pair in pairs for token in pair))
     worth = await read_worth(sources, tokens, taken[0].block)
     parts = tuple(_request(verb, position_facts(snapshot)) for snapshot in taken)
-    count = f"{len(taken)} positions" if len(taken) > 1 else f"position #{taken[0].token_id}"
-    named = "_".join(str(snapshot.token_id) for snapshot in taken[:_MOST_NAMED])
+    only = f"position {position_label(taken[0].ref)}"
+    count = f"{len(taken)} positions" if len(taken) > 1 else only
+    named = "_".join(str(snapshot.ref) for snapshot in taken[:_MOST_NAMED])
     return Action(
         f"{verb}_{named}_{taken[0].block.number}",
         f"{_HEADLINES[verb]} {count}",
@@ -141,49 +143,49 @@ def _gives(verb: Together, facts: PositionFacts) -> bool:
 
 def _left_out(verb: Together, idle: Sequence[PositionSnapshot]) -> Iterator[str]:
     if idle:
-        names = ", ".join(f"#{snapshot.token_id}" for snapshot in idle)
+        names = ", ".join(position_label(snapshot.ref) for snapshot in idle)
         why = "no fees to collect" if verb == "collect" else "no fees that its range takes now"
         yield f"Left out: {names} ({why})."
 
 
 async def action_to_decrease(
-    sources: Sources, token_id: int, owner: Address, percent: int
+    sources: Sources, ref: PositionRef, owner: Address, percent: int
 ) -> Action:
     if percent >= _ALL:
         raise GateRefusedError(
-            f"{percent}% is all of position #{token_id}, or more. "
-            f"To close it: zuno close {token_id}"
+            f"{percent}% is all of position {position_label(ref)}, or more. "
+            f"To close it: zuno close {position_name(ref)}"
         )
     if percent < 1:
         raise GateRefusedError(
-            f"{percent}% cannot be taken out of position #{token_id}. Name a part from 1 to 99."
+            f"{percent}% cannot be taken out of position {position_label(ref)}. "
+            "Name a part from 1 to 99."
         )
-    mine = await _held(sources, token_id, owner)
-    headline = f"Remove {percent}% of position #{token_id}"
+    mine = await _held(sources, ref, owner)
+    headline = f"Remove {percent}% of position {position_label(ref)}"
     return mine.action("decrease", headline, DecreaseRequest(mine.facts, percent))
 
 
 async def action_to_increase(
-    sources: Sources, token_id: int, owner: Address, amount: Numeral, symbol: str
+    sources: Sources, ref: PositionRef, owner: Address, amount: Numeral, symbol: str
 ) -> Action:
     """At most this much of the one token, and of the other what the range takes beside it."""
-    mine = await _held(sources, token_id, owner, spending=True)
+    mine = await _held(sources, ref, owner, spending=True)
     place = _place_of(mine, symbol)
     token = mine.worth.tokens[mine.tokens[place]]
     units = None if token.decimals is None else amount.scaled(token.decimals)
     if units is None or not 0 < units <= _PLENTY:
         raise GateRefusedError(f"{amount.text} {token.label} cannot be added: name another amount.")
     budget = await _budget(sources, mine, owner, place, units)
-    headline = (
-        f"Add {amount_text(units, token)} and the other token it needs to position #{token_id}"
-    )
+    added = f"{amount_text(units, token)} and the other token it needs"
+    headline = f"Add {added} to position {position_label(ref)}"
     return mine.action("increase", headline, IncreaseRequest(mine.facts, budget))
 
 
 async def _held(
-    sources: Sources, token_id: int, owner: Address, *, spending: bool = False
+    sources: Sources, ref: PositionRef, owner: Address, *, spending: bool = False
 ) -> HeldPosition:
-    snapshot = await owned_position(sources, token_id, owner, "latest")
+    snapshot = await owned_position(sources, ref, owner, "latest")
     key = snapshot.pool.key
     tokens = spendable_tokens(sources.network, key) if spending else pair_of(key)
     worth = await read_worth(sources, tokens, snapshot.block)
@@ -200,8 +202,8 @@ def _place_of(mine: HeldPosition, named: str) -> int:
             return place
     holds = " and ".join(token.label for token in pair)
     raise GateRefusedError(
-        f"Position #{mine.token_id} takes {holds}, not {named!r}. Name one of them by its "
-        "symbol, or by its address where the symbol is not vouched for."
+        f"Position {position_label(mine.ref)} takes {holds}, not {named!r}. Name one of them by "
+        "its symbol, or by its address where the symbol is not vouched for."
     )
 
 
@@ -212,7 +214,7 @@ async def _budget(
     other = mine.worth.tokens[mine.tokens[1 - place]]
     if span.holds(price, _SOME_LIQUIDITY, round_up=True)[place] == 0:
         raise GateRefusedError(
-            f"At the present price position #{mine.token_id} takes {other.label} alone. "
+            f"At the present price position {position_label(mine.ref)} takes {other.label} alone. "
             f"Name an amount of {other.label}."
         )
     given = Amounts(units, _PLENTY) if place == 0 else Amounts(_PLENTY, units)

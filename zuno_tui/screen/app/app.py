@@ -281,7 +281,7 @@ def page_name(event: Event) -> str:
         case PageReady(title):
             return title
         case DetailReady(view):
-            return f"Position {position_label(view.token_id)}"
+            return f"Position {position_label(view.ref)}"
         case ConfirmationAsked(approval):
             return f"The page that signs ({approval.headline})"
         case _ if type(event).__name__.endswith("ConfirmationAsked"):
@@ -408,7 +408,7 @@ class ZunoApp(SafeApp[None]):
                     self.waiting_page = None
             case DetailReady(view, opens=False):
                 waiting = self.waiting_page
-                if isinstance(waiting, DetailReady) and waiting.view.token_id == view.token_id:
+                if isinstance(waiting, DetailReady) and waiting.view.ref == view.ref:
                     self.waiting_page = DetailReady(view)
             case _:
                 pass
@@ -472,7 +472,7 @@ class ZunoApp(SafeApp[None]):
         if not self._bell or row.severity != "critical" or self._driver is None:
             return
         self.bell()
-        named = "" if row.token_id is None else f"{position_label(row.token_id)} "
+        named = "" if row.ref is None else f"{position_label(row.ref)} "
         words = clean_text(row.message).removeprefix(named)
         where = f"{clean_text(row.place)} " if row.place else ""
         self._driver.write(f"\x1b]9;zuno: {where}{named}{words}\x1b\\")

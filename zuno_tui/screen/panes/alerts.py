@@ -194,7 +194,7 @@ def alert_cells(row: AlertRow, now: float, *, aged: bool = True, arrow: str = "â
         Cell("" if row.members else row.alert_id, "dim"),
         Cell(state, tone if waiting else "dim"),
         Cell(
-            "" if row.token_id is None else position_label(row.token_id),
+            "" if row.ref is None else position_label(row.ref),
             "plain" if waiting else "dim",
         ),
         Cell(_message(row), "plain" if waiting else "dim"),
@@ -228,14 +228,12 @@ def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
     """Those about fees in one row, in the place of the first; those that are over in the last."""
     over = [row for row in rows if row.state == "resolved"]
     if len(over) > 1:
-        about = dict.fromkeys(
-            position_label(row.token_id) for row in over if row.token_id is not None
-        )
+        about = dict.fromkeys(position_label(row.ref) for row in over if row.ref is not None)
         folded = AlertRow(
             alert_id=_OVER,
             severity="info",
             state="resolved",
-            token_id=None,
+            ref=None,
             since=max(row.since for row in over),
             message=f"{len(over)} resolved: {', '.join(about)}"
             if about
@@ -253,10 +251,10 @@ def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
         alert_id=_FEES,
         severity="info",
         state="open",
-        token_id=None,
+        ref=None,
         since=min(row.since for row in waiting),
         message=words,
-        next_command=f"collect {' '.join(str(row.token_id) for row in waiting)}",
+        next_command=f"collect {' '.join(str(row.ref) for row in waiting)}",
         fees=total,
         members=tuple(row.alert_id for row in waiting),
     )
@@ -281,17 +279,17 @@ def _most_first(rows: Iterable[AlertRow]) -> tuple[AlertRow, ...]:
 
 def _waits_for_fees(row: AlertRow, now: float) -> bool:
     muted = row.muted_until is not None and row.muted_until > now
-    elsewhere = row.place or (row.token_id is not None and is_v3(row.token_id))
+    elsewhere = row.place or (row.ref is not None and is_v3(row.ref))
     waiting = row.state in ("open", "reopened") and not muted
     return row.fees is not None and waiting and not elsewhere
 
 
 def _message(row: AlertRow) -> str:
     """What differs first, in a sentence; which position it is about stands in its own column."""
-    named = "" if row.token_id is None else f"{position_label(row.token_id)} "
+    named = "" if row.ref is None else f"{position_label(row.ref)} "
     words = row.message.removeprefix(named)
     pair, _, rest = words.partition(" ")
-    if row.token_id is not None and "/" in pair and rest:
+    if row.ref is not None and "/" in pair and rest:
         words = rest
         for verb in ("is ", "has been ", "has a ", "has "):
             words = words.removeprefix(verb)

@@ -17,7 +17,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from chain.base.clean_text import DROP
-from chain.positions.reference import is_v3, position_label
+from chain.positions.reference import PositionRef, position_label
 from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 from zuno_tui.present.words import percent
 from zuno_tui.screen.keys import MOVING, PLAN
@@ -315,7 +315,7 @@ def next_step(plan: PlanView) -> str:
         )
     if any(option.recommended and option.candidate is None for option in plan.options):
         return "Keep it: nothing to sign"
-    if plan.token_id is not None and is_v3(plan.token_id):
+    if plan.is_v3:
         return "v3: carry it out in Uniswap's page"
     return "a: approve" if plan.options else ""
 
@@ -375,7 +375,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         self._now: float | None = None
         self._hidden = 0
         """Lines that are seen only by scrolling."""
-        self._selected: int | None = None
+        self._selected: PositionRef | None = None
         """The position under the cursor of the positions pane."""
 
     def compose(self) -> ComposeResult:
@@ -412,7 +412,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         self._draw()
         self.show_age(now)
 
-    def follow(self, selected: int | None) -> None:
+    def follow(self, selected: PositionRef | None) -> None:
         """A plan is of one position: where the cursor is on another, the card says so."""
         if selected != self._selected:
             before, self._selected = elsewhere(self._view, self._selected), selected
@@ -461,7 +461,7 @@ class PlanPane(VerticalScroll, can_focus=True):
             case "option" | "about" | "whole":
                 return view is not None and bool(view.options)
             case "take":
-                takes = view is not None and view.result is None and not is_v3(view.token_id or 0)
+                takes = view is not None and view.result is None and not view.is_v3
                 return self.option is not None and takes
             case _:
                 return super().check_action(action, parameters)
@@ -550,13 +550,13 @@ class PlanPane(VerticalScroll, can_focus=True):
             yield Content("")
 
 
-def elsewhere(plan: PlanView | None, selected: int | None) -> str:
+def elsewhere(plan: PlanView | None, selected: PositionRef | None) -> str:
     """That this is no plan for the position under the cursor; nothing where it is."""
-    if plan is None or plan.token_id is None or selected in (None, plan.token_id):
+    if plan is None or plan.ref is None or selected in (None, plan.ref):
         return ""
-    if plan.result is not None and plan.result.new_token_id == selected:
+    if plan.result is not None and plan.result.new_ref == selected:
         return ""
-    about = f"Plan for {position_label(plan.token_id)}."
+    about = f"Plan for {position_label(plan.ref)}."
     return f"{about} You are on {position_label(selected)}: press r for its own plan."
 
 

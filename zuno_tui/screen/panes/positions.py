@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from chain.positions.reference import is_v3, position_label
+from chain.positions.reference import PositionRef, is_v3, position_label, position_name
 from zuno_tui.present.charts import WIDTH as GAUGE_WIDTH
 from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.views import PositionRow, PositionsView, Standing
@@ -71,7 +71,7 @@ class PositionsPane(RowTable):
 
     def __init__(self) -> None:
         super().__init__(_COLUMNS, id="positions", classes="pane -front")
-        self._drawn_rows: dict[int, tuple[PositionRow, _Manner, Row]] = {}
+        self._drawn_rows: dict[PositionRef, tuple[PositionRow, _Manner, Row]] = {}
         self._view: PositionsView | None = None
         self._order = _NAMES[0]
         self._filter = ""
@@ -125,20 +125,20 @@ class PositionsPane(RowTable):
         nothing = (
             _nothing(view) if not view.rows else ("No position matches: / then escape shows all.",)
         )
-        several = len({is_v3(row.token_id) for row in view.rows}) > 1
+        several = len({is_v3(row.ref) for row in view.rows}) > 1
         manner = _Manner(_gauge_for(self.size.width), several, stale)
-        keys = [str(row.token_id) for row in rows]
+        keys = [position_name(row.ref) for row in rows]
         drawn = Rows(keys, lambda place: self._drawn(rows[place], manner))
         self.fill(drawn, empty=nothing)
 
     def _drawn(self, row: PositionRow, manner: _Manner) -> Row:
         """As it was drawn last, where nothing of it changed: most of many rows stay from read
         to read."""
-        known = self._drawn_rows.get(row.token_id)
+        known = self._drawn_rows.get(row.ref)
         if known is not None and known[:2] == (row, manner):
             return known[2]
         drawn = _row(row, manner)
-        self._drawn_rows[row.token_id] = (row, manner, drawn)
+        self._drawn_rows[row.ref] = (row, manner, drawn)
         return drawn
 
     def _manner(self) -> str:
@@ -178,17 +178,13 @@ class PositionsPane(RowTable):
     @property
     def copied(self) -> str:
         row = self.selected
-        return (
-            ""
-            if row is None
-            else f"{position_label(row.token_id)} {row.pair} {row.fee} {row.value}"
-        )
+        return "" if row is None else f"{position_label(row.ref)} {row.pair} {row.fee} {row.value}"
 
     @property
     def selected(self) -> PositionRow | None:
         if self._view is None or self.key is None:
             return None
-        return next(row for row in self._view.rows if str(row.token_id) == self.key)
+        return next(row for row in self._view.rows if position_name(row.ref) == self.key)
 
 
 def _older_results(view: PositionsView, now: float) -> str:
@@ -220,9 +216,7 @@ def shown_rows(
 
 
 def _searched(row: PositionRow) -> str:
-    return " ".join(
-        (position_label(row.token_id), row.pair, row.fee, row.standing, *row.notes)
-    ).lower()
+    return " ".join((position_label(row.ref), row.pair, row.fee, row.standing, *row.notes)).lower()
 
 
 def _gauge_for(width: int) -> int:
@@ -235,9 +229,9 @@ def _row(row: PositionRow, manner: _Manner) -> Row:
     state, tone = _STATES[row.standing]
     empty = row.standing == "empty"
     cells = (
-        Cell(position_label(row.token_id), "strong"),
+        Cell(position_label(row.ref), "strong"),
         Cell(f"{row.pair} {row.fee}", "dim" if empty else "plain"),
-        Cell(("v3" if is_v3(row.token_id) else "v4") if manner.several else "", "dim"),
+        Cell(("v3" if is_v3(row.ref) else "v4") if manner.several else "", "dim"),
         Cell(state, tone),
         Cell(range_gauge(None if empty else row.progress, manner.gauge), tone),
         Cell(row.value, "dim" if empty else "plain"),
@@ -254,7 +248,7 @@ def _row(row: PositionRow, manner: _Manner) -> Row:
             "dim" if row.notes == ("subscribed",) else "warn",
         ),
     )
-    return Row(str(row.token_id), cells, manner.stale)
+    return Row(position_name(row.ref), cells, manner.stale)
 
 
 def _change(prices: Sequence[float]) -> str:
@@ -284,7 +278,7 @@ def _outlined(row: PositionRow | None, more: str) -> Content:
     if row is None:
         return Content("")
     return joined(
-        f"{position_label(row.token_id)} {row.standing}",
+        f"{position_label(row.ref)} {row.standing}",
         f"{row.low} – {row.high}",
         f"price {row.price}",
         literal(", ".join(row.notes), "$warning") if row.notes else "",

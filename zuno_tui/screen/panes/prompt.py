@@ -14,7 +14,7 @@ from textual.widgets import Input
 from textual.widgets.input import Selection
 
 from chain.base.clean_text import DROP, looks_secret
-from chain.positions.reference import position_name
+from chain.positions.reference import PositionRef, position_name
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _PLACEHOLDER = "type a command or a question · ? for help"
-_WITH_EXAMPLE = "type a command or a question, like recommend {token_id} · ? for help"
+_WITH_EXAMPLE = "type a command or a question, like recommend {ref} · ? for help"
 _ONE_LINE = "Only the first line was pasted. Nothing has run."
 
 
@@ -89,12 +89,10 @@ class PromptPane(Input):
         # A blinking cursor would send bytes all night.
         self.cursor_blink = False
 
-    def exemplify(self, token_id: int | None) -> None:
+    def exemplify(self, ref: PositionRef | None) -> None:
         """While nothing is typed, an example that would work: with a position that is there."""
         self.placeholder = (
-            _PLACEHOLDER
-            if token_id is None
-            else _WITH_EXAMPLE.format(token_id=position_name(token_id))
+            _PLACEHOLDER if ref is None else _WITH_EXAMPLE.format(ref=position_name(ref))
         )
 
     def offer(self, phrase: str) -> None:

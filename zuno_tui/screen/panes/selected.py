@@ -73,7 +73,7 @@ class SelectedPane(VerticalScroll, can_focus=False):
             frame(self, pane_title("Position"))
             words.update("")
             return
-        frame(self, pane_title(f"{position_label(row.token_id)} {row.pair}", row.fee, row.standing))
+        frame(self, pane_title(f"{position_label(row.ref)} {row.pair}", row.fee, row.standing))
         words.update(Content("\n").join(selected_lines(row, size)))
 
 

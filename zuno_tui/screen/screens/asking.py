@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from textual.screen import Screen
 from textual.widgets import Input
 
-from chain.positions.reference import is_v3, position_name
+from chain.positions.reference import is_v3, position_name, read_position_ref
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import ChangeSetting
 from zuno_tui.desk.events import PhraseProposed, Said
@@ -156,8 +156,8 @@ class Asking(Screen[None]):
         from zuno_tui.catalog.intents import Inspect
 
         match event.table:
-            case PositionsPane():
-                self.ask(Inspect(int(event.key)))
+            case PositionsPane() if (ref := read_position_ref(event.key)) is not None:
+                self.ask(Inspect(ref))
             case AlertsPane() as alerts if alerts.selected is not None:
                 if alerts.selected.next_command:
                     self.offer(alerts.selected.next_command)
@@ -311,7 +311,7 @@ class Asking(Screen[None]):
             case "collect":
                 possible = self.context.selected is not None and not is_v3(self.context.selected)
             case "approve":
-                done = plan is None or plan.result is not None or is_v3(plan.token_id or 0)
+                done = plan is None or plan.result is not None or plan.is_v3
                 options = () if plan is None or done else plan.options
                 possible = any(
                     option.recommended and option.candidate is not None for option in options

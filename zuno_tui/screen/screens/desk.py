@@ -12,6 +12,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
+from chain.positions.reference import PositionRef, position_name, read_position_ref
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
@@ -111,7 +112,7 @@ class DeskScreen(Asking):
         self._pace = pace
         self._after_reading: PaneName | None = None
         """What comes to the front once the debate that hides it could be read."""
-        self._pointed_at: int | None = None
+        self._pointed_at: PositionRef | None = None
         self._plan_done = ""
         self._rows_shared = ""
         self._needs_height: int | None = None
@@ -194,16 +195,18 @@ class DeskScreen(Asking):
             self.go_on()
         if view is not None and view.plan_id != known and self.front == "debate":
             # Nobody acts on rows meanwhile: the cursor can go to the one the plan is about.
-            self.query_one(PositionsPane).point_at(str(view.token_id))
+            self.query_one(PositionsPane).point_at(
+                "" if view.ref is None else position_name(view.ref)
+            )
             self._come_forward("plan")
 
     def _point_at_the_new(self) -> None:
         """Once, when a plan has made a position of its own: it is what one wants to see next."""
         plan = self.told.plan
-        new = None if plan is None or plan.result is None else plan.result.new_token_id
+        new = None if plan is None or plan.result is None else plan.result.new_ref
         if new is not None and new != self._pointed_at and new in self.context.positions:
             self._pointed_at = new
-            self.query_one(PositionsPane).point_at(str(new))
+            self.query_one(PositionsPane).point_at(position_name(new))
 
     def _tell_lines(self, event: Event, now: float) -> bool:
         match event:
@@ -265,7 +268,7 @@ class DeskScreen(Asking):
     def on_row_table_pointed(self, event: RowTable.Pointed) -> None:
         match event.table:
             case PositionsPane() as positions:
-                selected = None if event.key is None else int(event.key)
+                selected = None if event.key is None else read_position_ref(event.key)
                 self.context = replace(self.context, selected=selected)
                 self.query_one(PromptPane).exemplify(selected)
                 self.query_one(PlanPane).follow(selected)
@@ -388,7 +391,7 @@ class DeskScreen(Asking):
         plan, selected = self.told.plan, self.context.selected
         if plan is None or plan.result is None or not plan.result.done:
             return plan is not None
-        return selected in (None, plan.token_id, plan.result.new_token_id)
+        return selected in (None, plan.ref, plan.result.new_ref)
 
     def _share_rows(self) -> None:
         """Tables have as many lines as they need, and half of the room there is at most.

@@ -8,6 +8,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 
+from chain.positions.reference import read_position_ref
 from zuno_tui.desk.events import Event, PortfolioChanged
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.charts import result_chart, sparkline
@@ -110,9 +111,9 @@ class PortfolioScreen(SubScreen):
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
         from zuno_tui.catalog.intents import Inspect
 
-        *wallet, token_id = event.key.split("/")
-        if len(wallet) == _FEWEST and token_id.isdigit():
-            self.link.ask(Inspect(int(token_id)))
+        *wallet, number = event.key.split("/")
+        if len(wallet) == _FEWEST and (ref := read_position_ref(number)) is not None:
+            self.link.ask(Inspect(ref))
 
     def action_choose(self) -> None:
         self.query_one(RowTable).action_choose()

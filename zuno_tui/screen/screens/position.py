@@ -107,7 +107,7 @@ class PositionScreen(SubScreen):
     def hear(self, event: Event) -> bool:
         """The same position read again, or another one asked for from here."""
         match event:
-            case DetailReady(view, opens) if opens or view.token_id == self._view.token_id:
+            case DetailReady(view, opens) if opens or view.ref == self._view.ref:
                 self._view, self._copied = view, False
                 self._draw()
                 return True
@@ -118,7 +118,7 @@ class PositionScreen(SubScreen):
         """Of somebody else's position there is nothing to do, of v3 nothing to sign."""
         if self._view.owned_by and action in ("recommend", "range", "offer"):
             return False
-        if action == "offer" and is_v3(self._view.token_id):
+        if action == "offer" and is_v3(self._view.ref):
             return False
         return super().check_action(action, parameters)
 
@@ -127,13 +127,13 @@ class PositionScreen(SubScreen):
         self._draw()
 
     def action_recommend(self) -> None:
-        self.leave_asking(Recommend(self._view.token_id))
+        self.leave_asking(Recommend(self._view.ref))
 
     def action_range(self) -> None:
-        self.leave_asking(ChooseRange(position_name(self._view.token_id)))
+        self.leave_asking(ChooseRange(position_name(self._view.ref)))
 
     def action_offer(self, verb: str) -> None:
-        self.leave_with(f"{verb} {position_name(self._view.token_id)}")
+        self.leave_with(f"{verb} {position_name(self._view.ref)}")
 
     def action_scroll_lines(self, step: int) -> None:
         self.query_one("#detail", VerticalScroll).scroll_relative(y=step, animate=False)

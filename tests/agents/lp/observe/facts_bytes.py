@@ -13,6 +13,7 @@ from chain.base.strict_json import canonical, digest
 from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import FAKE_USDC
+from chain.positions.reference import v4_position
 from tests.agents.lp.observe.conftest import scouting
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ def facts_bytes(context: MarketContext | CreateContext) -> bytes:
 async def all_facts(scout: Scouting, token_ids: list[int]) -> bytes:
     """Positions, then the surveys for ether and for a stranger's token."""
     profile = RiskProfile.BALANCED
-    found = [facts_bytes(await scout.observer.observe_position(one, profile)) for one in token_ids]
+    found = [
+        facts_bytes(await scout.observer.observe_position(v4_position(one), profile))
+        for one in token_ids
+    ]
     for goal in (ETHER_GOAL, STRANGE_GOAL):
         found.append(facts_bytes(await scout.observer.survey(goal, DEMO_WALLET.address, profile)))
     return b"\n".join(found)

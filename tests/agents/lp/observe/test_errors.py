@@ -14,6 +14,7 @@ from agents.lp.observe.observer import chain_faults_told
 from agents.numbers.rules import RiskProfile
 from chain.base.store import StoreError
 from chain.contracts.abi import AbiError
+from chain.positions.reference import v4_position
 from tests.agents.lp.observe.conftest import DEVNET, scouting
 from tests.chain_view import own_small_world
 from tests.fakes.proxy import Proxy
@@ -28,7 +29,7 @@ async def test_a_chain_that_does_not_answer_is_a_sentence_and_a_next_step() -> N
     url = "http://127.0.0.1:9/secret-key"
     async with scouting(url) as scout:
         with pytest.raises(ChainUnreadableError) as caught:
-            await scout.observer.observe_position(7, OBSERVED)
+            await scout.observer.observe_position(v4_position(7), OBSERVED)
     told = str(caught.value)
     assert "127.0.0.1" in told
     assert told.endswith("zuno doctor")
@@ -42,7 +43,7 @@ async def test_another_chain_is_refused(chain: Chain) -> None:
     elsewhere = replace(DEVNET, chain_id=8453, title="Base")
     async with chain.opened(network=elsewhere) as scout:
         with pytest.raises(ChainUnreadableError, match="answered for chain 31337"):
-            await scout.observer.observe_position(chain.positions["healthy"], OBSERVED)
+            await scout.observer.observe_position(v4_position(chain.positions["healthy"]), OBSERVED)
 
 
 async def test_op_networks_without_their_oracle_cannot_tell_what_a_move_costs(
@@ -51,7 +52,7 @@ async def test_op_networks_without_their_oracle_cannot_tell_what_a_move_costs(
     rollup = replace(DEVNET, stack="op")
     async with chain.opened(network=rollup) as scout:
         with pytest.raises(GasUnknownError, match="What a move would cost is unknown"):
-            await scout.observer.observe_position(chain.positions["healthy"], OBSERVED)
+            await scout.observer.observe_position(v4_position(chain.positions["healthy"]), OBSERVED)
 
 
 @pytest.mark.parametrize("fault", [AbiError("A word is missing."), StoreError("The disk is full.")])
@@ -80,7 +81,7 @@ async def test_a_block_replaced_in_the_middle_is_read_again_as_a_whole(method: s
             async with scouting(proxy.url) as scout:
                 token_id = world.positions["healthy"]
                 context = await asyncio.wait_for(
-                    scout.observer.observe_position(token_id, OBSERVED), 20
+                    scout.observer.observe_position(v4_position(token_id), OBSERVED), 20
                 )
         assert not left
         assert context.block_hash == chain.head.hash

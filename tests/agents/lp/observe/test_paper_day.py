@@ -12,6 +12,7 @@ from agents.numbers.outlook import Stake
 from agents.numbers.rules import RiskProfile
 from chain.devnet.world.market import HISTORY_ENDS
 from chain.devnet.world.pools import POOLS
+from chain.positions.reference import v4_position
 from tests.agents.lp.observe.paper_day import PaperMarket, fees_paid
 from tests.agents.lp.observe.raw_swaps import raw_swaps
 from tests.chain.devnet.paper_market import PaperState
@@ -32,9 +33,13 @@ async def test_paper_trades_what_the_chain_trades_and_pays_what_it_pays(chain: C
     token_id = chain.positions["healthy"]
     with chain.moves.undone():
         async with chain.opened() as scouting_:
-            before = await scouting_.observer.observe_position(token_id, RiskProfile.BALANCED)
+            before = await scouting_.observer.observe_position(
+                v4_position(token_id), RiskProfile.BALANCED
+            )
             chain.moves.rpc("zuno_step", HOUR)
-            after = await scouting_.observer.observe_position(token_id, RiskProfile.BALANCED)
+            after = await scouting_.observer.observe_position(
+                v4_position(token_id), RiskProfile.BALANCED
+            )
         real = {
             pool.key.pool_id: [
                 swap

@@ -20,6 +20,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import NEIGHBOUR
 from chain.devnet.world.deployment import USDC
 from chain.pools.depth import quote_exact_input
+from chain.positions.reference import stored_position, v4_position
 from chain.positions.snapshot import identify
 from tests.agents.lp.observe.raw_swaps import fee_rate, provider_fees, raw_swaps, volatility
 
@@ -56,7 +57,9 @@ async def observed(chain: Chain, state: str) -> MarketContext:
     if state not in _observed:
         async with chain.opened() as scouting:
             token_id = chain.positions[state]
-            context = await scouting.observer.observe_position(token_id, RiskProfile.BALANCED)
+            context = await scouting.observer.observe_position(
+                v4_position(token_id), RiskProfile.BALANCED
+            )
         _observed[state] = context
     return _observed[state]
 
@@ -237,7 +240,9 @@ async def test_every_group_of_numbers_has_a_source_at_the_block(chain: Chain) ->
 async def test_a_position_that_does_not_exist_is_said_to(chain: Chain, token_id: int) -> None:
     async with chain.opened() as scouting:
         with pytest.raises(NoSuchPositionError, match="There is no position") as caught:
-            await scouting.observer.observe_position(token_id, RiskProfile.BALANCED)
+            await scouting.observer.observe_position(
+                stored_position(token_id), RiskProfile.BALANCED
+            )
     assert "zuno positions" in str(caught.value)
 
 
@@ -249,7 +254,7 @@ async def test_a_burned_position_is_no_position(chain: Chain) -> None:
 async def test_the_past_of_a_position_is_what_its_logs_add_up_to(chain: Chain) -> None:
     token_id = chain.positions["healthy"]
     async with chain.opened() as scouting:
-        past = await scouting.observer.position_past(token_id)
+        past = await scouting.observer.position_past(v4_position(token_id))
     seen = await observed(chain, "healthy")
     assert sum(change.liquidity_delta for change in past.changes) == seen.position.liquidity
     assert past.changes_in_all == len(past.changes)
@@ -257,4 +262,4 @@ async def test_the_past_of_a_position_is_what_its_logs_add_up_to(chain: Chain) -
     assert None not in (past.deposited, past.fees_earned, past.against_holding)
     async with chain.opened() as scouting:
         with pytest.raises(NoSuchPositionError):
-            await scouting.observer.position_past(10**6)
+            await scouting.observer.position_past(v4_position(10**6))

@@ -9,6 +9,7 @@ from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import WETH
+from chain.positions.reference import v4_position
 
 if TYPE_CHECKING:
     from tests.agents.lp.observe.conftest import Chain
@@ -27,7 +28,7 @@ async def test_a_position_takes_few_requests_and_fewer_the_second_time(chain: Ch
         counts = []
         for _ in range(3):
             before = scouting.client.round_trips
-            await scouting.observer.observe_position(token_id, RiskProfile.BALANCED)
+            await scouting.observer.observe_position(v4_position(token_id), RiskProfile.BALANCED)
             counts.append(scouting.client.round_trips - before)
     # Position 2, week's start 1, headers 1, swaps 1, their times 1, the pool's beginning and the
     # proof that they are all 2, depth 2, gas 1, prices 2.

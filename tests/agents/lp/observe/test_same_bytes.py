@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agents.lp.facts import CreateContext, MarketContext
 from agents.numbers.rules import RiskProfile
 from chain.base.strict_json import digest
+from chain.positions.reference import v4_position
 from tests.agents.lp.observe.facts_bytes import all_facts, facts_bytes
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ async def test_a_memory_of_a_chain_that_was_cut_back_changes_nothing(chain: Chai
 async def test_facts_survive_the_wire_unchanged(chain: Chain) -> None:
     async with chain.opened() as scouting:
         context = await scouting.observer.observe_position(
-            chain.positions["native"], RiskProfile.AGGRESSIVE
+            v4_position(chain.positions["native"]), RiskProfile.AGGRESSIVE
         )
     assert MarketContext.model_validate_json(facts_bytes(context)) == context
     assert context.profile is RiskProfile.AGGRESSIVE

@@ -19,6 +19,7 @@ from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import FAKE_USDC, USDC, USDT, WBTC, WETH
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, SLEEPY, WETH_USDC, WETH_USDC_LOW
+from chain.positions.reference import v4_position
 
 if TYPE_CHECKING:
     from tests.agents.lp.observe.conftest import Chain
@@ -87,7 +88,7 @@ async def test_a_position_and_a_survey_say_the_same_of_a_pool(chain: Chain) -> N
     context = await surveyed(chain, goal(WETH.address))
     async with chain.opened() as scouting:
         healthy = await scouting.observer.observe_position(
-            chain.positions["healthy"], RiskProfile.BALANCED
+            v4_position(chain.positions["healthy"]), RiskProfile.BALANCED
         )
     index = pool_ids(context).index(WETH_USDC_LOW.key.pool_id)
     assert context.surveyed_pools[index] == healthy.observed

@@ -25,6 +25,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.history.end_ticks import EndTicks
 from chain.history.volatility import Volatility, VolatilityStep
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.reference import v4_position
 from chain.positions.search import WalletPositions
 from chain.positions.snapshot import identify, range_status
 from chain.prices.ladder import price_book
@@ -83,7 +84,7 @@ class Walker:
         )
         return replace(
             one,
-            identity=identify(self.number, self.key, lower, upper),
+            identity=identify(v4_position(self.number), self.key, lower, upper),
             block=block(head),
             pool=pool,
             status=range_status(tick, lower, upper),

@@ -66,7 +66,7 @@ async def test_a_run_fills_as_it_is_heard_and_ends_as_its_plan() -> None:
     assert [view.working for view in views][-1] == ""
     assert all(view.working for view in views[:-1])
     assert views[-1].next_phrase == f"approve {views[-1].plan_id}"
-    assert views[-1].token_id == HEDGED.token_id
+    assert views[-1].ref == HEDGED.token_id
 
 
 async def _ended(double: ExchangeDouble) -> TradeRunView:

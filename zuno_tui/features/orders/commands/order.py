@@ -53,11 +53,11 @@ def _read(said: Remaining) -> Intent:
         return _read_cancel(said)
     kind = said.one_of(_KINDS)
     said.one_of({"form": True})
-    token_id = said.position() if said else said.restarted("it").position()
+    ref = said.position() if said else said.restarted("it").position()
     words = tuple(said.text.split())
     if kind is None and not words:
-        return OrderForm(token_id)
-    return (OrderCollect if kind == "collect" else OrderClose)(token_id, words)
+        return OrderForm(ref)
+    return (OrderCollect if kind == "collect" else OrderClose)(ref, words)
 
 
 COMMAND = Command(
@@ -111,7 +111,7 @@ COMMAND = Command(
             does="what an order would go by; at the desk, a form",
             group=Group.PLAN,
             intent=OrderForm,
-            answer=lambda session, intent: orders.answers.form_facts(session, intent.token_id),
+            answer=lambda session, intent: orders.answers.form_facts(session, intent.ref),
         ),
         Command(
             does="have the chain refuse an order, or all of them",

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
 from zuno_tui.features import trade
 from zuno_tui.features.trade.commands.trade import EMERGENCIES
-from zuno_tui.features.trade.intents import NEUTRAL, Hedge, HedgedSubject, read_share
+from zuno_tui.features.trade.intents import NEUTRAL, Hedge, read_share
 
 if TYPE_CHECKING:
     from zuno_tui.prompt.remaining import Remaining
 
 _SHARE = re.compile(r"[0-9]{1,3}(?:\.[0-9]+)?%|0?\.[0-9]+|neutral|full|half|quarter", re.IGNORECASE)
-_ALL: dict[str, HedgedSubject] = dict.fromkeys(("all", "everything", "them"), "all")
+_ALL: dict[str, PositionName] = dict.fromkeys(("all", "everything", "them"), "all")
 
 
-def read_subject(said: Remaining) -> HedgedSubject:
+def read_subject(said: Remaining) -> PositionName:
     """All of them where that is said, else a position."""
     return said.one_of(_ALL) or said.position()
 

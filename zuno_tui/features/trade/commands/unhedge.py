@@ -28,7 +28,7 @@ COMMAND = Command(
     group=Group.POSITION,
     intent=Unhedge,
     answer=lambda session, intent: trade.unhedging.unhedge_answer(
-        session, intent.token_id, intent.percent
+        session, intent.ref, intent.percent
     ),
     verbs=(
         Verb(
