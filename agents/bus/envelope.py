@@ -59,11 +59,6 @@ PositionNumber = Annotated[
 ]
 """A position, as documents tell it."""
 
-PositionDigits = Annotated[
-    PositionRef, BeforeValidator(_whole), PlainSerializer(str, return_type=str)
-]
-"""The same as documents about hedges tell it."""
-
 Measure = Annotated[float, AfterValidator(significant)]
 """A measured or modelled number: rounded where it enters, so that every machine writes it alike."""
 

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from agents.bus.envelope import Measure, Payload, PositionDigits, Units
+from agents.bus.envelope import Measure, Payload, PositionNumber, Units
 from agents.trade.risk_rules import VenueLimits
 from agents.trade.terms import (
     MarketRegime,
@@ -171,7 +171,7 @@ class AccountFacts(Payload):
 class HedgeFacts(Payload):
     """The position whose coins are to be hedged."""
 
-    token_id: PositionDigits
+    token_id: PositionNumber
     chain_id: int
     network: str
     block: int
@@ -207,7 +207,7 @@ class HedgeFacts(Payload):
     """How far the hedge may be off, as a share of what it should be, before it is adjusted."""
     short: Measure | None = None
     """Coins that are short for it; None counts all that are short of the coin."""
-    taken_over: tuple[tuple[PositionDigits, Measure], ...] = ()
+    taken_over: tuple[tuple[PositionNumber, Measure], ...] = ()
     """Of these coins, what was short for positions that are no more, by their ids."""
 
     @property
