@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chain.base.store import Store, read_as
 from chain.base.units import DAY, HOUR, Quantity, Unknown
 from chain.contracts.addresses import shortened
-from chain.positions.reference import position_label
+from chain.positions.reference import position_label, position_name
 from chain.prices.price import WorthUnit
 from zuno_tui.app.earned import PositionEarnings, WalletEarnings, known_sum, read_whole_earnings
 from zuno_tui.app.positions import reading_progress
@@ -222,7 +222,7 @@ def _wallet_rows(earnings: WalletEarnings, unit: WorthUnit, *, alone: bool) -> I
         name = f"{indent}{label} {position.pair} {fee}"
         by_itself = _Group([position], earnings.days, unit)
         words = _column_worth(position.worth, unit)
-        yield by_itself.row(f"{key}/{snapshot.ref}", name, words, _unknown(position))
+        yield by_itself.row(f"{key}/{position_name(snapshot.ref)}", name, words, _unknown(position))
 
 
 class _Group(NamedTuple):

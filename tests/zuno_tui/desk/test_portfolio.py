@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from chain.positions.reference import position_label, read_position_ref
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import ShowPortfolio
 from zuno_tui.desk.events import PortfolioChanged, PositionsChanged
@@ -53,8 +54,12 @@ async def test_what_all_earned_is_told_and_what_cannot_be_read_says_so(
     assert {unread.worth, unread.today, unread.result} == {"unknown"}
     (demo,) = wallets.values()
     assert demo.note == ""
-    positions = [row for row in read.rows if row.name.strip().startswith("#")]
+    positions = [row for row in read.rows if row.name.strip().startswith(("#", "3:"))]
     assert len(positions) > 5
+    for row in positions:
+        ref = read_position_ref(row.key.rpartition("/")[2])
+        assert ref is not None
+        assert row.name.split()[0] == position_label(ref), "its row leads to it"
     (idle,) = [row for row in read.rows if row.idle]
     assert (idle.today, idle.result, idle.line) == ("", "", None)
     total, inside, beside = (_dollars(word) for word in read.heading.split() if "$" in word)

@@ -134,6 +134,10 @@ async def test_the_portfolio_opens_once_and_leads_to_a_position() -> None:
         assert len(pilot.app.screen_stack) == 2
         await pilot.press("j", "enter", "j", "enter", "j", "enter", "u")
         assert link.intents[1:] == [Inspect(v4_position(7)), ShowPortfolio()]
+        of_v3 = replace(PORTFOLIO.rows[2], key="8453/0x52/3:4")
+        await play(pilot, PortfolioChanged(replace(PORTFOLIO, rows=(of_v3,))))
+        await pilot.press("G", "enter")
+        assert link.intents[-1] == Inspect(v3_position(4))
 
 
 async def test_a_chosen_range_goes_to_the_prompt_as_words() -> None:
