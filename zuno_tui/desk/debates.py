@@ -50,7 +50,11 @@ def turn_view(turn: SpokenTurn) -> TurnView:
         sourced="" if said == text else said,
         sourced_struck=_struck(flags),
         table=None if thought.table is None else _as_on_the_screen(thought.table),
+        concludes=thought.tag in _CONCLUSIONS,
     )
+
+
+_CONCLUSIONS = frozenset({"stance", "critique", "closing", "decision"})
 
 
 def _as_on_the_screen(table: SpokenTable) -> SpokenTable:

@@ -156,6 +156,8 @@ class TurnView(Struct, frozen=True):
     sourced_struck: tuple[Struck, ...] = ()
     """What is struck in those."""
     table: SpokenTable | None = None
+    concludes: bool = False
+    """Whether its first words are what the speaker comes to."""
 
 
 class DebateView(Struct, frozen=True):

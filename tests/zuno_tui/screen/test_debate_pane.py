@@ -129,6 +129,18 @@ def test_what_was_chosen_has_a_star_and_what_passed_no_colour() -> None:
     assert styles == {"$error"}
 
 
+def test_what_a_speaker_comes_to_begins_in_bold() -> None:
+    words = "The plan is A 2.5% wide, chosen over C: it gains $3."
+    told, other = (
+        turn_text(TurnView("critic", 1, words, concludes=concludes)) for concludes in (True, False)
+    )
+
+    (bold,) = [span for span in told.spans if str(span.style) == "bold"]
+    assert told.plain[bold.start : bold.end] == "The plan is A 2.5% wide"
+    assert not other.spans
+    assert told.plain == other.plain == words
+
+
 async def test_scrolling_up_is_left_in_peace_until_the_reader_returns() -> None:
     long = TurnView("scout", 1, "line\n" * 60)
     async with desk_app().run_test(size=(120, 36)) as pilot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 
 _FOLDED = 60
+_CLAUSE = re.compile(r"(?:[^,:;.\n]|[.,](?=\d))+")
+"""What a sentence begins with."""
 _COLOURS = 6
 _BAR = 2
 """Cells of the coloured bar beside a turn."""
@@ -69,7 +72,9 @@ def turn_text(turn: TurnView, *, sourced: bool = False) -> Content:
             literal(f" [✗ {struck.why}]", "$error"),
         )
         at = struck.end
-    return Content("").join([*pieces, prose(text[at:])])
+    whole = Content("").join([*pieces, prose(text[at:])])
+    first = _CLAUSE.match(whole.plain) if turn.concludes else None
+    return whole if first is None else whole.stylize("bold", 0, first.end())
 
 
 def turn_table(turn: TurnView, width: int, chosen: str = "") -> list[Content]:
