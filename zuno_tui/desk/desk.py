@@ -234,7 +234,7 @@ def _about(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
         if plan.ref is None or (fees := to_collect.get(plan.ref)) is None:
             return _HOLD
         doing = f"{'inspect' if plan.is_v3 else 'collect'} {position_name(plan.ref)}"
-        return f"Keep it: nothing to sign. {fees} of fees to collect: type {doing}"
+        return f"Keep it: nothing to sign. {fees} to collect: type {doing}"
     if plan.is_v3:
         return _ELSEWHERE
     which = "" if plan.ref is None else f" {position_label(plan.ref)}"

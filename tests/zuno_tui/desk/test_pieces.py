@@ -197,7 +197,7 @@ def test_a_plan_to_keep_names_fees_that_wait_and_how_to_collect_them() -> None:
         rich = replace(row(ref), fees="$4,861.93", fees_worth=4_861.93)
         guide = Guide().heard(PositionsChanged(PositionsView(rows=(rich, row(9)))))
         hint = guide.heard(PlanChanged(replace(kept, ref=ref))).hint
-        assert hint.endswith(f"$4,861.93 of fees to collect: type {how}")
+        assert hint.endswith(f"$4,861.93 to collect: type {how}")
         assert len(hint) <= ROOM_FOR_A_HINT
         assert "of fees" not in guide.heard(PlanChanged(replace(kept, ref=v4_position(9)))).hint
 

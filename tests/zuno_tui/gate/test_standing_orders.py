@@ -117,7 +117,7 @@ def test_the_page_says_what_has_a_floor_who_pays_and_what_a_jump_does(delegated:
     assert re.search(network, words)
     rows = [line.split()[0] for line in shown.out.splitlines() if line.startswith("  ")]
     assert rows.index("expected") < rows.index("jumps") < rows.index("at")
-    assert rows.index("needs") < rows.index("key") < rows.index("price")
+    assert rows.index("needs") < rows.index("sent") < rows.index("price")
 
 
 def test_a_stop_is_carried_out_below_its_price_and_not_above(delegated: Desk) -> None:

@@ -89,8 +89,8 @@ ORDER_PAGE = OrderApprovalView(
     (
         ("needs", "This desk or zuno monitor must run with the watch key, or nothing happens."),
         (
-            "key",
-            "The watch key 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC sends it; it holds only gas.",
+            "sent by",
+            "The watch key 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC, which holds only gas.",
         ),
         ("network", "About 0.0005 ETH ($1.55) now. The watch key pays."),
         ("gas limit", "At most 0.005 ETH ($15.47): your limit, should gas soar."),

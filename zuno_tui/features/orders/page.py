@@ -143,7 +143,7 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
     """What the chain holds it to, and what it cannot."""
     return (
         (NEEDS, "This desk or zuno monitor must run with the watch key, or nothing happens."),
-        ("key", _by(draft)),
+        ("sent by", _by(draft)),
         *_network_cost(draft),
         (
             "enforced",
@@ -189,8 +189,8 @@ def _least(draft: OrderDraft) -> str:
 def _by(draft: OrderDraft) -> str:
     key = checksummed(draft.order.signed.delegate)
     if draft.own_key:
-        return f"The watch key {key} sends it; it holds only gas."
-    return f"{key} sends it, a key made elsewhere: only its address is known here."
+        return f"The watch key {key}, which holds only gas."
+    return f"{key}, a key made elsewhere: only its address is known here."
 
 
 def _network_cost(draft: OrderDraft) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
@@ -42,6 +42,17 @@ _STYLES = {
 }
 
 
+_LIMITS = ("at least", "gas limit", "until", "enforced")
+_FIGURE = r"\$\d[\d,.]*\d"
+"""What is to be checked stands out."""
+
+
+def _rows(rows: Iterable[tuple[str, str]], width: int) -> Iterator[Content]:
+    for label, words in rows:
+        for line in wrapped(words, width, f"{label:<{LABEL}}", _STYLES.get(label, "")):
+            yield line.highlight_regex(_FIGURE, style="bold")
+
+
 class OrderConfirmScreen(TypedConfirmScreen):
     ASKS = "Enter after the word signs it; it waits until its condition holds"
     END_STYLE = "bold"
@@ -70,13 +81,12 @@ class OrderConfirmScreen(TypedConfirmScreen):
 
     def sheet_lines(self, width: int, _room: int) -> Sequence[Content]:
         order = self._order
-        lines = [Content("")]
-        for label, words in order.terms:
-            lines += wrapped(words, width, f"{label:<{LABEL}}", _STYLES.get(label, ""))
-        lines += [Content(""), heading("WHO CARRIES IT OUT")]
-        for label, words in (*order.rows, ("hash", order.hash)):
-            lines += wrapped(words, width, f"{label:<{LABEL}}", _STYLES.get(label, ""))
-        return lines
+        rows = (*order.terms, *order.rows, ("hash", order.hash))
+        limits = [row for row in rows if row[0] in _LIMITS]
+        lines = [Content(""), *_rows([row for row in order.terms if row not in limits], width)]
+        lines += [Content(""), heading("LIMITS"), *_rows(limits, width)]
+        others = [row for row in rows if row not in limits and row not in order.terms]
+        return [*lines, Content(""), heading("WHO CARRIES IT OUT"), *_rows(others, width)]
 
 
 _CHOICES: tuple[tuple[str, str, str], ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
@@ -55,6 +56,8 @@ _THIRD_TABLE = _LEFT_TABLE + _FIGURES + 3 * _CARD_GAP
 _THREE_BESIDE = 180
 """The width from which all tables of a hedge stand in one row."""
 _EXPERTS_IN_ROWS, _EXPERT, _BIAS = 90, 16, 9
+_COUNT = re.compile(r"(?<=\d) (?=(?:bullish|bearish|neutral)\b)")
+"""Between a number and what it counts: no line ends there."""
 _PAPER = "paper"
 NO_MONEY = "PAPER: no real money"
 LIQUIDATION = "liquidation"
@@ -154,8 +157,10 @@ def rest_lines(
     told: TradeVerdict, width: int, *, with_against: bool = False, market: Sequence[Line] = ()
 ) -> list[Line]:
     """What it changes, in figures, what speaks against it beside them, what is to be known."""
-    blocks = [list(table_lines(table, width)) for table in told.tables]
     right = [table for table in told.tables if table.beside]
+    # Under each other: what the account bears before what moves would bring.
+    stacked = sorted(told.tables, key=lambda table: table.beside or _has_bars(table))
+    blocks = [list(table_lines(table, width)) for table in stacked]
     if _has_beside(told, width):
         in_one_row = width >= _THREE_BESIDE
         half, bars = _LEFT_TABLE, [table for table in told.tables if _has_bars(table)]
@@ -428,6 +433,8 @@ def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ..
     return (
         # How large a hedge is, no stage decides.
         *((ladder,) if view.ref is None else ()),
+        RunSection("EXPERTS", "", lambda width: expert_lines(view, width)),
+        RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width)),
         RunSection(
             "SOURCES",
             f"{freshness}{_simulated(view)}",
@@ -437,8 +444,6 @@ def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ..
                 else _missing_lines(view, width)
             ),
         ),
-        RunSection("EXPERTS", "", lambda width: expert_lines(view, width)),
-        RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width)),
     )
 
 
@@ -450,13 +455,13 @@ def _simulated(view: TradeRunView) -> str:
 def _words(text: str, width: int, tone: DrawnTone = "plain", indent: int = 0) -> list[Line]:
     lead = text[: len(text) - len(text.lstrip(" "))]
     lines = wrap(
-        text.strip(),
+        _COUNT.sub("\u00a0", text.strip()),
         max(10, width),
         initial_indent=lead,
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
     )
-    return [(StyledText(line, tone),) for line in lines]
+    return [(StyledText(line.replace("\u00a0", " "), tone),) for line in lines]
 
 
 def _flowed(chips: Iterable[StyledText], width: int) -> Iterator[Line]:

@@ -68,9 +68,9 @@ class TradeScreen(SubScreen):
         with VerticalScroll(id="trade", classes="visit", can_focus=False):
             yield PlainText(id="trade-verdict")
             yield PlainText(id="trade-ladder")
-            yield PlainText(id="trade-sources")
             with Container(id="trade-columns"):
                 yield from (PlainText(id=f"trade-{name}") for name in _BESIDE)
+            yield PlainText(id="trade-sources")
             yield PlainText(id="trade-prices")
         yield KeyLine(id="keys")
 

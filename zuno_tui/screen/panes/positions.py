@@ -16,7 +16,7 @@ from zuno_tui.screen.keys import POSITIONS
 from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, Rows, RowTable, TableColumn
 
-_SHORT_GAUGE, _LONG_GAUGE = 12, 26
+_SHORT_GAUGE, _LONG_GAUGE = 10, 26
 _USUAL_GAUGE_FROM, _LONG_GAUGE_FROM = 90, 170
 """Cells of the pane from which on there is room for it."""
 _SAME_AGE_SECONDS = 60.0

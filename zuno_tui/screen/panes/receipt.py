@@ -36,7 +36,7 @@ _BELONGS = re.compile(r"(?<=\d) (?=[A-Z–]|\d\d:\d\d)|(?<=[+–]) (?=\d)|(?<=[�
 """Between a figure and its unit, a day and its hour, two edges: no line ends there."""
 _WAITS = "○"
 _STAYS_DONE = "what is done stays done"
-_LIMITS = "each step is refused beyond these"
+_REFUSED = "refused beyond these"
 PROGRESS_MARKS = {"under way": "⟳", "done": "✓", "stopped": "✗"}
 _COLOURS = {"under way": "$accent", "done": "$success", "stopped": "$error"}
 
@@ -81,7 +81,8 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
     elif bounds:
         yield Content("")
         counted = f"; dollars at {receipt.prices}" if receipt.prices else ""
-        yield from _titled("LIMITS", f"{_LIMITS}{counted}", width)
+        what = "all of it is" if approval.as_one else "each step is"
+        yield from _titled("LIMITS", f"{what} {_REFUSED}{counted}", width)
         yield from _ledger(bounds, room, column)
 
 

@@ -80,8 +80,9 @@ def laid_out(columns: Sequence[TableColumn], widths: Sequence[int], room: int) -
             spare -= shares[place]
     wider = min(_WIDEST_GAP, max(0, spare) // len(kept)) if kept else 0
     if wider < _WIDEST_GAP:
-        # What does not reach for every gap parts the figures, which run together first.
-        figures = [place for place in sorted(kept) if columns[place].right]
+        # What does not reach for every gap parts the figures, which run together first: those
+        # with signs, on the right, before the others.
+        figures = [place for place in sorted(kept, reverse=True) if columns[place].right]
         for place in figures[: max(0, spare) - wider * len(kept)]:
             shares[place] += 1
     return TableLayout(
