@@ -374,7 +374,10 @@ def reasons(plan: Plan, pools: Mapping[str, PlanPool], *, argued: bool = True) -
         yield screen_words(_sentence(reason))
     yield from _why_not(plan)
     if any(_pays_faster(move, plan.hold) for move in plan.candidates):
-        yield "Earned back counts while a range should last; net and over Keep count 7 days."
+        yield (
+            "Earned back counts the time a range is expected to last, which is more than 95% "
+            "certainty gives it; net and over Keep count 7 days."
+        )
     yield from _swap_words(plan, pools)
     yield from map(screen_words, _outside_words(plan, pools))
     yield f"The choice {assumption_words(plan.assumptions)}."

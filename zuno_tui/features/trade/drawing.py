@@ -86,21 +86,17 @@ def verdict_lines(view: TradeRunView, width: int, market: Sequence[Line] = ()) -
     lines = _words(head, width, tone, indent=2)
     quiet: DrawnTone = "plain" if told.tables else "dim"
     lines += _words(_reason(told), width, tone if told.kind == "failed" else quiet, indent=2)
-    if told.dissent:
-        first, *more = _words(f"▲ {told.dissent}", width, indent=2)
+    # What speaks against a hedge is read before it is approved.
+    against = told.against if told.tables else ()
+    for caution in filter(None, (told.dissent, *against)):
+        first, *more = _words(f"▲ {caution}", width, indent=2)
         lines += [(StyledText("▲", "warn"), StyledText(plain(first)[1:])), *more]
-    orders, against = _order_lines(told, width), _against_lines(told, width)
-    if orders and against and width >= _THREE_BESIDE:
-        left = _THIRD_TABLE - _CARD_GAP
-        beside = _order_lines(told, left), _against_lines(told, width - _THIRD_TABLE)
-        orders, against = side_by_side(*beside, left, _CARD_GAP), []
-    under_table = bool(against) and _has_beside(told, width)
-    if under_table:
-        against = []
     # What is sent stands before what it changes: it is what is approved.
-    figures = rest_lines(told, width, with_against=under_table, market=market)[1:]
-    for block in (orders, figures, against):
-        lines += [(), *block] if block else []
+    in_columns = width >= _THREE_BESIDE and _has_beside(told, width)
+    orders = _order_lines(told, _THIRD_TABLE - 2 * _CARD_GAP if in_columns else width)
+    lines += rest_lines(told, width, orders=orders, market=market)
+    if told.against and not against:
+        lines += [(), *_against_lines(told, width)]
     if view.progress:
         lines += [(), (StyledText("DONE SO FAR", "title"),)]
         for line in view.progress:
@@ -143,7 +139,7 @@ def _order_lines(told: TradeVerdict, width: int) -> list[Line]:
 
 
 def _against_lines(told: TradeVerdict, width: int) -> list[Line]:
-    lines: list[Line] = [(StyledText("AGAINST IT", "title"),)] if told.against else []
+    lines: list[Line] = [(StyledText("AGAINST IT", "title"),)]
     for words in told.against:
         lines += _words(f"▲ {words}", width, "warn", indent=2)
     return lines
@@ -154,9 +150,9 @@ def _has_beside(told: TradeVerdict, width: int) -> bool:
 
 
 def rest_lines(
-    told: TradeVerdict, width: int, *, with_against: bool = False, market: Sequence[Line] = ()
+    told: TradeVerdict, width: int, *, orders: Sequence[Line] = (), market: Sequence[Line] = ()
 ) -> list[Line]:
-    """What it changes, in figures, what speaks against it beside them, what is to be known."""
+    """The orders, what they change in figures, the market beside those, what is to be known."""
     right = [table for table in told.tables if table.beside]
     # Under each other: what the account bears before what moves would bring.
     stacked = sorted(told.tables, key=lambda table: table.beside or _has_bars(table))
@@ -168,17 +164,18 @@ def rest_lines(
         left += [] if in_one_row else bars
         beside = _FIGURES if in_one_row else width - half - _CARD_GAP
         first = _stacked(list(table_lines(table, half)) for table in left)
-        argued = [_against_lines(told, beside)] if with_against else []
-        second = _stacked([*(list(table_lines(table, beside)) for table in right), *argued])
+        second = _stacked(list(table_lines(table, beside)) for table in right)
         second += () if in_one_row else market
         blocks = [side_by_side(first, second, half, _CARD_GAP)]
         if in_one_row:
+            blocks = [_stacked([list(orders), *blocks])] if orders else blocks
+            orders = ()
             third = _stacked(list(table_lines(table, width - _THIRD_TABLE)) for table in bars)
             third += market
             taken = _THIRD_TABLE - 2 * _CARD_GAP
             blocks = [side_by_side(blocks[0], third, taken, 2 * _CARD_GAP)]
     lines: list[Line] = []
-    for block in blocks:
+    for block in (orders, *blocks) if orders else blocks:
         lines += [(), *block]
     if told.lines:
         lines.append(())

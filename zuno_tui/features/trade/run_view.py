@@ -734,7 +734,8 @@ def _against(plan: TradePlan) -> Iterator[str]:
     if hedge is not None and hedge.position.delta and plan.decision.opens:
         # By what is really sold, which the argument before it could not know.
         lost, earning = round(hedge.reached * _AGAINST), hedge.position.price_range
-        where = "" if earning is None else f"Above {earning[1]:,.2f} the position gains no more: "
+        name = f"#{hedge.position.token_id}"
+        where = "" if earning is None else f"Above {earning[1]:,.2f} {name} gains no more: "
         words = f"the short loses ${lost:,} per ${_AGAINST} up."
         yield f"{where}{words}" if where else f"{words[0].upper()}{words[1:]}"
     argued = "" if plan.reasoning is None else clean_text(plan.reasoning.counter_scenario)

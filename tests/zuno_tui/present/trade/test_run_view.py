@@ -226,13 +226,21 @@ def test_orders_stand_right_under_the_headline_and_made_up_money_is_called_so() 
     assert "at once and at any price" in " ".join(" ".join(paper).split())
 
 
-def test_all_tables_of_a_hedge_share_one_row_where_it_is_wide() -> None:
+def test_a_wide_hedge_has_its_week_beside_its_orders_and_its_moves_beside_its_exposure() -> None:
     wide = [plain(line) for line in verdict_lines(HEDGING, 194)]
-    titles = [line for line in wide if "EXPOSURE" in line]
 
-    assert len(titles) == 1
-    assert "IF ETH MOVES" in titles[0]
-    assert "A USUAL WEEK" in titles[0]
+    for left, right in (("ORDERS", "A USUAL WEEK"), ("EXPOSURE", "IF ETH MOVES")):
+        (titles,) = [line for line in wide if left in line]
+        assert right in titles
+
+
+def test_what_speaks_against_a_hedge_is_read_before_its_orders() -> None:
+    assert HEDGING.verdict is not None
+    for width in (76, 114, 194):
+        lines = [plain(line) for line in verdict_lines(HEDGING, width)]
+        (orders,) = [place for place, line in enumerate(lines) if line.startswith("ORDERS")]
+        head = " ".join(" ".join(lines[:orders]).split())
+        assert all(words in head for words in HEDGING.verdict.against)
 
 
 def test_no_heading_is_the_last_line_in_sight() -> None:
