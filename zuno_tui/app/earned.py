@@ -14,6 +14,7 @@ from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.hours import PoolHours
 from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
+from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import Overview, Sources, read_worths
 from chain.positions.performance import Performance, read_performance
 from chain.positions.reference import PositionRef, position_label, position_name
@@ -64,6 +65,8 @@ class PositionEarnings(Struct, frozen=True):
     against_holding: Quantity[Fraction]
     path: tuple[ResultPoint, ...]
     """How it stood against holding, hour by hour, in units of currency1."""
+    hours: PoolHours
+    changes: tuple[LiquidityChange, ...]
     unread: str = ""
     """Why the logs that days are made of were not told; empty where they were."""
 
@@ -244,6 +247,8 @@ class _Telling(Struct, frozen=True):
             else at_present,
             against_holding=won.against_holding,
             path=result_path(snapshot, account, hours),
+            hours=hours,
+            changes=account.changes,
             unread=hours.unread or (earned.reason if isinstance(earned, Unknown) else ""),
         )
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -15,16 +14,13 @@ from chain.bookkeeping.wallet_history import WalletHistory, read_wallet_history
 from chain.contracts.addresses import checksummed
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
-from chain.history.hours import PoolHours
-from chain.history.volatility import price_path
 from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths, read_states
-from chain.positions.by_day import DayMemory, DayOfRange, hours_of_range, settled_days
+from chain.positions.by_day import DayMemory, DayOfRange, settled_days
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import OnePosition, read_one, read_worths
 from chain.positions.performance import Performance, read_performance
 from chain.positions.reference import PositionRef, position_label
-from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import PriceBook, WorthUnit
 from chain.read.block_reader import OneBlock
 from chain.tokens.pair import Pair, pair_of
@@ -35,44 +31,13 @@ from zuno_tui.catalog.intents import Inspect
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import DetailReady, Said
 from zuno_tui.desk.jobs import Progress
-from zuno_tui.present.charts import liquidity_points, range_chart
+from zuno_tui.present.charts import liquidity_points
 from zuno_tui.present.history import profit_figures
+from zuno_tui.present.past_prices import past_chart
 from zuno_tui.present.position import DetailView, KeyFigure, gain_tone
-from zuno_tui.present.views import ChartView
 from zuno_tui.present.words import UNKNOWN, amount_of, short_gain
 
-T = TypeVar("T")
-
-_MOST_POINTS = 240
 _CENT = Fraction(1, 100)
-
-
-def chart_view(pair: Pair, snapshot: PositionSnapshot, hours: PoolHours) -> ChartView | None:
-    """The pool's price through time with the range across it; None without decimals or swaps."""
-    last = snapshot.block.timestamp, snapshot.pool.sqrt_price_x96
-    points = [(point.time, point.sqrt_price_x96) for point in _thinned(price_path(hours).points)]
-    if not points:
-        return None
-    return range_chart(pair, snapshot.identity, [p for p in points if p[0] <= last[0]] + [last])
-
-
-def _with_fees(
-    chart: ChartView | None,
-    hours: Sequence[tuple[int, int]],
-    changes: Sequence[LiquidityChange],
-    each: Fraction | None,
-) -> ChartView | None:
-    """With what each hour earned, and when liquidity came and went."""
-    if chart is None:
-        return None
-    moved = [change for change in changes if change.liquidity_delta]
-    return replace(
-        chart,
-        fees=() if each is None else tuple((float(at), float(fees * each)) for at, fees in hours),
-        changes=tuple(
-            (float(change.timestamp), 1 if change.liquidity_delta > 0 else -1) for change in moved
-        ),
-    )
 
 
 def _each(pair: Pair, prices: PriceBook, unit: WorthUnit) -> Fraction | None:
@@ -163,14 +128,6 @@ def _both(amounts: Quantity[Amounts], pair: Pair) -> str:
         return f"{UNKNOWN}: {amounts.reason}"
     tokens = zip(amounts.value, (pair.token0, pair.token1), strict=True)
     return " + ".join(f"{amount_of(amount, token)} {token.label}" for amount, token in tokens)
-
-
-def _thinned(swaps: Sequence[T]) -> Sequence[T]:
-    """At most so many, evenly chosen, the last one always."""
-    if len(swaps) <= _MOST_POINTS:
-        return swaps
-    last = len(swaps) - 1
-    return [swaps[place * last // (_MOST_POINTS - 1)] for place in range(_MOST_POINTS)]
 
 
 _PATIENCE = 120.0
@@ -312,7 +269,6 @@ class Details:
         )
         hours = read[pool.pool_id]
         changes = performance.accounts[snapshot.ref].changes
-        earned = hours_of_range(snapshot.identity, changes, hours)
         opened = changes[0].timestamp if changes else snapshot.block.timestamp
         memory = DayMemory(store, network, sources.clock)
         settled = _days_told(settled_days(snapshot.identity, changes, hours, memory), opened)
@@ -323,12 +279,7 @@ class Details:
         return replace(
             view,
             facts=(*view.facts, pays),
-            price=_with_fees(
-                chart_view(pair, snapshot, hours),
-                [(hour.begin, hour.fees) for hour in earned],
-                changes,
-                _each(pair, position.prices, unit),
-            ),
+            price=past_chart(pair, snapshot, hours, changes, _each(pair, position.prices, unit)),
             liquidity=await self._liquidity(position, pair),
             fees_by_day=shown,
             days_sum=days_sum(

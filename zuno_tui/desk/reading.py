@@ -1,14 +1,14 @@
 """The positions pane's reader: what was known first, then the chain again and again."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from chain.base.store import Store, StoreError, read_as
-from chain.base.units import DAY, HOUR, Unknown
+from chain.base.units import DAY, HOUR, Known, Unknown
 from chain.contracts.networks import Address, Network
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory
@@ -18,15 +18,18 @@ from chain.positions.overview import Overview, read_overview, read_worths
 from chain.positions.performance import read_performance
 from chain.positions.reference import PositionRef
 from chain.rpc.errors import StaleHead
-from zuno_tui.app.earned import fees_by_day, read_earnings
+from chain.tokens.pair import pair_of
+from zuno_tui.app.earned import PositionEarnings, fees_by_day, read_earnings
 from zuno_tui.catalog.feature import position_notes
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
 from zuno_tui.desk.jobs import fault_words, sentences_of
 from zuno_tui.desk.portfolio import ClosedHours, WorthHistory
+from zuno_tui.present.charts import windowed
 from zuno_tui.present.glance import DayGain, WorthSample, glance_of
 from zuno_tui.present.outage import OutageView, endpoint_words
 from zuno_tui.present.past_day import closed_hours, day_charts, day_samples
+from zuno_tui.present.past_prices import past_chart
 from zuno_tui.present.position import Won, positions_view, won_by_position
 from zuno_tui.present.search_words import search_words
 from zuno_tui.present.views import ChartView, PositionsView
@@ -42,7 +45,7 @@ def remember(
     store: Store, network: Network, wallet: Address, view: PositionsView, *, now: float
 ) -> None:
     # Charts are long, and are read anew before anybody could look at them all.
-    rows = tuple(replace(row, chart=None) for row in view.rows[:_KEPT_ROWS])
+    rows = tuple(replace(row, chart=None, week=None) for row in view.rows[:_KEPT_ROWS])
     kept = replace(view, rows=rows)
     store.put(_NAMESPACE, _key(network, wallet), to_builtins(kept), now=now)
 
@@ -102,6 +105,7 @@ class PositionReader:
         self._past: tuple[WorthSample, ...] = ()
         self._day: DayGain | None = None
         self._fees_by_day: tuple[tuple[str, float], ...] = ()
+        self._weeks: dict[PositionRef, ChartView] = {}
         self._days_until = 0
         """The end of the last hour they were read in."""
         self._idle: Fraction | None = None
@@ -309,6 +313,7 @@ class PositionReader:
             self._context.status.troubled(fault_words(error))
             return
         self._fees_by_day = fees_by_day(earned, begin)
+        self._weeks = _week_charts(sources.network, overview, earned)
         self._show_again()
 
     def _show_again(self) -> None:
@@ -321,7 +326,13 @@ class PositionReader:
         session, samples = self._context.session, self._history.after(self._past)
         watching = monitor_settings(session.settings)
         view = positions_view(
-            session.network, overview, self._won, watching, read_at=now, charts=self._charts
+            session.network,
+            overview,
+            self._won,
+            watching,
+            read_at=now,
+            charts=self._charts,
+            weeks=self._weeks,
         )
         glance = glance_of(overview, self._day, samples, self._idle, self._fees_by_day)
         noted = position_notes(session)
@@ -364,6 +375,21 @@ class PositionReader:
                 await self._wanted.wait()
         except TimeoutError:
             return
+
+
+def _week_charts(
+    network: Network, overview: Overview, earned: Sequence[PositionEarnings]
+) -> dict[PositionRef, ChartView]:
+    charts = {}
+    for position in earned:
+        snapshot, key = position.snapshot, position.snapshot.pool.key
+        tokens = overview.tokens[key.currency0], overview.tokens[key.currency1]
+        pair = pair_of(network, *tokens, snapshot.pool.sqrt_price_x96)
+        each = position.unit1.value if isinstance(position.unit1, Known) else None
+        chart = past_chart(pair, snapshot, position.hours, position.changes, each)
+        if chart is not None:
+            charts[snapshot.ref] = windowed(chart, _WEEK * DAY)
+    return charts
 
 
 def _held(overview: Overview) -> frozenset[PositionRef]:

@@ -257,6 +257,20 @@ def windowed(view: ChartView, seconds: float | None) -> ChartView:
     )
 
 
+def with_last_day(week: ChartView | None, day: ChartView | None) -> ChartView | None:
+    """The day is read more often: the week ends with it."""
+    if week is None or day is None:
+        return week
+    before = sum(time < day.times[0] for time in week.times)
+    hours = {hour for hour, _ in day.fees}
+    return replace(
+        week,
+        times=(*week.times[:before], *day.times),
+        prices=(*week.prices[:before], *day.prices),
+        fees=(*(fee for fee in week.fees if fee[0] not in hours), *day.fees),
+    )
+
+
 def _below(view: ChartView, columns: int, *, summed: bool) -> Iterator[Line]:
     """Under the prices: when liquidity came and went, and what each hour earned, as bars."""
     begin, span = view.times[0], (view.times[-1] - view.times[0]) or 1.0

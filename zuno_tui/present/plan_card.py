@@ -614,7 +614,10 @@ def _judged(chosen: Candidate) -> _CandidateCell:
 
 
 def _why_not(plan: Plan) -> Iterator[str]:
-    """A sentence for every move that was ruled out; alike ones share it."""
+    """What Keep's figure rests on, and for every move ruled out a sentence; alike ones share it."""
+    stays, net = plan.hold.survival, plan.hold.net_7d
+    if stays is not None and stays.day == 0 and net is not None and net > 0:
+        yield f"Keep earns only if the price comes back; by that chance it nets {usd(net)}."
     alike: dict[str, list[str]] = {}
     for move in plan.candidates:
         against = finding_against(move.judgment)

@@ -62,6 +62,8 @@ class PositionRow(Struct, frozen=True):
     """What the last day's fees would be of its worth in a year."""
     chart: ChartView | None = None
     """The price of the last day with the range across it."""
+    week: ChartView | None = None
+    """The same of seven days, with fees and changes; None where they were not read."""
     worth: float | None = None
     """For sorting: its value, its fees and its result, None where unknown."""
     fees_worth: float | None = None

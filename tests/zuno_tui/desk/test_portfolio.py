@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from chain.base.units import DAY
 from chain.positions.reference import position_label, read_position_ref
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import ShowPortfolio
@@ -89,3 +90,9 @@ async def test_fees_by_day_at_the_desk_are_those_of_the_portfolio(
     assert told.view.glance is not None
     assert len(told.view.glance.by_day) == 7
     assert sum(fees for _, fees in told.view.glance.by_day) == pytest.approx(_dollars(week), abs=1)
+    assert told.view.rows
+    for row in told.view.rows:
+        assert row.chart is not None
+        assert row.week is not None
+        assert row.week.prices[-1] == row.chart.prices[-1], "one price of now in both"
+        assert 6 * DAY < row.week.times[-1] - row.week.times[0] <= 7 * DAY

@@ -126,7 +126,18 @@ def test_what_was_chosen_has_a_star_and_what_passed_no_colour() -> None:
     assert chosen.plain.startswith("★ A widen")
     assert other.plain.startswith("B shift")
     styles = {str(span.style) for span in other.spans}
-    assert styles == {"$error"}
+    assert styles == {"$quiet", "$error"}
+
+
+def test_of_a_table_turned_over_no_row_is_grey() -> None:
+    cells = tuple(SpokenCell(text="long words to turn it over", passed=False) for _ in range(4))
+    rows = tuple(SpokenRow(name=name, cells=cells) for name in ("A widen", "B shift"))
+    spoken = SpokenTable(columns=("lasts", "pays", "net", "cost"), rows=rows)
+
+    _, *figures = turn_table(TurnView("critic", 1, "", table=spoken), 80, "A")
+
+    assert [line.plain.split()[0] for line in figures] == ["lasts", "pays", "net", "cost"]
+    assert {str(span.style) for line in figures for span in line.spans} == {"$error"}
 
 
 def test_what_a_speaker_comes_to_begins_in_bold() -> None:

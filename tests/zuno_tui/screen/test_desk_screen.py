@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
+from textual.geometry import Size
 
+from chain.base.units import DAY
 from chain.positions.reference import v4_position
 from tests.zuno_tui.screen.scenes import (
     ALERTS,
@@ -51,6 +53,7 @@ from zuno_tui.desk.events import (
 from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
+from zuno_tui.screen.panes.selected import selected_lines
 from zuno_tui.screen.screens.desk import DeskScreen
 from zuno_tui.screen.screens.help import HelpScreen
 
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from zuno_tui.catalog.command import Intent
+    from zuno_tui.present.views import PositionRow
 
 
 ASKED: tuple[tuple[tuple[str, ...], Intent], ...] = (
@@ -390,3 +394,18 @@ async def test_what_has_not_changed_is_not_drawn_again(
             monkeypatch.setattr(pane, "refresh", refresh)
         await play(pilot, *again)
         assert drawn == []
+
+
+def test_the_chosen_positions_week_stands_for_its_gauge_where_there_is_room() -> None:
+    row = POSITIONS.rows[0]
+    assert row.chart is not None
+    week = replace(row.chart, times=(0.0, 7.0 * DAY), prices=(1_800.0, 1_812.0))
+
+    def drawn(row: PositionRow, height: int) -> str:
+        return "\n".join(line.plain for line in selected_lines(row, Size(90, height)))
+
+    assert "the last 7 days" in drawn(replace(row, week=week), 24)
+    assert "the last day" in drawn(row, 24)
+    low = drawn(row, 8)
+    assert "PRICE" not in low
+    assert f"{row.low} ├" in low

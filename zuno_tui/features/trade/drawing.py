@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from chain.exchange.public.surroundings import SOURCE as SIMULATED
 from zuno_tui.present.charts import Line, StyledText, plain, side_by_side, thin_bar
 from zuno_tui.present.output import cell_width
@@ -50,11 +52,10 @@ _CARD_GAP = 3
 _BAR = 8
 _SEPARATOR = " · "
 _FIGURES = 38
-_LONGEST_BAR = 24
 _LEFT_TABLE, _TABLES_BESIDE = 68, 110
-_THIRD_TABLE = _LEFT_TABLE + _FIGURES + 3 * _CARD_GAP
-_THREE_BESIDE = 180
-"""The width from which all tables of a hedge stand in one row."""
+_LEFT_COLUMN, _COLUMN_GAP, _IN_TWO_COLUMNS = 109, 6, 180
+"""What a hedge is stands left of what it does from this width on."""
+_NARROWEST_SPAN, _LONGEST_BAR = 16, 40
 _EXPERTS_IN_ROWS, _EXPERT, _BIAS = 90, 16, 9
 _COUNT = re.compile(r"(?<=\d) (?=(?:bullish|bearish|neutral)\b)")
 """Between a number and what it counts: no line ends there."""
@@ -68,16 +69,26 @@ _STAGE, _DECISION, _ALLOCATION, _LEVERAGE, _WORTH = 14, 16, 15, 7, 16
 
 def head_lines(view: TradeRunView, width: int) -> list[Line]:
     """The verdict and the market it was made in, which stands beside it where there is room."""
-    beside = view.verdict is not None and _has_beside(view.verdict, width)
-    before = _THIRD_TABLE if width >= _THREE_BESIDE else _LEFT_TABLE + _CARD_GAP
-    market = chip_lines(view, width - before if beside else width)
-    return [*verdict_lines(view, width, market if beside else ()), *(() if beside else market)]
-
-
-def verdict_lines(view: TradeRunView, width: int, market: Sequence[Line] = ()) -> list[Line]:
     if view.verdict is None:
-        return [(StyledText(f"… {view.working or 'waiting'}", "dim"),)]
-    told = view.verdict
+        waits = StyledText(f"… {view.working or 'waiting'}", "dim")
+        return [(waits,), *chip_lines(view, width)]
+    if not _has_beside(view.verdict, width):
+        return [*_verdict_lines(view, view.verdict, width), *chip_lines(view, width)]
+    if width < _IN_TWO_COLUMNS:
+        market = chip_lines(view, width - _LEFT_TABLE - _CARD_GAP)
+        return _verdict_lines(view, view.verdict, width, market)
+    before = _LEFT_COLUMN + _COLUMN_GAP
+    done = [table for table in view.verdict.tables if table.beside or _has_bars(table)]
+    right = _stacked(list(table_lines(table, width - before)) for table in done)
+    right += chip_lines(view, width - before)
+    others = tuple(table for table in view.verdict.tables if table not in done)
+    left = _verdict_lines(view, replace(view.verdict, tables=others), _LEFT_COLUMN)
+    return side_by_side(left, right, _LEFT_COLUMN, _COLUMN_GAP)
+
+
+def _verdict_lines(
+    view: TradeRunView, told: TradeVerdict, width: int, market: Sequence[Line] = ()
+) -> list[Line]:
     glyph, tone = _VERDICTS[told.kind]
     # What is only asked for bears no star: a mark says the same as the words beside it.
     is_paper = told.kind == "acts" and view.venue.startswith(_PAPER)
@@ -92,9 +103,7 @@ def verdict_lines(view: TradeRunView, width: int, market: Sequence[Line] = ()) -
         first, *more = _words(f"▲ {caution}", width, indent=2)
         lines += [(StyledText("▲", "warn"), StyledText(plain(first)[1:])), *more]
     # What is sent stands before what it changes: it is what is approved.
-    in_columns = width >= _THREE_BESIDE and _has_beside(told, width)
-    orders = _order_lines(told, _THIRD_TABLE - 2 * _CARD_GAP if in_columns else width)
-    lines += rest_lines(told, width, orders=orders, market=market)
+    lines += rest_lines(told, width, orders=_order_lines(told, width), market=market)
     if told.against and not against:
         lines += [(), *_against_lines(told, width)]
     if view.progress:
@@ -158,22 +167,11 @@ def rest_lines(
     stacked = sorted(told.tables, key=lambda table: table.beside or _has_bars(table))
     blocks = [list(table_lines(table, width)) for table in stacked]
     if _has_beside(told, width):
-        in_one_row = width >= _THREE_BESIDE
-        half, bars = _LEFT_TABLE, [table for table in told.tables if _has_bars(table)]
-        left = [table for table in told.tables if not table.beside and table not in bars]
-        left += [] if in_one_row else bars
-        beside = _FIGURES if in_one_row else width - half - _CARD_GAP
-        first = _stacked(list(table_lines(table, half)) for table in left)
+        left = [table for table in stacked if not table.beside]
+        beside = width - _LEFT_TABLE - _CARD_GAP
+        first = _stacked(list(table_lines(table, _LEFT_TABLE)) for table in left)
         second = _stacked(list(table_lines(table, beside)) for table in right)
-        second += () if in_one_row else market
-        blocks = [side_by_side(first, second, half, _CARD_GAP)]
-        if in_one_row:
-            blocks = [_stacked([list(orders), *blocks])] if orders else blocks
-            orders = ()
-            third = _stacked(list(table_lines(table, width - _THIRD_TABLE)) for table in bars)
-            third += market
-            taken = _THIRD_TABLE - 2 * _CARD_GAP
-            blocks = [side_by_side(blocks[0], third, taken, 2 * _CARD_GAP)]
+        blocks = [side_by_side(first, [*second, *market], _LEFT_TABLE, _CARD_GAP)]
     lines: list[Line] = []
     for block in (orders, *blocks) if orders else blocks:
         lines += [(), *block]
@@ -191,10 +189,21 @@ def _has_bars(table: FigureTable) -> bool:
 def table_lines(table: FigureTable, width: int) -> Iterator[Line]:
     """Two columns of figures under each other, and right of them a bar or a remark."""
     room = width - _FIGURES - max((cell_width(row.beside) for row in table.rows), default=0) - 4
+    spans = _spans(table, min(_LONGEST_BAR, room)) if room >= _NARROWEST_SPAN else {}
+    legend: Line = ()
+    if _has_bars(table) and room > 0:
+        legend = (StyledText("  shorter is calmer", "dim"),)
+    elif spans:
+        legend = (
+            StyledText("  ○", "warn"),
+            StyledText(f" {table.first}  ", "dim"),
+            StyledText("●", "good"),
+            StyledText(f" {table.second}", "dim"),
+        )
     yield (
         StyledText(f"{table.title:<16}", "title"),
         StyledText(f" {table.first:>10} {table.second:>10}", "dim"),
-        StyledText("  shorter is calmer" if _has_bars(table) and room > 0 else "", "dim"),
+        *legend,
     )
     for row in table.rows:
         bar_cells = max(0, min(_LONGEST_BAR, room)) if row.part is not None else 0
@@ -204,9 +213,33 @@ def table_lines(table: FigureTable, width: int) -> Iterator[Line]:
             StyledText(f" {row.first:>10} ", _gain_tone(row.first, "plain")),
             StyledText(f"{row.second:>10}", _gain_tone(row.second, "strong")),
             StyledText(f"  {drawn}" if bar_cells else "", "good" if row.second else "warn"),
+            StyledText("  " if row.name in spans else ""),
+            *spans.get(row.name, ()),
             StyledText(f"  {row.beside}".rstrip(), "dim"),
         )
     yield from _words(f"  {table.note}", width, "dim", indent=2) if table.note else ()
+
+
+def _spans(table: FigureTable, cells: int) -> dict[str, Line]:
+    """By row, both figures and the nothing between gain and loss, on the table's own scale."""
+    pairs = {row.name: row.dollars for row in table.rows if row.dollars is not None}
+    every = [0, *(dollars for pair in pairs.values() for dollars in pair)]
+    lowest, scale = min(every), (cells - 1) / ((max(every) - min(every)) or 1)
+
+    def place(dollars: int) -> int:
+        return round((dollars - lowest) * scale)
+
+    def drawn(first: int, second: int) -> Line:
+        low, high = sorted((place(first), place(second)))
+        line = [StyledText(" ")] * low
+        line += [StyledText("─", "dim")] * (high - low + 1)
+        line += [StyledText(" ")] * (cells - high - 1)
+        line[place(0)] = StyledText("┼" if low < place(0) < high else "│", "dim")
+        line[place(first)] = StyledText("○", "warn")
+        line[place(second)] = StyledText("●", "good")
+        return tuple(line)
+
+    return {name: drawn(*pair) for name, pair in pairs.items()}
 
 
 def _gain_tone(figure: str, otherwise: DrawnTone) -> DrawnTone:
@@ -357,6 +390,12 @@ def bias_counts(cards: Iterable[ExpertCard]) -> str:
     return ", ".join(f"{count} {bias}" for count, bias in counts if count)
 
 
+def is_even(cards: Iterable[ExpertCard]) -> bool:
+    """Whether as many see a rise as a fall."""
+    biases = [card.bias for card in cards]
+    return biases.count("BULLISH") == biases.count("BEARISH") > 0
+
+
 def _card(card: ExpertCard, width: int, pending: str) -> list[Line]:
     glyph, tone = _BIASES[card.bias]
     title = f"{card.title.capitalize()} "
@@ -377,31 +416,26 @@ def conflict_lines(view: TradeRunView, width: int) -> list[Line]:
         pending = "… not drawn yet" if view.verdict is None else "never drawn"
         return [(StyledText(pending, "dim"),)]
     glyph, tone = _BIASES[found.dominant]
-    lines: list[Line] = [
-        (
-            StyledText(f"{glyph} leans {found.dominant.lower()}", tone),
-            StyledText(f" by confidence; votes: {bias_counts(view.experts)}", "dim"),
-        )
-    ]
+    counts = f" {bias_counts(view.experts)}"
+    if is_even(view.experts):
+        # Weights lean, but nobody would call that a majority.
+        glyph, tone = _BIASES["NEUTRAL"]
+        leaning, counts = "split:", f"{counts}; {found.strongest} is surest"
+    else:
+        leaning = f"leans {found.dominant.lower()}:"
+    lines: list[Line] = [(StyledText(f"{glyph} {leaning}", tone), StyledText(counts, "dim"))]
     for agreed in found.agreed:
         lines += _words(f"= {agreed}", width, indent=2)
     for conflict in found.conflicts:
         lines += _words(f"✗ {conflict.between}", width, "warn", indent=2)
         for claim in (conflict.first, conflict.second):
-            lines += _words(f"  {_leaning(claim, view.experts)}", width, indent=4)
+            # What stands beside the expert's name already is not repeated.
+            if not any(card.says and claim.endswith(f": {card.says}") for card in view.experts):
+                lines += _words(f"  {claim}", width, indent=4)
         lines += _words(f"  tie: {conflict.tiebreaker}", width, "dim", indent=4)
     if not found.conflicts:
         lines += _words("no conflicts between experts", width, "dim")
     return [*lines, *_words(f"? {found.question}", width, indent=2)]
-
-
-def _leaning(claim: str, cards: Iterable[ExpertCard]) -> str:
-    """Without the sentence that stands beside the expert's name already."""
-    repeated = (card for card in cards if card.says and claim.endswith(f": {card.says}"))
-    card = next(repeated, None)
-    if card is None:
-        return claim
-    return f"{card.title}: {claim.removesuffix(f': {card.says}').lower()}"
 
 
 class RunSection(NamedTuple):
@@ -418,30 +452,26 @@ def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ..
     fresh = sum(lamp.state == "fresh" for lamp in view.lamps)
     if view.verdict is not None and view.regime is None and view.ref is not None:
         return ()  # closing a hedge is argued by nobody
-    missing = sum(lamp.state == "missing" for lamp in view.lamps)
-    freshness = f"{fresh} of {len(view.lamps)} fresh{f', {missing} missing' if missing else ''}"
+    missing = [lamp.title for lamp in view.lamps if lamp.state == "missing"]
+    freshness = f"{fresh} of {len(view.lamps)} fresh"
     if view.verdict is not None and view.ref is not None and not whole:
         # How large a hedge is, nobody votes on: who argued stands in the report.
-        told = f"{freshness}{_simulated(view)} · r: full report"
+        gaps = f", {len(missing)} missing" if missing else ""
+        told = f"{freshness}{gaps}{_simulated(view)} · r: full report"
         return (RunSection("SOURCES", told, lambda width: _missing_lines(view, width)),)
     ladder = RunSection(
         "LADDER", "the decision after each stage", lambda width: ladder_lines(view, width)
     )
-    return (
-        # How large a hedge is, no stage decides.
-        *((ladder,) if view.ref is None else ()),
-        RunSection("EXPERTS", "", lambda width: expert_lines(view, width)),
-        RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width)),
-        RunSection(
-            "SOURCES",
-            f"{freshness}{_simulated(view)}",
-            lambda width: (
-                lamp_lines(view, width)
-                if view.ref is None or view.verdict is None
-                else _missing_lines(view, width)
-            ),
-        ),
-    )
+    experts = RunSection("EXPERTS", "", lambda width: expert_lines(view, width))
+    conflicts = RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width))
+    if view.ref is not None and view.verdict is not None:
+        # No source decides either: what they rest on stands beside their name.
+        gaps = f", no {', '.join(missing)}" if missing else ""
+        return experts._replace(beside=f"sources: {freshness}{gaps}"), conflicts
+    told = f"{freshness}{_simulated(view)}"
+    sources = RunSection("SOURCES", told, lambda width: lamp_lines(view, width))
+    # How large a hedge is, no stage decides.
+    return (*((ladder,) if view.ref is None else ()), experts, conflicts, sources)
 
 
 def _simulated(view: TradeRunView) -> str:

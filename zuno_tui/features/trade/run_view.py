@@ -42,6 +42,7 @@ from zuno_tui.features.trade.drawing import (
     LIQUIDATION,
     bias_counts,
     head_lines,
+    is_even,
     sections,
 )
 from zuno_tui.present.answer import CommandAnswer
@@ -142,6 +143,8 @@ class FigureRow(Struct, frozen=True):
     beside: str = ""
     part: float | None = None
     """Of the largest row of its table, drawn as a bar."""
+    dollars: tuple[int, int] | None = None
+    """Of the two figures, drawn on one scale with those of the other rows."""
 
 
 class FigureTable(Struct, frozen=True):
@@ -591,11 +594,11 @@ def _title(plan: TradePlan) -> str:
     holds = plan.decision is TradeDecision.HOLD
     if plan.hedge is None:
         return "No trade" if holds else plan.decision.value.replace("_", " ").capitalize()
-    number = plan.hedge.position.token_id
+    name = position_label(plan.hedge.position.token_id)
     if holds:
-        return f"Keep the hedge of #{number} as it is" if plan.hedge.held else "No hedge"
+        return f"Keep the hedge of {name} as it is" if plan.hedge.held else "No hedge"
     closes = plan.decision is TradeDecision.CANCEL_AND_CLOSE
-    return f"{'Close the hedge of' if closes else 'Hedge'} #{number}"
+    return f"{'Close the hedge of' if closes else 'Hedge'} {name}"
 
 
 def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
@@ -667,6 +670,7 @@ def _moved(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
             f"{part:+.0%}".replace("-", "−") if part else "±0%",
             _whole_gain(alone),
             _whole_gain(alone + short),
+            dollars=(alone, alone + short),
         )
 
 
@@ -734,7 +738,7 @@ def _against(plan: TradePlan) -> Iterator[str]:
     if hedge is not None and hedge.position.delta and plan.decision.opens:
         # By what is really sold, which the argument before it could not know.
         lost, earning = round(hedge.reached * _AGAINST), hedge.position.price_range
-        name = f"#{hedge.position.token_id}"
+        name = position_label(hedge.position.token_id)
         where = "" if earning is None else f"Above {earning[1]:,.2f} {name} gains no more: "
         words = f"the short loses ${lost:,} per ${_AGAINST} up."
         yield f"{where}{words}" if where else f"{words[0].upper()}{words[1:]}"
@@ -754,13 +758,11 @@ def _dissent(plan: TradePlan) -> str:
 
 
 def _lean(conflicts: ConflictMap, cards: Sequence[ExpertCard]) -> str:
-    """Where as many see a rise as a fall, weights lean but nobody would call that a majority."""
-    leaning, biases = conflicts.dominant_signal.value, [card.bias for card in cards]
-    even = biases.count("BULLISH") == biases.count("BEARISH")
+    leaning = conflicts.dominant_signal.value
     if leaning == "NEUTRAL":
         lean = "see no direction"
     else:
-        lean = "are split" if even else f"lean {leaning.lower()}"
+        lean = "are split" if is_even(cards) else f"lean {leaning.lower()}"
     return f"{lean} ({bias_counts(cards)}) and "
 
 

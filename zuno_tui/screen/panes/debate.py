@@ -80,7 +80,7 @@ def turn_text(turn: TurnView, *, sourced: bool = False) -> Content:
 def turn_table(turn: TurnView, width: int, chosen: str = "") -> list[Content]:
     """The table under a turn's words; its marks are signs before they are colours.
 
-    What was chosen has a star, what failed a colour: what passed needs none.
+    What was chosen has a star, what failed is grey with a colour: what passed needs none.
     """
     if turn.table is None:
         return []
@@ -88,16 +88,24 @@ def turn_table(turn: TurnView, width: int, chosen: str = "") -> list[Content]:
         row.model_copy(update={"name": f"★ {row.name}"}) if _is_of(row.name, chosen) else row
         for row in turn.table.rows
     )
+    names = tuple(row.name for row in starred)
     titles, *rows = table_lines(turn.table.model_copy(update={"rows": starred}), width or None)
     return [
         literal(titles, "$quiet" if isinstance(titles, TableRow) else ""),
         *(
-            literal(line, "bold" if line.startswith("★") else "")
+            literal(line, _row_style(line, names))
             .highlight_regex(f"{FAILED}", style="$error")
             .highlight_regex("^★ .*?  ", style="$success")
             for line in rows
         ),
     ]
+
+
+def _row_style(line: str, names: tuple[str, ...]) -> str:
+    """A row of the table as it was spoken; one that was turned over has figures for rows."""
+    if line.startswith("★"):
+        return "bold"
+    return "$quiet" if FAILED in line and line.startswith(names) else ""
 
 
 def _is_of(name: str, chosen: str) -> bool:

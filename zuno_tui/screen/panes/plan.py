@@ -541,7 +541,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         for part in reversed(parts) if reasons_first else parts:
             lines += part
         if view.options and not figures:
-            lines += [Content(""), _more(view, why=why)]
+            lines += [Content(""), _more(view, why=why, low=low)]
         return lines
 
     def _banner(self, width: int) -> Iterator[Content]:
@@ -575,10 +575,10 @@ _ABOVE_REASONS = 2
 """The heading, and the blank line before what follows."""
 
 
-def _more(view: PlanView, *, why: bool) -> Content:
-    figures = sum(name not in BRIEF for name in view.options[0].figures)
-    untold = bool(view.reasons) and not why
-    told = f"all reasons and {figures} more figures" if untold else f"{figures} more figures"
+def _more(view: PlanView, *, why: bool, low: bool) -> Content:
+    count = sum(name not in BRIEF for name in view.options[0].figures)
+    figures = "all figures" if low else f"{count} more figures"
+    told = f"all reasons and {figures}" if view.reasons and not why else figures
     return Content.assemble(("w", "bold $primary"), (f" {told}", "$quiet"))
 
 

@@ -34,7 +34,7 @@ _COLUMNS = (
     TableColumn("NET 24H", 8, 11, right=True),
     TableColumn("PRICE 24H", 11, 9, right=True),
     TableColumn("PRICE", 12, 12, right=True),
-    TableColumn("FROM – TO", 13, 27),
+    TableColumn("FROM – TO", 13, 27, right=True),
     TableColumn(" NOTES", 10, 19),
 )
 _ORDERS: dict[str, Callable[[PositionRow], float | None]] = {

@@ -9,12 +9,12 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 
-from chain.base.units import usd
 from chain.positions.reference import position_label
 from zuno_tui.present.charts import (
     StyledText,
     book_chart,
     fee_days,
+    figure,
     price_chart,
     side_by_side,
     wide_gauge,
@@ -39,13 +39,8 @@ _STANDING = {
     "out of range": "$error",
     "empty": "$quiet",
 }
-_ADVICE = "r: ask for advice"
-_NEXT = {
-    "out of range": f"No fees until the price returns. {_ADVICE}",
-    "near edge": f"Fees stop outside the range. {_ADVICE}",
-    "in range": f"Earning fees. {_ADVICE} · enter: details",
-    "empty": "Empty. h hides empty positions.",
-}
+_ADVICE = "r: ask for advice · enter: details"
+_EMPTY = "Empty. h hides empty positions."
 
 
 class SelectedPane(VerticalScroll, can_focus=False):
@@ -84,20 +79,18 @@ def _pictured(
 
 
 def selected_lines(row: PositionRow, size: Size) -> Iterator[Content]:
-    """The range, the facts, the next step, and the price of the day in what room is left."""
-    style = _STANDING[row.standing]
-    above = [
-        literal(wide_gauge(row.progress, row.low, row.high, size.width), style),
-        Content(""),
-        *_facts(row),
-        literal(_NEXT[row.standing], "$quiet"),
-    ]
-    yield from above
-    height = size.height - len(above) - 2
-    if row.chart is not None and height >= _SHORTEST_CHART:
-        yield Content("")
-        yield drawn([_titled("PRICE", "the last day")])
-        yield drawn(price_chart(row.chart, size.width, height))
+    """The facts, the next step, and past prices in what room is left, else the range alone."""
+    step = literal(_EMPTY if row.standing == "empty" else _ADVICE, "$quiet")
+    facts, chart = [*_facts(row), step], row.week or row.chart
+    height = size.height - len(facts) - 2
+    if chart is None or height < _SHORTEST_CHART:
+        gauge = wide_gauge(row.progress, row.low, row.high, size.width)
+        yield from (literal(gauge, _STANDING[row.standing]), Content(""), *facts)
+        return
+    yield from facts
+    yield Content("")
+    yield drawn([_titled("PRICE", "the last 7 days" if row.week else "the last day")])
+    yield drawn(price_chart(chart, size.width, height))
 
 
 class BookPane(PlainText):
@@ -135,7 +128,7 @@ def book_lines(
     days: list[Line] = []
     if len(by_day) > 1:
         room = size.width if stacked else size.width - half - _GAP
-        together = usd(sum(round(fees, 2) for _, fees in by_day))
+        together = figure(sum(round(fees, 2) for _, fees in by_day))
         days = [_titled("FEES", f"by day, {together} together"), *fee_days(by_day, room)]
     height = size.height - 1 - (len(days) + 1 if stacked and days else 0)
     chart = [

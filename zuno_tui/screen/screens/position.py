@@ -18,11 +18,13 @@ from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.charts import (
     day_bars,
     depth_picture,
+    figure,
     plain,
     price_chart,
     wide_gauge,
     windowed,
 )
+from zuno_tui.present.position import KeyFigure
 from zuno_tui.screen.keys import DETAIL
 from zuno_tui.screen.panes.frame import frame, heading, joined, literal
 from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
@@ -31,7 +33,8 @@ from zuno_tui.screen.screens.sub_screen import SubScreen
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from zuno_tui.present.position import DetailView, KeyFigure
+    from zuno_tui.present.position import DetailView
+    from zuno_tui.present.views import Standing, Tone
 
 _WITH_CHART, _WITH_BOTH = 1, 3
 """Headings, and the blank line between the pictures."""
@@ -45,6 +48,10 @@ _PARTS = ("=", "+")
 _BY_PRICES = "+ token prices"
 """What a result is made of stands where it is added up."""
 _WIDEST_GAUGE = 72
+_FARTHEST = 9.999
+"""A part of the price; what is farther away is never reached."""
+_RANGE_IN_CHART = 110
+"""The width from which the chart stands beside the facts, high enough to show the range."""
 _NARROWEST = 30
 _WINDOWS: tuple[tuple[str, float | None], ...] = (
     ("1 d", DAY),
@@ -69,11 +76,11 @@ _SIGNED = {
     "now + fees": "+ worth & fees",
     "costs": "− costs",
 }
-_STATES = {
-    "in range": "$success",
-    "near edge": "$warning",
-    "out of range": "$error",
-    "empty": "$quiet",
+_RANGE_TONES: dict[Standing, Tone] = {
+    "in range": "good",
+    "near edge": "warn",
+    "out of range": "bad",
+    "empty": "dim",
 }
 
 
@@ -172,28 +179,49 @@ def _figures(view: DetailView, width: int) -> Iterator[Content]:
     if view.owned_by:
         yield literal(f"Not yours: {view.owned_by} owns it.", "bold $warning")
     now = [each for each in view.figures if each.label != _HELD]
+    in_chart = width >= _RANGE_IN_CHART and view.price is not None and bool(view.price.prices)
+    if in_chart:
+        now += _range_figures(view)
     entry = list(_since_entry(view))
     room = width - _LABEL
     needed = [cells for each in (now, entry) if (cells := _cells(each)) <= room // 2]
     most = max(1, len(now), len(entry))
     wide = max([min(_FIGURE, room // most), *needed])
     for title, figures in (("NOW", now), ("SINCE ENTRY", entry)):
+        if title != "NOW" and now and figures:
+            yield Content("")
         for place, line in enumerate(_figure_lines(figures, room, wide)):
             yield Content.assemble(("" if place else title).ljust(_LABEL), line).stylize(
                 "bold $primary", 0, _LABEL
             )
-        if figures:
+    if (at := view.standing) is not None and not in_chart:
+        if now or entry:
             yield Content("")
-    if (at := view.standing) is not None:
         beside = _LABEL + len(at.unit) + _GAP
         gauge = min(_WIDEST_GAUGE, width - beside)
         yield Content(" " * _GAP).join(
             [
                 literal(f"{'RANGE':<{_LABEL - _GAP}}", "bold $primary"),
-                literal(wide_gauge(at.progress, at.low, at.high, gauge).strip(), _STATES[at.state]),
+                literal(
+                    wide_gauge(at.progress, at.low, at.high, gauge).strip(),
+                    _FIGURE_STYLES[_RANGE_TONES[at.state]],
+                ),
                 literal(at.unit, "$quiet"),
             ]
         )
+
+
+def _range_figures(view: DetailView) -> Iterator[KeyFigure]:
+    """In figures, where the picture of the range is the chart."""
+    at, chart = view.standing, view.price
+    if at is not None and chart is not None:
+        price = chart.prices[-1]
+        ends = (
+            f"{max(-1.0, min(_FARTHEST, edge / price - 1)):+.1%}"
+            for edge in (chart.low, chart.high)
+        )
+        yield KeyFigure("price", figure(price))
+        yield KeyFigure("range ends at", ", ".join(ends).replace("-", "−"), _RANGE_TONES[at.state])
 
 
 def _since_entry(view: DetailView) -> Iterator[KeyFigure]:
@@ -244,7 +272,8 @@ def _pictures(view: DetailView, window: int, width: int, height: int) -> Iterato
     else:
         name, seconds = _WINDOWS[window]
         after, _ = _WINDOWS[(window + 1) % len(_WINDOWS)]
-        yield heading("PRICE", f"{name}, w: {after} · between the two lines it earns")
+        unit = "" if view.standing is None else f"{view.standing.unit} · "
+        yield heading("PRICE", f"{unit}{name}, w: {after}")
         yield drawn(price_chart(windowed(chart, seconds), width, tall))
     if chart is not None and chart.prices and view.liquidity:
         yield Content("")
@@ -271,19 +300,19 @@ def _days(view: DetailView, width: int) -> Iterator[Content]:
     bars = day_bars(view.fees_by_day, width, unit)
     yield from (drawn([line]) for line in bars)
     edge = len(plain(bars[0]))
-    for figure in sums:
-        words = figure.words.replace("$", "")
+    for each in sums:
+        words = each.words.replace("$", "")
         yield Content.assemble(
-            literal(f"{figure.label:<{max(0, edge - len(words))}}", "$quiet"),
-            literal(words, _figure_style(figure, leads=figure.label.endswith("since entry"))),
+            literal(f"{each.label:<{max(0, edge - len(words))}}", "$quiet"),
+            literal(words, _figure_style(each, leads=each.label.endswith("since entry"))),
         )
 
 
 def _from_holding(view: DetailView) -> Iterator[KeyFigure]:
     """From the result against holding to the one in dollars."""
-    for figure in view.profit:
-        if figure.label == _BY_PRICES:
-            yield figure._replace(label="+ token prices")
+    for part in view.profit:
+        if part.label == _BY_PRICES:
+            yield part._replace(label="+ token prices")
             yield from (
                 each._replace(label="= result since entry")
                 for each in view.profit

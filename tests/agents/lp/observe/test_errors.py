@@ -70,6 +70,7 @@ def test_a_mistake_of_ours_is_not_passed_off_as_the_chains() -> None:
 async def test_a_block_replaced_in_the_middle_is_read_again_as_a_whole(method: str) -> None:
     left = [1]
     with own_small_world() as (world, chain):
+        before = chain.head
 
         def replacing(call: dict[str, Any]) -> None:
             if call["method"] == method and left:
@@ -84,5 +85,6 @@ async def test_a_block_replaced_in_the_middle_is_read_again_as_a_whole(method: s
                     scout.observer.observe_position(v4_position(token_id), OBSERVED), 20
                 )
         assert not left
-        assert context.block_hash == chain.head.hash
-        assert context.time == chain.head.timestamp
+        # Gas is asked beside the rest: where it is asked last, all else is of the block before.
+        blocks = [chain.head] if method == "eth_getLogs" else [chain.head, before]
+        assert (context.block_hash, context.time) in [(one.hash, one.timestamp) for one in blocks]

@@ -19,6 +19,7 @@ from zuno_tui.present.charts import (
     plain,
     price_chart,
     windowed,
+    with_last_day,
 )
 from zuno_tui.present.views import ChartView
 
@@ -204,6 +205,19 @@ def test_a_window_shows_its_time_alone_with_the_price_that_stood_before() -> Non
     assert windowed(chart, 30 * day).times == chart.times
     # Nobody swapped in the window: the price is a line.
     assert windowed(chart, 1.0).prices == (2.0, 3.0)
+
+
+def test_a_week_ends_with_the_day_that_was_read_after_it() -> None:
+    week = ChartView((0.0, 5.0, 9.0), (1.0, 2.0, 3.0), 0.5, 4.0, fees=((0.0, 7.0), (8.0, 5.0)))
+    day = replace(week, times=(8.0, 10.0), prices=(2.5, 3.5), fees=((8.0, 5.5), (9.0, 1.0)))
+
+    whole = with_last_day(week, day)
+
+    assert whole is not None
+    assert (whole.times, whole.prices) == ((0.0, 5.0, 8.0, 10.0), (1.0, 2.0, 2.5, 3.5))
+    assert whole.fees == ((0.0, 7.0), (8.0, 5.5), (9.0, 1.0))
+    assert with_last_day(None, day) is None
+    assert with_last_day(week, None) == week
 
 
 def test_the_book_adds_up_what_hours_gained_and_shows_their_fees() -> None:

@@ -17,9 +17,9 @@ from tests.zuno_tui.screen.trade_scenes import HEDGING
 from zuno_tui.features.trade.drawing import (
     bias_counts,
     conflict_lines,
+    head_lines,
     lamp_lines,
     table_lines,
-    verdict_lines,
     without_orphan,
 )
 from zuno_tui.features.trade.run_view import (
@@ -84,7 +84,7 @@ async def test_a_hold_by_failure_is_no_hold_by_judgment() -> None:
 
     kinds = [view.verdict and view.verdict.kind for view in (judged, failed, ended)]
     assert kinds == ["holds", "failed", "failed"]
-    first, second = (plain(verdict_lines(view, 80)[0]) for view in (judged, failed))
+    first, second = (plain(head_lines(view, 80)[0]) for view in (judged, failed))
     assert first[0] != second[0], "by more than its colour"
     assert [row.decision for row in failed.ladder] == [""] * 5
     assert failed.next_phrase == ""
@@ -134,7 +134,7 @@ async def test_a_hedge_that_experts_would_not_make_bears_no_star_and_says_why() 
         leans = plan.conflicts.model_copy(update={"dominant_signal": Bias.BULLISH})
         told = {"hedge": judged, "findings": findings, "conflicts": leans}
         view = run_of_plan(plan.model_copy(update=told), "req")
-        return [plain(line) for line in verdict_lines(view, 200)[:3]]
+        return [plain(line) for line in head_lines(view, 150)[:3]]
 
     star, less, nothing = (head(argued) for argued in (None, 0.5, 0.0))
     assert (star[0][0], less[0][0], nothing[0][0]) == ("★", "▸", "▸")
@@ -209,15 +209,15 @@ async def test_what_the_short_loses_beyond_the_range_is_what_is_sold() -> None:
 def test_a_conflict_repeats_no_sentence_of_its_experts_and_counts_all_of_them() -> None:
     drawn = "\n".join(plain(line) for line in conflict_lines(HEDGING, 120))
 
-    assert "liquidity: bearish at 62%" in drawn
+    assert "liquidity against microstructure" in drawn
     assert not any(card.says in drawn for card in HEDGING.experts)
     assert bias_counts(HEDGING.experts) == "1 bullish, 2 bearish, 1 neutral"
     assert bias_counts(HEDGING.experts) in drawn
 
 
 def test_orders_stand_right_under_the_headline_and_made_up_money_is_called_so() -> None:
-    real = [plain(line) for line in verdict_lines(replace(HEDGING, venue="binance"), 76)]
-    paper = [plain(line) for line in verdict_lines(HEDGING, 76)]
+    real = [plain(line) for line in head_lines(replace(HEDGING, venue="binance"), 76)]
+    paper = [plain(line) for line in head_lines(HEDGING, 76)]
 
     assert paper[0] == f"{real[0]} · PAPER: no real money"
     assert paper.index("ORDERS  to close it later: unhedge 28") < min(
@@ -226,18 +226,36 @@ def test_orders_stand_right_under_the_headline_and_made_up_money_is_called_so() 
     assert "at once and at any price" in " ".join(" ".join(paper).split())
 
 
-def test_a_wide_hedge_has_its_week_beside_its_orders_and_its_moves_beside_its_exposure() -> None:
-    wide = [plain(line) for line in verdict_lines(HEDGING, 194)]
+def test_what_a_wide_hedge_does_stands_right_of_what_it_is() -> None:
+    wide = [plain(line) for line in head_lines(HEDGING, 194)]
 
-    for left, right in (("ORDERS", "A USUAL WEEK"), ("EXPOSURE", "IF ETH MOVES")):
-        (titles,) = [line for line in wide if left in line]
-        assert right in titles
+    assert "IF ETH MOVES" in wide[0]
+    assert {line.find("A USUAL WEEK") for line in wide} == {-1, wide[0].find("IF ETH MOVES")}
+    assert all(
+        line.startswith(("ORDERS", "EXPOSURE", "ACCOUNT")) for line in wide if "now " in line
+    )
+
+
+def test_what_is_gained_and_lost_is_drawn_on_one_scale() -> None:
+    assert HEDGING.verdict is not None
+    (moves,) = [table for table in HEDGING.verdict.tables if table.title == "IF ETH MOVES"]
+
+    def drawn(width: int) -> list[str]:
+        return [plain(line)[38:] for line in table_lines(moves, width)]
+
+    assert drawn(90)[1:5] == [
+        "  ○─────────────────●                │    ",
+        "                      ○────────●     │    ",
+        "                                ●────┼───○",
+        "                       ●─────────────┼───○",
+    ]
+    assert not any("●" in line for line in drawn(50))
 
 
 def test_what_speaks_against_a_hedge_is_read_before_its_orders() -> None:
     assert HEDGING.verdict is not None
     for width in (76, 114, 194):
-        lines = [plain(line) for line in verdict_lines(HEDGING, width)]
+        lines = [plain(line) for line in head_lines(HEDGING, width)]
         (orders,) = [place for place, line in enumerate(lines) if line.startswith("ORDERS")]
         head = " ".join(" ".join(lines[:orders]).split())
         assert all(words in head for words in HEDGING.verdict.against)
