@@ -17,6 +17,8 @@ from zuno_tui.present.views import JobView
 Progress = Callable[[str], None]
 Work = Callable[[Progress], Awaitable[object]]
 _LOG = logging.getLogger("zuno.desk")
+_QUIET = 2.0
+"""Seconds in which what nobody asked for is over before it is worth a line."""
 
 
 def fault_words(error: Exception) -> str:
@@ -54,6 +56,7 @@ def one_line(words: str) -> str:
 class _Running(Struct):
     view: JobView
     task: asyncio.Task[None]
+    shown: bool
 
 
 class Jobs:
@@ -68,7 +71,7 @@ class Jobs:
 
     @property
     def views(self) -> tuple[JobView, ...]:
-        return tuple(job.view for job in self._running.values())
+        return tuple(job.view for job in self._running.values() if job.shown)
 
     def is_running(self, name: str) -> bool:
         return name in self._running
@@ -96,8 +99,11 @@ class Jobs:
             return False
         view = JobView(name, words, cancellable, opens_page, asked)
         task = asyncio.create_task(self._run(name, work, seconds), name=f"zuno {name}")
-        self._running[name] = _Running(view, task)
-        self._changed(self.views)
+        self._running[name] = running = _Running(view, task, asked)
+        if asked:
+            self._changed(self.views)
+        else:
+            asyncio.get_running_loop().call_later(_QUIET, self._show, running)
         return True
 
     def cancel(self, name: str | None) -> tuple[str, ...]:
@@ -128,10 +134,16 @@ class Jobs:
         except Exception as error:  # whatever it was, the desk goes on
             self._tell(Said(fault_words(error), "bad"))
         finally:
-            del self._running[name]
+            if self._running.pop(name).shown:
+                self._changed(self.views)
+
+    def _show(self, running: _Running) -> None:
+        if not running.task.done():
+            running.shown = True
             self._changed(self.views)
 
     def _say(self, name: str, words: str) -> None:
         running = self._running[name]
         running.view = replace(running.view, words=words)
-        self._changed(self.views)
+        if running.shown:
+            self._changed(self.views)

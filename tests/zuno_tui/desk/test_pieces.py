@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from chain.positions.reference import stored_position, v3_position, v4_position
 from zuno_tui.app.market import next_speed
+from zuno_tui.desk import jobs
 from zuno_tui.desk.cleaning import cleaned
 from zuno_tui.desk.debates import SpeakerProse
 from zuno_tui.desk.desk import Guide
@@ -81,6 +82,20 @@ async def test_a_job_that_fails_is_one_line_and_ends() -> None:
 
     assert here.said == [Said("No wallet is chosen. Name one.", "bad")]
     assert here.names == [("Trying",), ()]
+
+
+async def test_what_nobody_asked_for_is_shown_when_it_takes_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jobs, "_QUIET", 0.02)
+    here = Listening()
+    here.jobs.start("short", "Looking", lambda _: asyncio.sleep(0), seconds=1, asked=False)
+    await here.jobs.idle()
+    assert here.names == []
+
+    here.jobs.start("long", "Reading", lambda _: asyncio.sleep(0.1), seconds=1, asked=False)
+    await here.jobs.idle()
+    assert here.names == [("Reading",), ()]
 
 
 def test_lines_become_one_that_can_still_be_read() -> None:
