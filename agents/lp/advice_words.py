@@ -112,6 +112,7 @@ WEIGHED_BY = {
     Tiebreak.YIELD: "fees",
 }
 """What decides between moves that keep every floor."""
+PASSES_EVERY_LIMIT = "it passes every limit of the profile"
 SHORT_REASONS = {
     AdviceReason.DANGER: "the hook can lock your tokens",
     AdviceReason.EDGE_UNKNOWN: "what the pool pays is unknown",
@@ -155,7 +156,7 @@ def tiebreak_words(rules: ProfileRules, move: Candidate) -> str:
 
 
 def weighed_words(rules: ProfileRules, *moves: Candidate) -> str:
-    """The figures that decided between them: `A $32.20; C $24.06, counting 48 h at most`."""
+    """The figures that decided between them: `A $32.20; C $24.06, of 48 h at most`."""
     told = "; ".join(
         f"{option_letter(move.index or 0)} {tiebreak_words(rules, move)}" for move in moves
     )
@@ -163,16 +164,16 @@ def weighed_words(rules: ProfileRules, *moves: Candidate) -> str:
     capped = rules.tiebreak is Tiebreak.BUFFER_AND_YIELD and any(
         move.buffer_hours is not None and move.buffer_hours.at_1x > most for move in moves
     )
-    return f"{told}, counting {most:g} h at most" if capped else told
+    return f"{told}, of {most:g} h at most" if capped else told
 
 
 def edge_words(edge_7d: float | None) -> str:
-    """`paid 0.83 × its risk over 7 days`."""
+    """`paid 0.83 × its risk in the past 7 days`."""
     if edge_7d is None:
         return "what it pays over its risk is unknown"
     if edge_7d > MOST_EDGE_SHOWN:
-        return f"paid > {MOST_EDGE_SHOWN:g} × its risk over 7 days"
-    return f"paid {edge_7d:.2f} × its risk over 7 days"
+        return f"paid > {MOST_EDGE_SHOWN:g} × its risk in the past 7 days"
+    return f"paid {edge_7d:.2f} × its risk in the past 7 days"
 
 
 def edge_figure(edge_7d: float | None) -> str:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from agents.lp.advice_words import PASSES_EVERY_LIMIT
 from agents.lp.evaluation import Evaluated, evaluate, exit_candidate, hold_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import MarketContext, PricePathFacts, ScoutContext, path_steps
@@ -274,11 +275,10 @@ def _judgment(by_rules: RuleJudgment, opinion: Opinion | None) -> MoveJudgment:
 
 def _nothing_against(by_rules: RuleJudgment) -> str:
     """That nothing was found against a move, and the one thing that is said all the same."""
-    kept = "it passes every limit of the profile"
     if not cautioned(by_rules.findings):
-        return kept
+        return PASSES_EVERY_LIMIT
     swap = next(finding.words for finding in by_rules.findings if finding.rule is Rule.OWN_SWAP)
-    return f"{kept}; {swap}"
+    return f"{PASSES_EVERY_LIMIT}; {swap}"
 
 
 def _needed_multiplier(context: ScoutContext, move: Evaluated) -> float | None:

@@ -59,7 +59,7 @@ def read_regime(
 def _first_match(
     sigma_24h: float, sigma_7d: float | None, efficiency: float | None
 ) -> tuple[Regime, str]:
-    day = f"24 h volatility is {_percent(sigma_24h)} a day"
+    day = f"volatility is {_percent(sigma_24h)} a day"
     if sigma_24h > STRESSED_SIGMA:
         return Regime.STRESSED, f"{day}, over {_percent(STRESSED_SIGMA)}."
     if sigma_7d is not None and sigma_24h > STRESSED_RATIO * sigma_7d:

@@ -43,6 +43,7 @@ def plan_view(
         recommendation=plan_sentence(plan, pools, record),
         decided=decided_words(plan, pools),
         decides=deciding_figure(plan),
+        price=next(iter(pools.values())).price if len(pools) == 1 else "",
         options=tuple(_options(plan, pools)),
         reasons=(
             *reasons(plan, pools, argued=argued.model is not None),

@@ -269,10 +269,12 @@ class Debates:
             return
         argued = just_argued(debated.ended, debated.document, debated.spent)
         view = shown_plan(context, argued, made_at=began)
-        chosen = next((option.candidate for option in view.options if option.recommended), None)
-        # What a move costs stands in the turns.
-        does = f"{view.recommendation.partition('. ')[0]}. {view.decided}"
-        hearing.end(does if chosen else view.recommendation, chosen or "")
+        chosen = next((option for option in view.options if option.recommended), None)
+        told = view.recommendation
+        if chosen is not None and chosen.candidate is not None:
+            # What a move costs stands in the turns.
+            told = f"{told.partition('. ')[0]}. {view.decided}"
+        hearing.end(told, "" if chosen is None else chosen.name.partition(" ")[0])
         words = show_plan(context, self._card, argued, made_at=context.clock())
         context.bring("plan", began)
         context.tell(Said(words, "good", twin))

@@ -350,7 +350,11 @@ def _scale(view: ChartView, rows: int) -> _Scale:
     near += [price for price, _, _ in view.marks]
     low, high = min([lowest, *near]), max([highest, *near])
     margin = _MARGIN * ((high - low) or spread)
-    return _Scale(low - margin, high + margin, rows)
+    low, high = low - margin, high + margin
+    # The price of now stands in the middle of its row, as the lines and the figures do.
+    row = (high - low) / rows
+    aside = (0.5 - (high - view.prices[-1]) / row % 1) * row
+    return _Scale(low + aside, high + aside, rows)
 
 
 def _between(scale: _Scale, view: ChartView) -> range:
@@ -462,10 +466,9 @@ def _dates(times: Sequence[float], columns: int) -> str:
     axis, begin, span = "", times[0], (times[-1] - times[0]) or 1.0
     for day in range(int(begin // DAY + 1) * DAY, int(times[-1]) + 1, DAY):
         place, date = int((day - begin) / span * columns), strftime("%d %b", gmtime(day))
-        if len(axis) + bool(axis) <= place <= columns - len(date):
+        if len(axis) + bool(axis) <= place <= columns - len(date) - _LEAST_APART - len("now"):
             axis = axis.ljust(place) + date
-    room = columns - len(axis) - _LEAST_APART
-    return axis.ljust(columns) if room < len("now") else axis.ljust(columns - len("now")) + "now"
+    return axis.ljust(columns - len("now")) + "now"
 
 
 def _time_axis(times: Sequence[float], columns: int) -> str:

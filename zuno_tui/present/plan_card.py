@@ -6,6 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from agents.lp.advice_words import (
+    PASSES_EVERY_LIMIT,
     SHORT_REASONS,
     WEIGHED_BY,
     assumption_words,
@@ -127,6 +128,7 @@ class PlanPool(Struct, frozen=True):
     """Pips, as the providers took them then."""
     edge_7d: float | None
     """What it paid over what arbitrage took, in seven days."""
+    price: str = ""
 
     def edges(self, tick_lower: int, tick_upper: int) -> tuple[int, int]:
         """Ticks from the price to the range's edges, the lower price first."""
@@ -155,7 +157,8 @@ def _plan_pool(facts: PlanPoolFacts, network: Network, store: Store | None) -> P
     token0 = _token(facts.currency0, facts.decimals0, network, store)
     token1 = _token(facts.currency1, facts.decimals1, network, store)
     pair = pair_of(network, token0, token1, facts.sqrt_price_x96)
-    return PlanPool(pair, facts.tick, facts.lp_fee, facts.edge_7d)
+    price = pair.price_text(facts.sqrt_price_x96)
+    return PlanPool(pair, facts.tick, facts.lp_fee, facts.edge_7d, price)
 
 
 def _token(address: str, decimals: int | None, network: Network, store: Store | None) -> Token:
@@ -371,7 +374,8 @@ def reasons(plan: Plan, pools: Mapping[str, PlanPool], *, argued: bool = True) -
     """Why this was chosen, what it takes, what it survives, and what the rules alone would do."""
     yield from _why_first(plan)
     for reason in plan.choice.reasons:
-        yield screen_words(_sentence(reason))
+        if reason.rstrip(".") != PASSES_EVERY_LIMIT:  # as its column says
+            yield screen_words(_sentence(reason))
     yield from _why_not(plan)
     if any(_pays_faster(move, plan.hold) for move in plan.candidates):
         yield (

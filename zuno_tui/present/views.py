@@ -171,7 +171,7 @@ class DebateView(Struct, frozen=True):
     place: str = ""
     """Where the agents run, and who speaks from where."""
     chosen: str = ""
-    """The letter of the move that was chosen; empty where none was."""
+    """The letter of the move that was chosen, or Keep or Close; empty where nothing was."""
 
 
 class OptionView(Struct, frozen=True):
@@ -334,6 +334,8 @@ class PlanView(Struct, frozen=True):
     """How sure, what the pool pays, and who decided."""
     decides: str = ""
     """The figure by which it was chosen over what passes too."""
+    price: str = ""
+    """Of the pool when it was made; empty where it speaks of several."""
     approval: ApprovalView | None = None
     progress: tuple[StepProgress, ...] = ()
     """What an apply has done so far, one for each step that has begun."""

@@ -108,12 +108,12 @@ def test_the_page_says_what_has_a_floor_who_pays_and_what_a_jump_does(delegated:
     most = 500_000 * network_named("devnet").max_fee_per_gas / 10**18
 
     assert re.search(
-        r"the chain refuses it; USDC has no minimum and shrinks as it falls\.",
+        r"the chain refuses it\. USDC has no minimum: it shrinks as the price falls\.",
         words,
     )
-    assert "If the price jumps, it closes at what it finds, even far below" in words
+    assert "If the price jumps, the position closes where it lands, even far below" in words
     # At the present gas price first, then by the limit.
-    network = rf"network About [\d.]+ ETH \(\$[\d.,]+\) now\. The .* gas limit At most {most:g} ETH"
+    network = rf"network About [\d.]+ ETH \(\$[\d.,]+\) now, at most {most:g} ETH"
     assert re.search(network, words)
     rows = [line.split()[0] for line in shown.out.splitlines() if line.startswith("  ")]
     assert rows.index("expected") < rows.index("jumps") < rows.index("at")

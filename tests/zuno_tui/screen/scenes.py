@@ -298,7 +298,7 @@ PLAN = PlanView(
     headline="#7 WETH/USDC 0.05%",
     recommendation="Widen #7 to 1,575.10 – 2,084.30. Costs $4.10, earns it back in 19 h; 9 of 14"
     " such moves beat holding after 7 days.",
-    decided="The pool paid 2.10 × its risk over 7 days · decided by critic, 2 rounds",
+    decided="The pool paid 2.10 × its risk in the past 7 days · decided by critic, 2 rounds",
     options=(
         option("Keep", None, (-1120, 160), verdict="below floor", cost="$0.00"),
         option("A widen", "A", (-1400, 1400), recommended=True, day=0.94, week=0.61),

@@ -78,10 +78,11 @@ ORDER_PAGE = OrderApprovalView(
             "that.",
         ),
         ("expected", "About 4.9711 WETH + 12.07 USDC, worth $13,931 then, plus fees."),
-        ("jumps", "If the price jumps, it closes at what it finds, even far below 2,800."),
+        ("jumps", "If the price jumps, the position closes where it lands, even far below 2,800."),
         (
             "at least",
-            "4.9711 WETH, or the chain refuses it; USDC has no minimum and shrinks as it falls.",
+            "4.9711 WETH, or the chain refuses it. USDC has no minimum: it shrinks as the price "
+            "falls.",
         ),
         ("until", "2026-12-17 05:00 UTC"),
     ),
@@ -92,11 +93,15 @@ ORDER_PAGE = OrderApprovalView(
             "sent by",
             "The watch key 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC, which holds only gas.",
         ),
-        ("network", "About 0.0005 ETH ($1.55) now. The watch key pays."),
-        ("gas limit", "At most 0.005 ETH ($15.47): your limit, should gas soar."),
+        (
+            "network",
+            "About 0.0005 ETH ($1.55) now, at most 0.005 ETH ($15.47), your limit. The watch key "
+            "pays.",
+        ),
         (
             "enforced",
-            "By the chain: this one call and nothing else, only below 2,800. By zuno: the 2 min.",
+            "The chain allows this one call and nothing else, only below 2,800. zuno waits the "
+            "2 min.",
         ),
         ("price from", "3 endpoints; two must agree."),
         (

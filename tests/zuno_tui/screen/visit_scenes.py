@@ -40,7 +40,7 @@ DETAIL = DetailView(
         ("pool", "0x78da…be98"),
         ("hook", "This pool has no hook."),
         ("owner", "0x5290…9EE7"),
-        ("pays", "the pool paid 2.83 × its risk over 7 days"),
+        ("pays", "the pool paid 2.83 × its risk in the past 7 days"),
     ),
     price=ChartView(
         tuple(NOW - (_HOURS - hour) * 3600 for hour in range(_HOURS)),

@@ -94,7 +94,10 @@ def _jump(condition: OrderCondition) -> Iterator[tuple[str, str]]:
     """No order names the price it is carried out at, only the one from which on it may be."""
     if isinstance(condition, PricePast):
         side, level = condition.words.split()[:2]
-        yield JUMPS, f"If the price jumps, it closes at what it finds, even far {side} {level}."
+        yield (
+            JUMPS,
+            f"If the price jumps, the position closes where it lands, even far {side} {level}.",
+        )
 
 
 def _sentence(words: str) -> str:
@@ -144,11 +147,11 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
     return (
         (NEEDS, "This desk or zuno monitor must run with the watch key, or nothing happens."),
         ("sent by", _by(draft)),
-        *_network_cost(draft),
+        ("network", _network_cost(draft)),
         (
             "enforced",
-            f"By the chain: this one call and nothing else{_reach(draft)}. "
-            f"By zuno: the {length_text(draft.order.hold_seconds)}.",
+            f"The chain allows this one call and nothing else{_reach(draft)}. "
+            f"zuno waits the {length_text(draft.order.hold_seconds)}.",
         ),
         ("price from", _looks_at(draft)),
         (
@@ -183,7 +186,7 @@ def _least(draft: OrderDraft) -> str:
     if not isinstance(condition, PricePast) or draft.falls_short or not without:
         return f"{least}."
     verb = "falls" if is_below(condition) else "rises"
-    return f"{least}; {without[0]} has no minimum and shrinks as it {verb}."
+    return f"{least}. {without[0]} has no minimum: it shrinks as the price {verb}."
 
 
 def _by(draft: OrderDraft) -> str:
@@ -193,7 +196,7 @@ def _by(draft: OrderDraft) -> str:
     return f"{key}, a key made elsewhere: only its address is known here."
 
 
-def _network_cost(draft: OrderDraft) -> Iterator[tuple[str, str]]:
+def _network_cost(draft: OrderDraft) -> str:
     """By the gas that is set aside for an order, now and at the highest fee the limits let go."""
     cost = draft.network_cost
 
@@ -202,9 +205,8 @@ def _network_cost(draft: OrderDraft) -> Iterator[tuple[str, str]]:
         return f"{format_amount(wei, 18, 3)} {cost.coin}{dollars}"
 
     each = " each time" if draft.call.times > 1 else ""
-    now = "The watch key pays." if cost.now is None else f"About {told(cost.now)} now{each}."
-    yield "network", now if cost.now is None else f"{now} The watch key pays."
-    yield "gas limit", f"At most {told(cost.wei)}{each}: your limit, should gas soar."
+    now = "" if cost.now is None else f"about {told(cost.now)} now, "
+    return f"{_sentence(f'{now}at most {told(cost.wei)}{each}, your limit')}. The watch key pays."
 
 
 def _reach(draft: OrderDraft) -> str:

@@ -42,7 +42,7 @@ _STYLES = {
 }
 
 
-_LIMITS = ("at least", "gas limit", "until", "enforced")
+_LIMITS = ("at least", "network", "until", "enforced")
 _FIGURE = r"\$\d[\d,.]*\d"
 """What is to be checked stands out."""
 

@@ -53,9 +53,9 @@ _BAR = 8
 _SEPARATOR = " · "
 _FIGURES = 38
 _LEFT_TABLE, _TABLES_BESIDE = 68, 110
-_LEFT_COLUMN, _COLUMN_GAP, _IN_TWO_COLUMNS = 109, 6, 180
+_LEFT_COLUMN, _COLUMN_GAP, _IN_TWO_COLUMNS = 90, 6, 180
 """What a hedge is stands left of what it does from this width on."""
-_NARROWEST_SPAN, _LONGEST_BAR = 16, 40
+_NARROWEST_SPAN, _LONGEST_BAR = 16, 54
 _EXPERTS_IN_ROWS, _EXPERT, _BIAS = 90, 16, 9
 _COUNT = re.compile(r"(?<=\d) (?=(?:bullish|bearish|neutral)\b)")
 """Between a number and what it counts: no line ends there."""
@@ -120,7 +120,7 @@ def chart_words(view: TradeRunView) -> str:
     told = view.verdict
     rows = (row for table in told.tables for row in table.rows if row.name == LIQUIDATION)
     ends = next((f" · {LIQUIDATION} {row.second}" for row in rows), "")
-    paper = f" · {NO_MONEY}" if view.venue.startswith(_PAPER) else ""
+    paper = " · PAPER" if view.venue.startswith(_PAPER) else ""
     return f"{told.headline}{ends}{paper}"
 
 
@@ -195,10 +195,10 @@ def table_lines(table: FigureTable, width: int) -> Iterator[Line]:
         legend = (StyledText("  shorter is calmer", "dim"),)
     elif spans:
         legend = (
-            StyledText("  ○", "warn"),
+            StyledText("  ○"),
             StyledText(f" {table.first}  ", "dim"),
-            StyledText("●", "good"),
-            StyledText(f" {table.second}", "dim"),
+            StyledText("●", "title"),
+            StyledText(f" {table.second}  │ $0", "dim"),
         )
     yield (
         StyledText(f"{table.title:<16}", "title"),
@@ -212,7 +212,7 @@ def table_lines(table: FigureTable, width: int) -> Iterator[Line]:
             StyledText(f"  {row.name:<14}", "dim"),
             StyledText(f" {row.first:>10} ", _gain_tone(row.first, "plain")),
             StyledText(f"{row.second:>10}", _gain_tone(row.second, "strong")),
-            StyledText(f"  {drawn}" if bar_cells else "", "good" if row.second else "warn"),
+            StyledText(f"  {drawn}" if bar_cells else "", "title" if row.second else "dim"),
             StyledText("  " if row.name in spans else ""),
             *spans.get(row.name, ()),
             StyledText(f"  {row.beside}".rstrip(), "dim"),
@@ -235,8 +235,8 @@ def _spans(table: FigureTable, cells: int) -> dict[str, Line]:
         line += [StyledText("─", "dim")] * (high - low + 1)
         line += [StyledText(" ")] * (cells - high - 1)
         line[place(0)] = StyledText("┼" if low < place(0) < high else "│", "dim")
-        line[place(first)] = StyledText("○", "warn")
-        line[place(second)] = StyledText("●", "good")
+        line[place(first)] = StyledText("○")
+        line[place(second)] = StyledText("●", "title")
         return tuple(line)
 
     return {name: drawn(*pair) for name, pair in pairs.items()}
@@ -272,7 +272,7 @@ def chip_lines(view: TradeRunView, width: int) -> list[Line]:
     if view.anomalies is None:
         chips.append(StyledText(f"triage {pending}", "dim"))
     elif not view.anomalies:
-        chips.append(StyledText("nothing unusual", "dim"))
+        chips.append(StyledText("no anomalies", "dim"))
     else:
         chips += [
             StyledText(f"▲ {anomaly.replace('_', ' ')}", "warn") for anomaly in view.anomalies
@@ -367,8 +367,8 @@ def _expert_row(card: ExpertCard, width: int, pending: str) -> list[Line]:
     if not card.bias or card.confidence is None:
         return [(name, StyledText(pending, "dim"))]
     leaning = StyledText(f"{glyph} {card.bias.lower():<{_BIAS}}", tone)
-    sure = StyledText(f"{thin_bar(card.confidence, _BAR)} {card.confidence:>4.0%}  ", "dim")
-    left = _EXPERT + 2 + _BIAS + _BAR + 7
+    sure = StyledText(f"{thin_bar(card.confidence, _BAR)} {card.confidence:>4.0%} sure  ", "dim")
+    left = _EXPERT + 2 + _BIAS + _BAR + 12
     says = _said_lines(card, width - left)
     return side_by_side([(name, leaning, sure)], says, left, 0)
 
@@ -463,11 +463,12 @@ def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ..
         "LADDER", "the decision after each stage", lambda width: ladder_lines(view, width)
     )
     experts = RunSection("EXPERTS", "", lambda width: expert_lines(view, width))
-    conflicts = RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width))
     if view.ref is not None and view.verdict is not None:
-        # No source decides either: what they rest on stands beside their name.
-        gaps = f", no {', '.join(missing)}" if missing else ""
-        return experts._replace(beside=f"sources: {freshness}{gaps}"), conflicts
+        # No source decides either: what they rest on stands beside their name. What they would do
+        # stands under the headline.
+        gaps = f"; no {', '.join(missing)}" if missing else ""
+        return (experts._replace(beside=f"sources: {freshness}{_simulated(view)}{gaps}"),)
+    conflicts = RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width))
     told = f"{freshness}{_simulated(view)}"
     sources = RunSection("SOURCES", told, lambda width: lamp_lines(view, width))
     # How large a hedge is, no stage decides.

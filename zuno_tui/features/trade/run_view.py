@@ -262,7 +262,7 @@ def message_lines(view: TradeRunView) -> Iterator[str]:
     if view.regime is not None:
         found = (
             ", ".join(anomaly.replace("_", " ") for anomaly in view.anomalies or ())
-            or "nothing unusual"
+            or "no anomalies"
         )
         yield f"{view.regime.name}, risk budget {view.regime.budget}; {found}; mark {view.mark}"
     for card in view.experts:
@@ -289,9 +289,7 @@ def fact_lines(view: TradeRunView) -> Iterator[str]:
         regime = view.regime
         yield f"regime: {regime.name}, risk budget {regime.budget}: {regime.why}. {regime.trust}"
     if view.anomalies is not None:
-        found = (
-            ", ".join(anomaly.replace("_", " ") for anomaly in view.anomalies) or "nothing unusual"
-        )
+        found = ", ".join(anomaly.replace("_", " ") for anomaly in view.anomalies) or "no anomalies"
         yield f"triage, anomalies: {found}"
     for card in view.experts:
         if card.confidence is not None:

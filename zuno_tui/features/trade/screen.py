@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _NARROWEST = 40
-_TALL = 45
+_TALL = 36
 _LEAST_CHART, _ABOVE_CHART = 10, 2
 _INDENT = StyledText("  ")
 
@@ -63,6 +63,8 @@ class TradeScreen(SubScreen):
     def __init__(self, link: DeskLink, view: TradeRunView) -> None:
         super().__init__(link)
         self._view = view
+        self._alone = False
+        """Whether the experts have the whole width."""
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="trade", classes="visit", can_focus=False):
@@ -152,7 +154,10 @@ class TradeScreen(SubScreen):
             "#trade-ladder, #trade-sources, #trade-experts, #trade-conflict-map"
         ):
             part.display = False
-        for section in sections(view, whole=self.size.height >= _TALL):
+        told = sections(view, whole=self.size.height >= _TALL)
+        self._alone = not any(section.title == "CONFLICT MAP" for section in told)
+        self.query_one("#trade-experts").set_class(self._alone, "-alone")
+        for section in told:
             name = section.title.lower().replace(" ", "-")
             part = self.query_one(f"#trade-{name}", PlainText)
             inner = section.draw(self._cells(part) - len(_INDENT.text))
@@ -192,9 +197,11 @@ class TradeScreen(SubScreen):
 
     def _cells(self, part: PlainText) -> int:
         """Of one that was hidden until now a little less than it will have."""
-        beside = 3 if self.has_class("-wide") and part.id in _IN_COLUMNS else 1
-        hidden = self._page.scrollable_content_region.width // beside
-        return max(_NARROWEST, part.content_size.width or hidden)
+        in_columns = self.has_class("-wide") and part.id in _IN_COLUMNS
+        page = self._page.scrollable_content_region.width
+        if in_columns and self._alone:
+            return max(_NARROWEST, page - 1)
+        return max(_NARROWEST, part.content_size.width or page // (3 if in_columns else 1))
 
 
 def _next_words(view: TradeRunView) -> str | Content:

@@ -140,7 +140,7 @@ class TurnBlock(PlainText):
         self._drawn_width = 0
         self._drawing = _Drawing()
         self.chosen = ""
-        """The letter of the move that was chosen in the end."""
+        """What was chosen in the end, by the first word of its row."""
 
     @property
     def live(self) -> bool:

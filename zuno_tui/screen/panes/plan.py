@@ -81,7 +81,7 @@ _GAP = 2
 _NARROWEST_PICTURE = 24
 _WIDEST_COMPACT = 30
 _DECISIVE = ("net in 7 d", "cost")
-_DECIDES = "  ◂ decides"
+_DECIDES = " ◂"
 _LONGEST_LABEL = 12
 _JUDGED = "judged"
 BRIEF = (
@@ -98,7 +98,7 @@ def comparison(
     if not plan.options:
         return
     picture = _Picture(plan.options, width)
-    yield from picture.lines(chosen)
+    yield from picture.lines(chosen, plan.price)
     yield Content("")
     yield from _table(plan, chosen, width, whole=whole, with_ends=not picture.tells_ends)
 
@@ -141,11 +141,15 @@ class _Picture:
         self.tells_ends = any(ends) and between >= _NARROWEST_PICTURE
         self._room = between if self.tells_ends else max(10, room)
 
-    def lines(self, chosen: int) -> Iterator[Content]:
+    def lines(self, chosen: int, price: str) -> Iterator[Content]:
         ranges = [option.edges for option in self._options if option.edges is not None]
         if not ranges:
             return
         scale = scale_of(ranges, self._room)
+        before = self._label + (self._end + _GAP if self.tells_ends else 0)
+        if price:
+            aside = before + scale.place(0) - len(price) // 2
+            yield literal(f"{'':<{aside}}{price} now", "$quiet")
         for place, option in enumerate(self._options):
             if option.edges is None:
                 continue
@@ -217,6 +221,7 @@ def _table(
     options = plan.options
     labels = [name for name in options[0].figures if whole or name in BRIEF]
     label = min(_LONGEST_LABEL, max(cell_len(each) for each in (*labels, "stays 24 h"))) + 1
+    label += cell_len(_DECIDES) if plan.decides in labels else 0
     shown = _window(options, chosen, max(1, (width - label) // _NARROWEST))
     columns = [min(_WIDEST, (width - label) // len(shown))] * len(shown)
     hidden = len(shown) < len(options)
@@ -245,9 +250,10 @@ def _table(
         if any(part is not None for part in parts):
             yield line(name, [_chance(part) for part in parts], plain)
     for name in labels:
-        row = line(name, [option.figures.get(name, "–") for option in told], plain)
-        decides = name == plan.decides and cell_len(_DECIDES) <= width - row.cell_length
-        yield Content.assemble(row, (_DECIDES, "$accent")) if decides else row
+        decides = name == plan.decides
+        words = f"{name}{_DECIDES}" if decides else name
+        row = line(words, [option.figures.get(name, "–") for option in told], plain)
+        yield row.stylize("$accent", 0, label) if decides else row
     # Last: the picture above shows them, and what one decides by is seen without scrolling.
     if with_ends and any(option.low for option in told):
         yield line("from", [option.low for option in told], plain)

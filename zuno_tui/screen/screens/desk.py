@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
 PaneName = Literal["positions", "alerts", "debate", "plan"]
 PANES: tuple[PaneName, ...] = ("positions", "alerts", "debate", "plan")
+_PAUSE, _RESUME = "pause", "resume"
 _FRAME = 2
 _MOST_NEEDS = 4
 _FEWEST = 8
@@ -297,8 +298,9 @@ class DeskScreen(Asking):
     async def on_key_line_pressed(self, event: KeyLine.Pressed) -> None:
         if self.focused is None:  # a click outside the panes takes the focus away
             self.set_focus(self.pane(self.front))
+        label = _PAUSE if event.label == _RESUME else event.label
         for active in self.active_bindings.values():
-            if active.enabled and active.binding.description == event.label:
+            if active.enabled and active.binding.description == label:
                 await self.app.run_action(active.binding.action, active.node)
                 return
 
@@ -441,6 +443,9 @@ class DeskScreen(Asking):
         self.query_one(TabLine).show(self.told, self.front, self.query_one(AlertsPane).waiting)
 
     def show_keys(self) -> None:
+        names = {_PAUSE: _RESUME} if self.told.status.market_paused else {}
         self.query_one(KeyLine).show(
-            (told.key, told.label) for told in active_keys(self) if told.label
+            (told.key, names.get(told.label, told.label))
+            for told in active_keys(self)
+            if told.label
         )

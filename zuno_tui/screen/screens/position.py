@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 _WITH_CHART, _WITH_BOTH = 1, 3
 """Headings, and the blank line between the pictures."""
 _SHORTEST_CHART = 8
-_SHORTEST_DEPTH, _TALLEST_DEPTH = 5, 10
-_PART_OF_DEPTH = 4
+_SHORTEST_DEPTH, _TALLEST_DEPTH = 4, 9
+_PART_OF_DEPTH = 5
 _LABEL = 13
 _GAP = 3
 _FIGURE = 17
@@ -273,7 +273,8 @@ def _pictures(view: DetailView, window: int, width: int, height: int) -> Iterato
         name, seconds = _WINDOWS[window]
         after, _ = _WINDOWS[(window + 1) % len(_WINDOWS)]
         unit = "" if view.standing is None else f"{view.standing.unit} · "
-        yield heading("PRICE", f"{unit}{name}, w: {after}")
+        title = heading("PRICE", f"{unit}{name} · ")
+        yield Content.assemble(title, ("w", "bold $primary"), (f" {after}", "$quiet"))
         yield drawn(price_chart(windowed(chart, seconds), width, tall))
     if chart is not None and chart.prices and view.liquidity:
         yield Content("")
@@ -303,7 +304,7 @@ def _days(view: DetailView, width: int) -> Iterator[Content]:
     for each in sums:
         words = each.words.replace("$", "")
         yield Content.assemble(
-            literal(f"{each.label:<{max(0, edge - len(words))}}", "$quiet"),
+            literal(f"{each.label.removeprefix('+ '):<{max(0, edge - len(words))}}", "$quiet"),
             literal(words, _figure_style(each, leads=each.label.endswith("since entry"))),
         )
 

@@ -243,7 +243,7 @@ def test_what_is_gained_and_lost_is_drawn_on_one_scale() -> None:
     def drawn(width: int) -> list[str]:
         return [plain(line)[38:] for line in table_lines(moves, width)]
 
-    assert drawn(90)[1:5] == [
+    assert drawn(82)[1:5] == [
         "  ○─────────────────●                │    ",
         "                      ○────────●     │    ",
         "                                ●────┼───○",
