@@ -71,12 +71,16 @@ _TOO = {
 }
 
 
-def finding_against(judgment: MoveJudgment | None) -> RuleFinding | None:
-    """What speaks against it most; None where every floor is kept, or nobody judged it."""
+def findings_against(judgment: MoveJudgment | None) -> list[RuleFinding]:
+    """What speaks against it most; nothing where every floor is kept, or nobody judged it."""
     if judgment is None or judgment.verdict is JudgmentVerdict.ACCEPT:
-        return None
+        return []
     findings = [each for each in judgment.findings if each.verdict is not JudgmentVerdict.ACCEPT]
-    return max(findings, key=lambda each: each.verdict is JudgmentVerdict.VETO, default=None)
+    return [each for each in findings if each.verdict is JudgmentVerdict.VETO] or findings
+
+
+def finding_against(judgment: MoveJudgment | None) -> RuleFinding | None:
+    return next(iter(findings_against(judgment)), None)
 
 
 def judged_words(judgment: MoveJudgment, *, breaks_even: bool) -> str:

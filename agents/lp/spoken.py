@@ -75,12 +75,12 @@ _CHECKS = {
     Rule.GAS_YIELD: "gas ÷ fees",
     Rule.BREAK_EVEN: "earned back",
     Rule.OWN_SWAP: "price impact",
-    Rule.REPLAY: "past fees",
+    Rule.REPLAY: "past 24 h",
     Rule.GOAL: "your goal",
 }
 """A column for each rule that has a figure; the price's place and the hook are told by verdicts.
 
-Gas is over a day's fees; past fees are what a day in the range paid in the swaps that were.
+Gas is over a day's fees; past 24 h is what a day in the range paid in the swaps that were.
 """
 
 
@@ -155,7 +155,7 @@ def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:
         return None
     found = {finding.rule for move in judged.moves for finding in move.judgment.findings}
     rules = [rule for rule in _CHECKS if rule in found]
-    rows = [_standing_row("HOLD", len(rules), debate.hold.net_7d, None)]
+    rows = [_standing_row("HOLD", rules, debate.hold, None)]
     among = [move.candidate for move in judged.moves]
     rows += [
         _checked_row(debate, move, rules, _name(debate.context, move.candidate, among))
@@ -163,15 +163,26 @@ def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:
     ]
     if debate.exit is not None:
         over = gained(debate.exit.net_7d, debate.hold.net_7d)
-        rows.append(_standing_row("EXIT", len(rules), debate.exit.net_7d, over))
+        rows.append(_standing_row("EXIT", rules, debate.exit, over))
     columns = (*(_CHECKS[rule] for rule in rules), "net 7 d", "over HOLD", "judged")
     return SpokenTable(columns=columns, rows=tuple(rows))
 
 
-def _standing_row(name: str, checks: int, net: float | None, over: float | None) -> SpokenRow:
+def _standing_row(
+    name: str, rules: Sequence[Rule], standing: Candidate, over: float | None
+) -> SpokenRow:
+    """Nobody judges it; how long it lasts is known of it too."""
+    lasts = standing.buffer_hours
+    checks = (
+        SpokenCell(text=hours_cell(lasts.at_1x))
+        if rule is Rule.BUFFER_FLOOR and lasts is not None
+        else _NOTHING
+        for rule in rules
+    )
     more = _NOTHING if over is None else SpokenCell(text=_signed(over))
-    cells = (*(_NOTHING,) * checks, SpokenCell(text=usd(net)), more, _NOTHING)
-    return SpokenRow(name=name, cells=cells)
+    return SpokenRow(
+        name=name, cells=(*checks, SpokenCell(text=usd(standing.net_7d)), more, _NOTHING)
+    )
 
 
 def _checked_row(

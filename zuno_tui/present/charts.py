@@ -226,9 +226,9 @@ def _range_tone(view: ChartView) -> Tone:
 
 
 def chart_caption(view: ChartView) -> Line:
-    """`7 d −3.42% · high 3,206.9 · low 2,887.8 · range −8.64% to +8.29% from now`."""
+    """`7 d −3.42% · closes 2,887.8 to 3,206.9 · range −8.64% to +8.29% from now`."""
     first, last = view.prices[0], view.prices[-1]
-    parts = ["", f"high {figure(max(view.prices))}", f"low {figure(min(view.prices))}"]
+    parts = ["", f"closes {figure(min(view.prices))} to {figure(max(view.prices))}"]
     if view.low > 0 and view.high < math.inf:
         ends = (signed_percent(edge / last - 1) for edge in (view.low, view.high))
         parts.append(f"range {' to '.join(ends)} from now")

@@ -13,6 +13,7 @@ from agents.lp.advice_words import (
     edge_figure,
     edge_words,
     finding_against,
+    findings_against,
     judged_words,
     move_name,
     option_letter,
@@ -624,9 +625,9 @@ def _why_not(plan: Plan) -> Iterator[str]:
         yield f"Keep earns only if the price comes back; by that chance it nets {usd(net)}."
     alike: dict[str, list[str]] = {}
     for move in plan.candidates:
-        against = finding_against(move.judgment)
-        if move.index is not None and against is not None:
-            alike.setdefault(_finding_words(against), []).append(option_letter(move.index))
+        for against in findings_against(move.judgment):
+            if move.index is not None:
+                alike.setdefault(_finding_words(against), []).append(option_letter(move.index))
     for words, letters in alike.items():
         are = "is" if len(letters) == 1 else "are"
         told = words if len(letters) == 1 else words.replace("it ", "each ", 1)

@@ -93,8 +93,17 @@ def test_a_low_pane_has_a_line_an_option_with_the_figure_that_decided() -> None:
 def test_the_row_that_decided_is_named() -> None:
     for name in ("net in 7 d", "cost", "lasts (95%)"):
         lines = [line.plain for line in comparison(replace(PLAN, decides=name), 1, 110)]
-        assert [line.startswith(name) for line in lines if "decides" in line] == [True]
-    assert not any("decides" in line.plain for line in comparison(PLAN, 1, 110))
+        assert [line.startswith(f"{name} ◂") for line in lines if "◂" in line] == [True]
+    assert not any("◂" in line.plain for line in comparison(PLAN, 1, 110))
+
+
+def test_the_price_of_now_stands_over_the_ranges() -> None:
+    lines = [line.plain for line in comparison(replace(PLAN, price="1,812.1"), 1, 110)]
+    without = [line.plain for line in comparison(PLAN, 1, 110)]
+
+    assert lines[1:] == without
+    named = lines[0].index("1,812.1") + len("1,812.1") // 2
+    assert {line[named] for line in without[: len(PLAN.options) - 1]} <= {"●", "○", "│"}
 
 
 def test_words_of_others_stay_words() -> None:

@@ -140,7 +140,7 @@ async def test_without_pictures_the_chart_is_in_characters_with_prices_and_dates
         ):
             assert sum(words in line for line in lines) == 1, words
         (axis,) = [line for line in lines if "11 Jan" in line]
-        assert {"10 Jan", "16 Jan"} <= {" ".join(pair) for pair in pairwise(axis.split())}
+        assert {"10 Jan", "15 Jan"} <= {" ".join(pair) for pair in pairwise(axis.split())}
         assert max(map(len, lines)) <= size[0]
 
 

@@ -103,8 +103,8 @@ VERDICT = TradeVerdict(
             "now",
             "after",
             (
+                FigureRow("liquidation", "", "5,940", "or earlier: ETH +92%"),
                 FigureRow("leverage", "0.00×", "1.09×", "of an account of $10,000"),
-                FigureRow("liquidation", "", "5,940", "or before: ETH up 92%"),
                 FigureRow("funding", "", "+$3.46", "a day"),
             ),
         ),

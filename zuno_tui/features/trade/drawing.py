@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec.structs import replace
-
 from chain.exchange.public.surroundings import SOURCE as SIMULATED
 from zuno_tui.present.charts import Line, StyledText, plain, side_by_side, thin_bar
 from zuno_tui.present.output import cell_width
@@ -53,10 +51,10 @@ _BAR = 8
 _SEPARATOR = " · "
 _FIGURES = 38
 _LEFT_TABLE, _TABLES_BESIDE = 68, 110
-_LEFT_COLUMN, _COLUMN_GAP, _IN_TWO_COLUMNS = 90, 6, 180
+LEFT_COLUMN, COLUMN_GAP, IN_TWO_COLUMNS = 90, 6, 180
 """What a hedge is stands left of what it does from this width on."""
 _NARROWEST_SPAN, _LONGEST_BAR = 16, 54
-_EXPERTS_IN_ROWS, _EXPERT, _BIAS = 90, 16, 9
+_EXPERTS_IN_ROWS, _WITH_BARS, _EXPERT, _BIAS = 80, 100, 16, 9
 _COUNT = re.compile(r"(?<=\d) (?=(?:bullish|bearish|neutral)\b)")
 """Between a number and what it counts: no line ends there."""
 _PAPER = "paper"
@@ -67,23 +65,16 @@ _WHY_BESIDE = 100
 _STAGE, _DECISION, _ALLOCATION, _LEVERAGE, _WORTH = 14, 16, 15, 7, 16
 
 
-def head_lines(view: TradeRunView, width: int) -> list[Line]:
+def head_lines(view: TradeRunView, width: int, *, with_market: bool = True) -> list[Line]:
     """The verdict and the market it was made in, which stands beside it where there is room."""
     if view.verdict is None:
         waits = StyledText(f"… {view.working or 'waiting'}", "dim")
         return [(waits,), *chip_lines(view, width)]
     if not _has_beside(view.verdict, width):
         return [*_verdict_lines(view, view.verdict, width), *chip_lines(view, width)]
-    if width < _IN_TWO_COLUMNS:
-        market = chip_lines(view, width - _LEFT_TABLE - _CARD_GAP)
-        return _verdict_lines(view, view.verdict, width, market)
-    before = _LEFT_COLUMN + _COLUMN_GAP
-    done = [table for table in view.verdict.tables if table.beside or _has_bars(table)]
-    right = _stacked(list(table_lines(table, width - before)) for table in done)
-    right += chip_lines(view, width - before)
-    others = tuple(table for table in view.verdict.tables if table not in done)
-    left = _verdict_lines(view, replace(view.verdict, tables=others), _LEFT_COLUMN)
-    return side_by_side(left, right, _LEFT_COLUMN, _COLUMN_GAP)
+    half = _LEFT_TABLE + _CARD_GAP if width < IN_TWO_COLUMNS else LEFT_COLUMN + COLUMN_GAP
+    market = chip_lines(view, width - half) if with_market else ()
+    return _verdict_lines(view, view.verdict, width, market)
 
 
 def _verdict_lines(
@@ -103,7 +94,9 @@ def _verdict_lines(
         first, *more = _words(f"▲ {caution}", width, indent=2)
         lines += [(StyledText("▲", "warn"), StyledText(plain(first)[1:])), *more]
     # What is sent stands before what it changes: it is what is approved.
-    lines += rest_lines(told, width, orders=_order_lines(told, width), market=market)
+    in_two = width >= IN_TWO_COLUMNS and _has_beside(told, width)
+    orders = _order_lines(told, LEFT_COLUMN if in_two else width)
+    lines += rest_lines(told, width, orders=orders, market=market)
     if told.against and not against:
         lines += [(), *_against_lines(told, width)]
     if view.progress:
@@ -163,15 +156,21 @@ def rest_lines(
 ) -> list[Line]:
     """The orders, what they change in figures, the market beside those, what is to be known."""
     right = [table for table in told.tables if table.beside]
-    # Under each other: what the account bears before what moves would bring.
-    stacked = sorted(told.tables, key=lambda table: table.beside or _has_bars(table))
-    blocks = [list(table_lines(table, width)) for table in stacked]
+    bars = [table for table in told.tables if _has_bars(table)]
+    left = [table for table in told.tables if table not in (*right, *bars)]
+    # Under each other: first what moves would bring, and what the account bears.
+    blocks = [list(table_lines(table, width)) for table in (*right, *reversed(left), *bars)]
     if _has_beside(told, width):
-        left = [table for table in stacked if not table.beside]
-        beside = width - _LEFT_TABLE - _CARD_GAP
-        first = _stacked(list(table_lines(table, _LEFT_TABLE)) for table in left)
-        second = _stacked(list(table_lines(table, beside)) for table in right)
-        blocks = [side_by_side(first, [*second, *market], _LEFT_TABLE, _CARD_GAP)]
+        in_two = width >= IN_TWO_COLUMNS
+        half, gap = (LEFT_COLUMN, COLUMN_GAP) if in_two else (_LEFT_TABLE, _CARD_GAP)
+        left, right = (left, [*right, *bars]) if in_two else ([*left, *bars], right)
+        first, second = (
+            [list(table_lines(table, cells)) for table in tables]
+            for tables, cells in ((left, half), (right, width - half - gap))
+        )
+        if in_two and orders:
+            first, orders = [list(orders), *first], ()
+        blocks = [side_by_side(_stacked(first), [*_stacked(second), *market], half, gap)]
     lines: list[Line] = []
     for block in (orders, *blocks) if orders else blocks:
         lines += [(), *block]
@@ -257,6 +256,12 @@ def _reason(told: TradeVerdict) -> str:
 
 
 def chip_lines(view: TradeRunView, width: int) -> list[Line]:
+    body = market_lines(view, width - 2)
+    titled: list[Line] = [(), (StyledText("MARKET", "title"),)]
+    return [*titled, *((StyledText("  "), *line) for line in body)] if body else []
+
+
+def market_lines(view: TradeRunView, width: int) -> list[Line]:
     """The regime with its budget, and what triage found."""
     regime = view.regime
     if view.verdict is not None and regime is None and view.ref is not None:
@@ -279,11 +284,10 @@ def chip_lines(view: TradeRunView, width: int) -> list[Line]:
         ]
     if view.mark:
         chips.append(StyledText(f"mark {view.mark}"))
-    lines: list[Line] = [(), (StyledText("MARKET", "title"),)]
-    lines += [(StyledText("  "), *line) for line in _flowed(chips, width - 2)]
+    lines = list(_flowed(chips, width))
     if regime is not None:
         words = f"{regime.why}. {regime.trust if view.ref is None else ''}".rstrip()
-        lines += _words(f"  {words[:1].upper()}{words[1:]}", width, "dim", indent=2)
+        lines += _words(f"{words[:1].upper()}{words[1:]}", width, "dim")
     return lines
 
 
@@ -367,8 +371,9 @@ def _expert_row(card: ExpertCard, width: int, pending: str) -> list[Line]:
     if not card.bias or card.confidence is None:
         return [(name, StyledText(pending, "dim"))]
     leaning = StyledText(f"{glyph} {card.bias.lower():<{_BIAS}}", tone)
-    sure = StyledText(f"{thin_bar(card.confidence, _BAR)} {card.confidence:>4.0%} sure  ", "dim")
-    left = _EXPERT + 2 + _BIAS + _BAR + 12
+    drawn = f"{thin_bar(card.confidence, _BAR)} " if width >= _WITH_BARS else ""
+    sure = StyledText(f"{drawn}{card.confidence:>4.0%} sure  ", "dim")
+    left = _EXPERT + 2 + _BIAS + len(sure.text)
     says = _said_lines(card, width - left)
     return side_by_side([(name, leaning, sure)], says, left, 0)
 
@@ -447,8 +452,10 @@ class RunSection(NamedTuple):
     """In so many cells."""
 
 
-def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ...]:
-    """All of it below the verdict and the chips."""
+def sections(
+    view: TradeRunView, *, whole: bool = False, wide: bool = False
+) -> tuple[RunSection, ...]:
+    """All of it below the verdict and the chips; of a wide hedge the chips too."""
     fresh = sum(lamp.state == "fresh" for lamp in view.lamps)
     if view.verdict is not None and view.regime is None and view.ref is not None:
         return ()  # closing a hedge is argued by nobody
@@ -467,7 +474,9 @@ def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ..
         # No source decides either: what they rest on stands beside their name. What they would do
         # stands under the headline.
         gaps = f"; no {', '.join(missing)}" if missing else ""
-        return (experts._replace(beside=f"sources: {freshness}{_simulated(view)}{gaps}"),)
+        experts = experts._replace(beside=f"sources: {freshness}{_simulated(view)}{gaps}")
+        market = RunSection("MARKET", "", lambda width: market_lines(view, width))
+        return (experts, market) if wide else (experts,)
     conflicts = RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width))
     told = f"{freshness}{_simulated(view)}"
     sources = RunSection("SOURCES", told, lambda width: lamp_lines(view, width))

@@ -612,8 +612,8 @@ def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
         if plan.hedge.outlook is not None:
             rows = tuple(_usual_week(plan.hedge.outlook))
             note = (
-                f"You re-hedge when it is {plan.hedge.position.band:.0%} off. "
-                "Costs are trading fees alone."
+                f"By past days' moves. You re-hedge at {plan.hedge.position.band:.0%} off. "
+                "Costs: trading fees."
             )
             yield FigureTable("A USUAL WEEK", "swings", "costs", rows, note=note)
 
@@ -644,6 +644,11 @@ def _places(largest: float) -> int:
 
 
 def _account_rows(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
+    if plan.equity and not plan.leverage_before and hedge.reached > 0 and plan.decision.opens:
+        # With nothing else open the account is empty there; an exchange closes before that.
+        empty = plan.mark + plan.equity / hedge.reached
+        risen = f"or earlier: {hedge.position.coin} {empty / plan.mark - 1:+.0%}"
+        yield FigureRow(LIQUIDATION, "", f"{empty:,.0f}", risen)
     if plan.leverage_before is not None and plan.leverage_after is not None:
         yield FigureRow(
             "leverage",
@@ -651,11 +656,6 @@ def _account_rows(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
             f"{plan.leverage_after:.2f}×",
             f"of an account of ${plan.equity or 0:,.0f}",
         )
-    if plan.equity and not plan.leverage_before and hedge.reached > 0 and plan.decision.opens:
-        # With nothing else open the account is empty there; an exchange closes before that.
-        empty = plan.mark + plan.equity / hedge.reached
-        risen = f"or before: {hedge.position.coin} up {empty / plan.mark - 1:.0%}"
-        yield FigureRow(LIQUIDATION, "", f"{empty:,.0f}", risen)
     if hedge.cost_usd_a_day is not None:
         yield FigureRow("funding", "", f"{dollar_gain(-hedge.cost_usd_a_day)}", "a day")
 

@@ -15,6 +15,9 @@ from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.features.trade.drawing import (
+    COLUMN_GAP,
+    IN_TWO_COLUMNS,
+    LEFT_COLUMN,
     chart_words,
     head_lines,
     rest_lines,
@@ -53,6 +56,8 @@ class Picturing(Protocol):
 
 
 _BESIDE = ("experts", "conflict-map")
+_RIGHT = {"CONFLICT MAP": "conflict-map", "MARKET": "conflict-map"}
+"""What stands right of the experts, and where."""
 _IN_COLUMNS = tuple(f"trade-{name}" for name in _BESIDE)
 
 
@@ -63,8 +68,8 @@ class TradeScreen(SubScreen):
     def __init__(self, link: DeskLink, view: TradeRunView) -> None:
         super().__init__(link)
         self._view = view
-        self._alone = False
-        """Whether the experts have the whole width."""
+        self._alone = self._apart = False
+        """Whether the experts have the whole width, or stand under the orders of a hedge."""
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="trade", classes="visit", can_focus=False):
@@ -148,17 +153,24 @@ class TradeScreen(SubScreen):
         self._show_rest()
         top = self.query_one("#trade-verdict", PlainText)
         width = self._cells(top)
-        head = without_orphan(head_lines(view, width), page.scrollable_content_region.height)
+        whole = self.size.height >= _TALL
+        wide = whole and width >= IN_TWO_COLUMNS and view.verdict is not None
+        told = sections(view, whole=whole, wide=wide)
+        apart = any(section.title == "MARKET" for section in told)
+        verdict = head_lines(view, width, with_market=not apart)
+        head = without_orphan(verdict, page.scrollable_content_region.height)
         top.update(drawn(head))
         for part in self.query(
             "#trade-ladder, #trade-sources, #trade-experts, #trade-conflict-map"
         ):
             part.display = False
-        told = sections(view, whole=self.size.height >= _TALL)
-        self._alone = not any(section.title == "CONFLICT MAP" for section in told)
-        self.query_one("#trade-experts").set_class(self._alone, "-alone")
+        self._alone = not any(section.title in _RIGHT for section in told)
+        experts = self.query_one("#trade-experts")
+        experts.set_class(self._alone, "-alone")
+        self._apart = apart
+        experts.styles.width = LEFT_COLUMN + COLUMN_GAP if apart else None
         for section in told:
-            name = section.title.lower().replace(" ", "-")
+            name = _RIGHT.get(section.title, section.title.lower())
             part = self.query_one(f"#trade-{name}", PlainText)
             inner = section.draw(self._cells(part) - len(_INDENT.text))
             lines = [drawn([(_INDENT, *line) for line in inner])] if inner else []
@@ -201,6 +213,9 @@ class TradeScreen(SubScreen):
         page = self._page.scrollable_content_region.width
         if in_columns and self._alone:
             return max(_NARROWEST, page - 1)
+        if in_columns and self._apart:
+            left = LEFT_COLUMN + COLUMN_GAP
+            return LEFT_COLUMN if part.id == "trade-experts" else page - left - 1
         return max(_NARROWEST, part.content_size.width or page // (3 if in_columns else 1))
 
 

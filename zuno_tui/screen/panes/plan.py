@@ -155,7 +155,10 @@ class _Picture:
                 continue
             style = _option_style(option, chosen=place == chosen)
             inside = option.edges[0] <= 0 < option.edges[1]
-            drawn = literal(range_line(option.edges, scale), style if inside else "$quiet")
+            drawn = literal(
+                range_line(option.edges, scale),
+                style if inside or option.recommended else "$quiet",
+            )
             if self.tells_ends:
                 low, high = (
                     (fitted(end, self._end, right=True), _figure_style(option))
