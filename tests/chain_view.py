@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chain.devnet.anvil import genesis_file, running_anvil
 from chain.devnet.json_rpc import NodeClient, NodeRefusedError
 from chain.devnet.world.worlds import opened_world
+from tests import node_rpc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -207,7 +208,7 @@ class _Pool:
         place = self.idle.pop(0)
         chain = self.nodes[place][1]
         if place in self.snapshots:
-            assert chain("evm_revert", self.snapshots[place])
+            node_rpc.take_back(chain.url, self.snapshots[place])
         self.snapshots[place] = chain("evm_snapshot")
         return place
 

@@ -40,10 +40,23 @@ def ask(url: str, method: str, *params: object) -> Any:
 
 def take_back(url: str, snapshot: object) -> None:
     """The chain as the snapshot has it, each transaction mined at once again."""
-    # What still waits to be mined is in no snapshot, and would be mined as soon as that is allowed.
-    ask(url, "anvil_dropAllTransactions")
-    ask(url, "evm_setAutomine", True)
+    # What waits to be mined is in no snapshot, and is mined as soon as that is allowed.
+    ask(url, "evm_setAutomine", False)
+    if _is_anything_waiting(url):
+        ask(url, "anvil_dropAllTransactions")
+        # It may be in a block that is just being made, and that would stand on the snapshot's.
+        ask(url, "evm_mine")
     assert ask(url, "evm_revert", snapshot)
+    ask(url, "evm_setAutomine", True)
+
+
+def is_at_rest(url: str) -> bool:
+    """Whether nothing waits to be mined, and what is sent next is mined at once."""
+    return not _is_anything_waiting(url) and bool(ask(url, "anvil_getAutomine"))
+
+
+def _is_anything_waiting(url: str) -> bool:
+    return any(int(count, 16) for count in ask(url, "txpool_status").values())
 
 
 def wait_until_later(url: str, seconds: int) -> None:

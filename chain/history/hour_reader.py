@@ -79,6 +79,7 @@ class _StoredHours(Struct, frozen=True):
     rows: tuple[HourRow, ...]
     swaps_since: int
     proof: LogProof | None = None
+    opening: int = 0
 
 
 class _SwapColumns(Struct, frozen=True, array_like=True):
@@ -132,6 +133,7 @@ class HourMemory:
             tuple(swaps),
             found.swaps_since,
             found.proof,
+            found.opening,
         )
         return kept if lost is None else _before(kept, lost, terms)
 
@@ -196,6 +198,7 @@ def _stored(kept: KeptHours) -> _StoredHours:
         kept.rows,
         kept.recent_since,
         kept.proof,
+        kept.opening,
     )
 
 
@@ -378,7 +381,7 @@ class _HourReader:
             recent=(),
             recent_since=recent_since(self.head.timestamp),
         )
-        return usable | {pool: replace(empty, proof=proofs.get(pool)) for pool in fresh}
+        return usable | {pool: _proved_from(empty, proofs.get(pool)) for pool in fresh}
 
     async def _proofs_at(self, pools: Sequence[PoolId], block: int) -> dict[PoolId, LogProof]:
         """Of the pools as they were when reading begins; none where a node has no past state."""
@@ -617,6 +620,10 @@ class _HourReader:
                 raise outcome
             if isinstance(outcome, Block):
                 self._headers[number] = outcome
+
+
+def _proved_from(empty: KeptHours, proof: LogProof | None) -> KeptHours:
+    return replace(empty, proof=proof, opening=proof.mark.sqrt_price_x96 if proof else 0)
 
 
 def _covers(kept: KeptHours, since: int) -> bool:

@@ -122,6 +122,8 @@ class PoolHours(Struct, frozen=True):
     """Why nothing is known of its swaps, where nothing is."""
     terms: FeeTerms | None = None
     """How the fees of the recent swaps were shared."""
+    opening: int = 0
+    """The price before the first row; zero where the node has no state of that time."""
 
     def last_day(self) -> tuple[RecentSwap, ...]:
         """The swaps of the last 24 hours to the second."""
@@ -272,6 +274,8 @@ class KeptHours(Struct, frozen=True):
     recent_since: int
     proof: LogProof | None = None
     """None where its beginning could not be read."""
+    opening: int = 0
+    """The price before the first row; zero where that could not be read."""
 
     @property
     def last_price(self) -> int | None:
@@ -313,7 +317,7 @@ class KeptHours(Struct, frozen=True):
             return None
         recent = tuple(swap for swap in self.recent if swap.block_number <= last.number)
         earlier = [row.close for row in self.rows if row.hour < self.recent_since]
-        before = PoolMoment(earlier[-1]) if earlier else NOTHING_BEFORE
+        before = PoolMoment(earlier[-1] if earlier else self.opening)
         again = (row for row in hour_rows(recent, terms, before) if row.hour >= hour)
         return replace(
             self,
@@ -330,11 +334,13 @@ class KeptHours(Struct, frozen=True):
         if self.since >= time:
             return self
         rows = tuple(row for row in self.rows if row.hour >= time)
-        return replace(self, since=time, from_first_block=False, rows=rows)
+        gone = self.rows[: len(self.rows) - len(rows)]
+        opening = gone[-1].close if gone else self.opening
+        return replace(self, since=time, from_first_block=False, rows=rows, opening=opening)
 
     def hours(self, pool_id: PoolId, last: Block, terms: FeeTerms) -> PoolHours:
         kept = self.since, last, self.rows, self.recent, self.recent_since
-        return PoolHours(pool_id, *kept, terms=terms)
+        return PoolHours(pool_id, *kept, terms=terms, opening=self.opening)
 
 
 _NEWEST_LANDMARKS = 6

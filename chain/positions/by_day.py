@@ -205,7 +205,7 @@ def hours_of_range(
     """Each hour in which anybody swapped, with what the range earned and lost in it."""
     ticks = identity.tick_lower, identity.tick_upper
     edges = sqrt_price_at_tick(ticks[0]), sqrt_price_at_tick(ticks[1])
-    for opening, row in _with_openings(hours.rows):
+    for opening, row in _with_openings(hours):
         end = min(row.hour + HOUR, hours.last.timestamp)
         held = LiquidityRange(*edges, liquidity_in(changes, row.hour, end))
         growth = growth_inside(row.path, *ticks)
@@ -226,7 +226,8 @@ def _paid_by_swap(
     if hours.terms is None:
         return None
     fees0 = fees1 = 0.0
-    before = PoolMoment(next((row.close for row in reversed(hours.rows) if row.hour < hour), 0))
+    earlier = (row.close for row in reversed(hours.rows) if row.hour < hour)
+    before = PoolMoment(next(earlier, hours.opening))
     for swap in hours.recent:
         if hour <= swap.time < hour + HOUR:
             liquidity = sum(
@@ -253,12 +254,12 @@ def liquidity_in(changes: Sequence[LiquidityChange], begin: int, end: int) -> in
     return weighted // (end - begin)
 
 
-def _with_openings(rows: Sequence[HourRow]) -> Iterator[tuple[int, HourRow]]:
-    """Each row with the price before its first swap; of the first of all that is not known, and
+def _with_openings(hours: PoolHours) -> Iterator[tuple[int, HourRow]]:
+    """Each row with the price before its first swap; where that of the first of all is not known,
     no loss is told of it."""
-    for row in rows[:1]:
-        yield row.close, row
-    for before, row in pairwise(rows):
+    for row in hours.rows[:1]:
+        yield hours.opening or row.close, row
+    for before, row in pairwise(hours.rows):
         yield before.close, row
 
 

@@ -90,10 +90,11 @@ def daily_result(snapshot: PositionSnapshot, account: SinceEntry, hours: PoolHou
 
 
 def _path(hours: PoolHours) -> tuple[PricePoint, ...]:
-    """As the swaps tell, and before the first of them by the price after it."""
+    """As the swaps tell; where the price before the first is not known, by the one after it."""
     path, begin = price_path(hours), hours.last.timestamp - DAY
-    if path.points and begin < path.points[0].time:
-        path = replace(path, points=(path.points[0]._replace(time=begin), *path.points))
+    opening = hours.opening or next((point.sqrt_price_x96 for point in path.points), 0)
+    if opening and (not path.points or begin < path.points[0].time):
+        path = replace(path, points=(PricePoint(begin, opening, swaps=0), *path.points))
     return path.steps(PATH_STEP, DAY // PATH_STEP)
 
 

@@ -38,7 +38,7 @@ def _names(devnet: DevnetReady) -> Iterator[None]:
     names.go_by(devnet.wallet, "demo.eth")
     names.register("nickname.eth", devnet.wallet)
     yield
-    assert node("evm_revert", before)
+    node_rpc.take_back(devnet.url, before)
 
 
 @pytest.fixture

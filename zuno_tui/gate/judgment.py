@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.contracts.addresses import checksummed
 from chain.contracts.hooks import NO_HOOK
@@ -33,6 +34,7 @@ from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
 from chain.positions.reference import v4_position
 from chain.read.block_reader import OneBlock, read_slots
+from chain.rpc import requests
 from chain.rpc.records import Block
 from zuno_tui.gate.actions.action import ActionTarget, read_subject, read_wallet
 from zuno_tui.gate.agreement import Agreement, Connections, refuse_silent_route, require_agreement
@@ -225,8 +227,12 @@ async def judge_again(
     own = nonces_sent([dispatch], dispatch.chain_id, dispatch.sender)
     waiting = await pending_elsewhere(connections.readers(sources.client), dispatch.sender, own)
     codes = {each: code for each, code in basis.codes.now.items() if each in approval.codes}
+    # Asked after the rest: a node that is just taking a block may have tried the steps on top of
+    # it, and what another zuno has sent meanwhile would look like tokens that a hook keeps.
+    newest = await sources.client.ask(requests.transaction_count(dispatch.sender, "latest"))
+    circumstances = replace(basis.circumstances, nonce=max(newest, basis.circumstances.nonce))
     if moved := (
-        *drifts(approval.before, basis.circumstances, approval.bounds, now),
+        *drifts(approval.before, circumstances, approval.bounds, now),
         *code_drifts(approval.codes, codes),
         *_rerouted(dispatch.private_host, connections.route.private_host),
         *_joined(waiting),

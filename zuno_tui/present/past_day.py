@@ -135,11 +135,12 @@ def closed_hours(
 def _closings(hours: PoolHours, end: int) -> tuple[PricePoint, ...]:
     """Where the price stood at the end of each closed hour of a day and before it, newest first."""
     begins = [row.hour for row in hours.rows]
-    if not begins:
+    opening = hours.opening or next((row.low for row in hours.rows), 0)
+    if not opening:
         return ()
     times = [end - back * HOUR for back in range(DAY // HOUR + 1)]
     return tuple(
-        PricePoint(at, hours.rows[place - 1].close if place else hours.rows[0].low)
+        PricePoint(at, hours.rows[place - 1].close if place else opening)
         for at in times
         for place in (bisect_left(begins, at),)
     )

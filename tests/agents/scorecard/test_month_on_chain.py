@@ -26,6 +26,7 @@ from tests.agents.lp.debating import DEVNET, argue, watching
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.agents.scorecard.recount import DAY, HOUR, LoggedSwap, logged_swaps, recount
 from tests.chain.moves import Moves
+from tests.embedded_chain import embedded_chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from agents.lp.plan import Candidate
     from agents.scorecard.judging import Judged
     from agents.scorecard.score import HorizonScore
-    from chain.devnet.launch import DevnetReady
 
 SWAPS_A_DAY = 3
 PLAN_DAYS = (0, 9, 20)
@@ -78,11 +78,10 @@ def variants(plan: Plan) -> Iterator[Plan]:
 
 
 @pytest.fixture(scope="module")
-def month(devnet: DevnetReady) -> Iterator[Month]:
-    with httpx2.Client(verify=False) as http:
-        moves = Moves(http, devnet.url, DEVNET)
-        with moves.undone(), Store.in_memory() as store:
-            yield _lived(moves, store)
+def month() -> Iterator[Month]:
+    """On a chain of its own: blocks are replaced there that no snapshot brings back."""
+    with embedded_chain() as chain, httpx2.Client(verify=False) as http, Store.in_memory() as store:
+        yield _lived(Moves(http, chain.url, DEVNET), store)
 
 
 def _lived(moves: Moves, store: Store) -> Month:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,14 @@ from chain.base.units import DAY, HOUR
 from chain.devnet.world.pools import POOLS
 from chain.history.events import FeeTerms, fees
 from chain.history.hour_reader import HourMemory, forget_hours, read_hours
-from chain.history.hours import hour_of, hour_rows, pool_hours, recent_swap
+from chain.history.hours import (
+    KeptHours,
+    Landmark,
+    hour_of,
+    hour_rows,
+    pool_hours,
+    recent_swap,
+)
 from chain.math.fees import ProtocolFee
 from chain.rpc.errors import StatePruned
 from tests.chain.history.all_swaps import read_swaps
@@ -274,6 +282,26 @@ def test_rates_are_of_the_liquidity_each_swap_met() -> None:
     assert first.growth1 == pytest.approx(paid.providers1 / 10**20, rel=1e-12)
     assert first.growth0 == pytest.approx(paid.providers0 / 10**18, rel=1e-9)
     assert last.growth1 == pytest.approx(fees(swaps[2:], terms).providers1 / 10**20, rel=1e-9)
+
+
+def test_rows_that_are_let_go_leave_the_price_they_closed_with() -> None:
+    terms, root = FeeTerms(3000, ProtocolFee(0, 0)), 1 << 96
+    roots = [root, root + 10**20, root + 10**21]
+    swaps = [
+        recent_swap(swap_between(start, end, hour), hour * HOUR, estimated=False)
+        for hour, (start, end) in enumerate(pairwise(roots), start=1)
+    ]
+    rows = tuple(hour_rows(swaps, terms))
+    whole = KeptHours(HOUR, True, Landmark(9, "0x9", 3 * HOUR), (), rows, (), 0, opening=root)
+    assert whole.without_rows_before(HOUR).opening == root
+    later = whole.without_rows_before(2 * HOUR)
+    assert (later.rows, later.opening) == (rows[1:], rows[0].close)
+    # An earlier block is told again by the way from where it all began, whoever was there after.
+    drained = replace(whole, recent=(replace(swaps[0], liquidity=1), swaps[1]))
+    again = drained.rolled_back(Landmark(1, "0x1", HOUR + 1), terms)
+    assert again is not None
+    way = (roots[1] - root) / root
+    assert again.rows[0].growth1 == pytest.approx(way * 3_000 / 997_000, rel=1e-9)
 
 
 def test_a_swap_that_ends_without_liquidity_counts_by_what_was_there_before() -> None:

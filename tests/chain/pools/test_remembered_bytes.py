@@ -74,6 +74,7 @@ def test_hours(store: Store) -> None:
         (swap, later),
         hour,
         LogProof(9, PoolMark(WIDE, 2**255, 7), 0.5, 1e-30, 0.25),
+        WIDE - 1,
     )
     terms = FeeTerms(500, ProtocolFee(0, 0))
     memory = HourMemory(store, BASE, lambda: NOW)
@@ -102,6 +103,7 @@ def test_hours(store: Store) -> None:
         ],
         "swaps_since": hour,
         "proof": [9, [WIDE, 2**255, 7], 0.5, 1e-30, 0.25],
+        "opening": WIDE - 1,
     }
     assert memory.load(KEY.pool_id, terms) == kept_hours
     spoil(store, "hours by price", "true", "null")

@@ -11,6 +11,9 @@ import pytest
 from chain.base.units import DAY, HOUR, Known, Unknown
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE
+from chain.history.events import fee_terms, read_marks
+from chain.history.hour_reader import read_hours
+from chain.history.hours import hour_of
 from chain.math.liquidity import Amounts
 from chain.positions.batch_reader import read_positions
 from chain.positions.by_day import liquidity_in
@@ -93,7 +96,11 @@ async def test_loss_is_that_of_the_prices_hours_closed_with(desk: Desk) -> None:
         layout = layout_of(snapshot.identity, manager)
         end = snapshot.block.timestamp - snapshot.block.timestamp % HOUR
         rows = [row for row in hours.rows if row.hour < end]
-        roots = [(row.hour, row.close / 2**96) for row in rows]
+        marks = await read_marks(
+            desk.client, desk.network, [hours.pool_id], hours.recent[0].block_number - 1
+        )
+        opening = marks[hours.pool_id].sqrt_price_x96
+        roots = [(0, opening / 2**96), *((row.hour, row.close / 2**96) for row in rows)]
         expected = sum(
             _loss(
                 liquidity_in(account.changes, hour, hour + HOUR),
@@ -124,6 +131,24 @@ def _loss(liquidity: int, lower: int, upper: int, before: float, after: float) -
     inside = min(max(before, low), high)
     amount0 = liquidity * (1 / inside - 1 / high)
     return value(before) + amount0 * (after * after - before * before) - value(after)
+
+
+async def test_a_day_is_the_same_whether_or_not_the_days_before_it_were_read(desk: Desk) -> None:
+    alone = await daily(desk)
+    terms = {one.pool.pool_id: fee_terms(one.pool) for one, *_ in alone}
+    head = alone[0][0].block
+    await read_hours(desk.client, desk.network, terms, 7 * DAY, memory=desk.hours, head=head)
+    begun_in_the_day = 0
+    for (_, _, before, hours), (_, _, after, longer) in zip(alone, await daily(desk), strict=True):
+        assert longer.since < hours.since
+        begun_in_the_day += hours.rows[0].hour >= hour_of(head.timestamp) - DAY
+        assert isinstance(before.net, Known)
+        assert isinstance(after.net, Known)
+        # What a day was paid adds up in another order.
+        assert float(before.net.value) == pytest.approx(float(after.net.value), abs=24)
+        assert before.lvr == after.lvr
+        assert before.path == after.path
+    assert begun_in_the_day >= 4
 
 
 async def test_a_position_of_this_very_block_has_no_day_yet(desk: Desk, changing: Moves) -> None:

@@ -25,10 +25,10 @@ def node(devnet: DevnetReady) -> Node:
 
 
 @pytest.fixture
-def changed_world(node: Node) -> Iterator[None]:
+def changed_world(devnet: DevnetReady, node: Node) -> Iterator[None]:
     taken = node("evm_snapshot")
     yield
-    assert node("evm_revert", taken)
+    node_rpc.take_back(devnet.url, taken)
 
 
 @pytest.fixture(autouse=True)

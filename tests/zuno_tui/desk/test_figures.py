@@ -108,10 +108,10 @@ def day_of(
     before: float | None = None
     for row in hours.rows:
         close = row.close / 2**96
-        start = close if before is None else before
+        start = began[one.pool.pool_id] if before is None else before
         if end - DAY <= row.hour < end:
             liquidity = average_liquidity(changes, row.hour)
-            root = began[one.pool.pool_id] if before is None else start
+            root = start
             for swap in hours.recent:
                 if not row.hour <= swap.time < row.hour + HOUR:
                     continue

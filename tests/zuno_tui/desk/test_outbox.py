@@ -18,7 +18,6 @@ from zuno_tui.desk.events import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
@@ -26,12 +25,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def still(node: Node, changed_world: None) -> Iterator[None]:
+def still(node: Node, changed_world: None) -> None:
     """Blocks come only when they are asked for."""
     node("evm_setAutomine", False)
-    yield
-    node("anvil_dropAllTransactions")
-    node("evm_setAutomine", True)
 
 
 @pytest.mark.usefixtures("still")

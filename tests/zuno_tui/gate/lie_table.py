@@ -15,6 +15,7 @@ from msgspec.structs import asdict
 from chain.contracts.networks import NATIVE
 from chain.execution.decode.decoder import decode_call
 from chain.execution.decode.records import DecodedSwapExactIn
+from tests import node_rpc
 from tests.fakes.lying_endpoint import lying_endpoint
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
@@ -145,7 +146,7 @@ class Orders:
         try:
             yield
         finally:
-            self._desk.ask("evm_revert", before)
+            node_rpc.take_back(self._desk.devnet.url, before)
 
     def told(self, name: str, tested: TestedLie, config: str) -> Ending:
         """Approve and apply under the lie, then once more with honest endpoints."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tests import node_rpc
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 
@@ -24,7 +25,7 @@ def desk_at(
     desk = Desk(devnet, CommandLine(folder / "home"), capsys)
     before = desk.ask("evm_snapshot")
     yield desk
-    desk.ask("evm_revert", before)
+    node_rpc.take_back(devnet.url, before)
 
 
 def applied(desk: Desk, approval: dict[str, Any], *, quoted: bool = True) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 
 from chain.contracts.networks import network_named
 from chain.tokens import listed_token
+from tests import node_rpc
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk, assert_nothing_left, assert_within_bounds
@@ -117,7 +118,7 @@ def test_every_candidate_of_every_position(
                 named = "exit" if one["index"] is None else str(one["index"])
                 before = desk.ask("evm_snapshot")
                 outcomes[state, named] = _outcome(desk, plan, named, one)
-                desk.ask("evm_revert", before)
+                node_rpc.take_back(chain.url, before)
                 # What is taken back on the chain must be forgotten at the desk as well.
                 fresh = CommandLine(tmp_path / f"{state}-{named}")
                 fresh.home.mkdir(mode=0o700)

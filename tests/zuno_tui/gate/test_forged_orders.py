@@ -25,6 +25,7 @@ from chain.execution.decode.records import (
     TokenApproval,
 )
 from chain.math.ticks import nearest_usable_tick, tick_at_sqrt_price
+from tests import node_rpc
 from tests.chain.moves import NEVER, Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -59,7 +60,7 @@ def thief(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThiefAtHome]:
     home = honest_home(desk, ("collect", "close", "move with a swap"))
     with thief_at(desk, home, monkeypatch) as made:
         yield made
-    assert desk.ask("evm_revert", before)
+    node_rpc.take_back(desk.devnet.url, before)
 
 
 def _close_in_the_place_of_collect(thief: ThiefAtHome, *, tag: bool) -> Forged:
@@ -202,8 +203,7 @@ def waiting(desk: Desk) -> Iterator[dict[str, Any]]:
     approval = desk.approved("collect", str(desk.token_id("transferred in")))
     desk.killed_while_waiting(approval, at="collect")
     yield approval
-    desk.ask("evm_setAutomine", True)
-    desk.ask("evm_revert", before)
+    node_rpc.take_back(desk.devnet.url, before)
 
 
 def test_a_dearer_copy_of_forged_bytes_is_not_signed(

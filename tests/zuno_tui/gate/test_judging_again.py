@@ -23,6 +23,7 @@ from chain.execution.policy.policy import PolicyRefused
 from chain.positions.custody import Custody
 from chain.positions.overview import Sources
 from chain.positions.reference import v4_position
+from chain.rpc.requests import transaction_count
 from tests.agents.monitor.made_up_positions import KEY, block, position
 from tests.zuno_tui.gate.test_approvals import EXIT, ONE, TWO, UNSEALED, UNTIL, WALLET
 from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from chain.execution.decode.records import DecodedStep
     from chain.execution.outbox.records import Dispatch
     from chain.rpc.client import RpcClient
+    from chain.rpc.requests import Request
 
 BASE = network_named("base")
 STRANGER = "0x" + "66" * 20
@@ -67,10 +69,15 @@ APPROVAL = replace(
 
 
 class _Client:
-    """Only sleeps."""
+    """Sleeps, and tells the next nonce by the newest block."""
 
-    def __init__(self) -> None:
+    def __init__(self, nonce: int = 0) -> None:
         self.slept: list[float] = []
+        self.nonce = nonce
+
+    async def ask(self, question: Request[int]) -> int:
+        assert question == transaction_count(WALLET, "latest")
+        return self.nonce
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -169,6 +176,18 @@ async def _judge(
             dispatch or _dispatch(),
             limits=LIMITS,
         )
+
+
+async def test_what_was_sent_while_it_was_judged_is_told_before_what_it_changed(
+    judged: Judged,
+) -> None:
+    """As where another zuno applies the same plan, and the node tries it on top of that."""
+    judged.kept = [SimpleNamespace(token=ONE, millionths=10**6, exceeds=lambda _: True)]
+    with pytest.raises(GateRefusedError, match=r"kept of the .*100\.00% now"):
+        await _judge(_sources(_Client(BEFORE.nonce)))
+    with pytest.raises(GateRefusedError, match="nonce of the wallet: 7 when approved, 8 now") as it:
+        await _judge(_sources(_Client(BEFORE.nonce + 1)))
+    assert "kept of" not in str(it.value)
 
 
 async def _code(dispatch: Dispatch | None = None, **approved: Any) -> RefusalCode | None:

@@ -391,8 +391,7 @@ def _walks(desk: Desk, seeds: range, tmp_path: Path) -> tuple[Counter[StandingSt
         # What is remembered is of the market that is taken back.
         for path in (*home.orders.glob("*"), *home.root.glob(f"{home.database.name}*")):
             path.unlink()
-        node_rpc.ask(desk.devnet.url, "anvil_dropAllTransactions")
-        assert desk.ask("evm_revert", snapshot)
+        node_rpc.take_back(desk.devnet.url, snapshot)
     return ended, done
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import node_rpc
 from tests.fakes.proxy import Proxy
 from tests.fork_server import fork_server
 from tests.zuno_tui.conftest import CommandLine
@@ -30,7 +31,7 @@ def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     desk = Desk(devnet, CommandLine(tmp_path / "home"), capsys)
     before = desk.ask("evm_snapshot")
     yield desk
-    desk.ask("evm_revert", before)
+    node_rpc.take_back(devnet.url, before)
     assert not _copies(), "a copy of the chain is left behind"
 
 

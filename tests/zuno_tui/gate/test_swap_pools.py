@@ -17,6 +17,7 @@ from chain.execution.build.facts import PoolFacts
 from chain.execution.build.requests import QuotedSwap
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
+from tests import node_rpc
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
@@ -37,7 +38,7 @@ def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     made = Desk(devnet, CommandLine(tmp_path / "home"), capsys)
     snapshot = made.ask("evm_snapshot")
     yield made
-    made.ask("evm_revert", snapshot)
+    node_rpc.take_back(devnet.url, snapshot)
 
 
 def _move(desk: Desk, state: str) -> tuple[str, str, str]:

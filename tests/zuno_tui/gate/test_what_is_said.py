@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import node_rpc
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from tests.zuno_tui.gate.lie_table import balances, false_outcome, given_up_after
@@ -202,7 +203,7 @@ def _tried(
         kinds[f"{kind}: {run.ended}"] += 1
         if fault:
             wrong.append((f"seed {seed}, {kind}, {recipe[0]}", fault))
-        desk.ask("evm_revert", snapshot)
+        node_rpc.take_back(desk.devnet.url, snapshot)
     with capsys.disabled():
         told = dict(sorted(kinds.items()))
         print(f"\n{len(seeds)} runs, {len(wrong)} told otherwise: {told}", flush=True)  # noqa: T201

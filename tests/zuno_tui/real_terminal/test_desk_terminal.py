@@ -96,7 +96,7 @@ def test_the_word_signs_when_fingers_type_it_and_not_before(
             assert terminal.end() == 0
         assert _sent_by_the_wallet(devnet) == counted + 1
     finally:
-        _ask(devnet, "evm_revert", taken)
+        node_rpc.take_back(devnet.url, taken)
 
 
 def test_what_was_typed_ahead_of_the_confirmation_signs_nothing(

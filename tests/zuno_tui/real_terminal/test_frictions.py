@@ -48,7 +48,7 @@ _DESK = (
         (
             r"\$\d+,\d{3}  positions \$\d+,\d{3}  \+?−?\$[\d.,]+ in 24 h, fees \$\d+  to collect",
             r"VALUE +FEES +.*VS HOLD",
-            r"#26 +WETH/USDC 0\.3% +✗ out",
+            r"#26 +WETH/USDC 0\.3% +(v4 +)?✗ out",
             r"→ #26 is out of range: no fees until it is back\.",
         ),
         never=f"{_POETRY}|earns nothing|Nothing needs you",

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 _PACE = f"ZUNO_READING_PACE={ScreenTable().reading_pace}"
 """As people have it: a debate that goes by at once is not seen."""
 _DEMO = ("env", _PACE, sys.executable, "-m", "zuno_tui", "demo", "--deterministic")
-_HINT = re.compile(r"^ → (.*[Pp]ress (: and type [a-z]+|a, then Enter|r).*)$", re.MULTILINE)
+_HINT = re.compile(
+    r"^ → (.*(?:[Pp]ress (?=[:r])|: (?=a))(: and type [a-z]+|a, then Enter|r).*)$", re.MULTILINE
+)
 _KEYS = {"a, then Enter": "a\r"}
 _PATIENCE = 240.0
 _MOST_STEPS = 12
@@ -30,7 +32,7 @@ _WALK = (
     (
         "The desk",
         "",
-        r"#26 WETH/USDC 0\.3% +✗ out",
+        r"#26 WETH/USDC 0\.3% +(v4 +)?✗ out",
         r"[✗▲] +(\d+|critical|warning) +#26",
         r"→ #26 is out of range: no fees until it is back\. Press r",
     ),
