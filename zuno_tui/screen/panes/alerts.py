@@ -207,7 +207,7 @@ def alert_cells(row: AlertRow, now: float, *, aged: bool = True, arrow: str = "â
 def _shortened(row: Row) -> Row:
     """In one line of a narrow pane: the sign of how bad it is, and the figure that matters."""
     number, state, about, message, _, age = row.cells
-    marked = Cell(f"{state.text[:1]} {number.text:>2}", state.tone)
+    marked = Cell(f"{number.text:>2} {state.text[:1]}", state.tone)
     words = Cell(_BRIEFER.sub("", message.text), message.tone)
     return row._replace(cells=(marked, Cell(""), about, words, Cell(""), age))
 
