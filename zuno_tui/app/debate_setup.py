@@ -448,8 +448,10 @@ def _records(sources: Sources, kinds: tuple[AdviceKind, ...]) -> Iterator[Advice
     for kind in kinds:
         found = record_of(kind, scores)
         if found is not None:
-            beat, judged, *_ = found.beaten
-            yield AdviceRecord(kind=kind.value, days=found.days, beat=beat, judged=judged)
+            count = found.beaten
+            yield AdviceRecord(
+                kind=kind.value, days=found.days, beat=count.beat, judged=count.judged
+            )
 
 
 def _earlier_advice(
