@@ -51,7 +51,7 @@ def one_line(words: str) -> str:
     return told
 
 
-class _Running(Struct):
+class _RunningJob(Struct):
     view: JobView
     task: asyncio.Task[None]
 
@@ -64,7 +64,7 @@ class Jobs:
     ) -> None:
         self._tell = tell
         self._changed = changed
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, _RunningJob] = {}
 
     @property
     def views(self) -> tuple[JobView, ...]:
@@ -96,7 +96,7 @@ class Jobs:
             return False
         view = JobView(name, words, cancellable, opens_page, asked)
         task = asyncio.create_task(self._run(name, work, seconds), name=f"zuno {name}")
-        self._running[name] = _Running(view, task)
+        self._running[name] = _RunningJob(view, task)
         self._changed(self.views)
         return True
 

@@ -12,7 +12,7 @@ class GlossaryTerm(Struct, frozen=True):
     """Other ways to call it, in lower case."""
 
 
-GLOSSARY = (
+GLOSSARY: tuple[GlossaryTerm, ...] = (
     GlossaryTerm(
         "LVR",
         "Loss versus rebalancing: what a position loses to those who trade against its price while "
