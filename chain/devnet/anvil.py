@@ -496,8 +496,7 @@ def forked_chain(
     block_number: int,
     *,
     chain_id: int,
-    port: int = 0,
-    environment: Mapping[str, str] = os.environ,
+    port: int,
 ) -> Iterator[ForkedChain]:
     """A copy of the chain that answers at this URL, for as long as the block lasts."""
     arguments = (
@@ -514,7 +513,7 @@ def forked_chain(
         "--disable-min-priority-fee",
     )
     with (
-        running_anvil(arguments, port=port, environment=environment) as anvil,
+        running_anvil(arguments, port=port, environment=os.environ) as anvil,
         NodeClient(anvil.url, patience=_ANSWER_SECONDS) as node,
     ):
         yield ForkedChain(node)

@@ -607,12 +607,8 @@ def _story_document(chapter: HistoryChapter, result: StoryResult) -> dict[str, J
         "realised": number(result.realised),
         "unrealised": number(result.unrealised),
         "result": number(result.result),
-        "unknown": _reason(result.result),
+        "unknown": result.result.reason if isinstance(result.result, Unknown) else None,
     }
-
-
-def _reason(value: Quantity[Fraction]) -> str | None:
-    return value.reason if isinstance(value, Unknown) else None
 
 
 def _row_document(row: HistoryRow) -> dict[str, Json]:

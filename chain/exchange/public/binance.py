@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Literal
@@ -351,7 +351,11 @@ class BookStream:
         while True:
             why = "its stream has ended"
             try:
-                async with self._connection(symbol) as socket:
+                async with web_socket(
+                    f"{self._url}/stream?streams={symbol.lower()}@depth@100ms",
+                    connect_seconds=self._limits.connect_seconds,
+                    most_bytes=_LARGEST_MESSAGE,
+                ) as socket:
                     await self._keep(symbol, socket, live)
             except TimeoutError:
                 why = "its stream has fallen silent"
@@ -416,13 +420,6 @@ class BookStream:
                 case _:
                     raise self._read.wrong("change")
         return tuple(found)
-
-    def _connection(self, symbol: str) -> AbstractAsyncContextManager[ClientConnection]:
-        return web_socket(
-            f"{self._url}/stream?streams={symbol.lower()}@depth@100ms",
-            connect_seconds=self._limits.connect_seconds,
-            most_bytes=_LARGEST_MESSAGE,
-        )
 
 
 def _now() -> float:
