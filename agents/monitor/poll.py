@@ -127,11 +127,7 @@ class FeatureNews(Struct, frozen=True):
     position_id: PositionRef | None = None
 
 
-TOLD_BY_FEATURES = (
-    AlertKind.STANDING_ORDER,
-    AlertKind.WATCH_KEY_LOW,
-    AlertKind.VENUE_KEY_ENDS,
-)
+TOLD_BY_FEATURES = (AlertKind.STANDING_ORDER, AlertKind.WATCH_KEY_LOW, AlertKind.VENUE_KEY_ENDS)
 
 
 class Watch:

@@ -19,13 +19,7 @@ from agents.trade.opinions import RangeExposure, floored, hedged_quantity
 from agents.trade.payloads import DecisionDraft, RiskVerdict, snapshot_hash
 from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradePlan, identified
 from agents.trade.risk_rules import HOLD, RiskFacts, RiskJudgment, RiskRule, Sizing, judge_risk
-from agents.trade.terms import (
-    DeskLimits,
-    ExecutionStyle,
-    Objective,
-    SectionName,
-    TradeDecision,
-)
+from agents.trade.terms import DeskLimits, ExecutionStyle, Objective, SectionName, TradeDecision
 from agents.trade.triage import is_options_panic
 from chain.exchange.public.book import walk_levels
 

@@ -491,13 +491,7 @@ class ForkedChain:
 
 
 @contextmanager
-def forked_chain(
-    url: str,
-    block_number: int,
-    *,
-    chain_id: int,
-    port: int,
-) -> Iterator[ForkedChain]:
+def forked_chain(url: str, block_number: int, *, chain_id: int, port: int) -> Iterator[ForkedChain]:
     """A copy of the chain that answers at this URL, for as long as the block lasts."""
     arguments = (
         *("--fork-url", url),

@@ -51,12 +51,7 @@ from chain.read.block_reader import EventError
 from chain.read.logs import LOGS_NOT_GIVEN, ScanProgress, scan_logs, why_not_given
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import (
-    BlockMissing,
-    LogsLeftOut,
-    Malformed,
-    RpcError,
-)
+from chain.rpc.errors import BlockMissing, LogsLeftOut, Malformed, RpcError
 from chain.rpc.records import Block, Log, LogFilter
 
 MOST_DAYS = 40

@@ -17,13 +17,7 @@ from chain.contracts.v3_pool import V3PoolKey, is_v3_pool
 from chain.math.liquidity import Amounts
 from chain.math.sqrt_price import amount0_delta, amount1_delta, swap_step
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick, tick_at_sqrt_price
-from chain.pools.state import (
-    NEARBY_TICKS,
-    PoolState,
-    nearby_ticks,
-    pool_state_slots,
-    pool_states,
-)
+from chain.pools.state import NEARBY_TICKS, PoolState, nearby_ticks, pool_state_slots, pool_states
 from chain.pools.v3 import decode_number, decode_tick_net, pool_call, state_calls, v3_state
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests

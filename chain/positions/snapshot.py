@@ -22,12 +22,7 @@ from chain.contracts.storage import (
     tick_slots,
 )
 from chain.contracts.v3_pool import V3PoolKey
-from chain.math.fees import (
-    FeeGrowth,
-    fee_growth_inside,
-    fees_owed,
-    unpack_protocol_fee,
-)
+from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed, unpack_protocol_fee
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.state import PoolState

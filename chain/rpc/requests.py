@@ -393,9 +393,7 @@ def decode_aggregate(answer: bytes) -> list[CallOutcome]:
 
 
 def multicall(
-    multicall3: Address,
-    calls: Sequence[Call],
-    at: BlockRef = "latest",
+    multicall3: Address, calls: Sequence[Call], at: BlockRef = "latest"
 ) -> Request[list[CallOutcome]]:
     """One `eth_call` for all; an answer with another number of outcomes is refused."""
     asked = call(multicall3, aggregate(calls), at)

@@ -426,9 +426,7 @@ async def with_desk_knowledge(
     """The start of a debate with what only this home knows."""
     limits = gate_limits(session.settings.limits, session.network)
     holding = isinstance(start, FlowStart)
-    known: dict[str, object] = {
-        "allowed_hooks": tuple(sorted(limits.allowed_hooks)),
-    }
+    known: dict[str, object] = {"allowed_hooks": tuple(sorted(limits.allowed_hooks))}
     earlier: tuple[EarlierAdvice, ...] = ()
     if isinstance(start, FlowStart):
         known["last_action_time"] = await last_action_time(session, sources, start.token_id)

@@ -237,11 +237,7 @@ COINTRACKING_COLUMNS = (
 )
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 # Koinly sets its tags for liquidity itself and takes none, and its pool tags are not for liquidity.
-_KOINLY_LABELS = {
-    EntryKind.COLLECT: "reward",
-    EntryKind.WRAP: "swap",
-    EntryKind.GAS: "cost",
-}
+_KOINLY_LABELS = {EntryKind.COLLECT: "reward", EntryKind.WRAP: "swap", EntryKind.GAS: "cost"}
 _COINTRACKING_TYPES = {
     EntryKind.MINT: "Expense (non taxable)",
     EntryKind.INCREASE: "Expense (non taxable)",
