@@ -118,7 +118,7 @@ class WatchCursor(Struct, frozen=True):
     """How far the chain was read for a place: everything up to this block has had its say."""
 
     block: int
-    block_hash: str
+    block_hash: str = field(name="hash")
     time: int
     """Of the block."""
     earlier: tuple[tuple[int, str], ...] = ()
