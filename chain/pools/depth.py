@@ -210,10 +210,6 @@ async def quotes_across(
     return quotes
 
 
-class DepthExceededError(Exception):
-    """A swap larger than the liquidity that was read."""
-
-
 class SwapQuote(Struct, frozen=True):
     amount_in: int
     """What the pool takes, the fee included."""
@@ -221,14 +217,6 @@ class SwapQuote(Struct, frozen=True):
     fee: int
     """Of the input, in its units."""
     sqrt_price_after: int
-
-
-def quote_exact_input(depth: Depth, amount_in: int, *, zero_for_one: bool) -> SwapQuote:
-    """What a swap of exactly this input pays out."""
-    quote = quote_at_most(depth, amount_in, zero_for_one=zero_for_one)
-    if quote.amount_in < amount_in:
-        raise DepthExceededError("The swap is larger than the liquidity around the price.")
-    return quote
 
 
 def quote_at_most(depth: Depth, most_in: int, *, zero_for_one: bool) -> SwapQuote:

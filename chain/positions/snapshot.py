@@ -151,7 +151,6 @@ class PositionSnapshot(Struct, frozen=True):
     fees0: int
     fees1: int
     """Uncollected, to the last unit."""
-    fee_growth_inside: FeeGrowth
     status: RangeStatus
 
     @property
@@ -270,7 +269,6 @@ def position_snapshot(
         amount1=amounts.amount1,
         fees0=fees.fees0,
         fees1=fees.fees1,
-        fee_growth_inside=inside,
         status=range_status(pool.tick, identity.tick_lower, identity.tick_upper),
     )
 

@@ -119,7 +119,6 @@ class BinancePublic(ClosedAtEnd):
             mark=self._read.positive(answer.get("markPrice"), "mark"),
             index=self._read.positive(answer.get("indexPrice"), "index"),
             rate=self._read.number(answer.get("lastFundingRate"), "funding rate"),
-            next_time=int(self._read.seconds(answer.get("nextFundingTime"), "next funding")),
             interval_hours=(await self._intervals()).get(symbol, _FUNDING_HOURS),
         )
 
