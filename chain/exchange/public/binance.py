@@ -158,23 +158,6 @@ class BinancePublic(ClosedAtEnd):
         )
         return tuple(sorted(map(self._interest, rows)))
 
-    async def long_accounts(self, symbol: str) -> float:
-        """The share of accounts that are long, from 0 to 1."""
-        rows = self._read.rows(
-            await self._get(
-                "/futures/data/globalLongShortAccountRatio", symbol=symbol, period="5m", limit="1"
-            ),
-            "account ratio",
-        )
-        if not rows:
-            raise self._read.wrong("account ratio")
-        share = self._read.amount(
-            self._read.mapping(rows[-1], "account ratio").get("longAccount"), "account ratio"
-        )
-        if share > 1:
-            raise self._read.wrong("account ratio")
-        return share
-
     async def _get(self, path: str, **parameters: str) -> object:
         return await self._http.get(path, parameters, now=self._clock())
 
