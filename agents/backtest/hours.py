@@ -43,7 +43,13 @@ def read_bars(path: Path) -> PoolBars:
     if earlier.size:
         line = lines[earlier[0]]
         raise TableError(f"{path}, line {line}: its time is earlier than that of a line before.")
-    for words, wrong in _faults(bars):
+    for words, wrong in [
+        ("the price is not above zero", bars.price <= 0),
+        ("the low is not above zero", bars.low <= 0),
+        ("the low is over the high", bars.low > bars.high),
+        ("the fees are below zero", bars.fees_usd < 0),
+        ("the liquidity is not above zero", bars.liquidity_usd <= 0),
+    ]:
         found = np.flatnonzero(wrong)
         if found.size:
             raise TableError(f"{path}, line {lines[found[0]]}: {words}.")
@@ -56,16 +62,6 @@ def read_bars(path: Path) -> PoolBars:
 def _array(table: TimedTable, name: str | None) -> Floats:
     values = table.times if name is None else table.columns[name]
     return np.frombuffer(values, dtype=np.float64)
-
-
-def _faults(bars: PoolBars) -> list[tuple[str, Flags]]:
-    return [
-        ("the price is not above zero", bars.price <= 0),
-        ("the low is not above zero", bars.low <= 0),
-        ("the low is over the high", bars.low > bars.high),
-        ("the fees are below zero", bars.fees_usd < 0),
-        ("the liquidity is not above zero", bars.liquidity_usd <= 0),
-    ]
 
 
 DAY_HOURS = 24

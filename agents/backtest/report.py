@@ -27,7 +27,7 @@ class BacktestError(ValueError):
     """Bars of which no window can be made."""
 
 
-class DollarInterval(NamedTuple):
+class DollarInterval(Struct, frozen=True):
     """A mean and its 95 % interval, which one window alone does not have."""
 
     mean: float

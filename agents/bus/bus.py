@@ -283,9 +283,6 @@ class Bus(Generic[Services]):
         """Requests that agents hold state for, summed over the agents."""
         return sum(worker.lanes for worker in self._workers)
 
-    def new_id(self) -> str:
-        return self._ambient.new_id()
-
     async def start(
         self,
         payload: Payload,

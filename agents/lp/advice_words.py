@@ -17,13 +17,7 @@ from agents.numbers.advice import (
     AdviceReason,
 )
 from agents.numbers.edges import TICK_LOG
-from agents.numbers.rules import (
-    CheckedAssumption,
-    JudgmentVerdict,
-    ProfileRules,
-    Rule,
-    Tiebreak,
-)
+from agents.numbers.rules import CheckedAssumption, JudgmentVerdict, ProfileRules, Rule, Tiebreak
 from agents.numbers.survival import HOURS_PER_DAY
 from chain.base.units import UNKNOWN, Quantity, Unknown, hours, hours_cell, usd
 

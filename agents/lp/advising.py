@@ -16,13 +16,7 @@ from agents.numbers.advice import (
 )
 from agents.numbers.edges import TICK_LOG, Edges, TickRange, edges_of
 from agents.numbers.fees import position_value
-from agents.numbers.outlook import (
-    HOURS_PER_WEEK,
-    PoolMarket,
-    horizon_hours,
-    net_over,
-    week_again,
-)
+from agents.numbers.outlook import HOURS_PER_WEEK, PoolMarket, horizon_hours, net_over, week_again
 from agents.numbers.regime import daily_ticks
 from agents.numbers.rounding import gained
 from agents.numbers.rules import AS_OBSERVED, PROFILES, JudgmentVerdict, MarketMultiples, judge_move

@@ -8,24 +8,10 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from pydantic import Field
 
-from agents.bus.envelope import (
-    Kind,
-    Measure,
-    Payload,
-    PositionNumber,
-    Registry,
-    Role,
-    wire_of,
-)
+from agents.bus.envelope import Kind, Measure, Payload, PositionNumber, Registry, Role, wire_of
 from agents.bus.record import read_ends
 from agents.lp import ROLES
-from agents.lp.facts import (
-    NO_MEMORY,
-    CreateGoal,
-    DeskMemory,
-    KeepGoal,
-    ScoutContext,
-)
+from agents.lp.facts import NO_MEMORY, CreateGoal, DeskMemory, KeepGoal, ScoutContext
 from agents.lp.plan import Candidate, OwnRange, Plan
 from agents.numbers.rules import Decision, RiskProfile
 from chain.base.clean_text import clean_text

@@ -52,7 +52,7 @@ class KindRecord(NamedTuple):
     """The odds that were claimed; None where none were."""
 
 
-class _Judged(NamedTuple):
+class _KnownOutcome(NamedTuple):
     """A trade of which it is known what it came to."""
 
     pnl_pct: float
@@ -62,10 +62,10 @@ class _Judged(NamedTuple):
 
 def kind_records(ended: Iterable[PostMortem]) -> tuple[KindRecord, ...]:
     """The commonest kinds first; trades kept without their kind are left out."""
-    kinds: dict[tuple[str, str], list[_Judged]] = defaultdict(list)
+    kinds: dict[tuple[str, str], list[_KnownOutcome]] = defaultdict(list)
     for lesson in ended:
         if lesson.decision and lesson.regime and lesson.pnl_pct is not None:
-            judged = _Judged(lesson.pnl_pct, won=bool(lesson.won), win_pct=lesson.win_pct)
+            judged = _KnownOutcome(lesson.pnl_pct, won=bool(lesson.won), win_pct=lesson.win_pct)
             kinds[lesson.decision, lesson.regime].append(judged)
     found = []
     for (decision, regime), group in kinds.items():

@@ -277,11 +277,11 @@ class TradeMemory:
                 continue
         return found
 
-    def similar(self, symbol: str, setup: str, most: int = _NEWEST) -> tuple[Recalled, ...]:
+    def similar(self, symbol: str, setup: str) -> tuple[Recalled, ...]:
         """Those most alike, however old; without an index the newest of the symbol."""
         by_id = {trade.memory_id: trade for trade in self.all()}
         try:
-            matches = self._usable_index().search(setup, CHANNEL, most)
+            matches = self._usable_index().search(setup, CHANNEL, _NEWEST)
         except IndexUnavailableError:
             return self._newest(symbol)
         return tuple(

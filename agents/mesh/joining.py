@@ -40,10 +40,7 @@ class AxlEngine:
     async def send(self, peer: peers.Peer, data: bytes, *, keep: bool) -> None:  # noqa: ARG002 - it keeps nothing
         if peer.node is None:
             raise peers.EngineError(f"The peer file names no AXL node for {peer.name}.")
-        headers = {
-            "content-type": "application/octet-stream",
-            "x-destination-peer-id": peer.node,
-        }
+        headers = {"content-type": "application/octet-stream", "x-destination-peer-id": peer.node}
         try:
             answer = await self._http.post(f"{self._url}/send", data, _LIMITS, headers)
         except HttpError as error:

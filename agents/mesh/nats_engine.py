@@ -140,10 +140,7 @@ def access_options(member: Member, identity: NatsIdentity | None) -> dict[str, A
         if (jwt := identity.jwt) is not None:
             options["user_jwt_cb"] = lambda: jwt
     elif place.username is not None:
-        options |= {
-            "user": unquote(place.username),
-            "password": unquote(place.password or ""),
-        }
+        options |= {"user": unquote(place.username), "password": unquote(place.password or "")}
     if wants_tls(member):
         options["tls"] = _tls_context(member)
     return options

@@ -74,10 +74,6 @@ class PeerBook(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     def named(self, name: str) -> Peer | None:
         return next((peer for peer in self.peers if peer.name == name), None)
 
-    @property
-    def desks(self) -> tuple[Peer, ...]:
-        return self.of_role(CLI)
-
 
 class Member(SecretStruct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How one peer reaches the others."""

@@ -92,10 +92,7 @@ def without_refused(
     if has_tools and able.form_beside_tools and (_BOTH & refusal.named or refusal.vague):
         return replace(able, form_beside_tools=False)
     steps: list[tuple[str, ServerAbilities | None]] = [
-        (
-            "tools",
-            replace(able, calls_tools=False) if has_tools and able.calls_tools else None,
-        ),
+        ("tools", replace(able, calls_tools=False) if has_tools and able.calls_tools else None),
         (
             "stream_options",
             replace(able, counts_stream=False) if able.streams and able.counts_stream else None,

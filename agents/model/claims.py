@@ -303,7 +303,6 @@ class ClaimFlag(Struct, frozen=True):
 
 class ClaimReport(Struct, frozen=True):
     matched: int
-    innocent: int
     flags: tuple[ClaimFlag, ...]
 
 
@@ -358,7 +357,7 @@ class ClaimLedger(Struct):
             for numeral in numerals
             if (flag := self._flag(numeral, bound.get(numeral, ()), harmless)) is not None
         ]
-        return ClaimReport(matched, len(numerals) - matched - len(flags), tuple(flags))
+        return ClaimReport(matched, tuple(flags))
 
     def _only_fact(self, numeral: WrittenNumber) -> tuple[str, ...]:
         """The one fact that a number without an id is, as the prompt wrote it; none where several

@@ -469,11 +469,7 @@ def _tools(call: ModelCall) -> list[ChatCompletionToolUnionParam] | None:
     return [
         {
             "type": "function",
-            "function": {
-                "name": tool.name,
-                "description": tool.does,
-                "parameters": tool.schema,
-            },
+            "function": {"name": tool.name, "description": tool.does, "parameters": tool.schema},
         }
         for tool in call.question.tools
     ]

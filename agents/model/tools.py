@@ -231,11 +231,7 @@ async def _answer_call(
         # What the model wrote itself is no word of code's.
         what = "what there is no tool for" if tool is None else tool.name.replace("_", " ")
         said = f"Could not look up {what}."
-    value: dict[str, JsonValue] = {
-        "name": call.name,
-        "arguments": call.arguments,
-        "answer": answer,
-    }
+    value: dict[str, JsonValue] = {"name": call.name, "arguments": call.arguments, "answer": answer}
     await context.say(Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=TOOL_FACT, value=value)))
     await context.say(speaking.thought(0, TOOL_FACT, said))
     return answer

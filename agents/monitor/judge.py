@@ -132,7 +132,7 @@ _OF_HEDGES = (
 )
 
 
-class Followed(NamedTuple):
+class FollowedPosition(NamedTuple):
     """A position's way since it was last looked at."""
 
     position: PositionSnapshot
@@ -149,11 +149,11 @@ class AlertJudgment(Struct, frozen=True):
 
 def follow_positions(
     network: Network, reading: Reading, state: WatchState, settings: WatchSettings, known: Baselines
-) -> dict[PositionRef, Followed]:
+) -> dict[PositionRef, FollowedPosition]:
     """Every position with liquidity, with each turn of its price since the cursor."""
     cursor = state.cursor
     head = reading.block.number
-    followed: dict[PositionRef, Followed] = {}
+    followed: dict[PositionRef, FollowedPosition] = {}
     for position in reading.wallet.positions:
         if not position.liquidity:
             continue
@@ -174,7 +174,7 @@ def follow_positions(
                     )
                 # Where it stood was so in blocks that are no longer: the head alone is sure.
                 course = RangeTimeline(first_standing(bounds, position.pool.tick), ())
-        followed[ref] = Followed(position, thresholds, before, course)
+        followed[ref] = FollowedPosition(position, thresholds, before, course)
     return followed
 
 
@@ -211,7 +211,7 @@ def _course(
     )
 
 
-def turn_blocks(followed: Mapping[PositionRef, Followed]) -> set[int]:
+def turn_blocks(followed: Mapping[PositionRef, FollowedPosition]) -> set[int]:
     return {turn.block for timeline in followed.values() for turn in timeline.course.turns}
 
 
@@ -220,7 +220,7 @@ def judge(
     place: WatchPlace,
     reading: Reading,
     *,
-    followed: Mapping[PositionRef, Followed],
+    followed: Mapping[PositionRef, FollowedPosition],
     times: Mapping[int, int],
     baselines: Mapping[PositionRef, Mapping[str, object]],
     alerts: Iterable[Alert],
@@ -277,7 +277,7 @@ class _Judging:
             if here and alert.active and alert.wallet_address == place.wallet_address:
                 self._standing[alert.position_id][alert.kind] = alert
 
-    def position(self, followed: Followed) -> tuple[list[Change], Baseline]:
+    def position(self, followed: FollowedPosition) -> tuple[list[Change], Baseline]:
         position, course = followed.position, followed.course
         ref = position.ref
         standing = self._standing.get(ref, {})
@@ -315,7 +315,7 @@ class _Judging:
 
     def gone(
         self,
-        followed: Mapping[PositionRef, Followed],
+        followed: Mapping[PositionRef, FollowedPosition],
         baselines: Mapping[PositionRef, Mapping[str, object]],
         later: dict[PositionRef, Mapping[str, object] | None],
     ) -> Iterator[Change]:
@@ -373,7 +373,9 @@ class _Judging:
         if AlertKind.BLIND in standing:
             yield self._cleared(None, AlertKind.BLIND, RULES[AlertKind.BLIND].resolved)
 
-    def _accepted(self, followed: Followed, standing: Mapping[AlertKind, Alert]) -> Baseline:
+    def _accepted(
+        self, followed: FollowedPosition, standing: Mapping[AlertKind, Alert]
+    ) -> Baseline:
         """What the position is compared with: acknowledging a change accepts it."""
         position = followed.position
         hook_code = self._reading.hook_code(position)
@@ -393,7 +395,9 @@ class _Judging:
         # Where nothing was measured, the price did not move, or the pool is deep enough here.
         return self._reading.reference_depths.get(position.ref, others_in(position))
 
-    def _out_since(self, followed: Followed, standing: Mapping[AlertKind, Alert]) -> float | None:
+    def _out_since(
+        self, followed: FollowedPosition, standing: Mapping[AlertKind, Alert]
+    ) -> float | None:
         if not followed.course.standing.out:
             return None
         if followed.course.turns:

@@ -26,7 +26,13 @@ from agents.monitor.alerts.alert import (
     Severity,
 )
 from agents.monitor.alerts.store_page import Failures, Poll, WatchCursor, WatchPlace
-from agents.monitor.judge import Followed, depth_references, follow_positions, judge, turn_blocks
+from agents.monitor.judge import (
+    FollowedPosition,
+    depth_references,
+    follow_positions,
+    judge,
+    turn_blocks,
+)
 from agents.monitor.reader import Reading, Sought, WatchReader, refuse_the_past
 from agents.monitor.rules.baseline import WALLET, Baselines
 from agents.monitor.rules.risks import RULES, HedgeSource
@@ -121,11 +127,7 @@ class FeatureNews(Struct, frozen=True):
     position_id: PositionRef | None = None
 
 
-TOLD_BY_FEATURES = (
-    AlertKind.STANDING_ORDER,
-    AlertKind.WATCH_KEY_LOW,
-    AlertKind.VENUE_KEY_ENDS,
-)
+TOLD_BY_FEATURES = (AlertKind.STANDING_ORDER, AlertKind.WATCH_KEY_LOW, AlertKind.VENUE_KEY_ENDS)
 
 
 class Watch:
@@ -432,7 +434,7 @@ async def _crossings(
 
 def _followed(
     network: Network, reading: Reading, state: WatchState, settings: WatchSettings, known: Baselines
-) -> dict[PositionRef, Followed] | RpcError:
+) -> dict[PositionRef, FollowedPosition] | RpcError:
     """The error where what was read of this wallet cannot be believed: the others can be."""
     try:
         refuse_the_past(reading.block, state.cursor, live=network.clock == "wall")
@@ -444,7 +446,7 @@ def _followed(
 async def _times(
     reader: WatchReader,
     readings: Sequence[Reading],
-    followed: Sequence[dict[PositionRef, Followed] | RpcError],
+    followed: Sequence[dict[PositionRef, FollowedPosition] | RpcError],
 ) -> dict[int, int]:
     """When the blocks were made in which a price left a range or came back."""
     head = readings[0].block

@@ -1,7 +1,7 @@
 """What a move costs, how soon it pays for itself, and what a price move loses against HODL."""
 
 from enum import StrEnum
-from math import inf, sqrt
+from math import inf
 from typing import NamedTuple
 
 from agents.numbers.inventory import PrepSwap, PriceSpan
@@ -125,25 +125,6 @@ def break_even_hours(cost: float, gain_24h: float | None) -> float | None:
     if cost <= 0:
         return 0.0
     return HOURS_PER_DAY * cost / gain_24h if gain_24h > 0 else inf
-
-
-def impermanent_loss(price_ratio: float, lower_ratio: float, upper_ratio: float) -> float:
-    """V(P1)/(x0·P1 + y0) − 1 for prices given as ratios to the one at entry, inside the range.
-
-    A lower ratio of 0 and an upper one of infinity are the full range.
-    """
-    if not 0 <= lower_ratio < 1 < upper_ratio or price_ratio <= 0:
-        raise ValueError("Impermanent loss is told from inside a range, for a price above zero.")
-    kept = _value(1.0, lower_ratio, upper_ratio)
-    held0 = 1 - 1 / sqrt(upper_ratio)
-    held1 = kept - held0
-    return _value(price_ratio, lower_ratio, upper_ratio) / (held0 * price_ratio + held1) - 1
-
-
-def _value(price: float, lower: float, upper: float) -> float:
-    """The worth in currency1 of one unit of liquidity."""
-    inside = min(max(price, lower), upper)
-    return price * (1 / sqrt(inside) - 1 / sqrt(upper)) + sqrt(inside) - sqrt(lower)
 
 
 def _worth1(amount: int, sqrt_price: int, *, of_currency0: bool) -> float:

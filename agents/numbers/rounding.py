@@ -31,11 +31,11 @@ def significant(number: float, digits: int = SIGNIFICANT_DIGITS) -> float:
     return rounded or 0.0
 
 
-def writable(number: float | None, digits: int = SIGNIFICANT_DIGITS) -> float | None:
+def writable(number: float | None) -> float | None:
     """The rounded number, or None for what is unknown (None) or never comes (infinite)."""
     if number is None or number == float("inf"):
         return None
-    return significant(number, digits)
+    return significant(number)
 
 
 def gained(net: float | None, held: float | None) -> float | None:

@@ -6,14 +6,13 @@ Who was right is another question, which `arms` answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from agents.lp.plan import Plan
 
 
-class PlanDecision(NamedTuple):
+class PlanDecision(Struct, frozen=True, rename="camel", omit_defaults=True):
     """What a plan recommends, told apart from every other thing it could have."""
 
     kind: str

@@ -80,7 +80,7 @@ _HEADERS = 100
 """Asked for at once; public endpoints refuse much larger batches."""
 
 
-class NextHorizon(NamedTuple):
+class NextHorizon(Struct, frozen=True, rename="camel"):
     """A horizon that is not over yet."""
 
     plan_id: str

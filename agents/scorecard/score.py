@@ -154,7 +154,7 @@ class ScoreStore:
         return f"{self._chain_id}/{score.plan_id}/{score.days}"
 
 
-class BeatCount(NamedTuple):
+class BeatCount(Struct, frozen=True, rename="camel"):
     """How often the choice was worth more than another option, of the times both are known."""
 
     beat: int
@@ -164,7 +164,7 @@ class BeatCount(NamedTuple):
     median_usd: float | None
 
 
-class AdviceScore(Struct, frozen=True):
+class AdviceScore(Struct, frozen=True, rename="camel"):
     """All plans of one kind, decided one way, over one horizon."""
 
     kind: AdviceKind

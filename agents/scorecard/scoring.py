@@ -275,10 +275,7 @@ def score_plan(
 
 
 def _rules_chose_the_same(plan: Plan) -> bool:
-    return plan.rules_alone.kind == plan.choice.kind and plan.rules_move in (
-        None,
-        plan.recommended,
-    )
+    return plan.rules_alone.kind == plan.choice.kind and plan.rules_move in (None, plan.recommended)
 
 
 class _Scoring:

@@ -19,13 +19,7 @@ from agents.trade.opinions import RangeExposure, floored, hedged_quantity
 from agents.trade.payloads import DecisionDraft, RiskVerdict, snapshot_hash
 from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradePlan, identified
 from agents.trade.risk_rules import HOLD, RiskFacts, RiskJudgment, RiskRule, Sizing, judge_risk
-from agents.trade.terms import (
-    DeskLimits,
-    ExecutionStyle,
-    Objective,
-    SectionName,
-    TradeDecision,
-)
+from agents.trade.terms import DeskLimits, ExecutionStyle, Objective, SectionName, TradeDecision
 from agents.trade.triage import is_options_panic
 from chain.exchange.public.book import walk_levels
 
@@ -348,22 +342,9 @@ def failed_plan(
             style=ExecutionStyle.PASSIVE_MAKER,
             quantity=0.0,
             notional_usd=0.0,
-            entry=None,
-            stop=None,
-            take_profit=None,
-            odds=None,
             orders=(),
-            ladder=(),
             equity=account.equity,
-            leverage_before=None,
-            leverage_after=None,
-            regime=None,
-            anomalies=(),
-            findings=(),
-            conflicts=None,
-            reasoning=None,
             sections=sections,
-            hedge=None,
             decided_by="rules",
             snapshot_hash="",
         )

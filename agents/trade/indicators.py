@@ -19,10 +19,10 @@ def true_ranges(candles: Sequence[Candle]) -> list[float]:
     ]
 
 
-def average_true_ranges(candles: Sequence[Candle], bars: int = ATR_BARS) -> list[float]:
-    """The mean of so many true ranges, for each candle that has as many before it."""
+def average_true_ranges(candles: Sequence[Candle]) -> list[float]:
+    """The mean of the last true ranges, for each candle that has as many before it."""
     ranges = true_ranges(candles)
-    return [mean(ranges[end - bars : end]) for end in range(bars, len(ranges) + 1)]
+    return [mean(ranges[end - ATR_BARS : end]) for end in range(ATR_BARS, len(ranges) + 1)]
 
 
 def mean(numbers: Sequence[float]) -> float:

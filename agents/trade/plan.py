@@ -162,25 +162,25 @@ class TradePlan(Payload):
     style: terms.ExecutionStyle
     quantity: Measure
     notional_usd: Measure
-    entry: Measure | None
-    stop: Measure | None
-    take_profit: Measure | None
-    odds: TradeOdds | None
+    entry: Measure | None = None
+    stop: Measure | None = None
+    take_profit: Measure | None = None
+    odds: TradeOdds | None = None
     orders: tuple[PlannedOrder, ...]
-    ladder: tuple[LadderStep, ...]
+    ladder: tuple[LadderStep, ...] = ()
     equity: Measure | None
-    leverage_before: Measure | None
-    leverage_after: Measure | None
-    regime: RegimeCall | None
-    anomalies: tuple[terms.MarketAnomaly, ...]
-    findings: tuple[AnyFinding, ...]
-    conflicts: ConflictMap | None
-    reasoning: DraftReasoning | None
+    leverage_before: Measure | None = None
+    leverage_after: Measure | None = None
+    regime: RegimeCall | None = None
+    anomalies: tuple[terms.MarketAnomaly, ...] = ()
+    findings: tuple[AnyFinding, ...] = ()
+    conflicts: ConflictMap | None = None
+    reasoning: DraftReasoning | None = None
     hold_duration: str = ""
     ev_rationale: str = ""
     key_factors: tuple[str, ...] = ()
-    sections: tuple[ContextSection, ...]
-    hedge: HedgePlan | None
+    sections: tuple[ContextSection, ...] = ()
+    hedge: HedgePlan | None = None
     decided_by: Literal["rules", "model"]
     snapshot_hash: str
 

@@ -6,13 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agents.trade.terms import (
-    DeskLimits,
-    ExecutionStyle,
-    MarketAnomaly,
-    TradeDecision,
-    TradeMode,
-)
+from agents.trade.terms import DeskLimits, ExecutionStyle, MarketAnomaly, TradeDecision, TradeMode
 
 
 class VenueLimits(Struct, frozen=True):

@@ -292,21 +292,21 @@ async def synthesis(
     )
 
 
-class _Judged(NamedTuple, Generic[JudgesReply]):
+class _JudgesAnswer(NamedTuple, Generic[JudgesReply]):
     asides: tuple[Outgoing, ...] = ()
     said: tuple[JudgesReply, Brief] | None = None
 
 
 async def _reply(
     context: HandlerContext[TradeServices], case: payloads.SynthesisReady, schema: type[JudgesReply]
-) -> _Judged[JudgesReply]:
+) -> _JudgesAnswer[JudgesReply]:
     """What the judge's model says, with what it was told."""
     if asked_model(context) is None:
-        return _Judged()
+        return _JudgesAnswer()
     brief = judge_brief(context.role, case, judged_levels(case))
     spoken = await office_reply(context, brief, schema)
     said = None if spoken.reply is None else (spoken.reply, brief)
-    return _Judged(tuple(asides(context, spoken)), said)
+    return _JudgesAnswer(tuple(asides(context, spoken)), said)
 
 
 async def judge(

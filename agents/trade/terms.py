@@ -170,7 +170,6 @@ class DeskLimits(Struct, frozen=True):
     cluster_usd: float = 100_000.0
     """Liquidations within an hour, above which they are a cluster."""
     imbalance: float = 0.70
-    imbalance_levels: int = 20
     imbalance_samples: int = 3
     dvol_z: float = 2.0
     """Standard deviations above the mean of 30 days."""
@@ -211,7 +210,6 @@ LIMIT_SOURCES: dict[str, LimitSource] = {
     "interest_dead_band": "ours",
     "cluster_usd": "seed",
     "imbalance": "seed",
-    "imbalance_levels": "ours",
     "imbalance_samples": "ours",
     "dvol_z": "ours",
     "funding_long": "seed",

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import Struct, field
 
 from agents.trade.indicators import ATR_BARS, average_true_ranges, mean
 from agents.trade.terms import DeskLimits, MarketAnomaly
@@ -115,7 +115,7 @@ class TradedHours(NamedTuple):
     volume: Floats
 
 
-class SpikeMonth(NamedTuple):
+class SpikeMonth(Struct, frozen=True):
     month: str
     hours: int
     """That could be judged."""
@@ -124,10 +124,10 @@ class SpikeMonth(NamedTuple):
     """The mean size of the move in the hours after a spike, as a fraction; None without one."""
 
 
-class FollowedMoves(NamedTuple):
+class FollowedMoves(Struct, frozen=True):
     """What prices did in the hours after: of every hour, or of spikes alone."""
 
-    hours: int
+    hours: int = field(name="count")
     size: float
     """The mean of the moves without their sign."""
     drift: float
@@ -136,7 +136,7 @@ class FollowedMoves(NamedTuple):
     """The share that rose."""
 
 
-class TriageRates(NamedTuple):
+class TriageRates(Struct, frozen=True, rename="camel"):
     months: tuple[SpikeMonth, ...]
     atr_share: float
     """Of judged hours, those whose range leg alone spiked."""

@@ -63,23 +63,12 @@ def unhedge_plan(
             style=ExecutionStyle.CASINO_EXIT,
             quantity=quantity,
             notional_usd=quantity * contract.mark,
-            entry=None,
-            stop=None,
-            take_profit=None,
-            odds=None,
             orders=(order,),
-            ladder=(),
             equity=equity,
             leverage_before=None if not equity else exposure / equity,
             leverage_after=None
             if not equity
             else max(exposure - quantity * contract.mark, 0.0) / equity,
-            regime=None,
-            anomalies=(),
-            findings=(),
-            conflicts=None,
-            reasoning=None,
-            sections=(),
             hedge=HedgePlan(
                 position=position,
                 ratio=position.target * left / short if short else 0.0,

@@ -100,11 +100,11 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and text.isprintable() and not spaced
 
 
-def clean_symbol(raw: str | bytes, *, limit: int = SYMBOL_LIMIT) -> CleanSymbol:
+def clean_symbol(raw: str | bytes) -> CleanSymbol:
     """A symbol in compatibility form (NFKC), with a note if that differs from what was given."""
-    window = _decoded(raw, limit)
+    window = _decoded(raw, SYMBOL_LIMIT)
     folded = unicodedata.normalize("NFKC", window.text)
-    text = _cut(_visible(folded), limit, more=window.more)
+    text = _cut(_visible(folded), SYMBOL_LIMIT, more=window.more)
     return CleanSymbol(text, altered=text != window.text)
 
 

@@ -21,7 +21,7 @@ class HomeError(ZunoError):
     """The home folder cannot be used as it is; the message says what to do."""
 
 
-class _Place:
+class _HomePath:
     """A file or folder of a home, by its name there."""
 
     def __init__(self, name: str) -> None:
@@ -37,38 +37,38 @@ class Home(Struct, frozen=True):
     root: Path
     cache: Path
 
-    settings = _Place("settings.toml")
-    database = _Place("zuno.db")
-    outbox = _Place("outbox.db")
+    settings = _HomePath("settings.toml")
+    database = _HomePath("zuno.db")
+    outbox = _HomePath("outbox.db")
     """What was sent, in a file of its own: whatever happens to the rest, this must last."""
-    trades = _Place("trades.db")
+    trades = _HomePath("trades.db")
     """Trades that were approved, and orders that were sent to venues: this must last, too."""
-    trades_lock = _Place("trades.lock")
+    trades_lock = _HomePath("trades.lock")
     """Held by whoever is sending orders to a venue."""
-    paper = _Place("paper.db")
+    paper = _HomePath("paper.db")
     """The paper venue's account."""
-    memory = _Place("memory")
+    memory = _HomePath("memory")
     """What closed trades have taught."""
-    alerts = _Place("alerts.json")
-    monitor_lock = _Place("monitor.lock")
-    history = _Place("history")
+    alerts = _HomePath("alerts.json")
+    monitor_lock = _HomePath("monitor.lock")
+    history = _HomePath("history")
     """What was typed at the desk's prompt."""
-    log = _Place("desk.log")
-    plans = _Place("plans")
-    orders = _Place("orders")
+    log = _HomePath("desk.log")
+    plans = _HomePath("plans")
+    orders = _HomePath("orders")
     """Standing orders: a file each."""
-    telegram_lock = _Place("telegram.lock")
+    telegram_lock = _HomePath("telegram.lock")
     """Held by whoever answers in the Telegram chats."""
-    telegram_offset = _Place("telegram.json")
+    telegram_offset = _HomePath("telegram.json")
     """Which messages of those chats are done with."""
-    exports = _Place("exports")
+    exports = _HomePath("exports")
     """What was asked for as a file at the desk."""
-    records = _Place("records")
-    reports = _Place("reports")
+    records = _HomePath("records")
+    reports = _HomePath("reports")
     """Of runs of the trade desk: text, JSON and chart of each."""
-    checks = _Place("checks")
+    checks = _HomePath("checks")
     """Comparisons of ways to decide: the protocol and the answers of each."""
-    keystore = _Place("keystore")
+    keystore = _HomePath("keystore")
 
     @classmethod
     def locate(cls, environment: Mapping[str, str], chosen: Path | None = None) -> Home:

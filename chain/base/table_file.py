@@ -57,7 +57,7 @@ class TimedTable(NamedTuple):
         return len(self.times)
 
 
-class _Row(NamedTuple):
+class _TimedRow(NamedTuple):
     time: float
     line: int
     numbers: tuple[float, ...]
@@ -239,7 +239,7 @@ def _seconds(rows: bytes) -> tuple[npt.NDArray[np.float64], bytes]:
 
 def _rows(
     path: Path, file: TextIO, names: Sequence[str], times: Sequence[str], absent: list[int]
-) -> Iterator[_Row]:
+) -> Iterator[_TimedRow]:
     first, above = _header(file)
     delimiter = max(_DELIMITERS, key=first.count)
     header = [name.strip().lower() for name in next(csv.reader([first], delimiter=delimiter), [])]
@@ -266,7 +266,7 @@ def _rows(
         if all(cell.strip().lower() in _ABSENT for cell in read):
             absent.append(line)
             continue
-        yield _Row(time, line, _numbers(path, line, names, read))
+        yield _TimedRow(time, line, _numbers(path, line, names, read))
 
 
 def _header(file: TextIO) -> tuple[str, int]:
@@ -304,9 +304,9 @@ def _numbers(
     return tuple(numbers)
 
 
-def _different(path: Path, rows: Sequence[_Row]) -> Iterator[_Row]:
+def _different(path: Path, rows: Sequence[_TimedRow]) -> Iterator[_TimedRow]:
     """Each time once; two rows of one time that do not say the same are an error."""
-    previous: _Row | None = None
+    previous: _TimedRow | None = None
     for row in rows:
         if previous is not None and row.time == previous.time:
             if row.numbers != previous.numbers:

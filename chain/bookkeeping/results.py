@@ -232,7 +232,7 @@ class StoryResult(Struct, frozen=True):
         return combine(lambda gain, used: gain * YEAR / used, self.result, self.capital_seconds)
 
 
-class _Running(Struct):
+class _RunningAccount(Struct):
     """One position's account while its changes are gone through."""
 
     paid_in: Quantity[Fraction]
@@ -305,13 +305,13 @@ def _capital_seconds(facts: WalletFacts, life: PositionLife) -> Quantity[Fractio
     return total
 
 
-def _account(facts: WalletFacts, life: PositionLife) -> _Running:
+def _account(facts: WalletFacts, life: PositionLife) -> _RunningAccount:
     if life.given or life.left_out:
         given = Unknown("it was given from wallet to wallet, and its worth then is not known")
         reason = NOT_ADDED_UP if life.left_out else given
-        return _Running(reason, reason, reason, reason, reason, reason)
+        return _RunningAccount(reason, reason, reason, reason, reason, reason)
     nothing = Known(Fraction(0), "ledger")
-    running = _Running(nothing, nothing, nothing, nothing, nothing, nothing)
+    running = _RunningAccount(nothing, nothing, nothing, nothing, nothing, nothing)
     liquidity = 0
     for change in life.changes:
         value = _worth(facts, life, change, change.amounts)

@@ -25,13 +25,7 @@ from chain.prices.coingecko import coingecko_prices_at
 from chain.prices.ladder import laddered, median_of_two, with_ether
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
 from chain.prices.price import said_words
-from chain.read.block_reader import (
-    OneBlock,
-    expected,
-    read_slots,
-    settle_in_parts,
-    sound_answers,
-)
+from chain.read.block_reader import OneBlock, expected, read_slots, settle_in_parts, sound_answers
 from chain.read.logs import ScanProgress, in_chain_order, scan_parts
 from chain.rpc import requests
 from chain.rpc.records import Block, Log, LogFilter

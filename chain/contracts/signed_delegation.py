@@ -100,14 +100,7 @@ class SignedDelegation(NamedTuple):
     def values(self) -> tuple[object, ...]:
         """As the manager's functions take it; nothing is passed to an enforcer beside its terms."""
         caveats = [(enforcer, terms, b"") for enforcer, terms in self.caveats]
-        return (
-            self.delegate,
-            self.delegator,
-            self.authority,
-            caveats,
-            self.salt,
-            self.signature,
-        )
+        return (self.delegate, self.delegator, self.authority, caveats, self.salt, self.signature)
 
 
 class CallTerms(NamedTuple):

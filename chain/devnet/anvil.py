@@ -491,14 +491,7 @@ class ForkedChain:
 
 
 @contextmanager
-def forked_chain(
-    url: str,
-    block_number: int,
-    *,
-    chain_id: int,
-    port: int = 0,
-    environment: Mapping[str, str] = os.environ,
-) -> Iterator[ForkedChain]:
+def forked_chain(url: str, block_number: int, *, chain_id: int, port: int) -> Iterator[ForkedChain]:
     """A copy of the chain that answers at this URL, for as long as the block lasts."""
     arguments = (
         *("--fork-url", url),
@@ -514,7 +507,7 @@ def forked_chain(
         "--disable-min-priority-fee",
     )
     with (
-        running_anvil(arguments, port=port, environment=environment) as anvil,
+        running_anvil(arguments, port=port, environment=os.environ) as anvil,
         NodeClient(anvil.url, patience=_ANSWER_SECONDS) as node,
     ):
         yield ForkedChain(node)

@@ -122,11 +122,6 @@ class Perpetual(Struct):
             self._interest.append(before * (1 + grown - pull))
         return self._interest[hour]
 
-    def long_accounts(self, time: int) -> float:
-        minute = self.minute_of(time)
-        risen = self.price(minute) / self.price(minute - 24 * 60) - 1
-        return max(0.2, min(0.8, 0.55 - risen * 2))
-
     def moved(self, time: int, minutes: int) -> float:
         minute = self.minute_of(time)
         return self.price(minute) / self.price(minute - minutes) - 1
@@ -339,19 +334,6 @@ def _interest_history(exchange: DemoExchange, asked: Mapping[str, str], now: int
     return rows
 
 
-def _accounts(exchange: DemoExchange, asked: Mapping[str, str], now: int) -> object:
-    share = exchange.contract(asked).long_accounts(now)
-    return [
-        {
-            "symbol": asked["symbol"],
-            "longAccount": f"{share:.4f}",
-            "shortAccount": f"{1 - share:.4f}",
-            "longShortRatio": f"{share / (1 - share):.4f}",
-            "timestamp": now * 1000,
-        }
-    ]
-
-
 def _surroundings(exchange: DemoExchange, asked: Mapping[str, str], now: int) -> object:
     """What other sources tell of a real market, made up around this one's own course."""
     contract = exchange.contract(asked)
@@ -399,5 +381,4 @@ _PAGES: Mapping[str, Page] = {
     "/fapi/v1/fundingRate": _funding_history,
     "/fapi/v1/openInterest": _interest,
     "/futures/data/openInterestHist": _interest_history,
-    "/futures/data/globalLongShortAccountRatio": _accounts,
 }

@@ -122,7 +122,7 @@ class ControlServer(LoopbackServer):
     now: Callable[[], int]
 
     def __init__(self, port: int) -> None:
-        super().__init__(port, _Handler)
+        super().__init__(port, _ControlHandler)
 
     def start(
         self, controls: MarketControls, exchange: DemoExchange, now: Callable[[], int]
@@ -131,7 +131,7 @@ class ControlServer(LoopbackServer):
         self.serve_in_thread("control")
 
 
-class _Handler(LoopbackHandler):
+class _ControlHandler(LoopbackHandler):
     server: ControlServer
 
     def answer_post(self, asked: object) -> None:

@@ -174,14 +174,6 @@ def _hex(word: bytes) -> PoolId:
     return "0x" + word.hex()
 
 
-class Volume(NamedTuple):
-    """Units that changed hands, in and out together, per currency."""
-
-    amount0: int
-    amount1: int
-    swaps: int
-
-
 class SwapFees(NamedTuple):
     """Fees of one swap or of many, in units of each currency."""
 
@@ -221,15 +213,6 @@ class FeePool(Protocol):
 def fee_terms(pool: FeePool) -> FeeTerms:
     key = pool.key
     return FeeTerms(key.fee, pool.protocol_fee, key.tick_spacing, isinstance(key, V3PoolKey))
-
-
-def volume(swaps: Iterable[SwapEvent]) -> Volume:
-    amount0 = amount1 = count = 0
-    for swap in swaps:
-        amount0 += abs(swap.amount0)
-        amount1 += abs(swap.amount1)
-        count += 1
-    return Volume(amount0, amount1, count)
 
 
 def fees(swaps: Iterable[PricedSwap], terms: FeeTerms) -> SwapFees:

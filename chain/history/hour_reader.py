@@ -51,12 +51,7 @@ from chain.read.block_reader import EventError
 from chain.read.logs import LOGS_NOT_GIVEN, ScanProgress, scan_logs, why_not_given
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import (
-    BlockMissing,
-    LogsLeftOut,
-    Malformed,
-    RpcError,
-)
+from chain.rpc.errors import BlockMissing, LogsLeftOut, Malformed, RpcError
 from chain.rpc.records import Block, Log, LogFilter
 
 MOST_DAYS = 40
@@ -260,7 +255,7 @@ _MOST_CALLS = 3_000
 """For all the logs that are wanted: a few minutes of them, at an endpoint that limits its pace."""
 
 
-class _Group(Struct, frozen=True):
+class _PoolGroup(Struct, frozen=True):
     """Pools that are read together, and the block before the first that is asked for."""
 
     pools: tuple[PoolId, ...]
@@ -485,7 +480,7 @@ class _HourReader:
         else:
             self._memory.forget(pool)
 
-    def groups(self, kept: Mapping[PoolId, KeptHours]) -> list[_Group]:
+    def groups(self, kept: Mapping[PoolId, KeptHours]) -> list[_PoolGroup]:
         """Those read to within a day together, of the others those that stopped at one block.
 
         A pool met for the first time must not have the others read again from its beginning.
@@ -497,14 +492,17 @@ class _HourReader:
             start = min(recent) if kept_hours.last.time >= near else kept_hours.last.number
             by_start[start].append(pool)
         return [
-            _Group(tuple(sorted(pools)), self._headers[start])
+            _PoolGroup(tuple(sorted(pools)), self._headers[start])
             for start, several in by_start.items()
             if start < self.head.number
             for pools in by_protocol(several)
         ]
 
     async def grow(
-        self, group: _Group, kept: Mapping[PoolId, KeptHours], watch: Callable[[ScanProgress], None]
+        self,
+        group: _PoolGroup,
+        kept: Mapping[PoolId, KeptHours],
+        watch: Callable[[ScanProgress], None],
     ) -> AsyncIterator[dict[PoolId, KeptHours]]:
         """The same pools a range of blocks further each time, every one of them saved."""
         grown = {pool: kept[pool] for pool in group.pools}

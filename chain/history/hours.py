@@ -131,10 +131,6 @@ class PoolHours(Struct, frozen=True):
         return tuple(swap for swap in self.recent if swap.time > begin)
 
     @property
-    def estimated_times(self) -> int:
-        return sum(row.estimated for row in self.rows)
-
-    @property
     def swaps(self) -> int:
         return sum(row.swaps for row in self.rows)
 
@@ -240,16 +236,6 @@ def joined_rows(rows: Sequence[HourRow], later: Iterable[HourRow]) -> tuple[Hour
         before = by_hour.get(row.hour)
         by_hour[row.hour] = row if before is None else before.joined(row)
     return tuple(by_hour[hour] for hour in sorted(by_hour))
-
-
-def pool_hours(
-    pool_id: PoolId, since: int, last: Block, swaps: Sequence[RecentSwap], terms: FeeTerms
-) -> PoolHours:
-    """The hours of swaps that are all at hand."""
-    kept_since = recent_since(last.timestamp)
-    recent = tuple(swap for swap in swaps if swap.time >= kept_since)
-    rows = tuple(hour_rows(swaps, terms))
-    return PoolHours(pool_id, since, last, rows, recent, kept_since, terms=terms)
 
 
 class Landmark(NamedTuple):

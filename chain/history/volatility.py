@@ -109,11 +109,6 @@ WEEK = 7 * DAY
 MONTH = 30 * DAY
 
 
-class Extremes(NamedTuple):
-    low_sqrt_price_x96: int
-    high_sqrt_price_x96: int
-
-
 def realised_volatility(path: PricePath, hours: int = DAY) -> Quantity[float]:
     """Close to close: √(24 · Σr²/n), the mean taken as zero."""
     return path.closes(hours).map(lambda closes: sqrt(DAY * _mean_square(log_returns(closes))))
@@ -129,16 +124,6 @@ def path_efficiency(path: PricePath, hours: int = DAY) -> Quantity[float]:
     if travelled == 0:
         return Unknown(f"the price did not move in the last {hours} hours")
     return closes.map(lambda _: abs(sum(returns)) / travelled)
-
-
-def extremes(path: PricePath, hours: int = DAY) -> Quantity[Extremes]:
-    """The lowest and the highest price of the last so many hours, whatever the swap."""
-    closes = path.closes(hours)
-    if isinstance(closes, Unknown):
-        return closes
-    # The price at the start of the window held into it, though its swap is older.
-    seen = [closes.value[0], *(point.sqrt_price_x96 for point in path.last(hours).points)]
-    return closes.map(lambda _: Extremes(min(seen), max(seen)))
 
 
 def log_returns(sqrt_prices: Sequence[int]) -> list[float]:

@@ -17,13 +17,7 @@ from chain.contracts.v3_pool import V3PoolKey, is_v3_pool
 from chain.math.liquidity import Amounts
 from chain.math.sqrt_price import amount0_delta, amount1_delta, swap_step
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick, tick_at_sqrt_price
-from chain.pools.state import (
-    NEARBY_TICKS,
-    PoolState,
-    nearby_ticks,
-    pool_state_slots,
-    pool_states,
-)
+from chain.pools.state import NEARBY_TICKS, PoolState, nearby_ticks, pool_state_slots, pool_states
 from chain.pools.v3 import decode_number, decode_tick_net, pool_call, state_calls, v3_state
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
@@ -216,10 +210,6 @@ async def quotes_across(
     return quotes
 
 
-class DepthExceededError(Exception):
-    """A swap larger than the liquidity that was read."""
-
-
 class SwapQuote(Struct, frozen=True):
     amount_in: int
     """What the pool takes, the fee included."""
@@ -227,14 +217,6 @@ class SwapQuote(Struct, frozen=True):
     fee: int
     """Of the input, in its units."""
     sqrt_price_after: int
-
-
-def quote_exact_input(depth: Depth, amount_in: int, *, zero_for_one: bool) -> SwapQuote:
-    """What a swap of exactly this input pays out."""
-    quote = quote_at_most(depth, amount_in, zero_for_one=zero_for_one)
-    if quote.amount_in < amount_in:
-        raise DepthExceededError("The swap is larger than the liquidity around the price.")
-    return quote
 
 
 def quote_at_most(depth: Depth, most_in: int, *, zero_for_one: bool) -> SwapQuote:

@@ -15,8 +15,7 @@ from chain.contracts.pool_key import PoolId, PoolKey
 from chain.contracts.storage import decode_slot0, pool_slots
 from chain.contracts.v3_pool import V3PoolKey
 from chain.math.fees import ProtocolFee, swap_fee, unpack_protocol_fee
-from chain.math.liquidity import Amounts, amounts_for_liquidity
-from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
+from chain.math.ticks import MAX_TICK, MIN_TICK
 from chain.read.block_reader import expected
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcRefused
@@ -50,21 +49,6 @@ class PoolState(Struct, frozen=True):
         if isinstance(self.key, V3PoolKey):
             return self.key.fee
         return swap_fee(self.protocol_fee.towards(zero_for_one=zero_for_one), self.lp_fee)
-
-    def virtual_depth(self) -> Amounts:
-        """What the active liquidity would trade near the price, if it reached that far.
-
-        Currency0 is what buyers could take before the price rose out of reach, currency1 what
-        sellers could. Counted from the active liquidity alone, it costs no read beyond the pool's.
-        """
-        nearby = nearby_ticks(self.tick)
-        return amounts_for_liquidity(
-            self.sqrt_price_x96,
-            min(sqrt_price_at_tick(nearby.lowest), self.sqrt_price_x96),
-            max(sqrt_price_at_tick(nearby.highest), self.sqrt_price_x96),
-            self.liquidity,
-            round_up=False,
-        )
 
 
 class NearbyTicks(NamedTuple):

@@ -13,10 +13,7 @@ from chain.pools.state import PoolState
 from chain.rpc.requests import Call, CallOutcome
 
 _SLOT0_TYPES = ("uint160", "int24", "uint16", "uint16", "uint16", "uint8", "bool")
-TICK_TYPES = (
-    *("uint128", "int128", "uint256", "uint256"),
-    *("int56", "uint160", "uint32", "bool"),
-)
+TICK_TYPES = (*("uint128", "int128", "uint256", "uint256"), *("int56", "uint160", "uint32", "bool"))
 
 
 class V3Slot0(Struct, frozen=True):

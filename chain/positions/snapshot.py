@@ -22,12 +22,7 @@ from chain.contracts.storage import (
     tick_slots,
 )
 from chain.contracts.v3_pool import V3PoolKey
-from chain.math.fees import (
-    FeeGrowth,
-    fee_growth_inside,
-    fees_owed,
-    unpack_protocol_fee,
-)
+from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed, unpack_protocol_fee
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.state import PoolState
@@ -156,7 +151,6 @@ class PositionSnapshot(Struct, frozen=True):
     fees0: int
     fees1: int
     """Uncollected, to the last unit."""
-    fee_growth_inside: FeeGrowth
     status: RangeStatus
 
     @property
@@ -275,7 +269,6 @@ def position_snapshot(
         amount1=amounts.amount1,
         fees0=fees.fees0,
         fees1=fees.fees1,
-        fee_growth_inside=inside,
         status=range_status(pool.tick, identity.tick_lower, identity.tick_upper),
     )
 

@@ -44,7 +44,7 @@ class PriceSeries(Struct, frozen=True):
     points: tuple[MarketPoint, ...]
 
 
-class _Kept(Struct, frozen=True):
+class _KeptAnswer(Struct, frozen=True):
     answer: object
     time: float
 
@@ -67,7 +67,7 @@ class CoinGecko(ClosedAtEnd):
             settings.base_url, _key_header(settings), name=SOURCE, limits=settings.limits
         )
         self._clock = clock
-        self._kept: dict[tuple[str, str], _Kept] = {}
+        self._kept: dict[tuple[str, str], _KeptAnswer] = {}
 
     async def close(self) -> None:
         await self._http.close()
@@ -130,7 +130,7 @@ class CoinGecko(ClosedAtEnd):
         if kept is not None and 0 <= now - kept.time < market_http.KEPT_SECONDS:
             return kept.answer
         answer = await self._http.get(path, parameters, now=now)
-        self._kept[key] = _Kept(answer, now)
+        self._kept[key] = _KeptAnswer(answer, now)
         return answer
 
     def _price(self, answer: dict[str, object], name: str) -> Quantity[Fraction]:

@@ -26,11 +26,7 @@ PARENT_GAS = "gasEstimateL1Component(address,bool,bytes)"
 _RECENT_BLOCKS = 10
 _MIDDLE_PERCENTILE = 50.0
 _NODE_SAYS = "gas price of the node"
-_BESIDE_GAS = {
-    "plain": "",
-    "op": " + GasPriceOracle",
-    "arbitrum": " + NodeInterface",
-}
+_BESIDE_GAS = {"plain": "", "op": " + GasPriceOracle", "arbitrum": " + NodeInterface"}
 
 
 class GasPrice(Struct, frozen=True):

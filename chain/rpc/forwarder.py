@@ -31,7 +31,7 @@ class Forwarder(LoopbackServer):
     """The last thing that an endpoint could not answer: why a copy of it fails."""
 
     def __init__(self, reader: Reader, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(0, _Handler)
+        super().__init__(0, _ForwardHandler)
         self._reader = reader
         self._loop = loop
 
@@ -73,7 +73,7 @@ async def forwarding(reader: Reader) -> AsyncIterator[Forwarder]:
         forwarder.server_close()
 
 
-class _Handler(LoopbackHandler):
+class _ForwardHandler(LoopbackHandler):
     server: Forwarder
 
     def answer_post(self, asked: object) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import itertools
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
@@ -122,7 +122,12 @@ async def _subscribed(
     async with asyncio.timeout(limits.connect_seconds):
         if not await has_address(endpoint.host):
             raise Unreachable("is a host name that does not resolve", endpoint=endpoint.label)
-    async with _connection(endpoint, limits) as socket:
+    async with web_socket(
+        endpoint.url,
+        connect_seconds=limits.connect_seconds,
+        most_bytes=_LARGEST_MESSAGE,
+        authorization=endpoint.authorization,
+    ) as socket:
         async with asyncio.timeout(limits.answer_seconds):
             answered = await _ask(socket, endpoint, requests.chain_id(), 1)
             if answered != network.chain_id:
@@ -132,17 +137,6 @@ async def _subscribed(
 
 
 _SUBSCRIBE: Request[str] = Request("eth_subscribe", ("newHeads",), records.text)
-
-
-def _connection(
-    endpoint: Endpoint, limits: RequestLimits
-) -> AbstractAsyncContextManager[ClientConnection]:
-    return web_socket(
-        endpoint.url,
-        connect_seconds=limits.connect_seconds,
-        most_bytes=_LARGEST_MESSAGE,
-        authorization=endpoint.authorization,
-    )
 
 
 async def _ask(

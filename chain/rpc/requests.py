@@ -393,14 +393,10 @@ def decode_aggregate(answer: bytes) -> list[CallOutcome]:
 
 
 def multicall(
-    multicall3: Address,
-    calls: Sequence[Call],
-    at: BlockRef = "latest",
-    *,
-    answer_bytes: int | None = None,
+    multicall3: Address, calls: Sequence[Call], at: BlockRef = "latest"
 ) -> Request[list[CallOutcome]]:
     """One `eth_call` for all; an answer with another number of outcomes is refused."""
-    asked = call(multicall3, aggregate(calls), at, answer_bytes=answer_bytes)
+    asked = call(multicall3, aggregate(calls), at)
 
     def parse(value: object) -> list[CallOutcome]:
         try:

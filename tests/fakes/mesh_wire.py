@@ -124,7 +124,7 @@ async def agent_on(
         ambient = Ambient(time.time, lambda: "unused")
         host = AgentHost(spec, role, transport, services, ambient=ambient, limits=limits)
         running = asyncio.create_task(host.run())
-        for desk in members.book.desks:
+        for desk in members.book.of_role(CLI):
             ours.greet(desk)
         try:
             yield host

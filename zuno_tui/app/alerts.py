@@ -9,7 +9,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import cast
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from agents.monitor.alerts.alert import Alert, AlertMute, AlertState, alert_document, iso_time
 from agents.monitor.alerts.state import (
@@ -448,12 +448,8 @@ def _network(alert: PriceAlert) -> str:
 
 def _price_alert_document(alert: PriceAlert) -> dict[str, Json]:
     return {
-        "id": alert.id,
+        **to_builtins(alert),
         "network": _network(alert),
-        "chainId": alert.chain_id,
-        "symbol": alert.symbol,
-        "address": alert.token,
-        "side": alert.side,
         "level": float(alert.level),
         "levelUnit": "usd",
         "createdAt": iso_time(alert.created_at),

@@ -426,9 +426,7 @@ async def with_desk_knowledge(
     """The start of a debate with what only this home knows."""
     limits = gate_limits(session.settings.limits, session.network)
     holding = isinstance(start, FlowStart)
-    known: dict[str, object] = {
-        "allowed_hooks": tuple(sorted(limits.allowed_hooks)),
-    }
+    known: dict[str, object] = {"allowed_hooks": tuple(sorted(limits.allowed_hooks))}
     earlier: tuple[EarlierAdvice, ...] = ()
     if isinstance(start, FlowStart):
         known["last_action_time"] = await last_action_time(session, sources, start.token_id)
@@ -448,8 +446,10 @@ def _records(sources: Sources, kinds: tuple[AdviceKind, ...]) -> Iterator[Advice
     for kind in kinds:
         found = record_of(kind, scores)
         if found is not None:
-            beat, judged, *_ = found.beaten
-            yield AdviceRecord(kind=kind.value, days=found.days, beat=beat, judged=judged)
+            count = found.beaten
+            yield AdviceRecord(
+                kind=kind.value, days=found.days, beat=count.beat, judged=count.judged
+            )
 
 
 def _earlier_advice(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from agents.bus.envelope import Payload
 from agents.lp.plan import Candidate, Plan
 from chain.base.units import usd
 from chain.contracts.networks import Network
@@ -137,35 +138,25 @@ def short_amount(amount: int, token: Token) -> str:
 
 def _document(difference: PlanDifference) -> Json:
     plan, new, old = difference.plan, difference.new, difference.plan.hold
-    swap = new.prep_action
+    (held0, held1), swap = difference.available, new.prep_action
     return {
         "planId": plan.plan_id,
         "position": None if plan.position is None else position_name(plan.position),
         "kind": new.kind,
         "block": plan.block,
-        "old": {
-            "tickLower": old.tick_lower,
-            "tickUpper": old.tick_upper,
-            "amount0": str(difference.available[0]),
-            "amount1": str(difference.available[1]),
-            "liquidity": str(old.liquidity),
-        },
-        "new": {
-            "tickLower": new.tick_lower,
-            "tickUpper": new.tick_upper,
-            "amount0": str(new.amount0),
-            "amount1": str(new.amount1),
-            "liquidity": str(new.liquidity),
-        },
+        "old": {**_range(old), "amount0": str(held0), "amount1": str(held1)},
+        "new": _range(new),
         "shortfall": [str(amount) for amount in difference.shortfall],
         "residual": [str(new.residual0), str(new.residual1)],
-        "swap": None
-        if swap is None
-        else {
-            "zeroForOne": swap.zero_for_one,
-            "amountIn": str(swap.amount_in),
-            "amountOut": str(swap.amount_out),
-        },
+        "swap": None if swap is None else _fields(swap, "zero_for_one", "amount_in", "amount_out"),
         "costUsd": new.cost_usd,
         "gasUsd": new.gas_usd,
     }
+
+
+def _range(candidate: Candidate) -> dict[str, Json]:
+    return _fields(candidate, "tick_lower", "tick_upper", "amount0", "amount1", "liquidity")
+
+
+def _fields(payload: Payload, *names: str) -> dict[str, Json]:
+    return payload.model_dump(mode="json", by_alias=True, include=set(names))

@@ -9,11 +9,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from agents.lp.evaluation_context import own_ticks
-from agents.lp.facts import (
-    ObservedPool,
-    ObservedPoolFacts,
-    ScoutContext,
-)
+from agents.lp.facts import ObservedPool, ObservedPoolFacts, ScoutContext
 from agents.lp.observe import ChainObserver
 from agents.lp.plan import Candidate, OwnRange, PricedToken
 from agents.numbers.edges import TickRange

@@ -7,6 +7,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import to_builtins
+
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
@@ -230,9 +232,7 @@ def _confirmed(wallet: Wallet, given: str | None) -> bool:
 
 def _document(wallet: Wallet, *, current: bool | None) -> dict[str, Json]:
     return {
-        "address": wallet.address,
-        "name": wallet.name,
-        "store": wallet.keeping.value,
+        **to_builtins(wallet),
         "watchOnly": wallet.watch_only,
         **({} if current is None else {"current": current}),
     }

@@ -65,7 +65,8 @@ async def positions_at(
         overview = await wallet_overview(session, sources)
     factor = _factor(session, overview, symbol, change, level)
     rows = [
-        _Row(session, overview, position, symbol, factor) for position in overview.wallet.positions
+        _PositionRow(session, overview, position, symbol, factor)
+        for position in overview.wallet.positions
     ]
     percent = f"{float((factor - 1) * _WHOLE):+.4g}%"
     now, then = _sum([row.now for row in rows]), _sum([row.then for row in rows])
@@ -120,7 +121,7 @@ def _sum(values: list[Quantity[Fraction]]) -> Quantity[Fraction]:
     return Known(total, "positions")
 
 
-class _Row:
+class _PositionRow:
     def __init__(
         self,
         session: Session,

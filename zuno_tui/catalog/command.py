@@ -233,10 +233,6 @@ def with_sent(context: PhraseContext) -> bool:
     return bool(context.sent)
 
 
-def with_market(context: PhraseContext) -> bool:
-    return context.has_market
-
-
 def of_selected(
     make: Callable[[PositionRef], Suggestion], *, v3: bool = False
 ) -> Callable[[PhraseContext], Iterable[Suggestion]]:

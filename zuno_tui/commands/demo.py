@@ -24,8 +24,5 @@ class OpenDemo(DeskChoices, frozen=True):
 
 
 COMMAND = Command(
-    does="the desk on the embedded chain",
-    group=Group.HOUSE,
-    reaches_network=False,
-    intent=OpenDemo,
+    does="the desk on the embedded chain", group=Group.HOUSE, reaches_network=False, intent=OpenDemo
 )

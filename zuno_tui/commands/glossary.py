@@ -22,9 +22,24 @@ class LookUpTerm(Intent, frozen=True):
 
 
 async def _answer(_session: Session, intent: LookUpTerm) -> CommandAnswer:
-    from zuno_tui.app.glossary import glossary_answer
-
     return glossary_answer(intent.term)
+
+
+def glossary_answer(said: str | None) -> CommandAnswer:
+    from zuno_tui.present.answer import CommandAnswer
+    from zuno_tui.present.glossary import GLOSSARY, term_named
+    from zuno_tui.prompt.phrase_error import PhraseError
+
+    terms = GLOSSARY
+    if said is not None:
+        term = term_named(said)
+        if term is None:
+            raise PhraseError(f"The glossary has no {said!r}. All its words: zuno glossary", "")
+        terms = (term,)
+    return CommandAnswer(
+        lines=tuple(f"{term.name}: {term.meaning}" for term in terms),
+        document={"terms": [{"name": term.name, "meaning": term.meaning} for term in terms]},
+    )
 
 
 def _read(said: Remaining) -> LookUpTerm:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Command, Group, Verb, with_market
+from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.catalog.intents import SetMarketClock
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def _verb(action: MarketAction, does: str, *spoken: str) -> Verb:
             said.refuse("of what: only the demo's market has a clock to turn.", "help demo")
         return SetMarketClock(action)
 
-    return Verb(action, read, does=does, spoken=spoken, possible=with_market)
+    return Verb(action, read, does=does, spoken=spoken, possible=lambda context: context.has_market)
 
 
 def _suggest(context: PhraseContext) -> Iterator[SetMarketClock]:

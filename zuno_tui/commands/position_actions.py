@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import (
-    POSITION,
-    POSITIONS,
-    PositionName,
-    read_percent,
-    write_amount,
-)
+from zuno_tui.catalog.arguments import POSITION, POSITIONS, PositionName, read_percent, write_amount
 from zuno_tui.catalog.command import (
     ActionMaker,
     Argument,
@@ -160,13 +154,7 @@ def _read_increase(said: Remaining) -> IncreasePosition:
 def _verb(name: str, read: Callable[[Remaining], Intent], usage: str, *spoken: str) -> tuple[Verb]:
     return (
         Verb(
-            name,
-            read,
-            usage,
-            spoken=spoken,
-            names="positions",
-            money=True,
-            possible=with_positions,
+            name, read, usage, spoken=spoken, names="positions", money=True, possible=with_positions
         ),
     )
 

@@ -245,12 +245,7 @@ class Debates:
         hearing = DebateHearing(context, DebateView(request_id, subject))
         listener = hearing.listener()
         debating = Debating(
-            context.session,
-            settings,
-            request_id,
-            listener,
-            hearing.on_crash,
-            hearing.on_places,
+            context.session, settings, request_id, listener, hearing.on_crash, hearing.on_places
         )
         began = context.clock()
         context.bring("debate", began)

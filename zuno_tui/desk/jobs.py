@@ -53,7 +53,7 @@ def one_line(words: str) -> str:
     return told
 
 
-class _Running(Struct):
+class _RunningJob(Struct):
     view: JobView
     task: asyncio.Task[None]
     shown: bool
@@ -67,7 +67,7 @@ class Jobs:
     ) -> None:
         self._tell = tell
         self._changed = changed
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, _RunningJob] = {}
 
     @property
     def views(self) -> tuple[JobView, ...]:
@@ -99,7 +99,7 @@ class Jobs:
             return False
         view = JobView(name, words, cancellable, opens_page, asked)
         task = asyncio.create_task(self._run(name, work, seconds), name=f"zuno {name}")
-        self._running[name] = running = _Running(view, task, asked)
+        self._running[name] = running = _RunningJob(view, task, asked)
         if asked:
             self._changed(self.views)
         else:
@@ -137,7 +137,7 @@ class Jobs:
             if self._running.pop(name).shown:
                 self._changed(self.views)
 
-    def _show(self, running: _Running) -> None:
+    def _show(self, running: _RunningJob) -> None:
         if not running.task.done():
             running.shown = True
             self._changed(self.views)

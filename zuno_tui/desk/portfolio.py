@@ -36,7 +36,7 @@ _NAMESPACE = "desk-worth"
 _MOST = 7 * 24
 
 
-class _Kept(Struct, frozen=True):
+class _KeptSamples(Struct, frozen=True):
     samples: tuple[WorthSample, ...]
 
 
@@ -46,7 +46,7 @@ class WorthHistory:
     def __init__(self, store: Store, key: str) -> None:
         self._store = store
         self._key = key
-        kept = read_as(_Kept, store.get(_NAMESPACE, key))
+        kept = read_as(_KeptSamples, store.get(_NAMESPACE, key))
         self._samples = () if kept is None else kept.samples
 
     @property
@@ -70,7 +70,7 @@ class WorthHistory:
         same_hour = bool(before) and before[-1].time // HOUR == sample.time // HOUR
         self._samples = (*(before[:-1] if same_hour else before), sample)[-_MOST:]
         if not same_hour:
-            kept = _Kept(self._samples)
+            kept = _KeptSamples(self._samples)
             self._store.put(_NAMESPACE, self._key, to_builtins(kept), now=now)
 
 
@@ -164,7 +164,7 @@ def portfolio_view(
     least = "" if all(wallet.entry.whole for wallet in wallets) else "at least "
     parts = f"positions {_column_money(inside, unit)} + wallet {_column_money(idle, unit)}"
     known = [wallet for wallet in wallets if wallet.positions is not None]
-    together = _Group(
+    together = _EarningsGroup(
         [position for earnings in known for position in earnings.positions or ()]
         if known
         else None,
@@ -210,7 +210,7 @@ def _wallet_rows(earnings: WalletEarnings, unit: WorthUnit, *, alone: bool) -> I
     owned = UNKNOWN if entry.worth is None else _column_money(entry.worth.total, unit)
     indent = "" if alone else "  "
     if not alone:
-        group = _Group(earnings.positions, earnings.days, unit)
+        group = _EarningsGroup(earnings.positions, earnings.days, unit)
         name = f"{entry.network.title} · {entry.label or shortened(entry.wallet)}"
         yield group.row(key, name, owned, _trouble(earnings))
     if entry.worth is not None:
@@ -220,12 +220,12 @@ def _wallet_rows(earnings: WalletEarnings, unit: WorthUnit, *, alone: bool) -> I
         snapshot = position.snapshot
         label, fee = position_label(snapshot.ref), fee_text(snapshot.pool.tier)
         name = f"{indent}{label} {position.pair} {fee}"
-        by_itself = _Group([position], earnings.days, unit)
+        by_itself = _EarningsGroup([position], earnings.days, unit)
         words = _column_worth(position.worth, unit)
         yield by_itself.row(f"{key}/{position_name(snapshot.ref)}", name, words, _unknown(position))
 
 
-class _Group(NamedTuple):
+class _EarningsGroup(NamedTuple):
     """Positions that are told in one row."""
 
     positions: Sequence[PositionEarnings] | None

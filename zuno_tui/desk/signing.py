@@ -266,12 +266,7 @@ class Signing:
                     waiting = waiting_of(session.network, approval, dispatch, judgment)
                     with await self._signer(dispatch.sender, passphrase) as signer:
                         dispatch = await apply(
-                            context.sources,
-                            connections,
-                            outbox,
-                            waiting,
-                            signer,
-                            changed=went_on,
+                            context.sources, connections, outbox, waiting, signer, changed=went_on
                         )
                 result = await read_result(context.sources, connections, approval, dispatch)
         except Exception as error:

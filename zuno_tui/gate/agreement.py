@@ -18,12 +18,7 @@ from msgspec.structs import replace
 from chain.base.store import Store
 from chain.contracts.networks import Network
 from chain.execution.outbox.delivery import Route
-from chain.execution.outbox.lookup import (
-    EMBEDDED,
-    ONE_ENDPOINT,
-    Evidence,
-    NamedReader,
-)
+from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence, NamedReader
 from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.rpc.client import RpcClient

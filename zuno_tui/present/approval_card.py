@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import to_builtins
+
 from chain.base.units import time_text
 from chain.execution.build.recipes import RecipeBounds
 from chain.execution.decode.parties import parties_of
@@ -165,13 +167,7 @@ def _document(dry_run: DryRun) -> dict[str, Json]:
         "driftBips": float(prepared.built.tolerance.slippage_bips),
         "bounds": [{"step": each.step, **_minimums(each.bounds)} for each in prepared.built.bounds],
         "grants": [
-            {
-                "token": grant.token,
-                "spender": grant.spender,
-                "amount": str(grant.amount),
-                "expiration": grant.expiration,
-            }
-            for grant in prepared.built.grants
+            {**to_builtins(grant), "amount": str(grant.amount)} for grant in prepared.built.grants
         ],
         "transactions": [
             {

@@ -12,7 +12,7 @@ class GlossaryTerm(Struct, frozen=True):
     """Other ways to call it, in lower case."""
 
 
-GLOSSARY = (
+GLOSSARY: tuple[GlossaryTerm, ...] = (
     GlossaryTerm(
         "LVR",
         "Loss versus rebalancing: what a position loses to those who trade against its price while "
@@ -109,9 +109,7 @@ GLOSSARY = (
         ("price impact",),
     ),
     GlossaryTerm(
-        "gas",
-        "What a network takes for a transaction, paid in its own coin.",
-        ("gas fee", "gwei"),
+        "gas", "What a network takes for a transaction, paid in its own coin.", ("gas fee", "gwei")
     ),
     GlossaryTerm(
         "fees",
@@ -124,33 +122,22 @@ GLOSSARY = (
         "What a position with its fees is worth, less what the tokens that went into it would be.",
         ("vs holding", "result against holding", "hodl"),
     ),
-    GlossaryTerm(
-        "hold",
-        "Keeping a position as it is; there is nothing to approve.",
-    ),
+    GlossaryTerm("hold", "Keeping a position as it is; there is nothing to approve."),
     GlossaryTerm(
         "rebalance",
         "Closing a range and opening another around the price, with a swap where one is needed.",
         ("rebalancing",),
     ),
+    GlossaryTerm("compound", "Putting the fees of a position back into it.", ("compounding",)),
     GlossaryTerm(
-        "compound",
-        "Putting the fees of a position back into it.",
-        ("compounding",),
-    ),
-    GlossaryTerm(
-        "plan",
-        "The outcome of a debate: what was proposed, judged and chosen, with its numbers.",
+        "plan", "The outcome of a debate: what was proposed, judged and chosen, with its numbers."
     ),
     GlossaryTerm(
         "approval",
         "Permission to sign one hash, once, for ten minutes. Nothing is signed by it.",
         ("approve",),
     ),
-    GlossaryTerm(
-        "outbox",
-        "What was approved, signed and sent, and where it stands.",
-    ),
+    GlossaryTerm("outbox", "What was approved, signed and sent, and where it stands."),
     GlossaryTerm(
         "Permit2",
         "A contract that lets a spender take a token up to an amount until a time; `revoke` lists "
@@ -163,13 +150,10 @@ GLOSSARY = (
         ("risk profile", "conservative", "balanced", "aggressive"),
     ),
     GlossaryTerm(
-        "backtest",
-        "The rule walked forward over prices that were, beside what it must beat.",
+        "backtest", "The rule walked forward over prices that were, beside what it must beat."
     ),
     GlossaryTerm(
-        "calibration",
-        "How far chances that were said lie from what came true.",
-        ("ece",),
+        "calibration", "How far chances that were said lie from what came true.", ("ece",)
     ),
     GlossaryTerm(
         "APR",

@@ -237,11 +237,7 @@ COINTRACKING_COLUMNS = (
 )
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 # Koinly sets its tags for liquidity itself and takes none, and its pool tags are not for liquidity.
-_KOINLY_LABELS = {
-    EntryKind.COLLECT: "reward",
-    EntryKind.WRAP: "swap",
-    EntryKind.GAS: "cost",
-}
+_KOINLY_LABELS = {EntryKind.COLLECT: "reward", EntryKind.WRAP: "swap", EntryKind.GAS: "cost"}
 _COINTRACKING_TYPES = {
     EntryKind.MINT: "Expense (non taxable)",
     EntryKind.INCREASE: "Expense (non taxable)",
@@ -607,12 +603,8 @@ def _story_document(chapter: HistoryChapter, result: StoryResult) -> dict[str, J
         "realised": number(result.realised),
         "unrealised": number(result.unrealised),
         "result": number(result.result),
-        "unknown": _reason(result.result),
+        "unknown": result.result.reason if isinstance(result.result, Unknown) else None,
     }
-
-
-def _reason(value: Quantity[Fraction]) -> str | None:
-    return value.reason if isinstance(value, Unknown) else None
 
 
 def _row_document(row: HistoryRow) -> dict[str, Json]:

@@ -73,7 +73,7 @@ def day_samples(
     """
     unit = overview.portfolio.unit
     held = [
-        Followed(position, daily[position.ref].path[::-_STEPS_AN_HOUR])
+        HeldCourse(position, daily[position.ref].path[::-_STEPS_AN_HOUR])
         for position in overview.wallet.positions
         if position.liquidity and position.ref in daily and _price(overview, position) is not None
     ]
@@ -116,7 +116,7 @@ def closed_hours(
     """The last 24 closed hours of every position that can be followed to the unit."""
     end = hour_of(overview.wallet.block.timestamp)
     held = [
-        Followed(position, _closings(performance.hours[position.pool.pool_id], end))
+        HeldCourse(position, _closings(performance.hours[position.pool.pool_id], end))
         for position in overview.wallet.positions
         if _price(overview, position) is not None
         and not performance.hours[position.pool.pool_id].unread
@@ -150,7 +150,7 @@ def _hour_gains(
     network: Network,
     overview: Overview,
     performance: Performance,
-    followed: Followed,
+    followed: HeldCourse,
     *,
     courses: Mapping[Address, Course],
     ether: Course | None,
@@ -181,7 +181,7 @@ def _hour_gains(
             yield HourGain(begin, snapshot.ref, round(fees * MILLION), round(moved * MILLION))
 
 
-class Followed(NamedTuple):
+class HeldCourse(NamedTuple):
     snapshot: PositionSnapshot
     hourly: Sequence[PricePoint]
     """The newest first."""
@@ -193,7 +193,7 @@ class Followed(NamedTuple):
         return tuple((point.sqrt_price_x96 / now) ** 2 for point in self.hourly)
 
 
-def dollar_courses(network: Network, held: Sequence[Followed]) -> dict[Address, Course]:
+def dollar_courses(network: Network, held: Sequence[HeldCourse]) -> dict[Address, Course]:
     """By token what became of its price in dollars, as far as the held pools lead to dollars.
 
     Of several pools of a pair the deepest says it, as it says the price of now.
@@ -219,7 +219,7 @@ def dollar_courses(network: Network, held: Sequence[Followed]) -> dict[Address, 
 def _worth_line(
     network: Network,
     overview: Overview,
-    followed: Followed,
+    followed: HeldCourse,
     courses: Mapping[Address, Course],
     hours: int,
 ) -> Course | None:

@@ -179,7 +179,8 @@ class RangeForm(Struct, frozen=True, eq=False):
                 None if candidate is None else chance(candidate) for candidate in (held, own)
             )
             now, would = (
-                "" if candidate is None else _stays(chance(candidate)) for candidate in (held, own)
+                "" if candidate is None else survival_bar(chance(candidate), _BAR)
+                for candidate in (held, own)
             )
             change = _points(before, after)
             yield RangeFigure(label, now, would, change, _better(change))
@@ -256,10 +257,6 @@ def _named_range(evaluation: EvaluationContext, ticks: TickRange) -> ShapeChoice
     low, high = (exp(tick * TICK_LOG) for tick in ticks)
     own = OwnRange(token=pool.currency0, quote=pool.currency1, low=low, high=high)
     return ShapeChoice(width_multiplier=1.0, center_offset_ticks=0, own_range=own)
-
-
-def _stays(chance: float | None) -> str:
-    return survival_bar(chance, _BAR)
 
 
 def _points(before: float | None, after: float | None) -> str:

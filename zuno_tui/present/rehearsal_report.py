@@ -35,11 +35,7 @@ async def rehearsal_answer(sources: Sources, rehearsal: Rehearsal) -> CommandAns
             "position": None
             if position is None
             else position_document(
-                sources.network,
-                position.snapshot,
-                position.tokens,
-                position.prices,
-                position.worth,
+                sources.network, position.snapshot, position.tokens, position.prices, position.worth
             ),
         },
         code=DONE if rehearsal.as_approved else FAILED,

@@ -41,7 +41,7 @@ from chain.positions.by_day import SinceEntry, worth
 from chain.positions.overview import Sources, currencies, price_question, price_words, tokens_at
 from chain.positions.performance import read_accounts
 from chain.positions.reference import PositionRef, is_v3, position_name, token_id_of
-from chain.positions.snapshot import PositionIdentity, PositionSnapshot
+from chain.positions.snapshot import PositionIdentity
 from chain.prices.ladder import market_prices, price_book
 from chain.prices.price import PriceBook
 from chain.read.block_reader import OneBlock
@@ -291,7 +291,18 @@ class ChainObserver:
             summary="",
             swap_pools=readings.swap_pools,
             observed=told.pool,
-            position=_position_facts(snapshot),
+            position=ObservedPositionFacts(
+                token_id=snapshot.ref,
+                owner=snapshot.custody.owner,
+                tick_lower=snapshot.identity.tick_lower,
+                tick_upper=snapshot.identity.tick_upper,
+                liquidity=snapshot.liquidity,
+                amount0=snapshot.amount0,
+                amount1=snapshot.amount1,
+                fees0=snapshot.fees0,
+                fees1=snapshot.fees1,
+                has_subscriber=snapshot.custody.subscriber is not None,
+            ),
         )
 
     async def _survey(
@@ -360,18 +371,3 @@ def _words_beside(network: Network) -> AlsoWords:
         return (*prices(identities, tokens), *pool_state_slots(keys))
 
     return words
-
-
-def _position_facts(snapshot: PositionSnapshot) -> ObservedPositionFacts:
-    return ObservedPositionFacts(
-        token_id=snapshot.ref,
-        owner=snapshot.custody.owner,
-        tick_lower=snapshot.identity.tick_lower,
-        tick_upper=snapshot.identity.tick_upper,
-        liquidity=snapshot.liquidity,
-        amount0=snapshot.amount0,
-        amount1=snapshot.amount1,
-        fees0=snapshot.fees0,
-        fees1=snapshot.fees1,
-        has_subscriber=snapshot.custody.subscriber is not None,
-    )

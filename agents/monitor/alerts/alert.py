@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from chain.base.clean_text import clean_text
@@ -76,7 +76,7 @@ class AlertState(StrEnum):
     """Open, and not for the first time."""
 
 
-class AlertSubject(Struct, frozen=True):
+class AlertSubject(Struct, frozen=True, rename="camel", omit_defaults=True):
     """What an alert is about; there is one alert for each."""
 
     chain_id: int
@@ -88,7 +88,7 @@ class AlertSubject(Struct, frozen=True):
     """What tells apart several of a kind, like "ETH below 3000"."""
 
 
-class Alert(Struct, frozen=True):
+class Alert(Struct, frozen=True, rename="camel"):
     """One subject's alert through all its episodes; every text in it is clean and one line.
 
     `since` and `resolved_at` are the network's time, that of the block where it happened; the
@@ -191,34 +191,18 @@ class Finding(Struct, frozen=True):
     numbers: Mapping[str, Number] = field(default_factory=dict)
 
 
+ALERT_TIMES = ("since", "createdAt", "updatedAt", "ackedAt", "mutedUntil", "resolvedAt")
+
+
 def alert_document(alert: Alert) -> dict[str, object]:
     """The alert as `alerts.json`, webhooks and `--json` tell it: times in ISO 8601, UTC."""
-    return {
-        "id": alert.id,
-        "chainId": alert.chain_id,
-        "network": alert.network,
-        "walletAddress": alert.wallet_address,
-        # Token ids are 256 bits wide: other readers of JSON would round them.
-        "positionId": None if alert.position_id is None else position_name(alert.position_id),
-        "kind": alert.kind.value,
-        **({"label": alert.subject.label} if alert.subject.label else {}),
-        "severity": alert.severity.value,
-        "state": alert.state.value,
-        "message": alert.message,
-        "reason": alert.reason,
-        "nextCommand": alert.next_command,
-        "numbers": dict(alert.numbers),
-        "episode": alert.episode,
-        "block": alert.block,
-        "since": iso_time(alert.since),
-        "createdAt": iso_time(alert.created_at),
-        "updatedAt": iso_time(alert.updated_at),
-        "ackedAt": _optional_time(alert.acked_at),
-        "mutedUntil": _optional_time(alert.muted_until),
-        "roseMuted": alert.rose_muted,
-        "resolvedAt": _optional_time(alert.resolved_at),
-        "resolution": alert.resolution,
-    }
+    document = to_builtins(alert)
+    subject, ref = document.pop("subject"), alert.position_id
+    # Token ids are 256 bits wide: other readers of JSON would round them.
+    subject["positionId"] = None if ref is None else position_name(ref)
+    for name in ALERT_TIMES:
+        document[name] = None if document[name] is None else iso_time(document[name])
+    return {"id": alert.id, **subject, **document}
 
 
 def event_document(event: AlertEvent) -> dict[str, object]:
@@ -235,10 +219,6 @@ def iso_time(seconds: float) -> str:
     """To the millisecond, so that reading it back gives the same text again."""
     moment = datetime.fromtimestamp(seconds, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _optional_time(seconds: float | None) -> str | None:
-    return None if seconds is None else iso_time(seconds)
 
 
 REFRESH_SECONDS = 300

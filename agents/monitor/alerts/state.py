@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from chain.base.sqlite import open_database, transaction
 from chain.base.store import Store, StoreError
@@ -93,12 +93,12 @@ _TABLE = """
 _COLUMNS = "id, chain_id, token, symbol, side, level, created_at"
 
 
-class PriceAlert(Struct, frozen=True):
+class PriceAlert(Struct, frozen=True, rename="camel"):
     """One price of one token, to be told once for every time it is crossed."""
 
     id: int
     chain_id: int
-    token: Address
+    token: Address = field(name="address")
     symbol: str
     side: PriceSide
     level: str

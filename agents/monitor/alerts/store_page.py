@@ -6,20 +6,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
 
 from agents.monitor.alerts import alert as life
 from agents.monitor.alerts.alert import (
+    ALERT_TIMES,
     Alert,
-    AlertKind,
     AlertMute,
-    AlertState,
     AlertSubject,
     Change,
     EventKind,
     LifecycleStep,
-    Number,
-    Severity,
     alert_document,
     clean_line,
 )
@@ -35,77 +32,30 @@ def read_alert(document: object) -> Alert:
     """The alert this document tells; raises `AlertDocumentError` when it tells none."""
     if not isinstance(document, dict):
         raise AlertDocumentError("An alert is an object.")
+    fields = {name: _cleaned(value) for name, value in document.items()}
     try:
-        position = document["positionId"]
-        return Alert(
-            id=_integer(document["id"]),
-            subject=AlertSubject(
-                chain_id=_integer(document["chainId"]),
-                wallet_address=_line(document["walletAddress"]),
-                position_id=None if position is None else _position(position),
-                kind=AlertKind(document["kind"]),
-                label=_line(document.get("label", "")),
-            ),
-            network=_line(document["network"]),
-            state=AlertState(document["state"]),
-            severity=Severity(document["severity"]),
-            message=_line(document["message"]),
-            reason=_line(document["reason"]),
-            next_command=_line(document["nextCommand"]),
-            numbers=_numbers(document["numbers"]),
-            episode=_integer(document["episode"]),
-            block=None if document["block"] is None else _integer(document["block"]),
-            since=_time(document["since"]),
-            created_at=_time(document["createdAt"]),
-            updated_at=_time(document["updatedAt"]),
-            acked_at=_optional_time(document["ackedAt"]),
-            muted_until=_optional_time(document["mutedUntil"]),
-            # What an earlier zuno wrote does not say.
-            rose_muted=document.get("roseMuted") is True,
-            resolved_at=_optional_time(document["resolvedAt"]),
-            resolution=None if document["resolution"] is None else _line(document["resolution"]),
-        )
+        if fields["positionId"] is not None:
+            fields["positionId"] = read_position_ref(_text(fields["positionId"]))
+            if fields["positionId"] is None:
+                raise AlertDocumentError(f"{document['positionId']!r} is not a position's number.")
+        for name in ALERT_TIMES:
+            if fields[name] is not None:
+                fields[name] = datetime.fromisoformat(_text(fields[name])).timestamp()
+        return convert({**fields, "subject": fields}, Alert)
     except (KeyError, ValueError) as error:
         raise AlertDocumentError(f"Not an alert: {error}") from error
 
 
-def _integer(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise AlertDocumentError(f"{value!r} is not a whole number.")
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise AlertDocumentError(f"{value!r} is not a text.")
     return value
 
 
-def _line(value: object) -> str:
-    if not isinstance(value, str):
-        raise AlertDocumentError(f"{value!r} is not a text.")
-    return clean_line(value)
-
-
-def _position(value: object) -> PositionRef:
-    ref = read_position_ref(_line(value))
-    if ref is None:
-        raise AlertDocumentError(f"{value!r} is not a position's number.")
-    return ref
-
-
-def _numbers(value: object) -> dict[str, Number]:
-    if not isinstance(value, dict):
-        raise AlertDocumentError("The numbers of an alert are an object.")
-    return {_line(name): _number(part) for name, part in value.items()}
-
-
-def _number(value: object) -> Number:
-    if value is None or isinstance(value, int | float):
-        return value
-    return _line(value)
-
-
-def _time(value: object) -> float:
-    return datetime.fromisoformat(_line(value)).timestamp()
-
-
-def _optional_time(value: object) -> float | None:
-    return None if value is None else _time(value)
+def _cleaned(value: object) -> object:
+    if isinstance(value, dict):
+        return {clean_line(name): _cleaned(part) for name, part in value.items()}
+    return clean_line(value) if isinstance(value, str) else value
 
 
 MOST_RESOLVED = 1_000
@@ -168,7 +118,7 @@ class WatchCursor(Struct, frozen=True):
     """How far the chain was read for a place: everything up to this block has had its say."""
 
     block: int
-    block_hash: str
+    block_hash: str = field(name="hash")
     time: int
     """Of the block."""
     earlier: tuple[tuple[int, str], ...] = ()

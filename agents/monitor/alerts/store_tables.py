@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import to_builtins
+
 from agents.monitor.alerts.alert import (
     Alert,
     AlertEvent,
@@ -28,6 +30,7 @@ from agents.monitor.alerts.store_page import (
 )
 from chain.base.home import locked, set_aside, write_atomically
 from chain.base.sqlite import is_damage, open_database, set_database_aside, transaction
+from chain.base.store import read_as
 from chain.positions.reference import PositionRef, stored_position
 
 ALERTS_VERSION = 1
@@ -159,17 +162,7 @@ def read_cursor(connection: sqlite3.Connection, place: WatchPlace) -> WatchCurso
     row = connection.execute(
         "SELECT document FROM alert_cursors WHERE place = ?", (_place(place),)
     ).fetchone()
-    if row is None:
-        return None
-    match _read_json(row[0]):
-        case {
-            "block": int() as block,
-            "hash": str() as block_hash,
-            "time": int() as time,
-            "earlier": [*earlier],
-        } if all(isinstance(row, list) and len(row) == 2 for row in earlier):
-            return WatchCursor(block, block_hash, time, tuple((int(n), str(h)) for n, h in earlier))
-    return None
+    return None if row is None else read_as(WatchCursor, _read_json(row[0]))
 
 
 def read_baselines(
@@ -215,7 +208,8 @@ def write_page(
         place = _place(poll.place)
         if poll.cursor is not None:
             connection.execute(
-                "INSERT OR REPLACE INTO alert_cursors VALUES (?, ?)", (place, _cursor(poll.cursor))
+                "INSERT OR REPLACE INTO alert_cursors VALUES (?, ?)",
+                (place, json.dumps(to_builtins(poll.cursor))),
             )
         if poll.failures is None:
             connection.execute("DELETE FROM alert_failures WHERE place = ?", (place,))
@@ -269,17 +263,6 @@ def _subject(subject: AlertSubject) -> str:
 
 def _place(place: WatchPlace) -> str:
     return f"{place.chain_id}/{place.wallet_address}"
-
-
-def _cursor(cursor: WatchCursor) -> str:
-    return json.dumps(
-        {
-            "block": cursor.block,
-            "hash": cursor.block_hash,
-            "time": cursor.time,
-            "earlier": cursor.earlier,
-        }
-    )
 
 
 def _pattern(mute: AlertMute) -> str:

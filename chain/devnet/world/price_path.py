@@ -65,11 +65,7 @@ class Phase(Struct, frozen=True):
 
 
 _CYCLE = (Mood.CALM, Mood.TREND, Mood.CALM, Mood.SHOCK)
-_MINUTES = {
-    Mood.CALM: (14 * 60, 26 * 60),
-    Mood.TREND: (4 * 60, 10 * 60),
-    Mood.SHOCK: (60, 120),
-}
+_MINUTES = {Mood.CALM: (14 * 60, 26 * 60), Mood.TREND: (4 * 60, 10 * 60), Mood.SHOCK: (60, 120)}
 
 
 class Calendar(Struct):

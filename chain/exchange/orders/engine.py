@@ -16,12 +16,7 @@ from msgspec.structs import replace
 
 from chain.exchange.orders.hedge import HedgeStart, PlanOrders
 from chain.exchange.orders.journal import JournalEntry, JournalState, TradeApproval, TradeJournal
-from chain.exchange.orders.order import (
-    OrderProgress,
-    OrderState,
-    OrderType,
-    VenueOrder,
-)
+from chain.exchange.orders.order import OrderProgress, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError, TakesGroups, Venue
 from chain.prices.market_http import MarketError
 

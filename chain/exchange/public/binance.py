@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Literal
@@ -119,7 +119,6 @@ class BinancePublic(ClosedAtEnd):
             mark=self._read.positive(answer.get("markPrice"), "mark"),
             index=self._read.positive(answer.get("indexPrice"), "index"),
             rate=self._read.number(answer.get("lastFundingRate"), "funding rate"),
-            next_time=int(self._read.seconds(answer.get("nextFundingTime"), "next funding")),
             interval_hours=(await self._intervals()).get(symbol, _FUNDING_HOURS),
         )
 
@@ -158,23 +157,6 @@ class BinancePublic(ClosedAtEnd):
             "open interest",
         )
         return tuple(sorted(map(self._interest, rows)))
-
-    async def long_accounts(self, symbol: str) -> float:
-        """The share of accounts that are long, from 0 to 1."""
-        rows = self._read.rows(
-            await self._get(
-                "/futures/data/globalLongShortAccountRatio", symbol=symbol, period="5m", limit="1"
-            ),
-            "account ratio",
-        )
-        if not rows:
-            raise self._read.wrong("account ratio")
-        share = self._read.amount(
-            self._read.mapping(rows[-1], "account ratio").get("longAccount"), "account ratio"
-        )
-        if share > 1:
-            raise self._read.wrong("account ratio")
-        return share
 
     async def _get(self, path: str, **parameters: str) -> object:
         return await self._http.get(path, parameters, now=self._clock())
@@ -351,7 +333,11 @@ class BookStream:
         while True:
             why = "its stream has ended"
             try:
-                async with self._connection(symbol) as socket:
+                async with web_socket(
+                    f"{self._url}/stream?streams={symbol.lower()}@depth@100ms",
+                    connect_seconds=self._limits.connect_seconds,
+                    most_bytes=_LARGEST_MESSAGE,
+                ) as socket:
                     await self._keep(symbol, socket, live)
             except TimeoutError:
                 why = "its stream has fallen silent"
@@ -416,13 +402,6 @@ class BookStream:
                 case _:
                     raise self._read.wrong("change")
         return tuple(found)
-
-    def _connection(self, symbol: str) -> AbstractAsyncContextManager[ClientConnection]:
-        return web_socket(
-            f"{self._url}/stream?streams={symbol.lower()}@depth@100ms",
-            connect_seconds=self._limits.connect_seconds,
-            most_bytes=_LARGEST_MESSAGE,
-        )
 
 
 def _now() -> float:

@@ -140,7 +140,6 @@ class FundingState(Struct, frozen=True):
     index: float
     rate: float
     """Paid by longs to shorts at the next funding, as a fraction of notional: 0.0001 is 0.01 %."""
-    next_time: int
     interval_hours: float = 8.0
     """Between two fundings of this contract."""
 

@@ -130,7 +130,7 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         "INSERT INTO outbox_versions SELECT hash, dispatch, position, ordinal, kind, unsigned,"
         " raw, signed_at, sent_at FROM outbox_versions_2",
         "DROP TABLE outbox_versions_2",
-    ),
+    )
 }
 """By the version they begin with, what makes the next one of it."""
 

@@ -300,10 +300,7 @@ def _router_faults(call: Execute, value: int, context: PolicyContext) -> Iterato
     if recipe is None:
         yield "the router's commands are neither a swap nor the swap-and-enter recipe"
         return
-    faults = [
-        *shapes.router_faults(recipe, context),
-        *hook_data_faults((recipe.swap, recipe.mint)),
-    ]
+    faults = [*shapes.router_faults(recipe, context), *hook_data_faults((recipe.swap, recipe.mint))]
     yield from faults
     yield from _deadline_faults(recipe.enter.deadline, context)
     if faults:
@@ -332,10 +329,7 @@ def _swap_alone_faults(
 def _funding_faults(recipe: shapes.SwapAndEnter, value: int) -> Iterator[str]:
     """Whether no more is brought to the mint than it may take besides what the swap buys."""
     pool, swap = recipe.mint.pool, recipe.swap
-    most = {
-        pool.currency0: recipe.mint.amount0_max,
-        pool.currency1: recipe.mint.amount1_max,
-    }
+    most = {pool.currency0: recipe.mint.amount0_max, pool.currency1: recipe.mint.amount1_max}
     for transfer in recipe.transfers:
         if not 0 < transfer.amount <= most[transfer.token]:
             yield f"it moves {transfer.amount} units of {transfer.token} that the range cannot take"

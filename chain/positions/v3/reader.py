@@ -271,7 +271,6 @@ def v3_snapshot(reading: V3Reading, block: Block) -> PositionSnapshot:
         amount1=amounts.amount1,
         fees0=fees0,
         fees1=fees1,
-        fee_growth_inside=inside,
         status=range_status(pool.tick, place.tick_lower, place.tick_upper),
     )
 

@@ -10,7 +10,13 @@ import pytest
 
 from agents.backtest.deciders import PolicyName, advisor_of, walk_all
 from agents.backtest.hours import bar_hours, window_starts
-from agents.backtest.report import BacktestError, backtest, drawn_windows, interval
+from agents.backtest.report import (
+    BacktestError,
+    DollarInterval,
+    backtest,
+    drawn_windows,
+    interval,
+)
 from agents.backtest.walking import BacktestTerms, make_track
 from agents.numbers.advice import AdvisedAction, edge_ratio
 from agents.numbers.rules import RiskProfile
@@ -243,7 +249,7 @@ def test_an_interval_holds_its_mean_and_one_window_has_none() -> None:
     assert found.high is not None
     assert found.low < found.mean < found.high
     assert found.high - found.low == pytest.approx(2 * 1.96 * values.std() / 10, rel=0.15)
-    assert interval(values[:1], drawn_windows(1, WEEK)) == (values[0], None, None)
+    assert interval(values[:1], drawn_windows(1, WEEK)) == DollarInterval(values[0], None, None)
 
 
 @pytest.mark.parametrize("edge", [0.8, 1.0, 2.5])

@@ -23,8 +23,8 @@ from agents.lp.scout_tools import (
 )
 from agents.model.speaking import Brief
 from chain.base.strict_json import canonical
-from chain.pools.depth import quote_exact_input
 from tests.agents.lp.made_up_markets import COIN, market_context
+from tests.chain.pools.quoting import quote_exact_input
 
 if TYPE_CHECKING:
     from agents.lp.facts import ObservedPool

@@ -229,7 +229,6 @@ def test_no_text_breaks_the_ledger(text: str) -> None:
     report = ledger.check(text)
     for flag in report.flags:
         assert 0 <= flag.start < flag.end <= len(text)
-    assert report.innocent >= 0
 
 
 def test_long_hostile_text_is_checked_in_no_time() -> None:

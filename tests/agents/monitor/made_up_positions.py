@@ -52,7 +52,6 @@ def position(tick: int, *, number: int = 7, at: int = 100) -> PositionSnapshot:
         amount1=0,
         fees0=0,
         fees1=0,
-        fee_growth_inside=FeeGrowth(0, 0),
         status=range_status(tick, LOWER, UPPER),
     )
 

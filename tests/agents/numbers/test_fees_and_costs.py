@@ -1,4 +1,4 @@
-"""Fees, LVR, costs and impermanent loss against worked values and against exact amounts."""
+"""Fees, LVR and costs against worked values and against exact amounts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from agents.numbers.costs import (
     break_even_hours,
     gas_cost,
     gas_yield,
-    impermanent_loss,
     move_cost,
 )
 from agents.numbers.edges import TICK_LOG, Edges, TickRange, edges_of, price_tick
@@ -104,38 +103,6 @@ def test_implied_volatility_is_where_fees_and_lvr_meet() -> None:
     assert sigma == pytest.approx(0.03)
     assert sigma**2 / 8 * worth == pytest.approx(112.5)
     assert fees.implied_daily_sigma(0.0) == 0.0
-
-
-# Ranges [P(1−w), P(1+w)], moves up and down, in percent.
-LOSSES = [
-    (inf, 0.10, -0.11, -0.14),
-    (0.5, 0.10, -0.48, -0.58),
-    (0.2, 0.10, -1.18, -1.43),
-    (0.1, 0.10, -2.32, -2.83),
-    (inf, 0.25, -0.62, -1.03),
-    (0.5, 0.25, -2.67, -4.17),
-    (0.2, 0.25, -6.28, -9.97),
-    (0.1, 0.25, -8.55, -12.47),
-]
-
-
-@pytest.mark.parametrize(("width", "move", "up", "down"), LOSSES)
-def test_impermanent_loss(width: float, move: float, up: float, down: float) -> None:
-    lower, upper = (0.0, inf) if width == inf else (1 - width, 1 + width)
-    assert 100 * impermanent_loss(1 + move, lower, upper) == pytest.approx(up, abs=0.006)
-    assert 100 * impermanent_loss(1 - move, lower, upper) == pytest.approx(down, abs=0.006)
-
-
-@given(st.floats(0.05, 20), st.floats(0, 0.99), st.floats(1.01, 100))
-def test_a_move_never_gains_against_holding(price: float, lower: float, upper: float) -> None:
-    assert impermanent_loss(price, lower, upper) <= 1e-12
-    assert impermanent_loss(1.0, lower, upper) == pytest.approx(0, abs=1e-12)
-
-
-@pytest.mark.parametrize("ratios", [(1.0, 1.1, 2.0), (1.0, 0.5, 0.9), (0.0, 0.5, 2.0)])
-def test_impermanent_loss_is_told_from_inside_a_range(ratios: tuple[float, float, float]) -> None:
-    with pytest.raises(ValueError, match="inside"):
-        impermanent_loss(*ratios)
 
 
 @pytest.mark.parametrize(

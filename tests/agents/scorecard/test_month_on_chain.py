@@ -147,10 +147,10 @@ def test_counts_are_what_raw_swaps_say(month: Month, judged: Judged) -> None:
         alike = [s for s in judged.scores if (s.kind, s.days) == (one.kind, one.days)]
         beats = [recount(_plan(month, s), s.days, month.swaps).beats() for s in alike]
         if one.kind is not AdviceKind.HOLD:
-            assert one.hold[:2] == (sum(beat[0] for beat in beats), len(beats))
+            assert (one.hold.beat, one.hold.judged) == (sum(beat[0] for beat in beats), len(beats))
         if one.kind is not AdviceKind.EXIT:
-            assert one.exit[:2] == (sum(beat[1] for beat in beats), len(beats))
-        assert one.wide[:2] == (sum(beat[2] for beat in beats), len(beats))
+            assert (one.exit.beat, one.exit.judged) == (sum(beat[1] for beat in beats), len(beats))
+        assert (one.wide.beat, one.wide.judged) == (sum(beat[2] for beat in beats), len(beats))
     kinds = {(one.kind, one.days) for one in summary.advice}
     assert {(AdviceKind.MOVE, 30), (AdviceKind.HOLD, 7), (AdviceKind.EXIT, 1)} <= kinds
 

@@ -276,7 +276,7 @@ class PaidByTheHour:
     async def funding(self, _: str) -> FundingState:
         if self._fault is not None:
             raise self._fault
-        return FundingState(NOW, 3_000.0, 3_000.0, 0.0000125, int(NOW), 1.0)
+        return FundingState(NOW, 3_000.0, 3_000.0, 0.0000125, 1.0)
 
 
 async def test_funding_is_that_of_the_contract_that_would_be_traded_by_its_own_interval() -> None:

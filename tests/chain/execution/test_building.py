@@ -29,7 +29,6 @@ from chain.execution.build.requests import (
 )
 from chain.execution.build.sizing import guaranteed_by_exit, narrowed, size_swap_entry
 from chain.math.liquidity import Amounts
-from chain.pools.depth import quote_exact_input
 from tests.chain.execution.on_small_world import (
     MANAGER,
     NETWORK,
@@ -41,6 +40,7 @@ from tests.chain.execution.on_small_world import (
     small_world,
     steps,
 )
+from tests.chain.pools.quoting import quote_exact_input
 
 if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolKey

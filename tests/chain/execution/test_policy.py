@@ -34,7 +34,6 @@ from chain.execution.decode.records import (
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from chain.execution.policy.shapes import key_of
 from chain.math.liquidity import Amounts
-from chain.pools.depth import quote_exact_input
 from tests.chain.execution.made_up_plans import (
     NETWORK,
     PINNED,
@@ -44,6 +43,7 @@ from tests.chain.execution.made_up_plans import (
 )
 from tests.chain.execution.on_small_world import fresh_chain, small_world
 from tests.chain.execution.policy_bench import STRANGER, Bench, altered, reasons, setting, spoil
+from tests.chain.pools.quoting import quote_exact_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.history.block_times import MOST_EXACT, read_block_times, read_headers
-from chain.history.events import SWAP, SwapEvent, swap_event
+from chain.history.events import SWAP, FeeTerms, SwapEvent, swap_event
+from chain.history.hours import PoolHours, RecentSwap, hour_rows, recent_since
 from chain.read.logs import ScanProgress, scan_logs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId
@@ -74,3 +75,13 @@ async def read_swaps(
         for swap in events
     )
     return SwapHistory(pool_id, first, last, swaps)
+
+
+def pool_hours(
+    pool_id: PoolId, since: int, last: Block, swaps: Sequence[RecentSwap], terms: FeeTerms
+) -> PoolHours:
+    """The hours of swaps that are all at hand."""
+    kept_since = recent_since(last.timestamp)
+    recent = tuple(swap for swap in swaps if swap.time >= kept_since)
+    rows = tuple(hour_rows(swaps, terms))
+    return PoolHours(pool_id, since, last, rows, recent, kept_since, terms=terms)

@@ -1,4 +1,4 @@
-"""Volume and fees of swaps whose steps are known."""
+"""Fees of swaps whose steps are known."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.contracts.pool_key import DYNAMIC_FEE
-from chain.history.events import FeeTerms, SwapFees, Volume, fees, fees_of_swap, volume
+from chain.history.events import FeeTerms, SwapFees, fees, fees_of_swap
 from chain.math.fees import ProtocolFee, swap_fee
 from chain.math.ticks import sqrt_price_at_tick
 from tests.chain.history.market import swap_between
@@ -33,9 +33,6 @@ def test_each_direction_pays_in_its_own_currency() -> None:
     assert fees_of_swap(up, FREE)._replace(gross1=0, providers1=0) == SwapFees()
     assert fees_of_swap(down, FREE)._replace(gross0=0, providers0=0) == SwapFees()
     assert fees([up, down], FREE) == fees_of_swap(up, FREE).plus(fees_of_swap(down, FREE))
-    assert volume([up, down]) == Volume(
-        abs(up.amount0) + abs(down.amount0), abs(up.amount1) + abs(down.amount1), 2
-    )
 
 
 @pytest.mark.parametrize(

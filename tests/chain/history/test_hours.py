@@ -13,17 +13,10 @@ from chain.base.units import DAY, HOUR
 from chain.devnet.world.pools import POOLS
 from chain.history.events import FeeTerms, fees
 from chain.history.hour_reader import HourMemory, forget_hours, read_hours
-from chain.history.hours import (
-    KeptHours,
-    Landmark,
-    hour_of,
-    hour_rows,
-    pool_hours,
-    recent_swap,
-)
+from chain.history.hours import KeptHours, Landmark, hour_of, hour_rows, recent_swap
 from chain.math.fees import ProtocolFee
 from chain.rpc.errors import StatePruned
-from tests.chain.history.all_swaps import read_swaps
+from tests.chain.history.all_swaps import pool_hours, read_swaps
 from tests.chain.history.conftest import DEVNET, LiveWorld
 from tests.chain.history.market import swap_between
 
@@ -88,7 +81,7 @@ async def test_pools_read_together_are_what_their_swaps_say(
         assert found.keys() == TERMS.keys()
         for pool, hours in found.items():
             assert same(hours, await counted(live, pool, hours))
-            assert hours.estimated_times == 0
+            assert not any(row.estimated for row in hours.rows)
         busy = found[POOL]
         assert len(busy.rows) > 12
         assert busy.recent

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from math import exp, log, sqrt
+from math import exp, sqrt
 from typing import TYPE_CHECKING
 
 import pytest
 
 from chain.base.units import HOUR, Known, Quantity, Unknown
 from chain.history.volatility import (
-    extremes,
     path_efficiency,
     realised_volatility,
 )
@@ -52,10 +51,6 @@ def test_alternating_hours_have_the_volatility_of_one_step() -> None:
 def test_a_straight_line_is_efficient() -> None:
     path = hourly([0.002 * index for index in range(25)])
     assert value(path_efficiency(path, 24)) == pytest.approx(1)
-    found = extremes(path, 24)
-    assert isinstance(found, Known)
-    assert log(found.value.low_sqrt_price_x96 / 2**96) * 2 == pytest.approx(0, abs=1e-9)
-    assert log(found.value.high_sqrt_price_x96 / 2**96) * 2 == pytest.approx(0.048)
 
 
 def test_a_random_walk_is_measured_as_it_was_made() -> None:
@@ -74,14 +69,11 @@ def test_only_the_hours_asked_for_count() -> None:
     assert value(realised_volatility(path, 24)) == pytest.approx(0.01 * sqrt(24), rel=1e-9)
 
 
-def test_an_extreme_between_two_hours_is_seen() -> None:
+def test_what_happens_between_two_closes_is_no_volatility() -> None:
     calm = [(NOW - back * HOUR - 60, at(0)) for back in range(24, -1, -1)]
     spike = (NOW - 5 * HOUR - 30, at(1.0))
     back = (NOW - 5 * HOUR - 20, at(0))
     path = path_of(sorted([*calm, spike, back]), NOW)
-    found = extremes(path, 24)
-    assert isinstance(found, Known)
-    assert found.value.high_sqrt_price_x96 == at(1.0)
     assert value(realised_volatility(path, 24)) == 0
 
 
@@ -102,7 +94,6 @@ def test_an_extreme_between_two_hours_is_seen() -> None:
 def test_what_cannot_be_known_is_unknown(path: PricePath, reason: str) -> None:
     for measure in (realised_volatility, path_efficiency):
         assert measure(path, 24) == Unknown(reason)
-    assert extremes(path, 24) == Unknown(reason)
 
 
 def test_a_still_price_has_no_direction() -> None:

@@ -23,7 +23,7 @@ from chain.history.hour_reader import HourMemory, read_given_hours, read_hours
 from chain.history.hours import PoolHours, hour_rows, recent_swap
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
-from chain.pools.depth import quote_exact_input, read_depths, read_states
+from chain.pools.depth import read_depths, read_states
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.read.block_reader import OneBlock
@@ -31,6 +31,7 @@ from chain.rpc.client import RpcClient
 from chain.rpc.errors import LogsLeftOut
 from chain.rpc.records import Block, Log
 from tests.chain.history.test_log_proof import OMISSIONS, Omitting, all_alike
+from tests.chain.pools.quoting import quote_exact_input
 from tests.chain.v3_moves import V3Moves
 from tests.chain_view import ChainView
 from tests.fakes.providers.clock import VirtualClock

@@ -16,7 +16,7 @@ from chain.contracts.networks import network_named
 from chain.devnet.world.founding import LOOK_ALIKE_POOL
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, POOLS, STABLE, WETH_USDC_LOW
 from chain.math.ticks import sqrt_price_at_tick
-from chain.pools.depth import DepthExceededError, quote_exact_input
+from chain.pools.depth import quote_at_most
 from chain.pools.state import nearby_ticks
 from chain.rpc import requests
 from chain.survey.discovery import (
@@ -28,6 +28,7 @@ from chain.survey.discovery import (
     discover_pools,
 )
 from tests.chain.pools.conftest import Served
+from tests.chain.pools.quoting import quote_exact_input, virtual_depth
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -104,16 +105,14 @@ async def test_depth_is_what_buyers_can_take_until_the_price_is_two_per_cent_up(
         taken = quote_exact_input(pool.depth, low, zero_for_one=False).amount_out
         assert taken == pytest.approx(pool.depth.nearby().amount0, rel=1e-6)
     stable = next(pool for pool in found.pools if pool.key == STABLE.key)
-    virtual = stable.state.virtual_depth()
+    virtual = virtual_depth(stable.state)
     crowded = stable.depth.nearby()
     assert crowded.amount0 < virtual.amount0 / 4, "its liquidity is crowded near the price"
 
 
 def _price_after(pool: SurveyedPool, amount1: int) -> int:
-    try:
-        return quote_exact_input(pool.depth, amount1, zero_for_one=False).sqrt_price_after
-    except DepthExceededError:
-        return 1 << 160
+    quote = quote_at_most(pool.depth, amount1, zero_for_one=False)
+    return quote.sqrt_price_after if quote.amount_in == amount1 else 1 << 160
 
 
 async def test_pools_are_ranked_by_worth(served: ServedWorld) -> None:

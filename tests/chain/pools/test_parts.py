@@ -17,6 +17,7 @@ from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from chain.pools.depth import Depth
 from chain.pools.state import PoolState, candidate_pools, nearby_ticks
 from chain.survey.discovery import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor, ranked
+from tests.chain.pools.quoting import virtual_depth
 
 if TYPE_CHECKING:
     from chain.math.liquidity import Amounts
@@ -53,13 +54,13 @@ def test_candidates_are_all_pairs_at_all_usual_fees_in_order() -> None:
 
 def test_without_a_change_nearby_the_depth_is_that_of_the_active_liquidity() -> None:
     pool = state(7)
-    assert depth_of(pool, {}) == pool.virtual_depth()
+    assert depth_of(pool, {}) == virtual_depth(pool)
 
 
 def test_liquidity_that_ends_nearby_is_counted_only_so_far() -> None:
     pool = state(0)
     only = depth_of(pool, {-60: LIQUIDITY, 60: -LIQUIDITY})
-    whole = pool.virtual_depth()
+    whole = virtual_depth(pool)
     assert 0 < only.amount0 < whole.amount0 * 0.31
     assert 0 < only.amount1 < whole.amount1 * 0.31
     doubled = depth_of(pool, {60: LIQUIDITY, -60: -LIQUIDITY})
@@ -71,7 +72,7 @@ def test_a_tick_at_the_price_was_crossed_already() -> None:
     pool = state(60)
     entered_here = depth_of(pool, {60: LIQUIDITY})
     assert entered_here.amount1 == 0, "below this tick there is nothing"
-    assert entered_here.amount0 == pool.virtual_depth().amount0
+    assert entered_here.amount0 == virtual_depth(pool).amount0
 
 
 @pytest.mark.parametrize("tick", [MIN_TICK, MAX_TICK - 1])

@@ -62,6 +62,5 @@ def position(
         amount1=amounts.amount1,
         fees0=fees[0],
         fees1=fees[1],
-        fee_growth_inside=FeeGrowth(0, 0),
         status=range_status(tick, *ticks),
     )

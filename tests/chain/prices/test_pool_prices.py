@@ -21,6 +21,7 @@ from chain.pools.state import PoolState, candidate_pools, plain_pools, pool_stat
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
 from chain.rpc.records import Block
 from chain.tokens import listed_tokens
+from tests.chain.pools.quoting import virtual_depth
 
 ETHEREUM = network_named("ethereum")
 LISTED = {item.token.symbol: item.token for item in listed_tokens(ETHEREUM).tokens}
@@ -51,7 +52,7 @@ def pool(
     tick = tick_at_sqrt_price(sqrt_price)
     protocol = ProtocolFee(0, 0)
     shallow = PoolState(key, key.pool_id, sqrt_price, tick, lp_fee or fee, protocol, 10**18)
-    amounts = shallow.virtual_depth()
+    amounts = virtual_depth(shallow)
     unit = amounts.amount1 if currency1 == other else amounts.amount0
     liquidity = 10**18 * depth * 10 ** decimals(other) // unit
     return PoolState(key, key.pool_id, sqrt_price, tick, lp_fee or fee, protocol, liquidity)
@@ -65,7 +66,7 @@ def decimals(address: str) -> int:
 
 def asked(address: str, *states: PoolState) -> dict[str, Quantity[Fraction]]:
     """As if the active liquidity of every pool reached as far as depth is counted."""
-    nearby = {state.pool_id: state.virtual_depth() for state in states}
+    nearby = {state.pool_id: virtual_depth(state) for state in states}
     return prices_from_pools(ETHEREUM, [address], states, nearby, BLOCK)
 
 
@@ -231,7 +232,7 @@ def test_one_tick_of_one_token_is_no_price() -> None:
     nearby = {depth.state.pool_id: depth.nearby() for depth in (honest, fake)}
     states = [honest.state, fake.state]
     held = sorted(fake.nearby())
-    virtual = {state.pool_id: state.virtual_depth() for state in states}
+    virtual = {state.pool_id: virtual_depth(state) for state in states}
 
     believed = prices_from_pools(BASE, [AERO], states, virtual, BLOCK)[AERO]
     price = prices_from_pools(BASE, [AERO], states, nearby, BLOCK)[AERO]
@@ -249,7 +250,7 @@ def test_one_tick_of_one_token_is_no_price() -> None:
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_pool_that_trades_one_way_alone_tells_no_price(side: int) -> None:
     state = pool(WETH, USDC, 3000)
-    both = state.virtual_depth()
+    both = virtual_depth(state)
     nearby = {state.pool_id: both._replace(**{f"amount{side}": 0})}
     assert isinstance(prices_from_pools(ETHEREUM, [WETH], [state], nearby, BLOCK)[WETH], Unknown)
 

@@ -12,10 +12,10 @@ from chain.base.units import DAY
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.by_day import DayOfRange
 from zuno_tui.app.earned import earned_in
-from zuno_tui.app.glossary import glossary_answer
 from zuno_tui.app.what_if import moved_sqrt_price
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.catalog.saying import interpretation_document
+from zuno_tui.commands.glossary import glossary_answer
 from zuno_tui.commands.what_if import read_change, read_level
 from zuno_tui.present.glossary import GLOSSARY, term_named
 from zuno_tui.prompt.context import PhraseContext

@@ -41,7 +41,7 @@ class Marks:
     async def funding(self, symbol: str) -> FundingState:
         self.asked.append(symbol)
         mark = self.marks.get(symbol.removesuffix("USDT"), self.mark)
-        return FundingState(0.0, mark, mark, 0.0, 0)
+        return FundingState(0.0, mark, mark, 0.0)
 
     async def rules(self, symbol: str) -> None:
         if symbol.removesuffix("USDT") not in self.marks:

@@ -11,18 +11,18 @@ from chain.contracts.pool_key import PoolKey
 from chain.history.volatility import PricePoint
 from chain.math.ticks import sqrt_price_at_tick
 from tests.agents.monitor.made_up_positions import NETWORK, position
-from zuno_tui.present.past_day import Followed, dollar_courses
+from zuno_tui.present.past_day import HeldCourse, dollar_courses
 
 DOLLAR = NETWORK.stable or ""
 OTHER = "0x" + "03" * 20
 
 
-def followed(number: int, first: str, second: str, went: int, liquidity: int) -> Followed:
+def followed(number: int, first: str, second: str, went: int, liquidity: int) -> HeldCourse:
     """A pool whose price of currency0 rose by so many ticks in the last hour."""
     held = position(went, number=number)
     pool = replace(held.pool, key=PoolKey(first, second, 500, 10, NATIVE), liquidity=liquidity)
     points = [PricePoint(HOUR, sqrt_price_at_tick(went)), PricePoint(0, sqrt_price_at_tick(0))]
-    return Followed(replace(held, pool=pool), points)
+    return HeldCourse(replace(held, pool=pool), points)
 
 
 def test_the_deepest_pool_of_a_pair_says_how_far_it_went() -> None:

@@ -198,7 +198,7 @@ CRASHING = """
 import sys
 from pathlib import Path
 from zuno_tui.screen.app.app import ZunoApp
-from zuno_tui.screen.app.log import open_log
+from zuno_tui.screen.app.running import open_log
 
 class Nobody:
     def ask(self, intent): ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from zuno_tui.screen.app.log import close_log, open_log
+from zuno_tui.screen.app.running import close_log, open_log
 
 if TYPE_CHECKING:
     from pathlib import Path

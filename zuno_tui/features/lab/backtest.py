@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from agents.backtest.deciders import PolicyName, advisor_of
 from agents.backtest.hours import PoolBars, read_bars
@@ -112,28 +112,11 @@ def counted_windows(count: float) -> str:
 
 
 def backtest_document(report: BacktestReport) -> Json:
-    return {
-        "windows": report.windows,
-        "bars": report.bars,
-        "broken_windows": report.broken_windows,
-        "warm_up_windows": _rounded(report.warm_up_windows),
-        "policies": {
-            name.value: {
-                "hedged": _interval_document(policy.hedged),
-                "unhedged": _interval_document(policy.unhedged),
-                "actions_per_week": _rounded(policy.actions_per_week),
-                "in_range": _rounded(policy.in_range),
-                "costs_per_week": _rounded(policy.costs_per_week),
-                "shares": {
-                    action.value: _rounded(policy.shares[action]) for action in AdvisedAction
-                },
-            }
-            for name, policy in report.policies.items()
-        },
-        "differences": {
-            name: _interval_document(found) for name, found in report.differences.items()
-        },
-    }
+    """The report itself; how each policy came there is drawn, not told."""
+    document = to_builtins(report)
+    for policy in document["policies"].values():
+        del policy["cumulative"]
+    return _rounded(document)
 
 
 def _cells(policy: PolicyReport) -> tuple[str, ...]:
@@ -164,12 +147,10 @@ def _interval(found: DollarInterval) -> str:
     return f"{_signed(found.low)} … {_signed(found.high)}"
 
 
-def _interval_document(found: DollarInterval) -> Json:
-    return {"mean": _rounded(found.mean), "low": _rounded(found.low), "high": _rounded(found.high)}
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
+def _rounded(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def _pictures(report: BacktestReport) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from pydantic import ValidationError
 
@@ -26,7 +26,6 @@ from agents.scorecard.debate_check import (
     CountedShare,
     DebateCheck,
     DebateRun,
-    PlanDecision,
     debate_check,
 )
 from chain.base.clean_text import Redactor
@@ -187,14 +186,14 @@ def _situation(situation: CheckedSituation) -> Json:
     return {
         "requestId": situation.request_id,
         "about": situation.subject,
-        "rules": _decision(situation.rules.decision),
+        "rules": to_builtins(situation.rules.decision),
         "runs": [_run(situation, run) for run in situation.runs],
     }
 
 
 def _run(situation: CheckedSituation, run: DebateRun) -> Json:
     return {
-        "decision": _decision(run.decision),
+        "decision": to_builtins(run.decision),
         "agrees": run.decision == situation.rules.decision if run.answers else None,
         "questions": run.questions,
         "answers": run.answers,
@@ -202,19 +201,6 @@ def _run(situation: CheckedSituation, run: DebateRun) -> Json:
         "tokens": run.tokens,
         "usd": _usd(run.nano_usd),
         "seconds": round(run.seconds, 3),
-    }
-
-
-def _decision(decision: PlanDecision | None) -> Json:
-    if decision is None:
-        return None
-    if decision.tick_lower is None:
-        return {"kind": decision.kind}
-    return {
-        "kind": decision.kind,
-        "poolId": decision.pool_id,
-        "tickLower": decision.tick_lower,
-        "tickUpper": decision.tick_upper,
     }
 
 

@@ -202,7 +202,7 @@ def scorecard_document(scored: ScoredPlans) -> dict[str, Json]:
         "network": scored.network,
         "chainId": scored.chain_id,
         "plans": summary.plans,
-        "advice": [_advice_document(score) for score in summary.advice],
+        "advice": to_builtins(summary.advice),
         "stays": {_HORIZON_NAMES[stay.days]: _stay_document(stay) for stay in summary.stays},
         "fees": {"judged": summary.fees.judged, **summary.fees._asdict()},
         "debates": to_builtins(summary.debates),
@@ -210,36 +210,11 @@ def scorecard_document(scored: ScoredPlans) -> dict[str, Json]:
             _score_document(score, applied=scored.is_applied(score)) for score in judged.scores
         ],
         "new": judged.new,
-        "notYet": [
-            {"planId": horizon.plan_id, "days": horizon.days, "overAt": horizon.over_at}
-            for horizon in judged.not_yet
-        ],
+        "notYet": to_builtins(judged.not_yet),
         "skipped": [
             {"planId": plan.plan_id, "code": plan.reason.name.lower(), "reason": plan.reason.value}
             for plan in scored.skipped
         ],
-    }
-
-
-def _advice_document(advice: AdviceScore) -> Mapping[str, Json]:
-    return {
-        "kind": advice.kind.value,
-        "decidedBy": advice.decided_by,
-        "days": advice.days,
-        "plans": advice.plans,
-        "applied": advice.applied,
-        "hold": _count_document(advice.hold),
-        "exit": _count_document(advice.exit),
-        "wide": _count_document(advice.wide),
-    }
-
-
-def _count_document(count: BeatCount) -> Json:
-    return {
-        "beat": count.beat,
-        "judged": count.judged,
-        "median": count.median,
-        "medianUsd": count.median_usd,
     }
 
 

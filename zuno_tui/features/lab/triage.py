@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-from agents.trade.triage import (
-    FOLLOWED_HOURS,
-    FollowedMoves,
-    read_traded_hours,
-    triage_rates,
-)
+from msgspec import to_builtins
+
+from agents.trade.triage import FOLLOWED_HOURS, FollowedMoves, read_traded_hours, triage_rates
 from chain.base.table_file import TableError
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, table
+from zuno_tui.present.output import table
 from zuno_tui.present.terminal import columns
 from zuno_tui.settings import SettingsError
 
@@ -44,14 +41,7 @@ def counted(path: Path) -> CommandAnswer:
             *_moves_line("after a spike", rates.after_spikes),
             *_moves_line("after any hour", rates.after_all),
         ),
-        document={
-            "months": [month._asdict() for month in rates.months],
-            "atrShare": rates.atr_share,
-            "volumeShare": rates.volume_share,
-            "followedHours": FOLLOWED_HOURS,
-            "afterSpikes": _moves_document(rates.after_spikes),
-            "afterAll": _moves_document(rates.after_all),
-        },
+        document={"followedHours": FOLLOWED_HOURS, **to_builtins(rates)},
         remarks=(
             "Larger moves after a spike are what volatile hours in a row give by themselves: no "
             "edge is shown by this, and none is claimed.",
@@ -66,9 +56,3 @@ def _moves_line(when: str, moves: FollowedMoves | None) -> tuple[str, ...]:
         f"{FOLLOWED_HOURS} h {when}: {moves.size:.2%} on average, {moves.drift:+.2%} with its "
         f"sign, {moves.up:.0%} up, {moves.hours:,} times",
     )
-
-
-def _moves_document(moves: FollowedMoves | None) -> Json:
-    if moves is None:
-        return None
-    return {"count": moves.hours, "size": moves.size, "drift": moves.drift, "up": moves.up}

@@ -23,7 +23,7 @@ from agents.lp.observe import ChainObserver
 from agents.lp.services import DebateServices, Eyes
 from agents.mesh.endpoint import MeshEndpoint
 from agents.mesh.joining import joined
-from agents.mesh.peers import Member, MeshFileError, Peer
+from agents.mesh.peers import MeshFileError, Peer
 from agents.mesh.transport import AgentTransport
 from agents.model.budget import Budget
 from agents.model.connection import ModelConnections
@@ -191,7 +191,16 @@ async def _play(role: Role, home: Home, settings: Settings, debates: DebateSetti
         )
         playing = asyncio.create_task(host.run(), name=f"play {role}")
         greeting = asyncio.create_task(_greet(endpoint, me), name="greet")
-        _log(_introduction(role, me, member, versions))
+        _log(
+            {
+                "event": "ready",
+                "role": role,
+                "name": me.name,
+                "key": me.key,
+                "engine": member.engine,
+                **versions,
+            }
+        )
         supervisor.ready(f"plays {role}")
         waiting = asyncio.create_task(stop.wait(), name="stop")
         await asyncio.wait((playing, waiting), return_when=asyncio.FIRST_COMPLETED)
@@ -209,19 +218,6 @@ async def _greet(endpoint: MeshEndpoint, me: Peer) -> None:
     met = await endpoint.met(others, seconds=10.0)
     agents = [peer for peer in met if peer.role != CLI]
     _log({"event": "met", "peers": [peer.name for peer in agents]})
-
-
-def _introduction(
-    role: Role, me: Peer, member: Member, versions: dict[str, str]
-) -> dict[str, object]:
-    return {
-        "event": "ready",
-        "role": role,
-        "name": me.name,
-        "key": me.key,
-        "engine": member.engine,
-        **versions,
-    }
 
 
 def _log_message(way: str, envelope: Envelope, peer: Peer) -> None:

@@ -34,12 +34,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 
-_STYLES = {
-    "what": "bold",
-    JUMPS: "$warning",
-    NEEDS: "bold $warning",
-    "hash": "$quiet",
-}
+_STYLES = {"what": "bold", JUMPS: "$warning", NEEDS: "bold $warning", "hash": "$quiet"}
 
 
 _LIMITS = ("at least", "network", "until", "enforced")

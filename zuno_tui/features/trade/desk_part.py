@@ -25,12 +25,7 @@ from zuno_tui.desk.debates import DebateHearing
 from zuno_tui.desk.events import ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
-from zuno_tui.features.trade.gate import (
-    ApprovedTrade,
-    apply_trade,
-    approve_trade,
-    waiting_trade,
-)
+from zuno_tui.features.trade.gate import ApprovedTrade, apply_trade, approve_trade, waiting_trade
 from zuno_tui.features.trade.intents import ASKED, Hedge, Trade, Unhedge
 from zuno_tui.features.trade.lessons import keep_run, keep_sent, stored_trade
 from zuno_tui.features.trade.report import report_run

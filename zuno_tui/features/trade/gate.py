@@ -410,8 +410,7 @@ async def _refuse_changed_position(trading: Trading, hedge: HedgePlan) -> None:
         )
     if now.wallet != planned.wallet or now.token != planned.token:
         raise GateRefusedError(
-            f"{label} is not what it was: its owner or its coin changed. {again}",
-            RefusalCode.DRIFT,
+            f"{label} is not what it was: its owner or its coin changed. {again}", RefusalCode.DRIFT
         )
     if abs(now.delta - planned.delta) > planned.band * planned.delta:
         raise GateRefusedError(
@@ -421,8 +420,7 @@ async def _refuse_changed_position(trading: Trading, hedge: HedgePlan) -> None:
         )
     if hedge.reached > now.delta * (1 + planned.band):
         raise GateRefusedError(
-            f"The hedge would be larger than {label} itself. {again}",
-            RefusalCode.POLICY,
+            f"The hedge would be larger than {label} itself. {again}", RefusalCode.POLICY
         )
 
 

@@ -72,11 +72,7 @@ def write_share(share: float) -> str:
 
 
 _SUBJECT = Argument(
-    "ref",
-    "a position's number, or all",
-    metavar="ID|all",
-    read=read_position_name,
-    write=write_ref,
+    "ref", "a position's number, or all", metavar="ID|all", read=read_position_name, write=write_ref
 )
 _TARGET = Argument(
     "--target",

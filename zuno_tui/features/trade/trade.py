@@ -5,6 +5,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from contextlib import suppress
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from agents.trade.facts import HedgeFacts
@@ -290,13 +291,7 @@ async def _standing(venue: Venue) -> tuple[list[str], dict[str, Json]]:
         "funding": account.funding,
         "remarks": list(remarks),
         "positions": [
-            {
-                "symbol": position.symbol,
-                "quantity": position.quantity,
-                "entry": position.entry,
-                "mark": marks[position.symbol],
-                "liquidation": position.liquidation,
-            }
+            {**to_builtins(position), "mark": marks[position.symbol]}
             for position in account.positions
         ],
         "openOrders": [_progress_document(order) for order in account.open_orders],
@@ -366,21 +361,12 @@ def why(session: Session) -> CommandAnswer:
     plan, _ = stored_trade(session, None)
     reasoning, conflicts = plan.reasoning, plan.conflicts
     lines = [f"{plan.plan_id} · {plan.decision.value}: {plan.reason}."]
-    document: dict[str, Json] = {
-        "planId": plan.plan_id,
-        "decision": plan.decision.value,
-        "reason": plan.reason,
-    }
+    told = {"plan_id", "decision", "reason"}
     if reasoning is not None:
         parts = reasoning.model_dump(mode="json", by_alias=True)
         lines += [wrapped(f"{name}: {words}", indent=2) for name, words in parts.items() if words]
-        document["reasoning"] = parts
         lines += [wrapped(line, indent=2) for line in case_lines(plan)]
-        document |= {
-            "holdDuration": plan.hold_duration,
-            "evRationale": plan.ev_rationale,
-            "keyFactors": list(plan.key_factors),
-        }
+        told |= {"reasoning", "hold_duration", "ev_rationale", "key_factors"}
     if conflicts is not None:
         lines += [
             wrapped(
@@ -390,8 +376,8 @@ def why(session: Session) -> CommandAnswer:
             )
             for conflict in conflicts.conflicts
         ]
-        document["conflicts"] = conflicts.model_dump(mode="json", by_alias=True)
-    return CommandAnswer(tuple(lines), document)
+        told.add("conflicts")
+    return CommandAnswer(tuple(lines), plan.model_dump(mode="json", by_alias=True, include=told))
 
 
 def waiting_lines(waiting: ApprovedTrade) -> tuple[str, ...]:

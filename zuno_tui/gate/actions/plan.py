@@ -34,11 +34,7 @@ from zuno_tui.gate.actions.action import (
     subject_of,
 )
 from zuno_tui.gate.actions.range_prices import pool_name, range_prices
-from zuno_tui.gate.actions.swap import (
-    SwapQuotes,
-    ask_quoter,
-    read_other_pools,
-)
+from zuno_tui.gate.actions.swap import SwapQuotes, ask_quoter, read_other_pools
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.worth import read_worth
 

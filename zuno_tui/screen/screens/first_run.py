@@ -92,9 +92,7 @@ _ACCOUNTS = range(5)
 
 
 class FirstRunScreen(Screen[FirstChoice | None]):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "back", id="first.back"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", "back", id="first.back")]
     CSS = """
     FirstRunScreen { align: center middle; background: $background; }
     #first {

@@ -32,7 +32,7 @@ from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
 from chain.history.events import FeeTerms
-from chain.history.hours import PoolHours, RecentSwap, pool_hours
+from chain.history.hours import PoolHours, RecentSwap
 from chain.history.volatility import PairClass, PricePath, PricePoint
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
@@ -40,6 +40,7 @@ from chain.pools.depth import Depth
 from chain.pools.state import PoolState
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.rpc.records import Block
+from tests.chain.history.all_swaps import pool_hours
 from tests.fakes.coingecko import CoinGeckoDouble
 
 if TYPE_CHECKING:

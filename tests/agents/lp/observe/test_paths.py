@@ -13,10 +13,11 @@ from agents.numbers.outlook import Stake, loss_along, replay_range
 from chain.base.units import DAY, HOUR
 from chain.history.events import FeeTerms
 from chain.history.fee_rate import LiquidityRange, realised_lvr
-from chain.history.hours import PoolHours, RecentSwap, pool_hours, recent_swap
+from chain.history.hours import PoolHours, RecentSwap, recent_swap
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.rpc.records import Block
+from tests.chain.history.all_swaps import pool_hours
 from tests.chain.history.exact_fees import range_fees
 from tests.chain.history.market import LIQUIDITY, POOL, swaps_through
 

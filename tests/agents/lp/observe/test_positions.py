@@ -19,10 +19,10 @@ from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import NEIGHBOUR
 from chain.devnet.world.deployment import USDC
-from chain.pools.depth import quote_exact_input
 from chain.positions.reference import stored_position, v4_position
 from chain.positions.snapshot import identify
 from tests.agents.lp.observe.raw_swaps import fee_rate, provider_fees, raw_swaps, volatility
+from tests.chain.pools.quoting import quote_exact_input
 
 if TYPE_CHECKING:
     from agents.lp.facts import MarketContext

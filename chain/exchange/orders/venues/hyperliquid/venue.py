@@ -117,7 +117,6 @@ class HyperliquidContracts:
             mark=self._read.positive(state.get("markPx"), "mark"),
             index=self._read.positive(state.get("oraclePx"), "index"),
             rate=self._read.number(state.get("funding"), "funding rate"),
-            next_time=(int(now) // _HOUR + 1) * _HOUR,
             interval_hours=1.0,
         )
 
