@@ -78,7 +78,7 @@ def test_a_node_that_is_slow_gone_back_again_and_another(
     with Proxy(devnet.url, answer) as proxy:
         with _desk(tmp_path, proxy.url) as terminal:
             terminal.wait_for(row, PATIENCE)
-            terminal.wait_for(r"▲ +(warning|\d)", PATIENCE)
+            terminal.wait_for(r"▲ +(warning|#|\d)", PATIENCE)
             fresh = terminal.ink(row.strip())
             fault = "slow"
             terminal.send("\x12:")
@@ -131,7 +131,7 @@ def test_a_disk_that_fills_up_and_is_cleared(
     token_id = node("zuno_status")["positions"]["healthy"]
     with _desk(tmp_path, devnet.url) as terminal:
         terminal.wait_for(f"#{token_id} ", PATIENCE)
-        terminal.wait_for(r"▲ +(warning|\d)", PATIENCE)
+        terminal.wait_for(r"▲ +(warning|#|\d)", PATIENCE)
         _let_files_grow(terminal, to=0)
         terminal.send(f":collect {token_id}\r")
         full = terminal.wait_for("(?i)✗ .*disk", PATIENCE)

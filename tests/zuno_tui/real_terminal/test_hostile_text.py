@@ -112,7 +112,7 @@ def test_what_a_node_complains_of_is_words_and_nothing_else(
         desk = _Walk(terminal)
         named = re.search(r"#(\d+) +WETH/USDC", desk.sees(r"#\d+ +WETH/USDC"))
         assert named is not None
-        desk.sees(r"▲ +(warning|\d)")
+        desk.sees(r"▲ +(warning|#|\d)")
         complaining = True
         desk.presses("\x12")
         desk.sees("refused: .*recipient")

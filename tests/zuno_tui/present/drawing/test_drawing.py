@@ -107,7 +107,7 @@ def test_a_caption_tells_what_prices_did_and_how_far_the_ends_are() -> None:
     week = ChartView((0.0, 3 * 86_400.0, 7 * 86_400.0), (100.0, 90.0, 95.0), 80.0, 110.0)
     told = chart_caption(week)
     assert "".join(piece.text for piece in told) == (
-        "7 d −5.00% · high 100.00 · low 90.000 · range −15.79% to +15.79% from now"
+        "7 d −5.00% · closes 90.000 to 100.00 · range −15.79% to +15.79% from now"
     )
     assert told[1].tone == "bad"
     endless = replace(week, low=0.0, high=math.inf, prices=(95.0, 90.0, 100.0))
