@@ -102,7 +102,7 @@ POSITION_TERMS = {
     "STATE": "● in range and earning, ▲ near an edge, ✗ out of range, or empty",
     "RANGE": "the range from edge to edge, and the price in it or beyond it",
     "VALUE": "what its tokens are worth, without fees",
-    "FEES": "fees that wait to be collected",
+    "COLLECT": "what waits to be collected: fees, and on v3 what was withdrawn before",
     "APR 24H": "fees of the last 24 closed hours as a share of the value, a year of them",
     "VS HOLD": "what it won or lost against keeping the tokens that went in, gas paid",
     "NET 24H": "fees of the last 24 closed hours less LVR, what arbitrage took",

@@ -109,9 +109,10 @@ async def test_an_ended_debate_opens_where_a_turn_begins_and_names_who_goes_on()
         ending = pane.query_one(".ending")
 
         assert pane.scroll_y in [block.virtual_region.y for block in pane.blocks[1:]]
-        assert "CRITIC" in str(ending.border_subtitle or pane.blocks[1].content)
+        assert f"▲ {round(pane.scroll_y)} more" in str(ending.border_subtitle)
+        assert "CRITIC" in f"{ending.border_subtitle} {pane.blocks[1].content}"
         await pilot.press("g")
-        assert not ending.border_subtitle, "the name is in sight"
+        assert not ending.border_subtitle, "the name is in sight, and nothing is above"
         await pilot.press("down")
         assert "SCOUT" in str(ending.border_subtitle)
 

@@ -47,14 +47,13 @@ _LAMP_GAP = 3
 _CARDS_BESIDE = 64
 """The width from which two cards stand beside each other."""
 _CARD_GAP = 3
-_BAR = 8
 _SEPARATOR = " · "
 _FIGURES = 38
 _LEFT_TABLE, _TABLES_BESIDE = 68, 110
-LEFT_COLUMN, COLUMN_GAP, IN_TWO_COLUMNS = 90, 6, 180
+_LEFT_COLUMN, _COLUMN_GAP, IN_TWO_COLUMNS = 90, 6, 180
 """What a hedge is stands left of what it does from this width on."""
 _NARROWEST_SPAN, _LONGEST_BAR = 16, 54
-_EXPERTS_IN_ROWS, _WITH_BARS, _EXPERT, _BIAS = 80, 100, 16, 9
+_EXPERTS_IN_ROWS, _EXPERT, _BIAS = 80, 16, 9
 _COUNT = re.compile(r"(?<=\d) (?=(?:bullish|bearish|neutral)\b)")
 """Between a number and what it counts: no line ends there."""
 _PAPER = "paper"
@@ -72,7 +71,7 @@ def head_lines(view: TradeRunView, width: int, *, with_market: bool = True) -> l
         return [(waits,), *chip_lines(view, width)]
     if not _has_beside(view.verdict, width):
         return [*_verdict_lines(view, view.verdict, width), *chip_lines(view, width)]
-    half = _LEFT_TABLE + _CARD_GAP if width < IN_TWO_COLUMNS else LEFT_COLUMN + COLUMN_GAP
+    half = _LEFT_TABLE + _CARD_GAP if width < IN_TWO_COLUMNS else _LEFT_COLUMN + _COLUMN_GAP
     market = chip_lines(view, width - half) if with_market else ()
     return _verdict_lines(view, view.verdict, width, market)
 
@@ -95,7 +94,7 @@ def _verdict_lines(
         lines += [(StyledText("▲", "warn"), StyledText(plain(first)[1:])), *more]
     # What is sent stands before what it changes: it is what is approved.
     in_two = width >= IN_TWO_COLUMNS and _has_beside(told, width)
-    orders = _order_lines(told, LEFT_COLUMN if in_two else width)
+    orders = _order_lines(told, _LEFT_COLUMN if in_two else width)
     lines += rest_lines(told, width, orders=orders, market=market)
     if told.against and not against:
         lines += [(), *_against_lines(told, width)]
@@ -162,7 +161,7 @@ def rest_lines(
     blocks = [list(table_lines(table, width)) for table in (*right, *reversed(left), *bars)]
     if _has_beside(told, width):
         in_two = width >= IN_TWO_COLUMNS
-        half, gap = (LEFT_COLUMN, COLUMN_GAP) if in_two else (_LEFT_TABLE, _CARD_GAP)
+        half, gap = (_LEFT_COLUMN, _COLUMN_GAP) if in_two else (_LEFT_TABLE, _CARD_GAP)
         left, right = (left, [*right, *bars]) if in_two else ([*left, *bars], right)
         first, second = (
             [list(table_lines(table, cells)) for table in tables]
@@ -371,8 +370,7 @@ def _expert_row(card: ExpertCard, width: int, pending: str) -> list[Line]:
     if not card.bias or card.confidence is None:
         return [(name, StyledText(pending, "dim"))]
     leaning = StyledText(f"{glyph} {card.bias.lower():<{_BIAS}}", tone)
-    drawn = f"{thin_bar(card.confidence, _BAR)} " if width >= _WITH_BARS else ""
-    sure = StyledText(f"{drawn}{card.confidence:>4.0%} sure  ", "dim")
+    sure = StyledText(f"{card.confidence:>4.0%} sure  ", "dim")
     left = _EXPERT + 2 + _BIAS + len(sure.text)
     says = _said_lines(card, width - left)
     return side_by_side([(name, leaning, sure)], says, left, 0)
@@ -406,12 +404,8 @@ def _card(card: ExpertCard, width: int, pending: str) -> list[Line]:
     title = f"{card.title.capitalize()} "
     if not card.bias or card.confidence is None:
         return [(StyledText(title), StyledText(pending, "dim"))]
-    leaning, sure = f"{glyph} {card.bias.lower()} ", f"{card.confidence:.0%}"
-    room = width - len(title) - len(leaning) - len(sure) - 1
-    drawn = f"{thin_bar(card.confidence, _BAR)} " if room >= _BAR else ""
-    lines: list[Line] = [
-        (StyledText(title), StyledText(leaning, tone), StyledText(f"{drawn}{sure}", "dim"))
-    ]
+    leaning, sure = f"{glyph} {card.bias.lower()} ", f"{card.confidence:.0%} sure"
+    lines: list[Line] = [(StyledText(title), StyledText(leaning, tone), StyledText(sure, "dim"))]
     return lines + _said_lines(card, width)
 
 
@@ -476,7 +470,7 @@ def sections(
         gaps = f"; no {', '.join(missing)}" if missing else ""
         experts = experts._replace(beside=f"sources: {freshness}{_simulated(view)}{gaps}")
         market = RunSection("MARKET", "", lambda width: market_lines(view, width))
-        return (experts, market) if wide else (experts,)
+        return (market, experts) if wide else (experts,)
     conflicts = RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width))
     told = f"{freshness}{_simulated(view)}"
     sources = RunSection("SOURCES", told, lambda width: lamp_lines(view, width))

@@ -15,9 +15,7 @@ from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.features.trade.drawing import (
-    COLUMN_GAP,
     IN_TWO_COLUMNS,
-    LEFT_COLUMN,
     chart_words,
     head_lines,
     rest_lines,
@@ -56,8 +54,8 @@ class Picturing(Protocol):
 
 
 _BESIDE = ("experts", "conflict-map")
-_RIGHT = {"CONFLICT MAP": "conflict-map", "MARKET": "conflict-map"}
-"""What stands right of the experts, and where."""
+_PLACES = {"CONFLICT MAP": "conflict-map", "MARKET": "ladder"}
+"""What stands under another name: no stage decides a hedge, whose market stands there."""
 _IN_COLUMNS = tuple(f"trade-{name}" for name in _BESIDE)
 
 
@@ -68,8 +66,8 @@ class TradeScreen(SubScreen):
     def __init__(self, link: DeskLink, view: TradeRunView) -> None:
         super().__init__(link)
         self._view = view
-        self._alone = self._apart = False
-        """Whether the experts have the whole width, or stand under the orders of a hedge."""
+        self._alone = False
+        """Whether the experts have the whole width."""
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="trade", classes="visit", can_focus=False):
@@ -164,13 +162,10 @@ class TradeScreen(SubScreen):
             "#trade-ladder, #trade-sources, #trade-experts, #trade-conflict-map"
         ):
             part.display = False
-        self._alone = not any(section.title in _RIGHT for section in told)
-        experts = self.query_one("#trade-experts")
-        experts.set_class(self._alone, "-alone")
-        self._apart = apart
-        experts.styles.width = LEFT_COLUMN + COLUMN_GAP if apart else None
+        self._alone = not any(section.title == "CONFLICT MAP" for section in told)
+        self.query_one("#trade-experts").set_class(self._alone, "-alone")
         for section in told:
-            name = _RIGHT.get(section.title, section.title.lower())
+            name = _PLACES.get(section.title, section.title.lower())
             part = self.query_one(f"#trade-{name}", PlainText)
             inner = section.draw(self._cells(part) - len(_INDENT.text))
             lines = [drawn([(_INDENT, *line) for line in inner])] if inner else []
@@ -213,9 +208,6 @@ class TradeScreen(SubScreen):
         page = self._page.scrollable_content_region.width
         if in_columns and self._alone:
             return max(_NARROWEST, page - 1)
-        if in_columns and self._apart:
-            left = LEFT_COLUMN + COLUMN_GAP
-            return LEFT_COLUMN if part.id == "trade-experts" else page - left - 1
         return max(_NARROWEST, part.content_size.width or page // (3 if in_columns else 1))
 
 

@@ -579,14 +579,17 @@ class DebatePane(VerticalScroll, can_focus=True):
         self.call_after_refresh(self._name_speaker)
 
     def _name_speaker(self) -> None:
-        """On the line under the outcome: whose words follow, where their name is out of sight."""
+        """On the line under the outcome: how much is above, and whose words follow."""
         ending, top = self.query(".ending"), self.scroll_y
         block = next((each for each in self._blocks if each.virtual_region.bottom > top), None)
         if not ending or block is None:
             return
         seen = block.shows_head and block.virtual_region.y >= top
-        named = None if seen else Content.assemble(" ", block.head, " ")
-        ending.first(PlainText).border_subtitle = named
+        above = literal(f"▲ {round(top)} more", "bold") if top > 0 else ""
+        named = joined(above, "" if seen else block.head)
+        ending.first(PlainText).border_subtitle = (
+            Content.assemble(" ", named, " ") if named else None
+        )
 
     def _draw(self, block: TurnBlock) -> None:
         block.chosen = "" if self._view is None or self._view.ended is None else self._view.chosen

@@ -28,7 +28,7 @@ _COLUMNS = (
     TableColumn("STATE", 2, 12),
     TableColumn("RANGE", 3, _LONG_GAUGE),
     TableColumn("VALUE", 4, 13, right=True),
-    TableColumn("FEES", 5, 11, right=True),
+    TableColumn("COLLECT", 5, 11, right=True),
     TableColumn("APR 24H", 7, 8, right=True),
     TableColumn("VS HOLD", 6, 12, right=True),
     TableColumn("NET 24H", 8, 11, right=True),
@@ -252,7 +252,10 @@ def _row(row: PositionRow, manner: _Manner) -> Row:
 
 
 def _change(prices: Sequence[float]) -> str:
-    return f"{100 * (prices[-1] / prices[0] - 1):+.1f}%".replace("-", "−") if prices[0] else "–"
+    if not prices[0]:
+        return "–"
+    told = f"{100 * (prices[-1] / prices[0] - 1):+.1f}%"
+    return "0.0%" if told == "-0.0%" else told.replace("-", "−")
 
 
 def _dash_unknown(figure: str) -> str:

@@ -301,6 +301,8 @@ def _days(view: DetailView, width: int) -> Iterator[Content]:
     bars = day_bars(view.fees_by_day, width, unit)
     yield from (drawn([line]) for line in bars)
     edge = len(plain(bars[0]))
+    if sums:
+        yield Content("")
     for each in sums:
         words = each.words.replace("$", "")
         yield Content.assemble(
