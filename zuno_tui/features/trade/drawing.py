@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from textwrap import wrap
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.exchange.public.surroundings import SOURCE as SIMULATED
@@ -50,12 +50,13 @@ _CARD_GAP = 3
 _SEPARATOR = " · "
 _FIGURES = 38
 _LEFT_TABLE, _TABLES_BESIDE = 68, 110
-_LEFT_COLUMN, _COLUMN_GAP, IN_TWO_COLUMNS = 90, 6, 180
+_LEFT_COLUMN, _COLUMN_GAP, _IN_TWO_COLUMNS = 90, 6, 180
 """What a hedge is stands left of what it does from this width on."""
 _NARROWEST_SPAN, _LONGEST_BAR = 16, 54
 _EXPERTS_IN_ROWS, _EXPERT, _BIAS = 80, 16, 9
 _COUNT = re.compile(r"(?<=\d) (?=(?:bullish|bearish|neutral)\b)")
 """Between a number and what it counts: no line ends there."""
+_ORPHAN = 8
 _PAPER = "paper"
 NO_MONEY = "PAPER: no real money"
 LIQUIDATION = "liquidation"
@@ -64,16 +65,30 @@ _WHY_BESIDE = 100
 _STAGE, _DECISION, _ALLOCATION, _LEVERAGE, _WORTH = 14, 16, 15, 7, 16
 
 
-def head_lines(view: TradeRunView, width: int, *, with_market: bool = True) -> list[Line]:
-    """The verdict and the market it was made in, which stands beside it where there is room."""
+def head_lines(view: TradeRunView, width: int, *, whole: bool = False) -> list[Line]:
+    """The verdict and the market it was made in, which stands beside it where there is room.
+
+    The whole of a wide hedge has who argued beside its market, too.
+    """
     if view.verdict is None:
         waits = StyledText(f"… {view.working or 'waiting'}", "dim")
         return [(waits,), *chip_lines(view, width)]
     if not _has_beside(view.verdict, width):
         return [*_verdict_lines(view, view.verdict, width), *chip_lines(view, width)]
-    half = _LEFT_TABLE + _CARD_GAP if width < IN_TWO_COLUMNS else _LEFT_COLUMN + _COLUMN_GAP
-    market = chip_lines(view, width - half) if with_market else ()
-    return _verdict_lines(view, view.verdict, width, market)
+    half = _LEFT_TABLE + _CARD_GAP if width < _IN_TWO_COLUMNS else _LEFT_COLUMN + _COLUMN_GAP
+    if whole and is_in_columns(view, width):
+        left = [*chip_lines(view, _LEFT_COLUMN)[1:], (), *_sources_lines(view, _LEFT_COLUMN)]
+        argued = ((StyledText("  "), *line) for line in expert_lines(view, width - half - 2))
+        right: list[Line] = [(StyledText("EXPERTS", "title"),), *argued]
+        below = side_by_side(left, right, _LEFT_COLUMN, _COLUMN_GAP)
+        return [*_verdict_lines(view, view.verdict, width), (), *below]
+    return _verdict_lines(view, view.verdict, width, chip_lines(view, width - half))
+
+
+def is_in_columns(view: TradeRunView, width: int) -> bool:
+    """Whether a hedge is so wide that all of it stands in two columns."""
+    argued = view.verdict is not None and view.regime is not None
+    return argued and view.ref is not None and width >= _IN_TWO_COLUMNS
 
 
 def _verdict_lines(
@@ -93,7 +108,7 @@ def _verdict_lines(
         first, *more = _words(f"▲ {caution}", width, indent=2)
         lines += [(StyledText("▲", "warn"), StyledText(plain(first)[1:])), *more]
     # What is sent stands before what it changes: it is what is approved.
-    in_two = width >= IN_TWO_COLUMNS and _has_beside(told, width)
+    in_two = width >= _IN_TWO_COLUMNS and _has_beside(told, width)
     orders = _order_lines(told, _LEFT_COLUMN if in_two else width)
     lines += rest_lines(told, width, orders=orders, market=market)
     if told.against and not against:
@@ -160,7 +175,7 @@ def rest_lines(
     # Under each other: first what moves would bring, and what the account bears.
     blocks = [list(table_lines(table, width)) for table in (*right, *reversed(left), *bars)]
     if _has_beside(told, width):
-        in_two = width >= IN_TWO_COLUMNS
+        in_two = width >= _IN_TWO_COLUMNS
         half, gap = (_LEFT_COLUMN, _COLUMN_GAP) if in_two else (_LEFT_TABLE, _CARD_GAP)
         left, right = (left, [*right, *bars]) if in_two else ([*left, *bars], right)
         first, second = (
@@ -255,12 +270,12 @@ def _reason(told: TradeVerdict) -> str:
 
 
 def chip_lines(view: TradeRunView, width: int) -> list[Line]:
-    body = market_lines(view, width - 2)
+    body = _market_lines(view, width - 2)
     titled: list[Line] = [(), (StyledText("MARKET", "title"),)]
     return [*titled, *((StyledText("  "), *line) for line in body)] if body else []
 
 
-def market_lines(view: TradeRunView, width: int) -> list[Line]:
+def _market_lines(view: TradeRunView, width: int) -> list[Line]:
     """The regime with its budget, and what triage found."""
     regime = view.regime
     if view.verdict is not None and regime is None and view.ref is not None:
@@ -338,6 +353,11 @@ def lamp_lines(view: TradeRunView, width: int) -> list[Line]:
             pieces += (_LAMPS[lamp.state], StyledText(words, tone))
         lines.append(tuple(pieces))
     return lines
+
+
+def _sources_lines(view: TradeRunView, width: int) -> list[Line]:
+    title = StyledText("SOURCES", "title"), StyledText(f"  {_freshness(view)}", "dim")
+    return [title, *((StyledText("  "), *line) for line in _missing_lines(view, width - 2))]
 
 
 def _missing_lines(view: TradeRunView, width: int) -> list[Line]:
@@ -446,19 +466,16 @@ class RunSection(NamedTuple):
     """In so many cells."""
 
 
-def sections(
-    view: TradeRunView, *, whole: bool = False, wide: bool = False
-) -> tuple[RunSection, ...]:
-    """All of it below the verdict and the chips; of a wide hedge the chips too."""
-    fresh = sum(lamp.state == "fresh" for lamp in view.lamps)
+def sections(view: TradeRunView, *, whole: bool = False) -> tuple[RunSection, ...]:
+    """All of it below the verdict and the chips."""
     if view.verdict is not None and view.regime is None and view.ref is not None:
         return ()  # closing a hedge is argued by nobody
     missing = [lamp.title for lamp in view.lamps if lamp.state == "missing"]
-    freshness = f"{fresh} of {len(view.lamps)} fresh"
+    freshness = _freshness(view)
     if view.verdict is not None and view.ref is not None and not whole:
         # How large a hedge is, nobody votes on: who argued stands in the report.
         gaps = f", {len(missing)} missing" if missing else ""
-        told = f"{freshness}{gaps}{_simulated(view)} · r: full report"
+        told = f"{freshness}{gaps} · r: full report"
         return (RunSection("SOURCES", told, lambda width: _missing_lines(view, width)),)
     ladder = RunSection(
         "LADDER", "the decision after each stage", lambda width: ladder_lines(view, width)
@@ -468,30 +485,34 @@ def sections(
         # No source decides either: what they rest on stands beside their name. What they would do
         # stands under the headline.
         gaps = f"; no {', '.join(missing)}" if missing else ""
-        experts = experts._replace(beside=f"sources: {freshness}{_simulated(view)}{gaps}")
-        market = RunSection("MARKET", "", lambda width: market_lines(view, width))
-        return (market, experts) if wide else (experts,)
+        return (experts._replace(beside=f"sources: {freshness}{gaps}"),)
     conflicts = RunSection("CONFLICT MAP", "", lambda width: conflict_lines(view, width))
-    told = f"{freshness}{_simulated(view)}"
-    sources = RunSection("SOURCES", told, lambda width: lamp_lines(view, width))
+    sources = RunSection("SOURCES", freshness, lambda width: lamp_lines(view, width))
     # How large a hedge is, no stage decides.
     return (*((ladder,) if view.ref is None else ()), experts, conflicts, sources)
 
 
-def _simulated(view: TradeRunView) -> str:
-    count = sum(lamp.source == SIMULATED for lamp in view.lamps)
-    return f"; {count} {SIMULATED}" if count else ""
+def _freshness(view: TradeRunView) -> str:
+    fresh = sum(lamp.state == "fresh" for lamp in view.lamps)
+    simulated = sum(lamp.source == SIMULATED for lamp in view.lamps)
+    made_up = f"; {simulated} {SIMULATED}" if simulated else ""
+    return f"{fresh} of {len(view.lamps)} fresh{made_up}"
 
 
 def _words(text: str, width: int, tone: DrawnTone = "plain", indent: int = 0) -> list[Line]:
     lead = text[: len(text) - len(text.lstrip(" "))]
-    lines = wrap(
-        _COUNT.sub("\u00a0", text.strip()),
+    wrapper = TextWrapper(
         max(10, width),
         initial_indent=lead,
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
     )
+    clean = _COUNT.sub("\u00a0", text.strip())
+    lines = wrapper.wrap(clean)
+    if len(lines) > 1 and len(lines[-1].strip()) < _ORPHAN:
+        # A word alone on the last line is given company.
+        wrapper.width = max(10, width - _ORPHAN)
+        lines = wrapper.wrap(clean)
     return [(StyledText(line.replace("\u00a0", " "), tone),) for line in lines]
 
 

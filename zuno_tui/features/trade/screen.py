@@ -15,9 +15,9 @@ from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.features.trade.drawing import (
-    IN_TWO_COLUMNS,
     chart_words,
     head_lines,
+    is_in_columns,
     rest_lines,
     sections,
     venue_words,
@@ -54,8 +54,6 @@ class Picturing(Protocol):
 
 
 _BESIDE = ("experts", "conflict-map")
-_PLACES = {"CONFLICT MAP": "conflict-map", "MARKET": "ladder"}
-"""What stands under another name: no stage decides a hedge, whose market stands there."""
 _IN_COLUMNS = tuple(f"trade-{name}" for name in _BESIDE)
 
 
@@ -152,10 +150,8 @@ class TradeScreen(SubScreen):
         top = self.query_one("#trade-verdict", PlainText)
         width = self._cells(top)
         whole = self.size.height >= _TALL
-        wide = whole and width >= IN_TWO_COLUMNS and view.verdict is not None
-        told = sections(view, whole=whole, wide=wide)
-        apart = any(section.title == "MARKET" for section in told)
-        verdict = head_lines(view, width, with_market=not apart)
+        told = () if whole and is_in_columns(view, width) else sections(view, whole=whole)
+        verdict = head_lines(view, width, whole=whole)
         head = without_orphan(verdict, page.scrollable_content_region.height)
         top.update(drawn(head))
         for part in self.query(
@@ -165,7 +161,7 @@ class TradeScreen(SubScreen):
         self._alone = not any(section.title == "CONFLICT MAP" for section in told)
         self.query_one("#trade-experts").set_class(self._alone, "-alone")
         for section in told:
-            name = _PLACES.get(section.title, section.title.lower())
+            name = section.title.lower().replace(" ", "-")
             part = self.query_one(f"#trade-{name}", PlainText)
             inner = section.draw(self._cells(part) - len(_INDENT.text))
             lines = [drawn([(_INDENT, *line) for line in inner])] if inner else []
