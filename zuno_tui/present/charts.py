@@ -162,6 +162,8 @@ _SHORTEST = 3
 _ROWS_APART = 4
 _SHORTEST_LINE = 4
 _COLUMNS_APART, _LEAST_APART = 12, 3
+_WIDEST_GAP = 1.5
+"""How many steps of an axis may lie between its last date and now."""
 _AGES = (60, 300, 900, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY)
 """Steps of an axis of time, in seconds."""
 _FEE_BARS = " ▁▂▃▄▅▆▇█"
@@ -462,13 +464,20 @@ def _round_prices(scale: _Scale) -> list[float]:
 
 
 def _dates(times: Sequence[float], columns: int) -> str:
-    """Each day's date under its midnight in UTC, as many as stand apart."""
-    axis, begin, span = "", times[0], (times[-1] - times[0]) or 1.0
-    for day in range(int(begin // DAY + 1) * DAY, int(times[-1]) + 1, DAY):
-        place, date = int((day - begin) / span * columns), strftime("%d %b", gmtime(day))
-        if len(axis) + bool(axis) <= place <= columns - len(date) - _LEAST_APART - len("now"):
-            axis = axis.ljust(place) + date
-    return axis.ljust(columns - len("now")) + "now"
+    """Dates under their midnights in UTC: of each day, or of every second, third, … where those do
+    not stand apart, or one beside `now` would leave a gap."""
+    begin, span = times[0], (times[-1] - times[0]) or 1.0
+    days = range(int(begin // DAY + 1) * DAY, int(times[-1]) + 1, DAY)
+    last = columns - _LEAST_APART - len("now")
+    for stride in range(1, len(days) + 1):
+        axis, named = "", 0
+        for day in days[::stride]:
+            place, date = int((day - begin) / span * columns), strftime("%d %b", gmtime(day))
+            if len(axis) + bool(axis) <= place <= last - len(date):
+                axis, named = axis.ljust(place) + date, day
+        if times[-1] - named <= _WIDEST_GAP * stride * DAY:
+            return axis.ljust(columns - len("now")) + "now"
+    return "now".rjust(columns)
 
 
 def _time_axis(times: Sequence[float], columns: int) -> str:

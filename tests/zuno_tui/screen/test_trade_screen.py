@@ -139,9 +139,10 @@ async def test_without_pictures_the_chart_is_in_characters_with_prices_and_dates
             "3,350.9 range",
         ):
             assert sum(words in line for line in lines) == 1, words
-        (axis,) = [line for line in lines if "11 Jan" in line]
-        assert {"10 Jan", "15 Jan"} <= {" ".join(pair) for pair in pairwise(axis.split())}
+        (axis,) = [line for line in lines if "12 Jan" in line]
+        assert {"10 Jan", "14 Jan"} <= {" ".join(pair) for pair in pairwise(axis.split())}
         assert max(map(len, lines)) <= size[0]
+        assert any("IF ETH MOVES" in line for line in lines) == (size[1] > 45), "where room is"
 
 
 async def test_a_terminal_that_knows_pictures_is_given_one_and_relieved_of_it(

@@ -131,6 +131,18 @@ def chart_words(view: TradeRunView) -> str:
     return f"{told.headline}{ends}{paper}"
 
 
+def outcome_lines(view: TradeRunView, width: int) -> list[Line]:
+    """What moves bring and a usual week of a hedge, beside each other."""
+    tables = () if view.verdict is None else view.verdict.tables
+    outcomes = [table for table in tables if table.beside or _has_bars(table)]
+    half = (width - _COLUMN_GAP) // 2
+    lines: list[Line] = []
+    for table in outcomes:
+        drawn = list(table_lines(table, half))
+        lines = side_by_side(lines, drawn, half, _COLUMN_GAP) if lines else drawn
+    return lines
+
+
 def venue_words(venue: str) -> str:
     """A venue of made-up money is called so before anything is sent to it."""
     return f"{venue} · {NO_MONEY}" if venue.startswith(_PAPER) else venue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -18,6 +19,7 @@ from zuno_tui.features.trade.drawing import (
     chart_words,
     head_lines,
     is_in_columns,
+    outcome_lines,
     rest_lines,
     sections,
     venue_words,
@@ -111,7 +113,8 @@ class TradeScreen(SubScreen):
         way = self.app.pictures if isinstance(self.app, Picturing) else "blocks"
         if view.prices is not None and (way == "blocks" or not view.chart):
             title = f"{view.subject} · the last 7 days, UTC"
-            chart = PriceChart(chart_words(view), view.prices)
+            below = partial(outcome_lines, view)
+            chart = PriceChart(chart_words(view), view.prices, below)
             self.app.push_screen(ChartScreen(self.link, title, chart))
             return
         try:

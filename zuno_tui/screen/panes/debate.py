@@ -585,7 +585,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         if not ending or block is None:
             return
         seen = block.shows_head and block.virtual_region.y >= top
-        above = literal(f"▲ {round(top)} more", "bold") if top > 0 else ""
+        above = literal(f"▲ {round(top)} more", "$quiet") if top > 0 else ""
         named = joined(above, "" if seen else block.head)
         ending.first(PlainText).border_subtitle = (
             Content.assemble(" ", named, " ") if named else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _CELL = (8, 16)
 """Dots of a cell, where the terminal is not asked for its own."""
+_WITH_MORE = 40
+"""Lines from which there is room for more than the chart."""
 
 
 class Picture(Widget):
@@ -82,18 +85,23 @@ class PriceChart(PlainText):
 
     DEFAULT_CSS = "PriceChart { width: 1fr; height: 1fr; }"
 
-    def __init__(self, about: str, prices: ChartView) -> None:
+    def __init__(
+        self, about: str, prices: ChartView, below: Callable[[int], Sequence[Line]] = lambda _: ()
+    ) -> None:
         super().__init__("")
         self._about = about
         self._prices = prices
+        self._below = below
+        """In so many cells, where a chart is high enough without."""
 
     def on_resize(self) -> None:
         width, height = self.content_size
         if width and height:
             above: list[Line] = [(StyledText(each, "strong"),) for each in wrap(self._about, width)]
             above += (chart_caption(self._prices), ())
-            chart = price_chart(self._prices, width, height - len(above))
-            self.update(drawn([*above, *chart]))
+            below = [(), *self._below(width)] if height >= _WITH_MORE else []
+            chart = price_chart(self._prices, width, height - len(above) - len(below))
+            self.update(drawn([*above, *chart, *below]))
 
 
 def _segments(line: list[tuple[Rgb, Rgb]]) -> list[Segment]:
