@@ -99,7 +99,9 @@ class PriceChart(PlainText):
         if width and height:
             above: list[Line] = [(StyledText(each, "strong"),) for each in wrap(self._about, width)]
             above += (chart_caption(self._prices), ())
-            below = [(), *self._below(width)] if height >= _WITH_MORE else []
+            below: list[Line] = []
+            if height >= _WITH_MORE:
+                above, below = [(), *above[:-1]], [(), *self._below(width)]
             chart = price_chart(self._prices, width, height - len(above) - len(below))
             self.update(drawn([*above, *chart, *below]))
 
