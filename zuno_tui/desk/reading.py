@@ -1,7 +1,7 @@
 """The positions pane's reader: what was known first, then the chain again and again."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct, to_builtins
@@ -25,7 +25,7 @@ from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
 from zuno_tui.desk.jobs import fault_words, sentences_of
 from zuno_tui.desk.portfolio import ClosedHours, WorthHistory
-from zuno_tui.present.charts import windowed
+from zuno_tui.present.charts import windowed, with_last_day
 from zuno_tui.present.glance import DayGain, WorthSample, glance_of
 from zuno_tui.present.outage import OutageView, endpoint_words
 from zuno_tui.present.past_day import closed_hours, day_charts, day_samples
@@ -106,6 +106,7 @@ class PositionReader:
         self._day: DayGain | None = None
         self._fees_by_day: tuple[tuple[str, float], ...] = ()
         self._weeks: dict[PositionRef, ChartView] = {}
+        """Each ends with the day that was read last."""
         self._days_until = 0
         """The end of the last hour they were read in."""
         self._idle: Fraction | None = None
@@ -278,6 +279,7 @@ class PositionReader:
             self._won = won_by_position(overview, performance, session.settings.unit)
             self._results_at = began
             self._charts = day_charts(session.network, overview, daily)
+            self._end_weeks(self._weeks)
             beside = float(self._idle or 0)
             self._past = tuple(
                 replace(sample, worth=sample.worth + beside)
@@ -313,8 +315,14 @@ class PositionReader:
             self._context.status.troubled(fault_words(error))
             return
         self._fees_by_day = fees_by_day(earned, begin)
-        self._weeks = _week_charts(sources.network, overview, earned)
+        self._end_weeks(_week_charts(sources.network, overview, earned))
         self._show_again()
+
+    def _end_weeks(self, weeks: Mapping[PositionRef, ChartView]) -> None:
+        self._weeks = {
+            ref: with_last_day(week, self._charts[ref]) if ref in self._charts else week
+            for ref, week in weeks.items()
+        }
 
     def _show_again(self) -> None:
         """The rows of the last read with what is known of them by now."""

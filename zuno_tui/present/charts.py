@@ -259,10 +259,8 @@ def windowed(view: ChartView, seconds: float | None) -> ChartView:
     )
 
 
-def with_last_day(week: ChartView | None, day: ChartView | None) -> ChartView | None:
+def with_last_day(week: ChartView, day: ChartView) -> ChartView:
     """The day is read more often: the week ends with it."""
-    if week is None or day is None:
-        return week
     before = sum(time < day.times[0] for time in week.times)
     hours = {hour for hour, _ in day.fees}
     return replace(

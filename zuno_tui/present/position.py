@@ -23,7 +23,7 @@ from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import PriceBook, WorthUnit
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
-from zuno_tui.present.charts import price_figure, with_last_day
+from zuno_tui.present.charts import price_figure
 from zuno_tui.present.output import Json
 from zuno_tui.present.views import ChartView, PositionRow, PositionsView, Standing, Tone
 from zuno_tui.present.words import (
@@ -93,9 +93,7 @@ def positions_view(
     wallet, whole, unit = overview.wallet, overview.portfolio, overview.portfolio.unit
     rows = position_rows(network, overview, won, watching, charts)
     return PositionsView(
-        rows=tuple(replace(row, week=with_last_day(weeks.get(row.ref), row.chart)) for row in rows)
-        if weeks
-        else rows,
+        rows=tuple(replace(row, week=weeks.get(row.ref)) for row in rows) if weeks else rows,
         total=money(whole.total, unit),
         fees=money(whole.fees, unit),
         found=f"{wallet.found} of {wallet.balance_of} found",

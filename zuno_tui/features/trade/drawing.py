@@ -86,9 +86,10 @@ def head_lines(view: TradeRunView, width: int, *, whole: bool = False) -> list[L
 
 
 def is_in_columns(view: TradeRunView, width: int) -> bool:
-    """Whether a hedge is so wide that all of it stands in two columns."""
-    argued = view.verdict is not None and view.regime is not None
-    return argued and view.ref is not None and width >= _IN_TWO_COLUMNS
+    """Whether all of a hedge that was argued stands in two columns."""
+    if view.verdict is None or view.regime is None or width < _IN_TWO_COLUMNS:
+        return False
+    return _has_beside(view.verdict, width)
 
 
 def _verdict_lines(

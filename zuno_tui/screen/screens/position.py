@@ -214,8 +214,7 @@ def _figures(view: DetailView, width: int) -> Iterator[Content]:
 def _range_figures(view: DetailView) -> Iterator[KeyFigure]:
     """In figures, where the picture of the range is the chart."""
     at, chart = view.standing, view.price
-    if at is not None and chart is not None:
-        price = chart.prices[-1]
+    if at is not None and chart is not None and (price := chart.prices[-1]):
         ends = (
             f"{max(-1.0, min(_FARTHEST, edge / price - 1)):+.1%}"
             for edge in (chart.low, chart.high)

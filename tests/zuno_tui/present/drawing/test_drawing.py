@@ -213,11 +213,9 @@ def test_a_week_ends_with_the_day_that_was_read_after_it() -> None:
 
     whole = with_last_day(week, day)
 
-    assert whole is not None
     assert (whole.times, whole.prices) == ((0.0, 5.0, 8.0, 10.0), (1.0, 2.0, 2.5, 3.5))
     assert whole.fees == ((0.0, 7.0), (8.0, 5.5), (9.0, 1.0))
-    assert with_last_day(None, day) is None
-    assert with_last_day(week, None) == week
+    assert with_last_day(whole, day) == whole
 
 
 def test_the_book_adds_up_what_hours_gained_and_shows_their_fees() -> None:

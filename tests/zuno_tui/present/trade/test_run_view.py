@@ -18,7 +18,9 @@ from zuno_tui.features.trade.drawing import (
     bias_counts,
     conflict_lines,
     head_lines,
+    is_in_columns,
     lamp_lines,
+    sections,
     table_lines,
     without_orphan,
 )
@@ -235,6 +237,16 @@ def test_what_a_wide_hedge_does_stands_right_of_what_it_is() -> None:
     assert all(
         line.startswith(("ORDERS", "EXPOSURE", "ACCOUNT")) for line in wide if "now " in line
     )
+
+
+def test_a_hedge_without_moves_keeps_its_experts_below_at_any_width() -> None:
+    assert HEDGING.verdict is not None
+    assert is_in_columns(HEDGING, 194)
+    assert "EXPERTS" in "".join(plain(line) for line in head_lines(HEDGING, 194, whole=True))
+    tables = tuple(table for table in HEDGING.verdict.tables if not table.beside)
+    without = replace(HEDGING, verdict=replace(HEDGING.verdict, tables=tables))
+    assert not is_in_columns(without, 194)
+    assert [section.title for section in sections(without, whole=True)] == ["EXPERTS"]
 
 
 def test_what_is_gained_and_lost_is_drawn_on_one_scale() -> None:
