@@ -164,7 +164,7 @@ def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:
     if debate.exit is not None:
         over = gained(debate.exit.net_7d, debate.hold.net_7d)
         rows.append(_standing_row("EXIT", rules, debate.exit, over))
-    columns = (*(_CHECKS[rule] for rule in rules), "net 7 d", "over HOLD", "judged")
+    columns = ("judged", *(_CHECKS[rule] for rule in rules), "net 7 d", "over HOLD")
     return SpokenTable(columns=columns, rows=tuple(rows))
 
 
@@ -181,7 +181,7 @@ def _standing_row(
     )
     more = _NOTHING if over is None else SpokenCell(text=_signed(over))
     return SpokenRow(
-        name=name, cells=(*checks, SpokenCell(text=usd(standing.net_7d)), more, _NOTHING)
+        name=name, cells=(_NOTHING, *checks, SpokenCell(text=usd(standing.net_7d)), more)
     )
 
 
@@ -195,6 +195,10 @@ def _checked_row(
     return SpokenRow(
         name=name,
         cells=(
+            SpokenCell(
+                text=advice_words.judged_words(move.judgment, breaks_even=candidate.breaks_even),
+                passed=move.judgment.verdict is JudgmentVerdict.ACCEPT,
+            ),
             *(
                 _check(rule, [each for each in findings if each.rule is rule], candidate)
                 for rule in rules
@@ -202,10 +206,6 @@ def _checked_row(
             SpokenCell(text=usd(candidate.net_7d)),
             SpokenCell(
                 text=_signed(gained(candidate.net_7d, debate.hold.net_7d)), passed=told.permits
-            ),
-            SpokenCell(
-                text=advice_words.judged_words(move.judgment, breaks_even=candidate.breaks_even),
-                passed=move.judgment.verdict is JudgmentVerdict.ACCEPT,
             ),
         ),
     )
@@ -324,7 +324,10 @@ def _span(move: MoveAdvice) -> str:
 def closing_sentence(context: ScoutContext, plan: Plan, judged: JudgedRound) -> str:
     """What the plan is, and the rule that made it so, where others spoke for something else."""
     choice = plan.choice
-    reason = choice.reasons[0].removeprefix("the move wins: ").removeprefix("HOLD wins: ")
+    # What the pool pays was said in the same breath, of HOLD.
+    reason = choice.reasons[0].removeprefix("HOLD wins: ")
+    if choice.kind == "move":
+        reason = reason.removeprefix("the move wins: ").partition(", and the pool ")[0]
     if choice.codes[0] is AdviceReason.DANGER:
         reason = f"its hook is dangerous, {reason[:1].lower()}{reason[1:]}"
     moves = choice.kind == "move" and choice.index is not None

@@ -239,8 +239,8 @@ def _about(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
         return _ELSEWHERE
     which = "" if plan.ref is None else f" {position_label(plan.ref)}"
     cost = chosen.figures.get("cost", "")
-    costs = f", costs {cost}" if cost else ""
-    return f"To approve {chosen.name}{which}{costs}: a, then Enter"
+    costs = f" for {cost}" if cost else ""
+    return f"a, then Enter: approve {chosen.name}{which}{costs}"
 
 
 def _went_well(plan: PlanView | None) -> bool:

@@ -19,7 +19,7 @@ from zuno_tui.catalog.intents import ShowPortfolio
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import PortfolioChanged
 from zuno_tui.desk.jobs import Progress
-from zuno_tui.present.glance import DayGain, WorthSample
+from zuno_tui.present.glance import DayGain, EtherSample
 from zuno_tui.present.past_day import MILLION, HourGain
 from zuno_tui.present.portfolio import (
     EarnedRow,
@@ -32,15 +32,16 @@ from zuno_tui.present.portfolio import (
 from zuno_tui.present.position import gain_tone
 from zuno_tui.present.words import UNKNOWN, fee_text, money, short_gain
 
-_NAMESPACE = "desk-worth"
-_MOST = 7 * 24
+_NAMESPACE = "ether-hours"
+_MOST = 26
+"""Hours: a day, and the one in which it began."""
 
 
 class _KeptSamples(Struct, frozen=True):
-    samples: tuple[WorthSample, ...]
+    samples: tuple[EtherSample, ...]
 
 
-class WorthHistory:
+class EtherHistory:
     """One sample an hour; the newest is rewritten until its hour is over."""
 
     def __init__(self, store: Store, key: str) -> None:
@@ -50,10 +51,10 @@ class WorthHistory:
         self._samples = () if kept is None else kept.samples
 
     @property
-    def samples(self) -> tuple[WorthSample, ...]:
+    def samples(self) -> tuple[EtherSample, ...]:
         return self._samples
 
-    def after(self, earlier: Sequence[WorthSample]) -> tuple[WorthSample, ...]:
+    def after(self, earlier: Sequence[EtherSample]) -> tuple[EtherSample, ...]:
         """What was seen, and before that what others tell of the time nobody watched."""
         begin = self._samples[0].time if self._samples else None
         before = (
@@ -61,7 +62,7 @@ class WorthHistory:
         )
         return (*before, *self._samples)[-_MOST:]
 
-    def add(self, sample: WorthSample, *, now: float) -> None:
+    def add(self, sample: EtherSample, *, now: float) -> None:
         before = self._samples
         # A chain that began anew has no past of its own yet.
         before = tuple(

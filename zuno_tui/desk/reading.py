@@ -24,11 +24,11 @@ from zuno_tui.catalog.feature import position_notes
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
 from zuno_tui.desk.jobs import fault_words, sentences_of
-from zuno_tui.desk.portfolio import ClosedHours, WorthHistory
+from zuno_tui.desk.portfolio import ClosedHours, EtherHistory
 from zuno_tui.present.charts import windowed, with_last_day
-from zuno_tui.present.glance import DayGain, WorthSample, glance_of
+from zuno_tui.present.glance import DayGain, EtherSample, glance_of
 from zuno_tui.present.outage import OutageView, endpoint_words
-from zuno_tui.present.past_day import closed_hours, day_charts, day_samples
+from zuno_tui.present.past_day import closed_hours, day_charts, ether_day
 from zuno_tui.present.past_prices import past_chart
 from zuno_tui.present.position import Won, positions_view, won_by_position
 from zuno_tui.present.search_words import search_words
@@ -102,7 +102,7 @@ class PositionReader:
         self._won: dict[PositionRef, Won] = {}
         self._results_at: float | None = None
         self._charts: dict[PositionRef, ChartView] = {}
-        self._past: tuple[WorthSample, ...] = ()
+        self._past: tuple[EtherSample, ...] = ()
         self._day: DayGain | None = None
         self._fees_by_day: tuple[tuple[str, float], ...] = ()
         self._weeks: dict[PositionRef, ChartView] = {}
@@ -124,7 +124,7 @@ class PositionReader:
         self._reading = context.sources.at_last_block(self._old_blocks.append)
         sources, network = context.sources, context.session.network
         key = f"{_key(network, context.wallet)}:{context.session.settings.unit.value}"
-        self._history = WorthHistory(sources.store, key)
+        self._history = EtherHistory(sources.store, key)
         self._hours = ClosedHours(sources.store, key)
         self._wanted = asyncio.Event()
         self.tried = asyncio.Event()
@@ -229,7 +229,7 @@ class PositionReader:
             context.tell(Said(f"{context.session.network.title} is being read again.", "good"))
         self._faults = 0
         context.status.reading(None)
-        self._remember_worth(overview, now)
+        self._remember_ether(overview, now)
         self._overview = overview
         self._show(self._drawn(overview, now))
         context.status.seen(overview.wallet.block.number, now)
@@ -280,11 +280,7 @@ class PositionReader:
             self._results_at = began
             self._charts = day_charts(session.network, overview, daily)
             self._end_weeks(self._weeks)
-            beside = float(self._idle or 0)
-            self._past = tuple(
-                replace(sample, worth=sample.worth + beside)
-                for sample in day_samples(session.network, overview, daily)
-            )
+            self._past = ether_day(session.network, overview, daily)
             end = hour_of(overview.wallet.block.timestamp)
             known = max((result.measured_seconds for result in daily.values()), default=0) // HOUR
             gains = closed_hours(session.network, overview, performance)
@@ -350,14 +346,11 @@ class PositionReader:
         )
         return replace(view, rows=rows, glance=glance, results_at=self._results_at)
 
-    def _remember_worth(self, overview: Overview, now: float) -> None:
-        """What all is worth, for the week's line at the top."""
+    def _remember_ether(self, overview: Overview, now: float) -> None:
         ether, block = overview.prices.ether, overview.wallet.block
-        sample = WorthSample(
-            block.timestamp,
-            float(overview.portfolio.total + (self._idle or 0)),
-            None if isinstance(ether, Unknown) else float(ether.value),
-        )
+        if isinstance(ether, Unknown):
+            return
+        sample = EtherSample(block.timestamp, float(ether.value))
         try:
             self._history.add(sample, now=now)
         except StoreError as error:

@@ -156,8 +156,11 @@ _BLANK = 0x2800
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 _WIDE, _HIGH = 2, 4
 _MARGIN = 0.06
-_FARTHEST = 3.0
-"""How many times the prices' own spread a range's edge may lie away and still be drawn to scale."""
+_FARTHEST, _FARTHEST_BEHIND = 3.0, 1.0
+"""How many times the prices' own spread a range's edge may lie away and still be drawn to scale;
+and one that lies behind the other, seen from a price outside."""
+_FULL_RANGE = 20
+"""How many times the price an edge is away that nobody looks for."""
 _SHORTEST = 3
 _ROWS_APART = 4
 _SHORTEST_LINE = 4
@@ -229,15 +232,22 @@ def _range_tone(view: ChartView) -> Tone:
 
 def chart_caption(view: ChartView) -> Line:
     """`7 d −3.42% · closes 2,887.8 to 3,206.9 · range −8.64% to +8.29% from now`."""
+    caption, last = price_caption(view), view.prices[-1]
+    if not (view.low > 0 and view.high < math.inf):
+        return caption
+    ends = (signed_percent(edge / last - 1) for edge in (view.low, view.high))
+    return (*caption, StyledText(f" · range {' to '.join(ends)} from now", "dim"))
+
+
+def price_caption(view: ChartView) -> Line:
+    """`7 d −3.42% · closes 2,887.8 to 3,206.9`."""
     first, last = view.prices[0], view.prices[-1]
-    parts = ["", f"closes {figure(min(view.prices))} to {figure(max(view.prices))}"]
-    if view.low > 0 and view.high < math.inf:
-        ends = (signed_percent(edge / last - 1) for edge in (view.low, view.high))
-        parts.append(f"range {' to '.join(ends)} from now")
     return (
         StyledText(f"{_span(view.times[-1] - view.times[0])} ", "dim"),
-        StyledText(signed_percent(last / first - 1), "bad" if last < first else "good"),
-        StyledText(" · ".join(parts), "dim"),
+        StyledText(signed_percent(last / first - 1), "bad" if last < first else "good")
+        if first
+        else StyledText("–", "dim"),
+        StyledText(f" · closes {figure(min(view.prices))} to {figure(max(view.prices))}", "dim"),
     )
 
 
@@ -343,11 +353,17 @@ def book_chart(
 
 
 def _scale(view: ChartView, rows: int) -> _Scale:
-    lowest, highest = min(view.prices), max(view.prices)
+    drawn = (*view.prices, *(price for price, _, _ in view.marks))
+    lowest, highest = min(drawn), max(drawn)
     spread = (highest - lowest) or abs(highest) * 0.01 or 1.0
-    far = _FARTHEST * spread
-    near = [edge for edge in (view.low, view.high) if lowest - far <= edge <= highest + far]
-    near += [price for price, _, _ in view.marks]
+    last = view.prices[-1]
+    behind = view.high if last < view.low else view.low if last >= view.high else None
+    near = [
+        edge
+        for edge in (view.low, view.high)
+        for far in ((_FARTHEST_BEHIND if edge == behind else _FARTHEST) * spread,)
+        if lowest - far <= edge <= highest + far
+    ]
     low, high = min([lowest, *near]), max([highest, *near])
     margin = _MARGIN * ((high - low) or spread)
     low, high = low - margin, high + margin
@@ -444,12 +460,24 @@ def _labels(view: ChartView, scale: _Scale) -> dict[int, Line]:
         beside = labels[now] if now in marked else ()
         named = (part._replace(text=f", {part.text.removeprefix(f'{last} ')}") for part in beside)
         labels[now] = (StyledText(f"{last} now", "warn"), *named)
+    for words, rows in _beyond(view, scale):
+        row = next((row for row in rows if row not in labels), rows[0])
+        labels.setdefault(row, (StyledText(words, _range_tone(view)),))
     for price in _round_prices(scale):
         row = scale.dot(price) // _HIGH
         if not {row - 1, row, row + 1} & labels.keys():
             words = f"{price:,.0f}" if price >= 1 and price == round(price) else figure(price)
             labels[row] = (StyledText(words, "dim"),)
     return labels
+
+
+def _beyond(view: ChartView, scale: _Scale) -> Iterator[tuple[str, range]]:
+    """Edges that are not in the picture, told at the end where they would be."""
+    last, rows = view.prices[-1], range(scale.rows)
+    if scale.high < view.high < last * _FULL_RANGE:
+        yield f"↑ {figure(view.high)} range", rows
+    if last / _FULL_RANGE < view.low < scale.low:
+        yield f"↓ {figure(view.low)} range", rows[::-1]
 
 
 def _round_prices(scale: _Scale) -> list[float]:
@@ -513,7 +541,8 @@ def day_bars(days: Sequence[tuple[str, float, float]], width: int, unit: str = "
     most = max((max(fees, lvr) for _, fees, lvr in days), default=0.0) or 1.0
     head = (
         " " * (label + 2)
-        + f"{f'FEES {unit}':<{room + 1 + _FIGURE}}  {f'LVR {unit}':<{room + 1 + _FIGURE}}"
+        + f"{f'FEES {unit}'.strip():>{room + 1 + _FIGURE}}"
+        + f"  {f'LVR {unit}'.strip():>{room + 1 + _FIGURE}}"
         + f"{f'NET {unit}'.strip():>{_FIGURE + 1}}"
     )
     lines: list[Line] = [(StyledText(head, "dim"),)]

@@ -1,4 +1,4 @@
-"""The whole desk in a line: worth, the day's result, fees, ranges, ether, gas, a week's trend."""
+"""The whole desk in a line: worth, the day's result, fees, ranges, ether, gas."""
 
 from __future__ import annotations
 
@@ -19,13 +19,10 @@ if TYPE_CHECKING:
 _GWEI = 10**9
 
 
-class WorthSample(Struct, frozen=True):
+class EtherSample(Struct, frozen=True):
     time: int
     """By the network's clock."""
-    worth: float
-    """In the unit the desk counts in."""
-    ether: float | None = None
-    """What an ether was worth in dollars; None where nobody knew."""
+    dollars: float
 
 
 class DayGain(Struct, frozen=True):
@@ -42,7 +39,7 @@ class DayGain(Struct, frozen=True):
 def glance_of(
     overview: Overview,
     day: DayGain | None,
-    samples: Sequence[WorthSample],
+    samples: Sequence[EtherSample],
     idle: Fraction | None,
     by_day: tuple[tuple[str, float], ...] = (),
 ) -> GlanceView:
@@ -61,7 +58,6 @@ def glance_of(
         ether=_ether(overview.prices.ether),
         ether_change=ether_change(samples),
         gas="" if block.base_fee_per_gas is None else f"{block.base_fee_per_gas / _GWEI:.3g} gwei",
-        trend=tuple(sample.worth for sample in samples),
         by_hour=()
         if day is None
         else tuple((float(at), float(gained), float(fees)) for at, gained, fees in day.by_hour),
@@ -69,17 +65,16 @@ def glance_of(
     )
 
 
-def ether_change(samples: Sequence[WorthSample]) -> str:
+def ether_change(samples: Sequence[EtherSample]) -> str:
     """Against a day ago, or against the oldest that is known of the day; at least an hour."""
-    priced = [sample for sample in samples if sample.ether]
-    if not priced:
+    if not samples:
         return ""
-    newest = priced[-1]
-    day = [sample for sample in priced if newest.time - sample.time <= DAY + HOUR]
-    since = newest.time - day[0].time
-    if since < HOUR or not newest.ether or not day[0].ether:
+    newest = samples[-1]
+    oldest = next(sample for sample in samples if newest.time - sample.time <= DAY + HOUR)
+    since = newest.time - oldest.time
+    if since < HOUR or not oldest.dollars:
         return ""
-    part = newest.ether / day[0].ether - 1
+    part = newest.dollars / oldest.dollars - 1
     return f"{'▲' if part >= 0 else '▼'}{abs(100 * part):.1f}% {round(since / HOUR)} h"
 
 

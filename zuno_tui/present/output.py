@@ -93,11 +93,16 @@ def table_lines(spoken: SpokenTable, width: int | None) -> list[str]:
     for (titles, *cells), gap in product((upright, turned, by_letter), (2, 1)):
         if titles == turned[0] and gap == 1:
             continue  # Moves by their letters stand apart, and are read more easily.
-        heads = [OutputColumn(titles[0]), *(OutputColumn(each, "right") for each in titles[1:])]
+        heads = [OutputColumn(titles[0]), *map(_column, titles[1:])]
         lines = table(heads, cells, gap=gap)
         if width is None or max(map(cell_width, lines), default=0) <= width:
             return lines
     return [_in_a_line(spoken, place) for place in range(len(spoken.rows))]
+
+
+def _column(title: str) -> OutputColumn:
+    """Words begin under each other, figures end there."""
+    return OutputColumn(title) if title == _JUDGED else OutputColumn(title, "right")
 
 
 def _in_a_line(spoken: SpokenTable, place: int) -> str:

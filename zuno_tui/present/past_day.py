@@ -26,7 +26,7 @@ from chain.tokens import listed_token
 from chain.tokens.pair import pair_of
 from chain.tokens.token import TokenClass
 from zuno_tui.present.charts import range_chart
-from zuno_tui.present.glance import WorthSample
+from zuno_tui.present.glance import EtherSample
 from zuno_tui.present.views import ChartView
 
 _STEPS_AN_HOUR = HOUR // PATH_STEP
@@ -63,40 +63,25 @@ def _chart(
     )
 
 
-def day_samples(
+def ether_day(
     network: Network, overview: Overview, daily: Mapping[PositionRef, DailyResult]
-) -> tuple[WorthSample, ...]:
-    """What is held now at the prices of each hour before, oldest first.
+) -> tuple[EtherSample, ...]:
+    """What an ether was worth at each hour before, oldest first, as the pools that are held tell.
 
-    Fees, and what nobody prices, count as they are now. Nothing where the tokens of a position
-    cannot be followed to dollars through the pools that are held.
+    Nothing where they do not lead to dollars.
     """
-    unit = overview.portfolio.unit
     held = [
         HeldCourse(position, daily[position.ref].path[::-_STEPS_AN_HOUR])
         for position in overview.wallet.positions
         if position.liquidity and position.ref in daily and _price(overview, position) is not None
     ]
-    courses = dollar_courses(network, held)
-    ether = courses.get(NATIVE)
-    hours = min((len(held_snapshot.hourly) for held_snapshot in held), default=0)
-    lines = [
-        _worth_line(network, overview, held_snapshot, courses, hours) for held_snapshot in held
-    ]
-    known = [line for line in lines if line is not None]
-    if len(known) < len(lines) or not hours or (unit is WorthUnit.ETH and ether is None):
-        return ()
-    each = (1.0,) * hours if unit is WorthUnit.USD or ether is None else ether
-    rest = float(overview.portfolio.total) - sum(line[0] for line in known)
+    course = dollar_courses(network, held).get(NATIVE, ())
     price, now = overview.prices.ether, overview.wallet.block.timestamp
-    dollars = None if ether is None or isinstance(price, Unknown) else float(price.value)
+    if isinstance(price, Unknown):
+        return ()
     return tuple(
-        WorthSample(
-            now - back * HOUR,
-            sum(line[back] for line in known) / each[back] + rest,
-            None if ether is None or dollars is None else dollars * ether[back],
-        )
-        for back in range(hours - 1, 0, -1)
+        EtherSample(now - back * HOUR, float(price.value) * course[back])
+        for back in range(len(course) - 1, 0, -1)
     )
 
 
@@ -214,28 +199,6 @@ def dollar_courses(network: Network, held: Sequence[HeldCourse]) -> dict[Address
             elif token0 in nearer and token1 not in known:
                 known[token1] = tuple(b / a for a, b in zip(course, nearer[token0], strict=False))
     return known
-
-
-def _worth_line(
-    network: Network,
-    overview: Overview,
-    followed: HeldCourse,
-    courses: Mapping[Address, Course],
-    hours: int,
-) -> Course | None:
-    """The position's worth hour by hour, the newest first; None where it cannot be followed."""
-    snapshot, identity = followed.snapshot, followed.snapshot.identity
-    course = courses.get(_currencies(network, snapshot)[1], ())
-    price = _price(overview, snapshot)
-    if len(course) < hours or price is None:
-        return None
-    edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
-    line = []
-    for point, part in zip(followed.hourly[:hours], course, strict=False):
-        at = point.sqrt_price_x96
-        inside = amounts_for_liquidity(at, *edges, snapshot.liquidity, round_up=False)
-        line.append(float(worth(inside, at)) * price * part)
-    return tuple(line)
 
 
 def _price(overview: Overview, snapshot: PositionSnapshot) -> float | None:

@@ -179,7 +179,7 @@ _CAUTION = {
 def plan_sentence(
     plan: Plan, pools: Mapping[str, PlanPool], record: TrackRecord | None = None
 ) -> str:
-    """`Widen #26 to 2,893 – 3,301. Costs $16, earns it back in 16 h; …`."""
+    """`Widen #26 to 2,893 – 3,301. Costs $16, earned back in 16 h; …`."""
     told = option_words(plan, plan.recommended, pools)
     if plan.choice.kind == "hold":
         return " ".join((told, *_sentences(plan.choice.reasons[:1]), *_record(record)))
@@ -276,7 +276,7 @@ def _pool_words(pool: PlanPool | None) -> str:
 def _cost(candidate: Candidate) -> str:
     if candidate.cost_usd is None:
         return f"What it costs is {UNKNOWN}"
-    about = "about " if candidate.prep_action is not None else ""
+    about = "≈ " if candidate.prep_action is not None else ""
     costs = f"Costs {about}{round_usd(candidate.cost_usd)}"
     if candidate.kind == "exit":
         return costs
@@ -284,7 +284,7 @@ def _cost(candidate: Candidate) -> str:
         return f"{costs}, and never earns it back"
     if candidate.break_even_hours is None:
         return f"{costs}; when it earns that back is {UNKNOWN}"
-    return f"{costs}, earns it back in {hours(candidate.break_even_hours)}"
+    return f"{costs}, earned back in {hours(candidate.break_even_hours)}"
 
 
 def _record(record: TrackRecord | None) -> Iterator[str]:

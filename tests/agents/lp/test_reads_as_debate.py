@@ -192,7 +192,7 @@ async def test_the_gain_that_is_spoken_is_the_one_in_the_table() -> None:
     plan = argued.plan
     assert plan.choice.kind == "move"
     rows = {
-        row.name: row.cells[-2].text
+        row.name: row.cells[-1].text
         for turn in argued.ended.transcript
         if turn.thought.tag == "critique" and turn.thought.table is not None
         for row in turn.thought.table.rows

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.desk.events import PositionsChanged, StatusChanged
 from zuno_tui.present.charts import figure
-from zuno_tui.present.words import round_usd
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,10 +37,7 @@ async def test_the_day_before_it_was_opened_is_drawn(devnet: DevnetReady, tmp_pa
         assert [*row.chart.times] == sorted(row.chart.times)
     glance = told.view.glance
     assert glance is not None
-    assert len(glance.trend) == 25, "24 hours, and now"
     assert glance.ether_change.endswith("24 h")
-    assert max(glance.trend) < 1.2 * min(glance.trend)
-    assert glance.worth == round_usd(glance.trend[-1])
 
 
 async def test_the_next_run_begins_with_what_the_last_one_knew(

@@ -32,7 +32,7 @@ BEGINNINGS = {
     "hold": rf"Keep #{TOKEN_ID} as it is\. ",
     "exit": rf"Close #{TOKEN_ID} and take its tokens back\. Costs ",
     "move": rf"(Widen|Tighten|Shift) #{TOKEN_ID} to {PRICES}\. "
-    r"(Costs (about )?\$|What it costs is unknown)",
+    r"(Costs (≈ )?\$|What it costs is unknown)",
 }
 
 

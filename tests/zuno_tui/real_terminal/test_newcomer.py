@@ -42,7 +42,7 @@ _WALK = (
         "",
         r"4 Plan · #26 WETH/USDC 0\.3%",
         r"★ (Widen|Tighten|Shift) #26 to",
-        r"→ To approve [A-E] ([\d.]+% )?\w+ #\d+, costs \$[\d.]+: a, then Enter",
+        r"→ a, then Enter: approve [A-E] ([\d.]+% )?\w+ #\d+ for \$[\d.]+",
     ),
     (
         "The approval",

@@ -149,7 +149,6 @@ GLANCE = GlanceView(
     ether="ETH $1,812",
     ether_change="▲0.4% 24 h",
     gas="1.1 gwei",
-    trend=tuple(90_000 + 40 * hour + (hour * 37) % 11 * 120 for hour in range(60)),
     by_hour=tuple(
         (NOW - 86_400 + 3_600 * hour, (hour * 7) % 5 - 1.3, (hour * 3) % 7 / 4)
         for hour in range(24)
@@ -296,7 +295,7 @@ def option(
 PLAN = PlanView(
     plan_id="plan_3fa29c11",
     headline="#7 WETH/USDC 0.05%",
-    recommendation="Widen #7 to 1,575.10 – 2,084.30. Costs $4.10, earns it back in 19 h; 9 of 14"
+    recommendation="Widen #7 to 1,575.10 – 2,084.30. Costs $4.10, earned back in 19 h; 9 of 14"
     " such moves beat holding after 7 days.",
     decided="The pool paid 2.10 × its risk in the past 7 days · decided by critic, 2 rounds",
     options=(

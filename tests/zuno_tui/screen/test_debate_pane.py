@@ -15,9 +15,17 @@ from agents.bus.envelope import (
     Thought,
 )
 from agents.bus.run import SpokenTurn
-from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play, text_of, until
+from tests.zuno_tui.screen.scenes import (
+    DEBATE,
+    PLAN,
+    TURNS,
+    desk_app,
+    play,
+    text_of,
+    until,
+)
 from zuno_tui.desk.debates import turn_view
-from zuno_tui.desk.events import DebateChanged, ProseHeard, ThinkingHeard, TurnEnded
+from zuno_tui.desk.events import DebateChanged, PlanChanged, ProseHeard, ThinkingHeard, TurnEnded
 from zuno_tui.present.views import DebateView, Struck, TurnView
 from zuno_tui.screen.panes.debate import MOST_TURNS, DebatePane, turn_table, turn_text
 
@@ -128,6 +136,33 @@ def test_what_was_chosen_has_a_star_and_what_passed_no_colour() -> None:
     assert other.plain.startswith("B shift")
     styles = {str(span.style) for span in other.spans}
     assert styles == {"$quiet", "$error"}
+
+
+async def test_beside_its_plan_a_debate_does_not_repeat_its_figures() -> None:
+    cells = tuple(SpokenCell(text=text) for text in ("passes", "49 h", "0.16 ×"))
+    rows = (
+        SpokenRow(name="Keep", cells=(*[SpokenCell(text="–")] * 3,)),
+        SpokenRow(name="A widen", cells=cells),
+    )
+    columns = ("judged", "lasts (95%)", "gas ÷ fees")
+    turn = TurnView("critic", 1, "Look.", table=SpokenTable(columns=columns, rows=rows))
+    ended = DebateView("req_2", "#7", (turn,), ended=f"{PLAN.recommendation} By critic.")
+    async with desk_app().run_test(size=(200, 50)) as pilot:
+        await play(pilot, DebateChanged(ended))
+        await pilot.pause()
+        assert "lasts (95%)" in _told(pilot)[0]
+        await play(pilot, PlanChanged(PLAN))
+        await pilot.pause()
+        assert "gas ÷ fees" in _told(pilot)[0]
+        assert not any(words in _told(pilot)[0] for words in ("lasts", "judged", "Keep"))
+        await pilot.press("3", "z")
+        await pilot.pause()
+        assert "lasts (95%)" in _told(pilot)[0], "alone it says everything"
+        another = replace(PLAN, recommendation="Keep #9 as it is. It pays.")
+        await pilot.press("z")
+        await play(pilot, PlanChanged(another))
+        await pilot.pause()
+        assert "lasts (95%)" in _told(pilot)[0], "the plan in sight is another's"
 
 
 def test_of_a_table_turned_over_no_row_is_grey() -> None:

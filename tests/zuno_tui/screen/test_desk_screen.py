@@ -15,6 +15,7 @@ from tests.zuno_tui.screen.scenes import (
     ALERTS,
     APPLIED,
     BUSY,
+    GLANCE,
     MORNING,
     NOW,
     PLAN,
@@ -51,6 +52,7 @@ from zuno_tui.desk.events import (
     ViewAsked,
 )
 from zuno_tui.screen.panes.alerts import AlertsPane
+from zuno_tui.screen.panes.plan import PlanPane
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.panes.selected import selected_lines
@@ -255,7 +257,7 @@ async def test_what_was_said_stays_literal_with_its_twin() -> None:
     async with desk_app().run_test() as pilot:
         await play(pilot, Said("[/] [bold]no[/bold] \x1b[31mred", "bad", "zuno positions"))
 
-        assert text_of(pilot, "#said") == "✗ [/] [bold]no[/bold] [31mred  $ zuno positions"
+        assert text_of(pilot, "#said") == "✗ [/] [bold]no[/bold] [31mred   $ zuno positions"
 
 
 async def test_help_belongs_to_what_has_the_focus() -> None:
@@ -404,8 +406,45 @@ def test_the_chosen_positions_week_stands_for_its_gauge_where_there_is_room() ->
     def drawn(row: PositionRow, height: int) -> str:
         return "\n".join(line.plain for line in selected_lines(row, Size(90, height)))
 
-    assert "the last 7 days" in drawn(replace(row, week=week), 24)
-    assert "the last day" in drawn(row, 24)
+    assert "PRICE  7 d " in drawn(replace(row, week=week), 24)
+    assert "PRICE  1 d " in drawn(row, 24)
     low = drawn(row, 8)
     assert "PRICE" not in low
     assert f"{row.low} ├" in low
+
+
+async def test_the_positions_have_the_rows_that_nothing_below_needs() -> None:
+    rows = tuple(position(number) for number in range(1, 15))
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING, PositionsChanged(replace(POSITIONS, rows=rows)))
+        plan = replace(
+            PLAN, ref=v4_position(1), recommendation="Widen #1. Costs $4.10.", decided="By critic."
+        )
+        for told in (), (PlanChanged(plan), HintChanged("next")):
+            await play(pilot, *told)
+            await pilot.pause()
+            table = pilot.app.screen.query_one(PositionsPane)
+            assert table.rows_below == 0
+        assert "Close" in text_of(pilot, "#card"), "the last option is in sight"
+        many = tuple(position(number) for number in range(1, 60))
+        await play(pilot, PositionsChanged(replace(POSITIONS, rows=many)))
+        await pilot.pause()
+        assert table.rows_below > 0
+        assert pilot.app.screen.query_one(PlanPane).max_scroll_y == 0
+
+
+async def test_next_and_last_are_said_in_one_line_where_it_fits() -> None:
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        await play(pilot, *MORNING, HintChanged("press a"), Said("Done", "good", "zuno collect 7"))
+        assert text_of(pilot, "#said") == "→ press a   ✓ Done   $ zuno collect 7"
+        await play(pilot, Said("Done " * 10, "good", "zuno collect 7"))
+        assert "zuno collect" not in text_of(pilot, "#said")
+        await play(pilot, Said("Refused " * 9, "bad", "zuno collect 7"))
+        assert text_of(pilot, "#said").splitlines()[0] == "→ press a"
+
+
+async def test_a_narrow_header_says_what_gained() -> None:
+    glance = replace(GLANCE, beside="positions $90,000", day="+$3,042 in 24 h, fees $117")
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        await play(pilot, PositionsChanged(replace(POSITIONS, glance=glance)))
+        assert "positions +$3,042 in 24 h  to collect" in text_of(pilot, "#glance")

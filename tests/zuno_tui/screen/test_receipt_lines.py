@@ -113,6 +113,29 @@ def test_permissions_that_end_in_one_transaction_are_one_row_and_else_a_row_each
     assert "may stop half-way" in apart[0]
 
 
+def test_two_permissions_of_one_amount_are_one_row_until_they_are_sent() -> None:
+    twice = tuple(
+        StepView(
+            spender,
+            (),
+            f"let {spender}",
+            "approve",
+            allows=StepPermission(spender, "2 WETH", until),
+        )
+        for spender, until in (("Permit2", ""), ("UniversalRouter", "09:39 UTC"))
+    )
+    approval = replace(APPROVAL, steps=(*twice, *APPROVAL.steps[-1:]))
+    waiting, sent = (
+        [line.plain for line in step_lines(approval, progress, 120)]
+        for progress in ((), PROGRESS[:1])
+    )
+
+    words = "○ 1–2 let Permit2, and until 09:39 UTC UniversalRouter, move up to 2 WETH"
+    assert words in waiting[1]
+    assert "○ 3 sell" in waiting[2]
+    assert [line.split()[-1] for line in sent[2:3]] == ["UniversalRouter"]
+
+
 def test_permissions_that_stay_open_are_said_with_their_end_and_how_to_end_them() -> None:
     drawn = " ".join(line.plain.strip() for line in step_lines(APPROVAL, (), 120))
 

@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
+from agents.bus.envelope import SpokenTable
 from zuno_tui.present.output import FAILED, table_lines
 from zuno_tui.present.terminal import TableRow
 from zuno_tui.present.views import DebateView, TurnView
@@ -33,6 +34,13 @@ _CLAUSE = re.compile(r"(?:[^,:;.\n]|[.,](?=\d))+")
 _COLOURS = 6
 _BAR = 2
 """Cells of the coloured bar beside a turn."""
+_IN_PLAN = frozenset(
+    (
+        *("range", "stays 24 h", "lasting fees", "cost", "judged", "lasts (95%)"),
+        *("earned back", "net 7 d", "over Keep"),
+    )
+)
+"""Columns of agents' tables that a plan tells, too."""
 
 
 class Speakers:
@@ -77,19 +85,22 @@ def turn_text(turn: TurnView, *, sourced: bool = False) -> Content:
     return whole if first is None else whole.stylize("bold", 0, first.end())
 
 
-def turn_table(turn: TurnView, width: int, chosen: str = "") -> list[Content]:
+def turn_table(
+    turn: TurnView, width: int, chosen: str = "", *, beside_plan: bool = False
+) -> list[Content]:
     """The table under a turn's words; its marks are signs before they are colours.
 
     What was chosen has a star, what failed is grey with a colour: what passed needs none.
     """
-    if turn.table is None:
+    table = _untold(turn.table) if beside_plan and turn.table is not None else turn.table
+    if table is None:
         return []
     starred = tuple(
         row.model_copy(update={"name": f"★ {row.name}"}) if _is_of(row.name, chosen) else row
-        for row in turn.table.rows
+        for row in table.rows
     )
     names = tuple(row.name for row in starred)
-    titles, *rows = table_lines(turn.table.model_copy(update={"rows": starred}), width or None)
+    titles, *rows = table_lines(table.model_copy(update={"rows": starred}), width or None)
     return [
         literal(titles, "$quiet" if isinstance(titles, TableRow) else ""),
         *(
@@ -99,6 +110,18 @@ def turn_table(turn: TurnView, width: int, chosen: str = "") -> list[Content]:
             for line in rows
         ),
     ]
+
+
+def _untold(table: SpokenTable) -> SpokenTable | None:
+    """Without what the plan beside it shows of the same moves."""
+    kept = [place for place, name in enumerate(table.columns) if name not in _IN_PLAN]
+    rows = (
+        row.model_copy(update={"cells": tuple(row.cells[place] for place in kept)})
+        for row in table.rows
+    )
+    told = tuple(row for row in rows if any(cell.text != "–" for cell in row.cells))
+    columns = tuple(table.columns[place] for place in kept)
+    return table.model_copy(update={"columns": columns, "rows": told}) if told else None
 
 
 def _row_style(line: str, names: tuple[str, ...]) -> str:
@@ -141,6 +164,7 @@ class TurnBlock(PlainText):
         self._drawing = _Drawing()
         self.chosen = ""
         """What was chosen in the end, by the first word of its row."""
+        self.beside_plan = False
 
     @property
     def live(self) -> bool:
@@ -204,7 +228,13 @@ class TurnBlock(PlainText):
             cut = f"{line[:_FOLDED]}…" if len(line) > _FOLDED else line
             self.update(Content("  ").join([head, literal(cut, "$quiet")]))
             return
-        table = [] if self._turn is None else turn_table(self._turn, self._drawn_width, self.chosen)
+        table = (
+            []
+            if self._turn is None
+            else turn_table(
+                self._turn, self._drawn_width, self.chosen, beside_plan=self.beside_plan
+            )
+        )
         above = [] if self._goes_on else [head]
         self.update(Content("\n").join([*above, _marked(body, needle), *table]))
 
@@ -332,6 +362,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._needle = ""
         self._found = -1
         self._followed = True
+        self._beside_plan = False
 
     def compose(self) -> ComposeResult:
         # An anchored pane pulls what is shorter than itself down to its end, unless it fills it.
@@ -374,6 +405,13 @@ class DebatePane(VerticalScroll, can_focus=True):
             self._show_turn(turn)
         self._end_when_read()
         self._retitle()
+
+    def stand_beside_plan(self, beside: bool) -> None:
+        """What the plan in sight says is not said again."""
+        if beside != self._beside_plan:
+            self._beside_plan = beside
+            self._end_when_read()
+            self._draw_all()
 
     def hear_prose(self, role: str, text: str) -> None:
         self._unheard[role] = self._unheard.get(role, "") + text
@@ -550,6 +588,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         self.query(".ending").remove()
         if words is not None:
             does, dot, why = words.partition(". ")
+            why = "" if self._beside_plan else why
             told = Content.assemble(
                 ("OUTCOME  ", "bold $primary"),
                 literal(f"★ {does}{dot.rstrip()}", "bold"),
@@ -593,6 +632,7 @@ class DebatePane(VerticalScroll, can_focus=True):
 
     def _draw(self, block: TurnBlock) -> None:
         block.chosen = "" if self._view is None or self._view.ended is None else self._view.chosen
+        block.beside_plan = self._beside_plan
         block.draw(sourced=self._sourced, folded=self._folded, needle=self._needle)
 
     def _draw_all(self) -> None:

@@ -384,6 +384,8 @@ class PlanPane(VerticalScroll, can_focus=True):
         self._now: float | None = None
         self._hidden = 0
         """Lines that are seen only by scrolling."""
+        self._more = Content("")
+        """What a key would tell besides."""
         self._selected: PositionRef | None = None
         """The position under the cursor of the positions pane."""
 
@@ -410,6 +412,14 @@ class PlanPane(VerticalScroll, can_focus=True):
     @property
     def plan_id(self) -> str | None:
         return None if self._view is None else self._view.plan_id
+
+    @property
+    def fewest_lines(self) -> int:
+        """In which what is advised, why, and every option in a line are seen without scrolling."""
+        width = self.scrollable_content_region.width - 1
+        if self._view is None or not self._view.options or width < 1:
+            return 1
+        return len(self._lines(self._view, width, figures=False, why=False, low=True))
 
     def show(self, view: PlanView | None, now: float) -> None:
         before, self._view = self._view, view
@@ -438,6 +448,7 @@ class PlanPane(VerticalScroll, can_focus=True):
             pane_title("4 Plan", view.headline, ago(now - view.made_at)),
             joined(
                 literal(f"▼ {self._hidden} more", "bold") if self._hidden else "",
+                self._more,
                 literal(next_step(view), "bold $accent"),
             ),
         )
@@ -515,12 +526,16 @@ class PlanPane(VerticalScroll, can_focus=True):
             if figures if self._whole else len(lines) <= size.height and self._whole is None:
                 break
         if self._whole and len(lines) > size.height:
+            self._more = Content("")
             return self._lines(view, size.width, figures=True, why=True, reasons_first=True)
-        if self._whole is None and len(lines) > size.height and view.options:
+        low = self._whole is None and len(lines) > size.height and bool(view.options)
+        if low:
             lines = self._lines(view, size.width, figures=False, why=False, low=True)
+        more = bool(view.options) and not figures
+        self._more = _more(view, why=why, low=low) if more else Content("")
         room = size.height - len(lines)
         if self._whole is None and not (figures or why) and view.options and room > 0:
-            lines[-1:-1] = _first_reasons(view, size.width, room)
+            lines += _first_reasons(view, size.width, room)
         return lines if self._whole else _denser(lines, size.height)
 
     def _lines(
@@ -549,8 +564,6 @@ class PlanPane(VerticalScroll, can_focus=True):
         parts = [compared, reasoned] if why and view.reasons else [compared]
         for part in reversed(parts) if reasons_first else parts:
             lines += part
-        if view.options and not figures:
-            lines += [Content(""), _more(view, why=why, low=low)]
         return lines
 
     def _banner(self, width: int) -> Iterator[Content]:
@@ -577,11 +590,11 @@ def _first_reasons(view: PlanView, width: int, room: int) -> list[Content]:
         if len(told) + len(wrapped) + _ABOVE_REASONS > room:
             break
         told += wrapped
-    return [heading("WHY"), *told, Content("")] if told else []
+    return [Content(""), heading("WHY"), *told] if told else []
 
 
 _ABOVE_REASONS = 2
-"""The heading, and the blank line before what follows."""
+"""The heading, and the blank line before it."""
 
 
 def _more(view: PlanView, *, why: bool, low: bool) -> Content:

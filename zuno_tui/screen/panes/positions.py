@@ -24,7 +24,7 @@ _DYNAMIC = "* the fee changes"
 _COLUMNS = (
     TableColumn("ID", 0, 9),
     TableColumn("PAIR", 1, 22),
-    TableColumn("VER", 9, 3),
+    TableColumn("VER", 14, 3, spacious=True),
     TableColumn("STATE", 2, 12),
     TableColumn("RANGE", 3, _LONG_GAUGE),
     TableColumn("VALUE", 4, 13, right=True),
@@ -32,9 +32,9 @@ _COLUMNS = (
     TableColumn("APR 24H", 7, 8, right=True),
     TableColumn("VS HOLD", 6, 12, right=True),
     TableColumn("NET 24H", 8, 11, right=True),
-    TableColumn("PRICE 24H", 11, 9, right=True),
-    TableColumn("PRICE", 12, 12, right=True),
-    TableColumn("FROM – TO", 13, 27, right=True),
+    TableColumn("PRICE 24H", 11, 9, right=True, spacious=True),
+    TableColumn("PRICE", 12, 12, right=True, spacious=True),
+    TableColumn("FROM – TO", 13, 27, right=True, spacious=True),
     TableColumn(" NOTES", 10, 19),
 )
 _ORDERS: dict[str, Callable[[PositionRow], float | None]] = {

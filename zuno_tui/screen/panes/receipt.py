@@ -129,7 +129,7 @@ def step_lines(
         yield heading(f"{done} OF {count} DONE")
     else:
         yield from _titled(*_steps_words(approval), width, warns=approval.could_be_one)
-    steps = _folded(approval)
+    steps = _numbered(approval) if progress and not approval.as_one else _folded(approval)
     # One transaction is not followed step by step: before it is sent nothing waits by itself.
     waits = "" if approval.as_one else _WAITS
     rows = [
@@ -184,23 +184,43 @@ def _permission_words(
 
 
 def _folded(approval: ApprovalView) -> list[tuple[str, StepView]]:
-    """Every step with its number; permissions given or ended in one transaction as one."""
-    steps = list(enumerate(approval.steps, 1))
-    if not approval.as_one:
-        return [(str(place), step) for place, step in steps]
+    """Every step with its number; permissions given or ended in one transaction as one, else
+    those of one amount."""
     rows: list[tuple[str, StepView]] = []
-    for _, run in groupby(steps, key=lambda numbered: _permission_kind(numbered[1])):
+    kind = _permission_kind if approval.as_one else _permitted_amount
+    joined = _together if approval.as_one else _one_amount
+    for _, run in groupby(_numbered(approval), key=kind):
         several = list(run)
-        words = _together([step for _, step in several])
+        words = joined([step for _, step in several])
         if not words or len(several) == 1:
-            rows += [(str(place), step) for place, step in several]
+            rows += several
             continue
         rows.append((f"{several[0][0]}–{several[-1][0]}", replace(several[0][1], brief=words)))
     return rows
 
 
-def _permission_kind(step: StepView) -> tuple[bool, bool]:
+def _numbered(approval: ApprovalView) -> list[tuple[str, StepView]]:
+    return [(str(place), step) for place, step in enumerate(approval.steps, 1)]
+
+
+def _permission_kind(numbered: tuple[str, StepView]) -> tuple[bool, bool]:
+    _, step = numbered
     return step.ends is not None, step.allows is not None
+
+
+def _permitted_amount(numbered: tuple[str, StepView]) -> str:
+    place, step = numbered
+    return place if step.allows is None else step.allows.amount
+
+
+def _one_amount(steps: Sequence[StepView]) -> str:
+    """Two that may move the same, one of them until a time."""
+    given = [step.allows for step in steps if step.allows is not None]
+    if [bool(each.until) for each in given] != [False, True]:
+        return ""
+    stays, ends = given
+    until = f"and until {ends.until} {ends.spender}"
+    return f"let {stays.spender}, {until}, move up to {stays.amount}"
 
 
 def _together(steps: Sequence[StepView]) -> str:

@@ -40,6 +40,8 @@ class TableColumn(Struct, frozen=True):
     """Gives up its own room before others go, and takes back what they leave."""
     last: bool = False
     """Shown only where none of the others is cut for it."""
+    spacious: bool = False
+    """Shown only where all of them stand well apart even so."""
     goes_below: bool = False
     """Stands on a line of its own under the row where it would be cut and there is room."""
 
@@ -69,6 +71,7 @@ def laid_out(columns: Sequence[TableColumn], widths: Sequence[int], room: int) -
         if not wanted[place]:
             continue
         cut = sum(widths[each] - wanted[each] for each in kept) if columns[place].last else 0
+        cut += len(kept) if columns[place].spacious else 0
         if kept and wanted[place] + 1 > spare - cut:
             break
         spare -= wanted[place] + bool(kept)

@@ -15,6 +15,7 @@ from zuno_tui.present.charts import (
     book_chart,
     fee_days,
     figure,
+    price_caption,
     price_chart,
     side_by_side,
     wide_gauge,
@@ -31,6 +32,8 @@ from zuno_tui.present.charts import Line
 _GAP = 3
 _LABEL = 8
 _SHORTEST_CHART = 6
+_ABOVE_CHART = 2
+"""Its heading, and the line before it."""
 _ABOVE_DAYS = 3
 """The headings of chart and days, and the line between them."""
 _STANDING = {
@@ -61,6 +64,14 @@ class SelectedPane(VerticalScroll, can_focus=False):
     def on_resize(self) -> None:
         self._draw()
 
+    @property
+    def fewest_lines(self) -> int:
+        """In which there is a chart, of a position that has one."""
+        if self._row is None:
+            return 1
+        chart = self._row.week or self._row.chart
+        return len(_told(self._row)) + (_ABOVE_CHART + _SHORTEST_CHART if chart else _ABOVE_CHART)
+
     def _draw(self) -> None:
         row, size = self._row, self.scrollable_content_region.size
         words = self.query_one("#selected-words", PlainText)
@@ -80,16 +91,15 @@ def _pictured(
 
 def selected_lines(row: PositionRow, size: Size) -> Iterator[Content]:
     """The facts, the next step, and past prices in what room is left, else the range alone."""
-    step = literal(_EMPTY if row.standing == "empty" else _ADVICE, "$quiet")
-    facts, chart = [*_facts(row), step], row.week or row.chart
-    height = size.height - len(facts) - 2
+    facts, chart = _told(row), row.week or row.chart
+    height = size.height - len(facts) - _ABOVE_CHART
     if chart is None or height < _SHORTEST_CHART:
         gauge = wide_gauge(row.progress, row.low, row.high, size.width)
         yield from (literal(gauge, _STANDING[row.standing]), Content(""), *facts)
         return
     yield from facts
     yield Content("")
-    yield drawn([_titled("PRICE", "the last 7 days" if row.week else "the last day")])
+    yield drawn([(StyledText("PRICE  ", "title"), *price_caption(chart))])
     yield drawn(price_chart(chart, size.width, height))
 
 
@@ -142,6 +152,11 @@ def book_lines(
 
 def _titled(title: str, beside: str) -> Line:
     return StyledText(title, "title"), StyledText(f"  {beside}", "dim")
+
+
+def _told(row: PositionRow) -> list[Content]:
+    step = literal(_EMPTY if row.standing == "empty" else _ADVICE, "$quiet")
+    return [*_facts(row), step]
 
 
 def _facts(row: PositionRow) -> Iterator[Content]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from textual.content import Content, Span
@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from chain.base.clean_text import DROP
 from zuno_tui.desk.events import Said
-from zuno_tui.present.charts import Line, sparkline
+from zuno_tui.present.charts import Line
 from zuno_tui.present.views import GlanceView, PlanView, StatusView
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.panes.frame import coarse_age, joined, literal
@@ -85,10 +85,7 @@ _TONE_COLOURS = {
     "bad": "$error",
     "dim": "$quiet",
 }
-_TREND, _SHORTEST_TREND = 48, 8
 _BESIDE_FROM = 100
-_FEWEST_HOURS = 6
-"""Fewer make no line."""
 _GAP = 2
 _SUBSCRIPTIONS = {"none": "", "live": "live blocks", "lost": "polling, live blocks lost"}
 
@@ -111,25 +108,44 @@ class TextLine(PlainText):
 
 
 class MessageLine(TextLine):
-    """What was understood, done or refused, and the command line that does the same."""
+    """What to do next; what was understood, done or refused; the command line that does the same.
+
+    In one line where it fits.
+    """
 
     fixed = False
+    _hint = Content("")
+    _said = Said("")
 
     def say(self, said: Said) -> None:
-        tone = _TONES[said.tone]
+        self._said = said
+        self._draw()
+
+    def hint(self, words: str) -> None:
+        self._hint = literal(f"→ {words}", "$accent") if words else Content("")
+        self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        said, tone = self._said, _TONES[self._said.tone]
         # What went well is said calmly: the mark alone is green.
         calm = literal(said.words, "" if said.tone == "good" else tone)
         words = literal(_TONE_MARKS[said.tone], tone) + calm
-        twin = literal(f"  $ {said.twin}", "$quiet") if said.twin else Content("")
-        room = self.content_size.width
-        fits = not room or words.cell_length + twin.cell_length <= room
-        self.tell(words + twin if fits or not words else Content("\n").join([words, twin]))
+        twin = literal(f"$ {said.twin}", "$quiet") if said.twin else Content("")
+        words, twin = (words, twin) if words else (twin, words)
+        whole, room = _apart(words, twin), self.content_size.width
+        for line in (_apart(self._hint, whole), _apart(self._hint, words)):
+            if not room or line.cell_length <= room:
+                self.tell(line)
+                return
+        below = whole if whole.cell_length <= room else words
+        self.tell(Content("\n").join(part for part in (self._hint, below) if part))
 
 
-class HintLine(TextLine):
-    def hint(self, words: str) -> None:
-        self.display = bool(words)
-        self.tell(literal(f"→ {words}", "$accent"))
+def _apart(*parts: Content) -> Content:
+    return Content(" " * 3).join(part for part in parts if part)
 
 
 class GlanceLine(TextLine):
@@ -144,14 +160,18 @@ class GlanceLine(TextLine):
         inside = view.in_range
         if self.size.width < _BESIDE_FROM:
             inside = inside.partition(",")[0].replace(" of ", "/")
+        day = view.day
         if view.beside and self.size.width >= _BESIDE_FROM:
             beside = f"{view.beside} incl. {view.fees} to collect" if view.fees else view.beside
             collect = ""
+        elif view.beside and day:
+            # The worth before it is of the wallet, too, and did not gain that.
+            day = f"positions {day.partition(', ')[0]}"
         change = "$error" if view.ether_change.startswith("▼") else "$success"
         parts = [
             Content.assemble(("worth ", "$quiet"), literal(view.worth, "bold")),
             literal(beside),
-            literal(view.day, _TONE_COLOURS[view.day_tone]),
+            literal(day, _TONE_COLOURS[view.day_tone]),
             literal(collect),
             literal(inside, "$success" if view.all_in else "$warning"),
             Content.assemble(
@@ -161,9 +181,9 @@ class GlanceLine(TextLine):
             ),
             literal(f"gas {view.gas}", "$quiet") if view.gas else Content(""),
         ]
-        self.tell(self._fitting([part for part in parts if part.plain.strip()], view.trend))
+        self.tell(self._fitting([part for part in parts if part.plain.strip()]))
 
-    def _fitting(self, parts: list[Content], trend: Sequence[float]) -> Content:
+    def _fitting(self, parts: list[Content]) -> Content:
         """The first ones first: a line that is cut in the middle of a figure would lie."""
         told, room = [], self.content_size.width
         for part in parts:
@@ -171,11 +191,6 @@ class GlanceLine(TextLine):
                 break
             told.append(part)
             room -= part.cell_length + _GAP
-        label = f"worth, last {len(trend) - 1} h "
-        room -= len(label)
-        if room >= _SHORTEST_TREND and len(trend) >= _FEWEST_HOURS:
-            drawn = sparkline(trend, min(room, _TREND))
-            told.append(literal(f"{label}{drawn}", "$quiet"))
         return Content(" " * _GAP).join(told)
 
 

@@ -33,7 +33,7 @@ from zuno_tui.desk.events import (
 from zuno_tui.desk.proposals import context_after
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.outage import OutageView
-from zuno_tui.present.views import PlanView, StatusView
+from zuno_tui.present.views import DebateView, PlanView, StatusView
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.screen.keys import DESK
 from zuno_tui.screen.last_seen import LastSeen
@@ -49,7 +49,6 @@ from zuno_tui.screen.panes.row_table import RowTable
 from zuno_tui.screen.panes.selected import BookPane, SelectedPane
 from zuno_tui.screen.panes.text import (
     GlanceLine,
-    HintLine,
     KeyLine,
     MessageLine,
     StatusLine,
@@ -130,9 +129,6 @@ class DeskScreen(Asking):
             yield BookPane()
             yield DebatePane(self._pace)
         yield FilterLine()
-        hint = HintLine(id="hint")
-        hint.display = False
-        yield hint
         yield MessageLine(id="said")
         yield PromptBar(lambda: self.context, self._history)
         yield StatusLine(id="status")
@@ -221,7 +217,7 @@ class DeskScreen(Asking):
             case Said() as said:
                 self.say(said)
             case HintChanged(words):
-                self.query_one(HintLine).hint(words)
+                self.query_one(MessageLine).hint(words)
             case HelpAsked(topic):
                 self.open_help(topic)
             case _:
@@ -256,6 +252,7 @@ class DeskScreen(Asking):
 
     def action_zoom(self) -> None:
         self.toggle_class("-zoomed")
+        self._arrange()
 
     def action_prompt(self) -> None:
         self.set_focus(self.query_one(PromptPane))
@@ -372,8 +369,18 @@ class DeskScreen(Asking):
             self.set_class(wanted[name], name, update=False)
         if changed:  # once: each time styles everything on the screen anew
             self.update_node_styles()
+        self.query_one(DebatePane).stand_beside_plan(self._shows_its_plan(debate))
         self._share_rows()
         self._show_needs()
+
+    def _shows_its_plan(self, debate: DebateView | None) -> bool:
+        """Whether what came of a debate is seen beside it, with all that the card has."""
+        plan = self.told.plan if self._has_plan else None
+        if plan is None or debate is None or debate.ended is None or self.has_class("-zoomed"):
+            return False
+        does, _, _ = plan.recommendation.partition(". ")
+        roomy = self.has_class("-extra-wide") and self.has_class("-tall")
+        return roomy and debate.ended.startswith(does)
 
     def _show_needs(self) -> None:
         """Where one pane is seen at a time, what needs somebody stands below the positions."""
@@ -396,16 +403,17 @@ class DeskScreen(Asking):
         return selected in (None, plan.ref, plan.result.new_ref)
 
     def _share_rows(self) -> None:
-        """Tables have as many lines as they need, and half of the room there is at most.
+        """Tables have as many lines as they need, and half of the room there is at most, or what
+        those below leave.
 
         What is argued or planned is long: while it is read, the table above it gives way.
         """
         panes = self.query_one("#panes")
         room, tall = panes.size.height, self.has_class("-tall")
-        gives_way = not tall and self.front in ("debate", "plan")
-        above = self._lines_for(
-            self.query_one(PositionsPane), room * 2 // 5 if gives_way else room // 2
-        )
+        most = max(room // 2, room - self._least_below())
+        if not tall and self.front in ("debate", "plan"):
+            most = room * 2 // 5
+        above = self._lines_for(self.query_one(PositionsPane), most)
         rows = f"{above} 1fr"
         if self.has_class("-extra-wide") and tall:
             beside = self._lines_for(self.query_one(AlertsPane), (room - above) // 2)
@@ -413,6 +421,13 @@ class DeskScreen(Asking):
         if self._rows_shared != rows:
             self._rows_shared = rows
             panes.styles.grid_rows = rows
+
+    def _least_below(self) -> int:
+        """Lines without which what stands below the positions says less than it could."""
+        below: PlanPane | SelectedPane = self.query_one(PlanPane)
+        if not self.has_class("-planned"):
+            below = self.query_one(SelectedPane)
+        return below.fewest_lines + _FRAME
 
     @staticmethod
     def _lines_for(table: RowTable, most: int) -> int:

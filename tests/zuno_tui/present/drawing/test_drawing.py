@@ -40,6 +40,15 @@ def _text(lines: Sequence[Line]) -> list[str]:
     return [plain(line) for line in lines]
 
 
+def test_the_far_edge_of_a_range_that_was_left_is_told_at_the_end_of_the_picture() -> None:
+    left = replace(RISING, low=160.0, high=400.0)
+    lines = _text(price_chart(left, 60, 14))
+    assert lines[0].endswith("↑ 400.00 range")
+    assert any(line.endswith("─ 160.00 range") for line in lines)
+    whole = "\n".join(_text(price_chart(replace(left, high=1e12), 60, 14)))
+    assert "↑" not in whole, "nobody looks for the end of a full range"
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [(3094.87, "3,094.9"), (94094.2, "94,094"), (0.99999, "0.9999"), (0.000123456, "0.0001234")],
