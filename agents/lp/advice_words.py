@@ -106,10 +106,12 @@ _PLAIN = {
 
 WEIGHED_BY = {
     Tiebreak.STRESSED_BUFFER: "time in range at twice the volatility",
-    Tiebreak.BUFFER_AND_YIELD: "lasting fees",
+    Tiebreak.BUFFER_AND_YIELD: "fees at 95% confidence",
     Tiebreak.YIELD: "fees",
 }
 """What decides between moves that keep every floor."""
+SURE_FEES = "fees (95%)"
+"""What a range earns in the time that it lasts at 95% confidence."""
 PASSES_EVERY_LIMIT = "it passes every limit of the profile"
 SHORT_REASONS = {
     AdviceReason.DANGER: "the hook can lock your tokens",
@@ -237,7 +239,7 @@ def closing_words(advice: Advice, more: float, *, inside: bool, since: float | N
     if reason in DECIDES_ALONE and reason is not AdviceReason.OUT_OF_RANGE:
         why = _reason_words(reason, advice, inside=inside, since=since)
     elif not inside:
-        why = "a position out of range is not closed: the price may come back"
+        why = "being out of range is no reason to close: the price may come back"
     elif advice.edge_7d is not None and advice.edge_7d >= LEAVE_UNDER:
         why = f"it is closed only where the pool paid under {LEAVE_UNDER:g} × its risk"
     else:
@@ -257,45 +259,41 @@ def beside_words(leave: Candidate, wide: Candidate | None) -> str:
 
 
 def assumption_words(checks: Sequence[AssumptionCheck]) -> str:
-    """`holds if volatility is half to twice as high; not if fees halve`."""
+    """`is the same if volatility halves or doubles; not if fees halve`."""
     kept = {check.assumption for check in checks if check.survives}
     lost = {check.assumption for check in checks if check.survives is False}
     if not kept and not lost:
         return "what it would survive is unknown"
     parts = []
     if kept:
-        parts.append(f"holds if {' and if '.join(_supposed(kept))}")
+        parts.append(f"is the same if {_supposed(kept)}")
     if lost:
-        parts.append(f"not if {' or if '.join(_supposed(lost))}")
+        parts.append(f"not if {_supposed(lost)}")
     return "; ".join(parts)
 
 
-def _supposed(assumptions: Iterable[CheckedAssumption]) -> list[str]:
+def _supposed(assumptions: Iterable[CheckedAssumption]) -> str:
     found = set(assumptions)
+    if found == set(CheckedAssumption):
+        return "volatility or fees halve or double"
     words = []
-    for half, twice, both, less, more in (
+    for half, twice, less, more in (
         (
             CheckedAssumption.VOLATILITY_HALF,
             CheckedAssumption.VOLATILITY_TWICE,
-            "volatility is half to twice as high",
             "volatility halves",
-            "volatility doubles",
+            "doubles",
         ),
-        (
-            CheckedAssumption.FEES_HALF,
-            CheckedAssumption.FEES_TWICE,
-            "fees are half to twice as high",
-            "fees halve",
-            "fees double",
-        ),
+        (CheckedAssumption.FEES_HALF, CheckedAssumption.FEES_TWICE, "fees halve", "double"),
     ):
+        what, _, _ = less.partition(" ")
         if {half, twice} <= found:
-            words.append(both)
+            words.append(f"{less} or {more}")
         elif half in found:
             words.append(less)
         elif twice in found:
-            words.append(more)
-    return words
+            words.append(f"{what} {more}")
+    return ", or ".join(words)
 
 
 def _reason_words(

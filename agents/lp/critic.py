@@ -178,4 +178,4 @@ def _by_rules(number: int, judged: JudgedRound) -> str:
         passes = "passes" if len(accepted) == 1 else "pass"
         return f"{listed(accepted)} {passes} every limit of the profile."
     failing = "; ".join(failing_words(judged))
-    return f"In round {number} none passes every limit. What fails: {failing}."
+    return f"In round {number} none passes every limit: {failing}."

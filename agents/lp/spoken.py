@@ -72,15 +72,15 @@ def _token(address: str, decimals: int | None) -> Token:
 _NOTHING = SpokenCell(text="–")
 _CHECKS = {
     Rule.BUFFER_FLOOR: "lasts (95%)",
-    Rule.GAS_YIELD: "gas ÷ fees",
+    Rule.GAS_YIELD: "gas ÷ day's fees",
     Rule.BREAK_EVEN: "earned back",
-    Rule.OWN_SWAP: "price impact",
-    Rule.REPLAY: "past 24 h",
+    Rule.OWN_SWAP: "impact",
+    Rule.REPLAY: "net past 24 h",
     Rule.GOAL: "your goal",
 }
 """A column for each rule that has a figure; the price's place and the hook are told by verdicts.
 
-Gas is over a day's fees; past 24 h is what a day in the range paid in the swaps that were.
+Past 24 h is what a day in the range paid in the swaps that were.
 """
 
 
@@ -142,7 +142,7 @@ def proposal_table(context: ScoutContext, moves: Sequence[Evaluated]) -> SpokenT
         rows.append(_row(_name(context, candidate, [each.candidate for each in moves]), cells))
     columns = (
         *("range", "stays 24 h", "fees a day", "LVR a day"),
-        *((advice_words.WEIGHED_BY[rules.tiebreak],) if lasting else ()),
+        *((advice_words.SURE_FEES,) if lasting else ()),
         "cost",
         *(("swaps",) if tells_swaps else ()),
     )
@@ -260,7 +260,7 @@ def broken_rules(move: JudgedCandidate) -> Iterator[str]:
 
 
 def failing_words(judged: JudgedRound) -> Iterator[str]:
-    """Which rule fails in which moves: `gas in A and B`."""
+    """Which moves a rule keeps from passing: `A and B fail on gas`."""
     for rule, name in _RULE_NAMES.items():
         failing = [
             advice_words.option_letter(index)
@@ -271,7 +271,7 @@ def failing_words(judged: JudgedRound) -> Iterator[str]:
             )
         ]
         if failing:
-            yield f"{name} in {listed(failing)}"
+            yield f"{listed(failing)} {'fails' if len(failing) == 1 else 'fail'} on {name}"
 
 
 def standing_sentence(debate: Debate) -> str:
@@ -303,16 +303,16 @@ def stance_sentence(
         context, evaluation_of(context, 0 if shape is None else shape.pool_index), move
     )
     letter = advice_words.option_letter(choice.index)
-    would_be = f"By the rules it would be {letter}"
+    picked = f"The rules pick {letter}"
     if number > 1:
-        would_be = f"In round {number} it would be {letter} by the rules"
+        picked = f"In round {number} the rules pick {letter}"
     gain = f"{usd(told.gain)} more than HOLD in {_span(told)}"
     if not _also_passing(context, choice.index, judged):
-        return f"{would_be}: {gain}, after its cost of {usd(told.cost)}."
+        return f"{picked}: {gain}, after its cost of {usd(told.cost)}."
     rules = PROFILES[context.profile]
     figure = advice_words.tiebreak_words(rules, move.candidate)
     weighed = advice_words.WEIGHED_BY[rules.tiebreak]
-    return f"{would_be}, for its {weighed}, {figure}; it nets {gain}."
+    return f"{picked}, for its {weighed}, {figure}; it nets {gain}."
 
 
 def _span(move: MoveAdvice) -> str:
@@ -391,7 +391,7 @@ def _hold_words(context: MarketContext, hold: Candidate) -> str:
     if evaluation_of(context).in_range:
         buffer = hours(None if hold.buffer_hours is None else hold.buffer_hours.at_1x)
         return f"HOLD is in range with a buffer of {buffer} and {net}"
-    return f"HOLD is out of range; with the chance that the price comes back it {net}"
+    return f"HOLD is out of range; allowing for the price coming back, it {net}"
 
 
 def _line_words(context: MarketContext) -> str:

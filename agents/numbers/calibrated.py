@@ -46,13 +46,13 @@ def calibration_figures() -> CalibrationFigures:
 def calibration_words(*, week: bool) -> str:
     """`week` is whether a chance of seven days is shown, too."""
     found = calibration_figures()
-    span = f"{found.begins[:7]} to {found.ends[:7]}"
+    span = f"{found.begins[:7]} and {found.ends[:7]}"
     words = (
-        f"Checked on {found.day.windows:,} hours of ETH ({span}), 24 h chances were at most "
-        f"{found.day.worst_bias_points:.1f} points off"
+        f"Checked on {found.day.windows:,} hours of ETH between {span}, 24 h chances were off by "
+        f"at most {found.day.worst_bias_points:.1f} points"
     )
     if not week or found.week is None:
-        return f"{words}. A 7 d chance needs 30 days of prices."
+        return f"{words}. 7-day chances need 30 days of prices."
     return (
         f"{words}, 7 d chances at most {found.week.too_high:.1f} points too high and "
         f"{found.week.too_low:.1f} too low."

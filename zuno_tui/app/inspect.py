@@ -154,7 +154,7 @@ class PositionPage:
         yield KeyFigure("to collect", worth(value.fees, unit))
         outside = not self._position.in_range
         tone: Tone = "dim" if outside or apr is None else "plain"
-        yield KeyFigure("APR 24 h", "–" if apr is None else yearly_percent(apr), tone)
+        yield KeyFigure("fee APR 24 h", "–" if apr is None else yearly_percent(apr), tone)
         yield KeyFigure("net 24 h", short_gain(won.net_a_day, unit), gain_tone(won.net_a_day))
         held = won.against_holding
         yield KeyFigure("vs holding", short_gain(held, unit), gain_tone(held))
@@ -185,7 +185,7 @@ class PositionPage:
         yield "fees earned", self._amounts(account.fees_earned)
         yield "vs holding", short_gain(won.against_holding, unit)
         loss = _or_reason(account.impermanent_loss, signed_percent)
-        yield "imp. loss", f"{loss}: impermanent loss, before fees"
+        yield "imp. loss", f"{loss}, before fees"
         closed = self._daily.measured_seconds // HOUR
         yield (
             f"{closed} h",
@@ -213,7 +213,7 @@ class PositionPage:
         custody = self._position.custody
         yield "owner", checksummed(custody.owner) if custody.owner else UNKNOWN
         if custody.approved:
-            yield "approved", f"{checksummed(custody.approved)} may move this position"
+            yield "operator", f"{checksummed(custody.approved)} may move this position"
         if custody.subscriber:
             yield "subscriber", f"{checksummed(custody.subscriber)} can refuse every change"
 

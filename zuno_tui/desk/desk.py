@@ -234,13 +234,14 @@ def _about(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
         if plan.ref is None or (fees := to_collect.get(plan.ref)) is None:
             return _HOLD
         doing = f"{'inspect' if plan.is_v3 else 'collect'} {position_name(plan.ref)}"
-        return f"Keep it: nothing to sign. {fees} to collect: type {doing}"
+        return f"{fees} to collect: type {doing}"
     if plan.is_v3:
         return _ELSEWHERE
     which = "" if plan.ref is None else f" {position_label(plan.ref)}"
     cost = chosen.figures.get("cost", "")
-    costs = f" for {cost}" if cost else ""
-    return f"a, then Enter: approve {chosen.name}{which}{costs}"
+    costs = f", costs {cost}" if cost else ""
+    letter, _, does = chosen.name.partition(" ")
+    return f"a, Enter: approve {letter}, {does}{which}{costs}"
 
 
 def _went_well(plan: PlanView | None) -> bool:

@@ -37,6 +37,8 @@ def range_gauge(progress: float | None, width: int = WIDTH, *, ascii_only: bool 
     """`├───●─────┤` with the price at `progress`, 0 the lower edge and 1 the upper one; None of a
     range that holds nothing, which no price concerns."""
     line, left, right, mark = ("-", "[", "]", "o") if ascii_only else ("─", "├", "┤", "●")
+    if progress is not None and not ascii_only and not 0 <= progress < 1:
+        line = "╌"  # where no colour tells that it earns nothing
     inner = width - 2 * _OUTSIDE
     cells = [" "] * _OUTSIDE + [left, *line * (inner - 2), right] + [" "] * _OUTSIDE
     if progress is not None:
@@ -167,6 +169,8 @@ _SHORTEST_LINE = 4
 _COLUMNS_APART, _LEAST_APART = 12, 3
 _WIDEST_GAP = 1.5
 """How many steps of an axis may lie between its last date and now."""
+_ROUND = 0.1
+"""By what part of a step a span may be longer than its steps and still begin with one."""
 _AGES = (60, 300, 900, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY)
 """Steps of an axis of time, in seconds."""
 _FEE_BARS = " ▁▂▃▄▅▆▇█"
@@ -299,7 +303,7 @@ def _below(view: ChartView, columns: int, *, summed: bool) -> Iterator[Line]:
             earned[column(time + HOUR / 2)] += amount
         most = max(earned) or 1.0
         drawn = "".join(_FEE_BARS[round(amount / most * (len(_FEE_BARS) - 1))] for amount in earned)
-        words = f" {_amount(sum(earned))} fees" if summed else " fees"
+        words = f" {amount_figure(sum(earned))} fees" if summed else " fees"
         yield (StyledText(drawn, "good"), StyledText(words, "good"))
 
 
@@ -509,13 +513,17 @@ def _dates(times: Sequence[float], columns: int) -> str:
 def _time_axis(times: Sequence[float], columns: int) -> str:
     """`1 d ago`, `now`, and round ages between them where they stand well apart."""
     span = times[-1] - times[0]
-    axis = f"{_span(span)} ago"
     fitting = (step for step in _AGES if span and columns * step / span >= _COLUMNS_APART)
     step = next(fitting, span)
+    # It begins with a step, where its own begin would stand between two.
+    begins = not step or span % step < _ROUND * step or span < 2 * step
+    axis = f"{_span(span)} ago" if begins else ""
     for age in range(int(span // step) if step else 0, 0, -1):
-        words = _span(age * step)
-        place = round(columns * (1 - age * step / span)) - len(words) // 2
-        if len(axis) + _LEAST_APART <= place <= columns - len(words) - _LEAST_APART - len("now"):
+        words = _span(age * step) if axis else f"{_span(age * step)} ago"
+        place = max(0, round(columns * (1 - age * step / span)) - len(words) // 2)
+        if not axis or len(axis) + _LEAST_APART <= place <= columns - len(
+            words
+        ) - _LEAST_APART - len("now"):
             axis = axis.ljust(place) + words
     return axis.ljust(columns - len("now")) + "now"
 
@@ -553,9 +561,9 @@ def day_bars(days: Sequence[tuple[str, float, float]], width: int, unit: str = "
             (
                 StyledText(f"{day:<{label}}  ", "dim"),
                 StyledText(thin_bar(fees / most, room), "good"),
-                StyledText(f" {_amount(fees):>{_FIGURE}}  "),
-                StyledText(thin_bar(lvr / most, room), "warn"),
-                StyledText(f" {_amount(lvr):>{_FIGURE}}"),
+                StyledText(f" {amount_figure(fees):>{_FIGURE}}  "),
+                StyledText(thin_bar(lvr / most, room), "bad"),
+                StyledText(f" {amount_figure(lvr):>{_FIGURE}}"),
                 StyledText(f"{_signed(net):>{_FIGURE + 1}}", tone),
             )
         )
@@ -571,7 +579,10 @@ def _days_together(days: Sequence[tuple[str, float, float]], label: int, room: i
     net = sum(round(earned - taken, 2) for _, earned, taken in days)
     return (
         StyledText(f"{'sum':<{label}}  {'':<{room}} ", "dim"),
-        StyledText(f"{_amount(fees):>{_FIGURE}}  {'':<{room}} {_amount(lvr):>{_FIGURE}}", "strong"),
+        StyledText(
+            f"{amount_figure(fees):>{_FIGURE}}  {'':<{room}} {amount_figure(lvr):>{_FIGURE}}",
+            "strong",
+        ),
         StyledText(f"{_signed(net):>{_FIGURE + 1}}", "good" if net >= 0 else "bad"),
     )
 
@@ -585,7 +596,7 @@ def fee_days(days: Sequence[tuple[str, float]], width: int) -> list[Line]:
         (
             StyledText(f"{day:<{label}}  ", "dim"),
             StyledText(thin_bar(fees / most, room), "good"),
-            StyledText(f" {_amount(fees):>{_FIGURE}}"),
+            StyledText(f" {amount_figure(fees):>{_FIGURE}}"),
         )
         for day, fees in days
     ]
@@ -608,13 +619,13 @@ def thin_bar(part: float, room: int) -> str:
     return (_FULL * full + _HALF * rest).ljust(room)
 
 
-def _amount(value: float) -> str:
+def amount_figure(value: float) -> str:
     """Two decimals, as money has; what they would call nothing is said to be less."""
     return f"{value:,.2f}" if value == 0 or value >= _CENT else "<0.01"
 
 
 def _signed(value: float) -> str:
-    return f"−{_amount(-value)}" if value < 0 else f"+{_amount(value)}"
+    return f"−{amount_figure(-value)}" if value < 0 else f"+{amount_figure(value)}"
 
 
 _DEPTH_EIGHTHS = " ▁▂▃▄▅▆▇█"
@@ -663,7 +674,7 @@ def depth_picture(
     tones = _tones(span, low, high, price)
     levels = [round(depth / most * rows * 8) for depth in depths]
     lines = [_coloured(_columns(levels, 8 * (rows - 1 - row)), tones) for row in range(rows)]
-    return [*lines, _range_line(span, low, high, price), _axis(span, low, high)]
+    return [*lines, _range_line(span, low, high, price), _axis(span, low, high, price)]
 
 
 def _columns(levels: Sequence[int], floor: int) -> str:
@@ -716,11 +727,12 @@ def _range_line(span: _Span, low: float, high: float, price: float) -> Line:
     return merged([StyledText("".join(cells[:at])), mark, StyledText("".join(cells[at + 1 :]))])
 
 
-def _axis(span: _Span, low: float, high: float) -> Line:
-    """The range's ends under their marks, and the picture's own where there is room for them."""
+def _axis(span: _Span, low: float, high: float, now: float) -> Line:
+    """The range's ends and the price under their marks, and the picture's own ends where there is
+    room for them."""
     cells = [" "] * span.columns
     ends = [edge for edge in (low, high) if span.first <= edge <= span.last]
-    for price in (*ends, span.first, span.last):
+    for price in (*ends, now, span.first, span.last):
         words = figure(price)
         begin = max(0, min(span.columns - len(words), span.place(price) - len(words) // 2))
         around = cells[max(0, begin - 2) : begin + len(words) + 2]

@@ -50,10 +50,11 @@ def glance_of(
     return GlanceView(
         worth=_rounded(whole.total + (idle or 0), whole.unit),
         beside="" if idle is None else f"positions {_rounded(whole.total, whole.unit)}",
+        wallet="" if idle is None else f"wallet {_rounded(idle, whole.unit)}",
         day=_day_words(day, whole.unit),
         day_tone="dim" if day is None else "bad" if day.gained < 0 else "good",
         fees=_rounded(whole.fees, whole.unit),
-        in_range=f"{inside} of {len(held)} in range{_empty_words(overview)}" if held else "",
+        in_range=f"{inside}/{len(held)} in range{_empty_words(overview)}" if held else "",
         all_in=inside == len(held),
         ether=_ether(overview.prices.ether),
         ether_change=ether_change(samples),

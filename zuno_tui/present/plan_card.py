@@ -8,6 +8,7 @@ from msgspec import Struct
 from agents.lp.advice_words import (
     PASSES_EVERY_LIMIT,
     SHORT_REASONS,
+    SURE_FEES,
     WEIGHED_BY,
     assumption_words,
     edge_figure,
@@ -84,8 +85,8 @@ PLAN_TERMS = {
     "fees a day": "what a day earns: 8 days in 10 end between the two",
     "LVR a day": "loss versus rebalancing: what arbitrage takes from the range in a day",
     "swaps": "what must be sold first to fill the range",
-    "lasts (95%)": "its buffer: how long the price stays in the range with 95% certainty",
-    "lasting fees": "fees while it lasts, counting twice your floor at most: the balanced choice",
+    "lasts (95%)": "its buffer: how long the price stays in the range at 95% confidence",
+    SURE_FEES: "fees in the time it lasts at 95% confidence, twice your floor at most",
     "lasts at 2σ": "the same if the price moves twice as wildly",
     "lasts at 3σ": "the same if it moves three times as wildly",
     "fees APR": "a day's fees as a share of the worth, a year of them",
@@ -229,7 +230,7 @@ def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     if seconds := _seconds(plan):
         letters = listed([option_letter(move.index or 0) for move in seconds])
         rules = PROFILES[plan.profile]
-        pays = f"over {letters} by {WEIGHED_BY[rules.tiebreak]}"
+        pays = f"it beats {letters} on {WEIGHED_BY[rules.tiebreak]}"
         # Where fees alone decide, how long a range lasts is no reason.
         by_time = rules.tiebreak is not Tiebreak.YIELD and len(seconds) == 1
         if by_time and _nets_more(seconds[0], plan.recommended):
@@ -248,14 +249,14 @@ def deciding_figure(plan: Plan) -> str:
 
 
 def _lasts_less(rules: ProfileRules, second: Candidate, chosen: Candidate) -> str:
-    """`C nets $10.07 more, but has lower lasting fees, $24.06 against $32.20`."""
+    """`C nets $10.07 more, but has lower fees at 95% confidence: $24.06 against $32.20`."""
     more = gained(second.net_7d, chosen.net_7d)
     less, most = (tiebreak_figure(rules, each) for each in (second, chosen))
     if more is None or less is None or most is None or less >= most:
         return ""
     figures = [tiebreak_words(rules, each) for each in (second, chosen)]
     letter = option_letter(second.index or 0)
-    lasting = f"has lower lasting fees, {figures[0]} against {figures[1]}"
+    lasting = f"has lower {WEIGHED_BY[rules.tiebreak]}: {figures[0]} against {figures[1]}"
     if rules.tiebreak is Tiebreak.STRESSED_BUFFER:
         lasting = f"lasts {figures[0]} at twice the volatility against {figures[1]}"
     return f"{letter} nets {usd(more)} more, but {lasting}"
@@ -266,7 +267,7 @@ def _decided_by(plan: Plan) -> str:
     if plan.position is not None and plan.choice.codes[0] in DECIDES_ALONE:
         return "decided by the rule alone"
     rounds = f", {plan.rounds} rounds" * (plan.rounds > 1)
-    return f"decided by {plan.decided_by}{rounds}"
+    return f"decided by the {plan.decided_by}{rounds}"
 
 
 def _pool_words(pool: PlanPool | None) -> str:
@@ -380,8 +381,8 @@ def reasons(plan: Plan, pools: Mapping[str, PlanPool], *, argued: bool = True) -
     yield from _why_not(plan)
     if any(_pays_faster(move, plan.hold) for move in plan.candidates):
         yield (
-            "Earned back counts the time a range is expected to last, which is more than 95% "
-            "certainty gives it; net and over Keep count 7 days."
+            "Earned back uses the expected time in range, which is longer than the 95% figure; net "
+            "and over Keep cover 7 days."
         )
     yield from _swap_words(plan, pools)
     yield from map(screen_words, _outside_words(plan, pools))
@@ -434,9 +435,9 @@ def _outside_words(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
     hold, pool = plan.hold, pools.get(plan.hold.pool_id)
     if pool is not None and _is_outside(hold, pool) and hold.fee_yield_24h:
         yield (
-            f"Kept as it is, it is expected in range {percent(hold.in_range_share)} of the next "
-            f"day and earns {usd(hold.fee_yield_24h)} then; the week's net counts that it may "
-            "come back later."
+            f"If kept, expect it in range for {percent(hold.in_range_share)} of the next 24 h, "
+            f"earning {usd(hold.fee_yield_24h)}; the 7-day net allows for the price coming back "
+            "later."
         )
 
 
@@ -622,7 +623,7 @@ def _why_not(plan: Plan) -> Iterator[str]:
     """What Keep's figure rests on, and for every move ruled out a sentence; alike ones share it."""
     stays, net = plan.hold.survival, plan.hold.net_7d
     if stays is not None and stays.day == 0 and net is not None and net > 0:
-        yield f"Keep earns only if the price comes back; by that chance it nets {usd(net)}."
+        yield f"Keep earns only if the price comes back; allowing for that, it nets {usd(net)}."
     alike: dict[str, list[str]] = {}
     for move in plan.candidates:
         for against in findings_against(move.judgment):
@@ -630,7 +631,7 @@ def _why_not(plan: Plan) -> Iterator[str]:
                 alike.setdefault(_finding_words(against), []).append(option_letter(move.index))
     for words, letters in alike.items():
         are = "is" if len(letters) == 1 else "are"
-        told = words if len(letters) == 1 else words.replace("it ", "each ", 1)
+        told = words if len(letters) == 1 else _of_each(words)
         yield screen_words(f"{listed(letters)} {are} ruled out: {told}.")
     if plan.choice.kind == "move":
         return
@@ -639,6 +640,12 @@ def _why_not(plan: Plan) -> Iterator[str]:
         if passes and _nets_more(move, plan.recommended):
             letter = option_letter(move.index or 0)
             yield f"{letter} nets more in 7 days, but {SHORT_REASONS[plan.choice.codes[0]]}."
+
+
+def _of_each(words: str) -> str:
+    """`it never earns …` of several."""
+    never = words.removeprefix("it never ")
+    return f"none {never}" if never != words else words.replace("it ", "each ", 1)
 
 
 def _seconds(plan: Plan) -> list[Candidate]:
@@ -656,12 +663,13 @@ def _seconds(plan: Plan) -> list[Candidate]:
 
 
 def _richer_words(plan: Plan) -> Iterator[str]:
-    """Why a move that would net more than the chosen one is none: `B too narrow`."""
+    """Why a move that would net more than the chosen one is none: `B is too narrow`."""
     for move in plan.candidates if plan.choice.kind == "move" else ():
         ruled_out = finding_against(move.judgment) is not None
         if ruled_out and move.judgment is not None and _nets_more(move, plan.recommended):
             why = judged_words(move.judgment, breaks_even=move.breaks_even)
-            yield f"{option_letter(move.index or 0)} {why}"
+            told = why if why.startswith("too ") else f"ruled out ({why})"
+            yield f"{option_letter(move.index or 0)} is {told}"
 
 
 def _why_first(plan: Plan) -> Iterator[str]:
@@ -671,7 +679,7 @@ def _why_first(plan: Plan) -> Iterator[str]:
         letters = listed([option_letter(move.index or 0) for move in seconds])
         chosen = option_letter(plan.choice.index or 0)
         figures = weighed_words(rules, plan.recommended, *seconds)
-        weighed = f"{chosen} is chosen over {letters} by {WEIGHED_BY[rules.tiebreak]}: {figures}."
+        weighed = f"{chosen} beats {letters} on {WEIGHED_BY[rules.tiebreak]}: {figures}."
         yield screen_words(weighed)
 
 
@@ -693,7 +701,7 @@ def _finding_words(finding: RuleFinding) -> str:
         return finding.words
     match finding.rule:
         case Rule.BUFFER_FLOOR:
-            return f"it lasts {hours(value)} with 95% certainty, your floor is {hours(limit)}"
+            return f"it lasts only {hours(value)} at 95% confidence, your floor is {hours(limit)}"
         case Rule.GAS_YIELD:
             return f"gas is {times_words(value)} a day's fees, your ceiling is {limit:g} ×"
         case Rule.BREAK_EVEN:
@@ -702,10 +710,10 @@ def _finding_words(finding: RuleFinding) -> str:
             return finding.words
 
 
-_OVER_KEEP, _JUDGED, _LASTING = "over Keep", "judged", "lasting fees"
+_OVER_KEEP, _JUDGED = "over Keep", "judged"
 _DECIDING = {
     Tiebreak.STRESSED_BUFFER: "lasts at 2σ",
-    Tiebreak.BUFFER_AND_YIELD: _LASTING,
+    Tiebreak.BUFFER_AND_YIELD: SURE_FEES,
     Tiebreak.YIELD: "fees a day",
 }
 FIGURES: dict[str, _CandidateCell] = {
@@ -718,7 +726,7 @@ FIGURES: dict[str, _CandidateCell] = {
     "net in 7 d": lambda one, _: usd(one.net_7d),
     _OVER_KEEP: lambda _, __: "–",
     "lasts (95%)": _buffer(1),
-    _LASTING: lambda _, __: "–",
+    SURE_FEES: lambda _, __: "–",
     _JUDGED: lambda _, __: "–",
     "cost": lambda one, _: usd(one.cost_usd),
     "earned back": _break_even,
@@ -746,10 +754,10 @@ def figures_of(plan: Plan) -> dict[str, _CandidateCell]:
         left_out.add("stays 7 d")
     rules = PROFILES[plan.profile]
     if rules.tiebreak is not Tiebreak.BUFFER_AND_YIELD:
-        left_out.add(_LASTING)
+        left_out.add(SURE_FEES)
     told = FIGURES | {
         _OVER_KEEP: _over_keep(plan.hold),
-        _LASTING: lambda one, _: "–" if one.index is None else tiebreak_words(rules, one),
+        SURE_FEES: lambda one, _: "–" if one.index is None else tiebreak_words(rules, one),
         _JUDGED: _judged(plan.recommended),
     }
     return {label: tell for label, tell in told.items() if label not in left_out}

@@ -237,7 +237,7 @@ def notes(position: PositionSnapshot) -> tuple[str, ...]:
     custody = position.custody
     told = {
         "hook": position.pool.hook.danger is Danger.DANGEROUS,
-        "approved": bool(custody.approved),
+        "operator": bool(custody.approved),
         "subscribed": bool(custody.subscriber),
     }
     return tuple(note for note, holds in told.items() if holds)

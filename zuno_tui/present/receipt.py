@@ -483,7 +483,7 @@ def _expected(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
                 yield _line(facts, "get", "about", ((came, bought),))
 
 
-_PAYS = "pays, beside its fees, at least"
+_PAYS = "returns, on top of its fees, at least"
 
 
 def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
@@ -595,7 +595,11 @@ def _wallet(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
         f"{'+' if amount > 0 else '−'}{_amount(facts, abs(amount), token)}"
         for amount, token in changed
     ]
-    yield ReceiptLine("wallet", "  ".join(words) or "no change", _sum(facts, changed))
+    told = "  ".join(words) or "no change"
+    enters = any(isinstance(each, DecodedMint | DecodedIncrease) for each in facts.actions)
+    if changed and enters and all(amount > 0 for amount, _ in changed):
+        told = f"{told}, left over"
+    yield ReceiptLine("wallet", told, _sum(facts, changed))
 
 
 def _sum(facts: ReceiptFacts, changed: Sequence[tuple[int, Address]]) -> str:

@@ -87,7 +87,7 @@ _INDENT = "    "
 _TITLE, _GOOD, _WARN, _BAD, _END = "\x1b[1m", "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[0m"
 _TONES = (
     (_BAD, ("out of range", "critical", "failed", "unreachable", "−", "-$")),
-    (_WARN, ("near edge", "warning", "approved", "empty")),
+    (_WARN, ("near edge", "warning", "approved", "operator", "empty")),
     (_GOOD, ("in range", "ok", "+")),
 )
 

@@ -88,6 +88,8 @@ class GlanceView(Struct, frozen=True):
     gas: str
     beside: str = ""
     """How much of the worth is in positions; empty where the wallet was not read yet."""
+    wallet: str = ""
+    """The rest of it."""
     by_hour: tuple[tuple[float, float, float], ...] = ()
     """When a closed hour of the day began, what it gained, and the fees in that; oldest first."""
     by_day: tuple[tuple[str, float], ...] = ()

@@ -48,7 +48,7 @@ TEN: dict[str, Context] = {
     "dust": Market(0.02, 1.6).opening((TOKEN1, 10)),
 }
 _TICKS = re.compile(r"\bticks?\b|-?\b(?:19\d{4}|27\d{4})\b", re.IGNORECASE)
-_STANCE = re.compile(r"it would be ([A-E])\b|over (HOLD|EXIT)\b")
+_STANCE = re.compile(r"rules pick ([A-E])\b|over (HOLD|EXIT)\b")
 
 
 @dataclass

@@ -102,7 +102,7 @@ def test_inspect_tells_everything_of_one_position(
     page = zuno("inspect", f"#{token_id}", *on_devnet)
     document = zuno("inspect", token_id, *on_devnet, "--json").data
 
-    assert "impermanent loss" in page.out
+    assert "imp. loss" in page.out
     assert "24 h" in page.out
     assert document["tokenId"] == token_id
     assert document["sinceEntry"]["unknown"] == []

@@ -238,7 +238,7 @@ async def every_figure(url: str, home: Path) -> None:
         shown = {each.label: each.words for each in page.figures}
         row = rows[token_id]
         assert (shown["worth"], shown["to collect"]) == (row.value, row.fees)
-        assert (shown["APR 24 h"], shown["vs holding"]) == (row.fee_apr, row.against_holding)
+        assert (shown["fee APR 24 h"], shown["vs holding"]) == (row.fee_apr, row.against_holding)
 
         # The portfolio adds up to the header, position by position.
         await desk.ask(ShowPortfolio())

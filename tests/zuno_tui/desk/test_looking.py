@@ -60,7 +60,7 @@ async def test_one_position_is_told_at_once_and_then_drawn(
     assert copied["holds"] == f"{facts['holds']} = {figures['worth']}"
     assert copied["to collect"] == f"{facts['to collect']} = {figures['to collect']}"
     assert not set(facts) & {"range", "price", "put in", "taken out", "fees earned", "vs holding"}
-    assert figures["APR 24 h"].endswith("%")
+    assert figures["fee APR 24 h"].endswith("%")
     assert drawn.standing is not None
     assert drawn.standing.state == "in range"
     assert 0 < drawn.standing.progress < 1

@@ -188,7 +188,7 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
         (StatusChanged(StatusView("Embedded chain", "0x")), "#7 is out"),
         (DebateChanged(DebateView("r", "position #7")), "Four agents argue"),
         (DebateChanged(DebateView("r", "position #7", (), "done")), "Press r"),
-        (PlanChanged(plan()), "a, then Enter: approve 1 widen #7 for $5.17"),
+        (PlanChanged(plan()), "a, Enter: approve 1, widen #7, costs $5.17"),
         (PlanChanged(plan(approval=approval)), "type apply"),
         (PlanChanged(plan(result=ResultView("plan_1", "refused", (), None))), "approve again"),
         (PlanChanged(plan(approval=approval)), "type apply"),

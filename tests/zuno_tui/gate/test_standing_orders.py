@@ -108,13 +108,13 @@ def test_the_page_says_what_has_a_floor_who_pays_and_what_a_jump_does(delegated:
     most = 500_000 * network_named("devnet").max_fee_per_gas / 10**18
 
     assert re.search(
-        r"the chain refuses it\. USDC has no minimum: it shrinks as the price falls\.",
+        r"the transaction reverts\. USDC has no minimum: it shrinks as the price falls\.",
         words,
     )
-    assert "If the price jumps, the position closes where it lands, even far below" in words
+    assert "If the price jumps, it closes at whatever price is reached, even far below" in words
     # At the present gas price first, then by the limit.
-    network = rf"network About [\d.]+ ETH \(\$[\d.,]+\) now, at most {most:g} ETH"
-    assert re.search(network, words)
+    network = r"network About [\d.]+ ETH \(\$[\d.,]+\) now\. The watch key pays\."
+    assert re.search(rf"{network} cost limit At most {most:g} ETH", words)
     rows = [line.split()[0] for line in shown.out.splitlines() if line.startswith("  ")]
     assert rows.index("expected") < rows.index("jumps") < rows.index("at")
     assert rows.index("needs") < rows.index("sent") < rows.index("price")

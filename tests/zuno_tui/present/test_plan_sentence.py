@@ -58,7 +58,7 @@ async def test_what_the_rule_settles_is_decided_by_nobody_else(state: str) -> No
     told = decided_words(plan, plan_pools(plan))
 
     by_rule = settled(context) is not None and plan.choice.codes[0] in DECIDES_ALONE
-    assert (f"decided by {plan.decided_by}" in told.lower()) is not by_rule
+    assert (f"decided by the {plan.decided_by}" in told.lower()) is not by_rule
 
 
 async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more() -> None:
@@ -77,7 +77,7 @@ async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more(
     judged = {each.index: figures_of(plan)["judged"](each, None) for each in others}
 
     assert passing, "others pass as well"
-    assert re.search(rf"[Oo]ver {listed(passing)} by ", told)
+    assert re.search(rf"[Ii]t beats {listed(passing)} on ", told)
     assert judged[chosen.index] == "chosen"
     for each in others:
         if (each.net_7d or 0.0) > (chosen.net_7d or 0.0) and judged[each.index] != "passes":
@@ -91,11 +91,11 @@ async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more(
 @pytest.mark.parametrize(
     ("profile", "shorter", "richer", "told"),
     [
-        ("balanced", True, True, "nets $10.00 more, but has lower lasting fees"),
+        ("balanced", True, True, "nets $10.00 more, but has lower fees at 95% confidence"),
         ("conservative", True, True, "nets $10.00 more, but lasts"),
-        ("aggressive", True, True, "ver {} by fees"),
-        ("balanced", False, True, "ver {} by lasting fees"),
-        ("balanced", True, False, "ver {} by lasting fees"),
+        ("aggressive", True, True, "t beats {} on fees"),
+        ("balanced", False, True, "t beats {} on fees at 95% confidence"),
+        ("balanced", True, False, "t beats {} on fees at 95% confidence"),
     ],
 )
 async def test_a_rival_that_nets_more_and_lasts_less_is_told_where_time_decides(
@@ -145,7 +145,7 @@ async def test_a_time_that_is_not_the_weeks_says_what_it_counts() -> None:
     def told(needed: float) -> bool:
         move = plan.candidates[0].model_copy(update=figures | {"break_even_hours": needed})
         only = plan.model_copy(update={"candidates": (move,)})
-        return any(words.startswith("Earned back counts") for words in reasons(only, {}))
+        return any(words.startswith("Earned back uses") for words in reasons(only, {}))
 
     assert told(14.0)
     assert not told(17.3)

@@ -72,7 +72,7 @@ def test_the_word_signs_when_fingers_type_it_and_not_before(
             terminal.send(f":collect {named[1]}\r")
             terminal.wait_for("approved: type apply")
             terminal.send(":apply\r")
-            terminal.wait_for("Enter after the word signs")
+            terminal.wait_for("press Enter to sign")
             terminal.type("apply\r")
             terminal.wait_for("before the page could be read")
             terminal.read_page()

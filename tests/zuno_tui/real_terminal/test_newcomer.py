@@ -42,7 +42,7 @@ _WALK = (
         "",
         r"4 Plan · #26 WETH/USDC 0\.3%",
         r"★ (Widen|Tighten|Shift) #26 to",
-        r"→ a, then Enter: approve [A-E] ([\d.]+% )?\w+ #\d+ for \$[\d.]+",
+        r"→ a, Enter: approve [A-E], ([\d.]+% )?\w+ #\d+, costs \$[\d.]+",
     ),
     (
         "The approval",
@@ -55,7 +55,7 @@ _WALK = (
         ":apply\r",
         r"━ Sign and send · Move position #26 to .* ━",
         r" recipient  0x2A66090e5fBa13C69cC270a0b48A8EE5c73a6F4f",
-        r"Enter after the word signs and sends; escape goes back, nothing is signed",
+        r"Type apply and press Enter to sign and send\. Escape goes back, nothing is signed",
     ),
     ("Another word", "yes\r", r"That was not the word apply\. Nothing was signed\."),
     (

@@ -100,7 +100,7 @@ def test_permissions_that_end_in_one_transaction_are_one_row_and_else_a_row_each
         for approval in (together, replace(APPROVAL, steps=steps))
     )
 
-    words = "take back what UniversalRouter and Permit2 may move of WETH and USDC"
+    words = "revoke the WETH and USDC allowances of UniversalRouter and Permit2"
     assert f"revoke      5–7 {words}" in folded
     assert "allow       2–3 let PositionManager move up to 2.4152 WETH and 4,415.3 USDC" in folded
     assert not any("stays open" in line for line in folded)
@@ -110,7 +110,7 @@ def test_permissions_that_end_in_one_transaction_are_one_row_and_else_a_row_each
         "take back b",
         "take back c",
     ]
-    assert "may stop half-way" in apart[0]
+    assert "can stop half-way" in apart[0]
 
 
 def test_two_permissions_of_one_amount_are_one_row_until_they_are_sent() -> None:
@@ -130,7 +130,7 @@ def test_two_permissions_of_one_amount_are_one_row_until_they_are_sent() -> None
         for progress in ((), PROGRESS[:1])
     )
 
-    words = "○ 1–2 let Permit2, and until 09:39 UTC UniversalRouter, move up to 2 WETH"
+    words = "○ 1–2 up to 2 WETH: Permit2 (no expiry), UniversalRouter (until 09:39 UTC)"
     assert words in waiting[1]
     assert "○ 3 sell" in waiting[2]
     assert [line.split()[-1] for line in sent[2:3]] == ["UniversalRouter"]
@@ -140,8 +140,8 @@ def test_permissions_that_stay_open_are_said_with_their_end_and_how_to_end_them(
     drawn = " ".join(line.plain.strip() for line in step_lines(APPROVAL, (), 120))
 
     assert "let PositionManager move 2.4152 WETH until 2026-01-12 09:39 UTC" in drawn
-    assert "what is unused stays." in drawn
-    assert drawn.endswith("To end it: zuno revoke --all")
+    assert "what is unused stays:" in drawn
+    assert drawn.endswith("zuno revoke --all ends it")
 
 
 def test_permissions_of_unlike_amounts_are_not_put_into_one_sentence() -> None:
@@ -164,7 +164,7 @@ def test_the_contract_of_a_delegated_account_is_named_and_how_that_ends() -> Non
     lines = [*step_lines(together, (), 120)]
     drawn = " ".join(line.plain.strip() for line in lines)
 
-    assert "delegated to 0x63c0e32B (batch executor) already, and stays so; it acts only" in drawn
+    assert "The delegation to 0x63c0e32B (batch executor). It acts only" in drawn
     assert "zuno wallet undelegate" in drawn
     assert "If 4 fails after 1" not in drawn
     amber = [line for line in lines if any(span.style == "$warning" for span in line.spans)]

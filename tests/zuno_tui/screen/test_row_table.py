@@ -386,4 +386,4 @@ async def test_one_age_of_all_alerts_is_said_once() -> None:
         await play(pilot, AlertsChanged(replace(ALERTS, rows=rows)))
 
         assert "AGE" not in lines_of(pane)[0]
-        assert "all <5 min" in str(pane.border_title)
+        assert "all under 5 min" in str(pane.border_title)

@@ -76,7 +76,7 @@ DETAIL = DetailView(
     figures=(
         KeyFigure("worth", "$18,154.51"),
         KeyFigure("to collect", "$12.40"),
-        KeyFigure("APR 24 h", "18.1%"),
+        KeyFigure("fee APR 24 h", "18.1%"),
         KeyFigure("vs holding", "+$41.20", "good"),
     ),
     standing=RangeStanding("out of range", "1,620.4", "1,880.8", 1.08, "USDC per WETH"),

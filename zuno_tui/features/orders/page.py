@@ -96,7 +96,7 @@ def _jump(condition: OrderCondition) -> Iterator[tuple[str, str]]:
         side, level = condition.words.split()[:2]
         yield (
             JUMPS,
-            f"If the price jumps, the position closes where it lands, even far {side} {level}.",
+            f"If the price jumps, it closes at whatever price is reached, even far {side} {level}.",
         )
 
 
@@ -147,7 +147,7 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
     return (
         (NEEDS, "This desk or zuno monitor must run with the watch key, or nothing happens."),
         ("sent by", _by(draft)),
-        ("network", _network_cost(draft)),
+        *_network_cost(draft),
         (
             "enforced",
             f"The chain allows this one call and nothing else{_reach(draft)}. "
@@ -156,7 +156,7 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         ("price from", _looks_at(draft)),
         (
             "cancel",
-            "Type order cancel and sign that. Quitting zuno or deleting files does not cancel it.",
+            "Type order cancel and sign the cancellation. Quitting zuno does not cancel it.",
         ),
     )
 
@@ -176,7 +176,7 @@ _DOING: dict[OrderKind, str] = {"close": "close", "collect": "collect the fees o
 def _least(draft: OrderDraft) -> str:
     if not any(draft.call.least):
         return "No minimum is signed: you get what is in it then."
-    least = f"{_amounts(draft, draft.call.least)}, or the chain refuses it"
+    least = f"{_amounts(draft, draft.call.least)}, or the transaction reverts"
     condition = draft.order.condition
     without = [
         draft.tokens[currency].label
@@ -196,7 +196,7 @@ def _by(draft: OrderDraft) -> str:
     return f"{key}, a key made elsewhere: only its address is known here."
 
 
-def _network_cost(draft: OrderDraft) -> str:
+def _network_cost(draft: OrderDraft) -> Iterator[tuple[str, str]]:
     """By the gas that is set aside for an order, now and at the highest fee the limits let go."""
     cost = draft.network_cost
 
@@ -205,8 +205,9 @@ def _network_cost(draft: OrderDraft) -> str:
         return f"{format_amount(wei, 18, 3)} {cost.coin}{dollars}"
 
     each = " each time" if draft.call.times > 1 else ""
-    now = "" if cost.now is None else f"about {told(cost.now)} now, "
-    return f"{_sentence(f'{now}at most {told(cost.wei)}{each}, your limit')}. The watch key pays."
+    now = "" if cost.now is None else f"About {told(cost.now)} now. "
+    yield "network", f"{now}The watch key pays."
+    yield "cost limit", f"At most {told(cost.wei)}{each} of network cost, by your settings."
 
 
 def _reach(draft: OrderDraft) -> str:

@@ -34,11 +34,16 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 
-_STYLES = {"what": "bold", JUMPS: "$warning", NEEDS: "bold $warning", "hash": "$quiet"}
+_STYLES = {
+    "what": "bold",
+    JUMPS: "$warning",
+    NEEDS: "bold $warning",
+    "order hash": "$quiet",
+}
 
 
-_LIMITS = ("at least", "network", "until", "enforced")
-_FIGURE = r"\$\d[\d,.]*\d"
+_LIMITS = ("at least", "network", "cost limit", "until", "enforced")
+_FIGURE = r"\$\d[\d,.]*\d|[\d.]+%|(?<=is )(?:below|above) [\d,.]*\d"
 """What is to be checked stands out."""
 
 
@@ -49,7 +54,7 @@ def _rows(rows: Iterable[tuple[str, str]], width: int) -> Iterator[Content]:
 
 
 class OrderConfirmScreen(TypedConfirmScreen):
-    ASKS = "Enter after the word signs it; it waits until its condition holds"
+    ASKS = "and press Enter to sign; it then waits"
     END_STYLE = "bold"
     OVER = "This is older than ten minutes. Nothing was signed. Ask for the order again."
 
@@ -76,7 +81,7 @@ class OrderConfirmScreen(TypedConfirmScreen):
 
     def sheet_lines(self, width: int, _room: int) -> Sequence[Content]:
         order = self._order
-        rows = (*order.terms, *order.rows, ("hash", order.hash))
+        rows = (*order.terms, *order.rows, ("order hash", order.hash))
         limits = [row for row in rows if row[0] in _LIMITS]
         lines = [Content(""), *_rows([row for row in order.terms if row not in limits], width)]
         lines += [Content(""), heading("LIMITS"), *_rows(limits, width)]

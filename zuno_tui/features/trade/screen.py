@@ -219,7 +219,7 @@ def _next_words(view: TradeRunView) -> str | Content:
 
 class TradeConfirmScreen(TypedConfirmScreen):
     DONE = "sent"
-    ASKS = "Enter after the word sends the orders"
+    ASKS = "and press Enter to send the orders"
     END_STYLE = "bold"
     OVER = "The approval is over. Nothing was sent. Ask for a new plan."
     CONFIRMED = "Confirmed. Looking at the market and the account again …"

@@ -50,7 +50,7 @@ _SEVERITIES = {
     "info": ("· info", "dim"),
 }
 _WATCHERS = {
-    "desk": "monitor: this desk",
+    "desk": "monitored by this desk",
     "daemon": "monitor: running",
     "nobody": "monitor: not running",
 }
@@ -131,7 +131,8 @@ class AlertsPane(RowTable):
             below = joined(trouble, watched, does, more)
         if more and below.cell_length > self.size.width - _FRAME_ENDS:
             below = joined(trouble, _WATCHERS[view.watched_by], more)
-        since = f"all {self._age_of_all}" if self._age_of_all else ""
+        age = self._age_of_all.replace("<", "under ")
+        since = f"all {age}" if age else ""
         frame(self, pane_title("2 Alerts", _open_words(self.waiting, view), since), below)
 
     def on_resize(self) -> None:

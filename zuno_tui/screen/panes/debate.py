@@ -15,7 +15,6 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from agents.bus.envelope import SpokenTable
 from zuno_tui.present.output import FAILED, table_lines
 from zuno_tui.present.terminal import TableRow
 from zuno_tui.present.views import DebateView, TurnView
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
+    from agents.bus.envelope import SpokenTable
+
 
 _FOLDED = 60
 _CLAUSE = re.compile(r"(?:[^,:;.\n]|[.,](?=\d))+")
@@ -36,7 +37,7 @@ _BAR = 2
 """Cells of the coloured bar beside a turn."""
 _IN_PLAN = frozenset(
     (
-        *("range", "stays 24 h", "lasting fees", "cost", "judged", "lasts (95%)"),
+        *("range", "stays 24 h", "fees (95%)", "cost", "judged", "lasts (95%)"),
         *("earned back", "net 7 d", "over Keep"),
     )
 )
@@ -164,7 +165,7 @@ class TurnBlock(PlainText):
         self._drawing = _Drawing()
         self.chosen = ""
         """What was chosen in the end, by the first word of its row."""
-        self.beside_plan = False
+        self.beside_plan = self.closes = False
 
     @property
     def live(self) -> bool:
@@ -223,6 +224,9 @@ class TurnBlock(PlainText):
         doing = self._doing if self.live else ""
         head = turn_head(self.role, self._speaker, self._round, doing=doing)
         body = prose(self._heard) if self._turn is None else turn_text(self._turn, sourced=sourced)
+        first = _CLAUSE.match(body.plain)
+        if self.closes and self.beside_plan and first is not None:
+            body = body[: first.end()] + "."  # the plan says why
         if folded:
             line = body.plain.replace("\n", " ")
             cut = f"{line[:_FOLDED]}…" if len(line) > _FOLDED else line
@@ -363,6 +367,8 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._found = -1
         self._followed = True
         self._beside_plan = False
+        self._opened_at: int | None = None
+        """Where a debate that has ended was opened, if not at its end."""
 
     def compose(self) -> ComposeResult:
         # An anchored pane pulls what is shorter than itself down to its end, unless it fills it.
@@ -374,6 +380,9 @@ class DebatePane(VerticalScroll, can_focus=True):
         frame(self, pane_title("3 Debate"))
         self.watch(self, "scroll_y", self._name_speaker, init=False)
         self.watch(self, "virtual_size", self._snap, init=False)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._snap)
 
     @property
     def _turns(self) -> Vertical:
@@ -410,7 +419,6 @@ class DebatePane(VerticalScroll, can_focus=True):
         """What the plan in sight says is not said again."""
         if beside != self._beside_plan:
             self._beside_plan = beside
-            self._end_when_read()
             self._draw_all()
 
     def hear_prose(self, role: str, text: str) -> None:
@@ -587,34 +595,40 @@ class DebatePane(VerticalScroll, can_focus=True):
     def _end(self, words: str | None) -> None:
         self.query(".ending").remove()
         if words is not None:
-            does, dot, why = words.partition(". ")
-            why = "" if self._beside_plan else why
+            # Why is the last thing that is said below, and in the plan.
+            does, dot, _ = words.partition(". ")
             told = Content.assemble(
-                ("OUTCOME  ", "bold $primary"),
-                literal(f"★ {does}{dot.rstrip()}", "bold"),
-                "\n" if why else "",
-                literal(why),
+                ("OUTCOME  ", "bold $primary"), literal(f"★ {does}{dot.rstrip()}", "bold")
             )
             self.mount(PlainText(told, classes="ending"), before=0)
             self._draw_all()
+            self.call_after_refresh(self._snap)
 
     def _snap(self) -> None:
         """An ended debate opens where a turn begins: with some air under it, or a little before.
 
-        Only where it follows the end: whoever has scrolled is left in peace.
+        Only where it follows the end, or opened so: whoever has scrolled is left in peace.
         """
         ending = self.query(".ending")
-        if not ending or not self._blocks or self.scroll_y < self.max_scroll_y:
+        follows = self.scroll_y >= self.max_scroll_y or self.scroll_y == self._opened_at
+        if not ending or not self._blocks or not follows:
             return
         shown = self.scrollable_content_region.height - ending.first(PlainText).outer_size.height
         start = self._blocks[-1].virtual_region.bottom - shown
         begins = [block.virtual_region.y for block in self._blocks]
-        air = next((begin for begin in begins if begin >= start), start) - start
+        named = [block.virtual_region.y for block in self._blocks if block.shows_head]
+        near = range(start, start + _MOST_AIR + 1)
+        after = next((begin for begin in begins if begin >= start), start)
+        air = next((begin for begin in named if begin in near), after) - start
         fits = start > 0 and air <= _MOST_AIR
         self._turns.styles.padding = (0, 0, air if fits else 0, 0)
+        self._opened_at = None
         if start > 0 and not fits:
             self.release_anchor()
-            self.scroll_to(y=max(begin for begin in begins if begin < start), animate=False)
+            self._opened_at = max(begin for begin in begins if begin < start)
+            self.scroll_to(y=self._opened_at, animate=False)
+        else:
+            self.anchor()
         self.call_after_refresh(self._name_speaker)
 
     def _name_speaker(self) -> None:
@@ -633,6 +647,7 @@ class DebatePane(VerticalScroll, can_focus=True):
     def _draw(self, block: TurnBlock) -> None:
         block.chosen = "" if self._view is None or self._view.ended is None else self._view.chosen
         block.beside_plan = self._beside_plan
+        block.closes = block is self._blocks[-1]
         block.draw(sourced=self._sourced, folded=self._folded, needle=self._needle)
 
     def _draw_all(self) -> None:

@@ -75,6 +75,7 @@ def range_line(edges: tuple[int, int] | None, scale: Scale) -> str:
     return "".join(cells)
 
 
+_BETWEEN = " – "
 _NARROWEST = 11
 _WIDEST = 17
 _GAP = 2
@@ -83,9 +84,9 @@ _WIDEST_COMPACT = 30
 _DECISIVE = ("net in 7 d", "cost")
 _DECIDES = " ◂"
 _LONGEST_LABEL = 12
-_JUDGED = "judged"
+_JUDGED, _OVER_KEEP = "judged", "over Keep"
 BRIEF = (
-    *("pool", "net in 7 d", "over Keep", "lasts (95%)", "lasting fees", _JUDGED),
+    *("pool", "net in 7 d", _OVER_KEEP, "lasts (95%)", "fees (95%)", _JUDGED),
     *("cost", "earned back"),
 )
 """What is told of an option at first, beside its range and how likely it is kept."""
@@ -129,24 +130,24 @@ def bulleted(text: str, width: int, bullet: str = "•", style: str = "") -> Ite
 
 
 class _Picture:
-    """Every range on one scale, between its prices where there is room for them."""
+    """Every range on one scale, beside its prices where there is room for them."""
 
     def __init__(self, options: Sequence[OptionView], width: int) -> None:
         self._options = options
         self._label = max(cell_len(_name(option)) for option in options) + 1
-        ends = [cell_len(end) for option in options for end in (option.low, option.high)]
-        self._end = max(ends) + _GAP
+        self._end = max(cell_len(end) for option in options for end in (option.low, option.high))
         room = width - self._label
-        between = room - 2 * self._end - _GAP
-        self.tells_ends = any(ends) and between >= _NARROWEST_PICTURE
-        self._room = between if self.tells_ends else max(10, room)
+        beside = room - 2 * self._end - len(_BETWEEN) - 2 * _GAP
+        self.tells_ends = bool(self._end) and beside >= _NARROWEST_PICTURE
+        self._room = beside if self.tells_ends else max(10, room)
 
     def lines(self, chosen: int, price: str) -> Iterator[Content]:
         ranges = [option.edges for option in self._options if option.edges is not None]
         if not ranges:
             return
         scale = scale_of(ranges, self._room)
-        before = self._label + (self._end + _GAP if self.tells_ends else 0)
+        ends = 2 * self._end + len(_BETWEEN) + 2 * _GAP
+        before = self._label + (ends if self.tells_ends else 0)
         if price:
             aside = before + scale.place(0) - len(price) // 2
             yield literal(f"{'':<{aside}}{price} now", "$quiet")
@@ -161,10 +162,10 @@ class _Picture:
             )
             if self.tells_ends:
                 low, high = (
-                    (fitted(end, self._end, right=True), _figure_style(option))
-                    for end in (option.low, option.high)
+                    fitted(end, self._end, right=True) for end in (option.low, option.high)
                 )
-                drawn = Content.assemble(low, " " * _GAP, drawn, high)
+                prices = f"{'':<{_GAP}}{low}{_BETWEEN}{high}{'':<{_GAP}}"
+                drawn = Content.assemble((prices, _figure_style(option, self._options)), drawn)
             yield Content.assemble((fitted(_name(option), self._label), style), drawn)
 
 
@@ -211,7 +212,7 @@ def compact(plan: PlanView, chosen: int, width: int) -> list[Content]:
                 "" if option.edges is None else range_line(option.edges, scale),
                 cells,
                 _option_style(option, chosen=place == chosen),
-                _figure_style(option),
+                _figure_style(option, options),
             )
             for place, (option, cells) in enumerate(zip(options, told, strict=True))
         ),
@@ -238,7 +239,7 @@ def _table(
         ]
         return Content.assemble((fitted(name, label), "$quiet"), *cells)
 
-    plain = [_figure_style(option) for option in told]
+    plain = [_figure_style(option, options) for option in told]
     yield line(
         f"‹{chosen + 1} of {len(options)}›" if hidden else "",
         [_name(option) for option in told],
@@ -252,10 +253,13 @@ def _table(
     for name, parts in (day, week) if whole else (day,):
         if any(part is not None for part in parts):
             yield line(name, [_chance(part) for part in parts], plain)
+    labels.sort(key=lambda name: name != plan.decides)
     for name in labels:
         decides = name == plan.decides
         words = f"{name}{_DECIDES}" if decides else name
-        row = line(words, [option.figures.get(name, "–") for option in told], plain)
+        cells = [option.figures.get(name, "–") for option in told]
+        styles = [*map(_gain_style, cells, plain)] if name == _OVER_KEEP else plain
+        row = line(words, cells, styles)
         yield row.stylize("$accent", 0, label) if decides else row
     # Last: the picture above shows them, and what one decides by is seen without scrolling.
     if with_ends and any(option.low for option in told):
@@ -282,11 +286,23 @@ def _name(option: OptionView) -> str:
     return f"★ {option.name}" if option.recommended else option.name
 
 
-def _figure_style(option: OptionView) -> str:
-    """What is recommended stands out, what is ruled out stands back."""
+def _figure_style(option: OptionView, options: Sequence[OptionView]) -> str:
+    """What is recommended stands out; what is ruled out stands back where another move is not."""
     if option.recommended:
         return "bold"
-    return "" if option.figures.get(_JUDGED, "–") in ("chosen", "passes", "–") else "$quiet"
+    judged = option.figures.get(_JUDGED, "–")
+    some_pass = any(each.figures.get(_JUDGED) == "passes" for each in options) or any(
+        each.recommended and each.edges is not None and each.candidate is not None
+        for each in options
+    )
+    return "" if judged in ("chosen", "passes", "–") or not some_pass else "$quiet"
+
+
+def _gain_style(words: str, style: str) -> str:
+    """Its colour by its sign, unless it stands back."""
+    if style == "$quiet" or words[:1] not in "+−":
+        return style
+    return f"{style} {'$success' if words.startswith('+') else '$error'}".strip()
 
 
 def _option_style(option: OptionView, *, chosen: bool) -> str:
@@ -327,6 +343,10 @@ def next_step(plan: PlanView) -> str:
     if plan.is_v3:
         return "v3: carry it out in Uniswap's page"
     return "a: approve" if plan.options else ""
+
+
+def _waits(plan: PlanView) -> bool:
+    return plan.result is None and plan.approval is None and not plan.progress
 
 
 def _result(plan: PlanView, result: ResultView, width: int) -> Iterator[Content]:
@@ -386,6 +406,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         """Lines that are seen only by scrolling."""
         self._more = Content("")
         """What a key would tell besides."""
+        self._guided = False
         self._selected: PositionRef | None = None
         """The position under the cursor of the positions pane."""
 
@@ -431,6 +452,12 @@ class PlanPane(VerticalScroll, can_focus=True):
         self._draw()
         self.show_age(now)
 
+    def guide(self, *, below: bool) -> None:
+        """Whether a line below the panes says what to do with a plan that waits."""
+        self._guided = below
+        if self._now is not None:
+            self.show_age(self._now)
+
     def follow(self, selected: PositionRef | None) -> None:
         """A plan is of one position: where the cursor is on another, the card says so."""
         if selected != self._selected:
@@ -449,7 +476,7 @@ class PlanPane(VerticalScroll, can_focus=True):
             joined(
                 literal(f"▼ {self._hidden} more", "bold") if self._hidden else "",
                 self._more,
-                literal(next_step(view), "bold $accent"),
+                "" if self._guided and _waits(view) else literal(next_step(view), "bold $accent"),
             ),
         )
 

@@ -20,7 +20,7 @@ _SHORT_GAUGE, _LONG_GAUGE = 10, 26
 _USUAL_GAUGE_FROM, _LONG_GAUGE_FROM = 90, 170
 """Cells of the pane from which on there is room for it."""
 _SAME_AGE_SECONDS = 60.0
-_DYNAMIC = "* the fee changes"
+_DYNAMIC = "* dynamic fee"
 _COLUMNS = (
     TableColumn("ID", 0, 9),
     TableColumn("PAIR", 1, 22),
@@ -51,7 +51,7 @@ _STATES: dict[Standing, tuple[str, str]] = {
     "in range": ("● in range", "good"),
     "near edge": ("▲ near edge", "warn"),
     "out of range": ("✗ out", "bad"),
-    "empty": ("  empty", "dim"),
+    "empty": ("○ empty", "dim"),
 }
 
 
@@ -172,7 +172,7 @@ class PositionsPane(RowTable):
                 self._manner(),
                 _DYNAMIC if any(row.fee.endswith("*") for row in view.rows) else "",
             ),
-            _below(view, self.selected, self.rows_below),
+            _below(view, self.selected, self.rows_below, told=self.size.width >= _LONG_GAUGE_FROM),
         )
 
     @property
@@ -270,23 +270,23 @@ def _tone_of(gain: str) -> str:
     return {"+": "good", "−": "bad"}.get(gain[0], "plain")
 
 
-def _below(view: PositionsView, selected: PositionRow | None, hidden: int) -> Content:
+def _below(
+    view: PositionsView, selected: PositionRow | None, hidden: int, *, told: bool
+) -> Content:
+    """What of the row under the cursor no column tells."""
     if view.stale is None:
-        return _outlined(selected, f"▼ {hidden} more" if hidden else "")
+        return _outlined(None if told else selected, f"▼ {hidden} more" if hidden else "")
     return literal("▲ not updated", "$warning") if view.rows else Content("")
 
 
 def _outlined(row: PositionRow | None, more: str) -> Content:
     """The row under the cursor in more words than a column has room for."""
-    if row is None:
-        return Content("")
-    return joined(
-        f"{position_label(row.ref)} {row.standing}",
-        f"{row.low} – {row.high}",
-        f"price {row.price}",
-        literal(", ".join(row.notes), "$warning") if row.notes else "",
-        literal(more, "bold"),
-    )
+    told: list[str | Content] = []
+    if row is not None:
+        notes = literal(", ".join(row.notes), "$warning") if row.notes else ""
+        name = f"{position_label(row.ref)} {row.standing}"
+        told = [name, f"{row.low} – {row.high}", f"price {row.price}", notes]
+    return joined(*told, literal(more, "bold") if more else "")
 
 
 def _nothing(view: PositionsView) -> tuple[str, ...]:

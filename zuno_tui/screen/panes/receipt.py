@@ -32,11 +32,12 @@ LABEL = 12
 _ROOMY = 80
 _GAP = 2
 _LONGEST_BESIDE = 20
-_BELONGS = re.compile(r"(?<=\d) (?=[A-Z–]|\d\d:\d\d)|(?<=[+–]) (?=\d)|(?<=[≤≥≈]) (?=\$)")
+_BELONGS = re.compile(
+    r"(?<=\d) (?=[A-Z–]|\d\d:\d\d)|(?<=[+–]) (?=\d)|(?<=[≤≥≈]) (?=\$)|(?<= at) (?=[A-Z])"
+)
 """Between a figure and its unit, a day and its hour, two edges: no line ends there."""
 _WAITS = "○"
 _STAYS_DONE = "what is done stays done"
-_REFUSED = "refused beyond these"
 PROGRESS_MARKS = {"under way": "⟳", "done": "✓", "stopped": "✗"}
 _COLOURS = {"under way": "$accent", "done": "$success", "stopped": "$error"}
 
@@ -81,14 +82,13 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
     elif bounds:
         yield Content("")
         counted = f"; dollars at {receipt.prices}" if receipt.prices else ""
-        what = "all of it is" if approval.as_one else "each step is"
-        yield from _titled("LIMITS", f"{what} {_REFUSED}{counted}", width)
+        what = "the transaction" if approval.as_one else "a step"
+        yield from _titled("LIMITS", f"beyond these {what} reverts{counted}", width)
         yield from _ledger(bounds, room, column)
 
 
-def _titled(title: str, beside: str, width: int, *, warns: bool = False) -> Iterator[Content]:
+def _titled(title: str, beside: str, width: int, style: str = "$quiet") -> Iterator[Content]:
     """A heading with what to know beside it, or under it where there is no room."""
-    style = "$warning" if warns else "$quiet"
     if cell_len(title) + _GAP + cell_len(beside) <= width:
         yield Content.assemble(heading(title), (f"  {beside}", style))
         return
@@ -128,7 +128,9 @@ def step_lines(
     if progress:
         yield heading(f"{done} OF {count} DONE")
     else:
-        yield from _titled(*_steps_words(approval), width, warns=approval.could_be_one)
+        style = "$warning" if approval.could_be_one else "$quiet"
+        safe = approval.as_one or count == 1
+        yield from _titled(*_steps_words(approval), width, "$success" if safe else style)
     steps = _numbered(approval) if progress and not approval.as_one else _folded(approval)
     # One transaction is not followed step by step: before it is sent nothing waits by itself.
     waits = "" if approval.as_one else _WAITS
@@ -153,7 +155,8 @@ def step_lines(
         return
     under = "" if brief else " " * left
     for kind, words in _lasting_words(approval):
-        yield from wrapped(words, width, under and kind.ljust(len(under)), "$warning")
+        style = "$warning" if kind else "$quiet"
+        yield from wrapped(words, width, under and kind.ljust(len(under)), style)
     if not brief:
         for words in _permission_words(approval, steps):
             yield from wrapped(words, width, under, "$quiet")
@@ -162,11 +165,8 @@ def step_lines(
 def _lasting_words(approval: ApprovalView) -> Iterator[tuple[str, str]]:
     """What is left where it stops half-way, and what stays when all is done."""
     if approval.as_one and approval.executor:
-        yield (
-            "stays",
-            f"Your account is delegated to {approval.executor} already, and stays so; it acts only "
-            "on what you sign. To end it: zuno wallet undelegate",
-        )
+        yield "stays", f"The delegation to {approval.executor}."
+        yield "", "It acts only on what you sign. To end it: zuno wallet undelegate"
     elif approval.receipt is not None and approval.receipt.halfway and not approval.as_one:
         yield "half-way", approval.receipt.halfway
 
@@ -180,7 +180,7 @@ def _permission_words(
         return
     if any(step.ends is not None for _, step in rows):
         return
-    yield "Permissions allow for a moving price; what is unused stays. To end it: zuno revoke --all"
+    yield "Allowances leave room for price moves; what is unused stays: zuno revoke --all ends it"
 
 
 def _folded(approval: ApprovalView) -> list[tuple[str, StepView]]:
@@ -215,12 +215,12 @@ def _permitted_amount(numbered: tuple[str, StepView]) -> str:
 
 def _one_amount(steps: Sequence[StepView]) -> str:
     """Two that may move the same, one of them until a time."""
-    given = [step.allows for step in steps if step.allows is not None]
-    if [bool(each.until) for each in given] != [False, True]:
+    allowed = [step.allows for step in steps if step.allows is not None]
+    if [bool(each.until) for each in allowed] != [False, True]:
         return ""
-    stays, ends = given
-    until = f"and until {ends.until} {ends.spender}"
-    return f"let {stays.spender}, {until}, move up to {stays.amount}"
+    stays, ends = allowed
+    given = f"{stays.spender} (no expiry), {ends.spender} (until {ends.until})"
+    return f"up to {stays.amount}: {given}"
 
 
 def _together(steps: Sequence[StepView]) -> str:
@@ -228,7 +228,7 @@ def _together(steps: Sequence[StepView]) -> str:
     ended = [step.ends for step in steps if step.ends is not None]
     if ended:
         spenders, tokens = (tuple(dict.fromkeys(names)) for names in zip(*ended, strict=True))
-        return f"take back what {listed(spenders)} may move of {listed(tokens)}"
+        return f"revoke the {listed(tokens)} allowances of {listed(spenders)}"
     amounts: dict[str, list[str]] = {}
     for step in steps:
         if step.allows is not None:
@@ -304,7 +304,7 @@ def _steps_words(approval: ApprovalView) -> tuple[str, str]:
     if count == 1:
         return "1 TRANSACTION", "all or nothing: it cannot stop half-way"
     done = "safer as one: esc, then type delegate" if approval.could_be_one else _STAYS_DONE
-    return f"{count} TRANSACTIONS, IN ORDER", f"may stop half-way · {done}"
+    return f"{count} TRANSACTIONS, IN ORDER", f"can stop half-way · {done}"
 
 
 def _step_row(

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from time import gmtime, strftime
 from typing import TYPE_CHECKING
 
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 
+from chain.base.units import DAY
 from chain.positions.reference import position_label
 from zuno_tui.present.charts import (
     StyledText,
+    amount_figure,
     book_chart,
     fee_days,
-    figure,
     price_caption,
     price_chart,
     side_by_side,
     wide_gauge,
 )
-from zuno_tui.present.views import GlanceView, PositionRow
+from zuno_tui.present.views import ChartView, GlanceView, PositionRow
 from zuno_tui.screen.panes.frame import frame, literal, pane_title
 from zuno_tui.screen.panes.text import PlainText, drawn
 
@@ -32,6 +34,9 @@ from zuno_tui.present.charts import Line
 _GAP = 3
 _LABEL = 8
 _SHORTEST_CHART = 6
+_WEEK = 7
+_CHART_OVER_DAYS = 12
+"""Lines of a chart that has what each day brought below it."""
 _ABOVE_CHART = 2
 """Its heading, and the line before it."""
 _ABOVE_DAYS = 3
@@ -97,10 +102,31 @@ def selected_lines(row: PositionRow, size: Size) -> Iterator[Content]:
         gauge = wide_gauge(row.progress, row.low, row.high, size.width)
         yield from (literal(gauge, _STANDING[row.standing]), Content(""), *facts)
         return
+    by_day = _fee_days(row.week, size.width) if row.week else []
+    if height - len(by_day) < _CHART_OVER_DAYS:
+        by_day = []
     yield from facts
     yield Content("")
     yield drawn([(StyledText("PRICE  ", "title"), *price_caption(chart))])
-    yield drawn(price_chart(chart, size.width, height))
+    yield drawn([*price_chart(chart, size.width, height - len(by_day)), *by_day])
+
+
+def _fee_days(week: ChartView, width: int) -> list[Line]:
+    """What each UTC day brought, under a line of its own; nothing where none brought anything."""
+    days: dict[int, float] = {}
+    for begin, amount in week.fees:
+        days[int(begin) // DAY] = days.get(int(begin) // DAY, 0.0) + amount
+    if not any(days.values()):
+        return []
+    newest = sorted(days.items())[-_WEEK:]
+    named = [(strftime("%d %b", gmtime(day * DAY)), fees) for day, fees in newest]
+    return [(), _days_title(named), *fee_days(named, width)]
+
+
+def _days_title(days: Sequence[tuple[str, float]]) -> Line:
+    return _titled(
+        "FEES", f"by day, {amount_figure(sum(round(fees, 2) for _, fees in days))} in all"
+    )
 
 
 class BookPane(PlainText):
@@ -138,11 +164,10 @@ def book_lines(
     days: list[Line] = []
     if len(by_day) > 1:
         room = size.width if stacked else size.width - half - _GAP
-        together = figure(sum(round(fees, 2) for _, fees in by_day))
-        days = [_titled("FEES", f"by day, {together} together"), *fee_days(by_day, room)]
+        days = [_days_title(by_day), *fee_days(by_day, room)]
     height = size.height - 1 - (len(days) + 1 if stacked and days else 0)
     chart = [
-        _titled("GAINED", "by prices and fees; the fees below"),
+        _titled("GAIN", "prices and fees; bars: fees"),
         *book_chart(by_hour, half, height),
     ]
     if not days:

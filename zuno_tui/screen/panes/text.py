@@ -159,14 +159,14 @@ class GlanceLine(TextLine):
         beside, collect = "", f"to collect {view.fees}" if view.fees else ""
         inside = view.in_range
         if self.size.width < _BESIDE_FROM:
-            inside = inside.partition(",")[0].replace(" of ", "/")
-        day = view.day
+            inside = inside.partition(",")[0]
+        day = f"value {view.day}" if view.day else ""
         if view.beside and self.size.width >= _BESIDE_FROM:
             beside = f"{view.beside} incl. {view.fees} to collect" if view.fees else view.beside
             collect = ""
         elif view.beside and day:
             # The worth before it is of the wallet, too, and did not gain that.
-            day = f"positions {day.partition(', ')[0]}"
+            day = f"positions {view.day.partition(', ')[0]}"
         change = "$error" if view.ether_change.startswith("▼") else "$success"
         parts = [
             Content.assemble(("worth ", "$quiet"), literal(view.worth, "bold")),
@@ -180,6 +180,7 @@ class GlanceLine(TextLine):
                 literal(view.ether_change, change),
             ),
             literal(f"gas {view.gas}", "$quiet") if view.gas else Content(""),
+            literal(view.wallet, "$quiet"),
         ]
         self.tell(self._fitting([part for part in parts if part.plain.strip()]))
 

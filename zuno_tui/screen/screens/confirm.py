@@ -39,7 +39,7 @@ class ConfirmScreen(TypedConfirmScreen):
         Binding("f2,ctrl+o", "details", "every byte", id="confirm.details"),
         Binding("y", "copy", "copy the hashes", id="confirm.copy"),
     ]
-    ASKS = "Enter after the word signs and sends"
+    ASKS = "and press Enter to sign and send"
     OVER = "The approval has expired. Nothing was signed. Type approve again."
 
     def __init__(

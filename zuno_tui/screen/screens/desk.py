@@ -218,6 +218,7 @@ class DeskScreen(Asking):
                 self.say(said)
             case HintChanged(words):
                 self.query_one(MessageLine).hint(words)
+                self.query_one(PlanPane).guide(below=bool(words))
             case HelpAsked(topic):
                 self.open_help(topic)
             case _:

@@ -75,6 +75,7 @@ _SIGNED = {
     "came out": "+ came out",
     "now + fees": "+ worth & fees",
     "costs": "− costs",
+    "result": "result =",
 }
 _RANGE_TONES: dict[Standing, Tone] = {
     "in range": "good",
@@ -96,7 +97,7 @@ class PositionScreen(SubScreen):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="detail", classes="visit", can_focus=False) as page:
-            page.border_title = literal(self._view.title)
+            page.border_title = _title(self._view)
             yield PlainText(id="figures")
             with Container(id="detail-columns"):
                 yield PlainText(id="pictures")
@@ -171,7 +172,15 @@ class PositionScreen(SubScreen):
         page = self.query_one("#detail", VerticalScroll)
         below = round(page.max_scroll_y - page.scroll_y)
         more = literal(f"▼ {below} more", "bold") if below > 0 else ""
-        frame(page, literal(self._view.title), joined("copied" if self._copied else "", more))
+        frame(page, _title(self._view), joined("copied" if self._copied else "", more))
+
+
+def _title(view: DetailView) -> Content:
+    title = literal(view.title)
+    if view.standing is None or not title.plain.endswith(view.standing.state):
+        return title
+    tone = _FIGURE_STYLES[_RANGE_TONES[view.standing.state]]
+    return title.stylize(tone, len(title.plain) - len(view.standing.state))
 
 
 def _figures(view: DetailView, width: int) -> Iterator[Content]:
@@ -227,10 +236,8 @@ def _since_entry(view: DetailView) -> Iterator[KeyFigure]:
     """What came of it first, then the sums that make it."""
     told = [each for each in view.profit if not each.label.startswith(_PARTS)]
     told += [each for each in view.figures if each.label == _HELD]
-    yield from (each for label in _FIRST for each in told if each.label == label)
-    for each in told:
-        if each.label not in _FIRST:
-            yield each._replace(label=_SIGNED.get(each.label, each.label))
+    told.sort(key=lambda each: each.label not in _FIRST)
+    yield from (each._replace(label=_SIGNED.get(each.label, each.label)) for each in told)
 
 
 def _cells(figures: Sequence[KeyFigure]) -> int:

@@ -141,7 +141,7 @@ class TypedConfirmScreen(Screen[None]):
 
     @property
     def leaves(self) -> str:
-        return f"escape goes back, nothing is {self.DONE}"
+        return f"Escape goes back, nothing is {self.DONE}"
 
     def compose(self) -> ComposeResult:
         with Vertical(id="confirm-page"):
@@ -158,7 +158,7 @@ class TypedConfirmScreen(Screen[None]):
         if self._ended:
             self._say(self.refusal(), "$warning")
             return
-        self._say(f"{self.ASKS}; {self.leaves}.")
+        self._say(f"Type {self._asked.word} {self.ASKS}. {self.leaves}.")
         self.set_timer(self._left, self._expire)
         self.set_interval(1.0, self._count_down)
         self.set_focus(self.query_one(HiddenField if self._needs_passphrase else TypedWord))
@@ -189,7 +189,7 @@ class TypedConfirmScreen(Screen[None]):
         self.set_focus(self.query_one(TypedWord))
 
     def on_typed_word_not_typed(self) -> None:
-        self._say(f"That was pasted, and ignored. Type the word yourself; {self.leaves}.")
+        self._say(f"That was pasted, and ignored. Type the word yourself. {self.leaves}.")
 
     def on_typed_word_typed(self, event: TypedWord.Typed) -> None:
         if self._confirmed or self._ended:
@@ -277,7 +277,7 @@ class TypedConfirmScreen(Screen[None]):
         if self._keys_count_from is not None and arrived >= self._keys_count_from:
             return True
         self._say(
-            f"Typed before the page could be read, so it was ignored. Type it now; {self.leaves}."
+            f"Typed before the page could be read, so it was ignored. Type it now. {self.leaves}."
         )
         return False
 

@@ -150,7 +150,7 @@ def test_liquidity_stands_highest_where_it_is_deepest() -> None:
     assert lines[0].strip() == "█" * 10
     assert lines[-2].strip().startswith("├")
     assert lines[-2][25] == "●", "as far between its edges as its ticks are"
-    assert lines[-1].split() == ["1.0000", "3.9811", "25.119", "100.00"]
+    assert lines[-1].split() == ["1.0000", "3.9811", "10.000", "25.119", "100.00"]
     around = {"low": _at(45), "high": _at(55), "price": 10.0}
     narrow = _text(depth_picture(points, **around, width=20, height=4))
     assert narrow[-1].split() == ["7.9433", "100.00"], "no two figures run together"
