@@ -269,9 +269,7 @@ async def scout(
             "Name another pair or fee, or see what there is: zuno pools"
         )
     model = asked_model(context, seen)
-    if context.services.model is None:
-        yield thought(0, "rules", "The rules speak: no model is asked.")
-    for line in _findings(seen):
+    for line in _findings(seen, "" if context.services.model is not None else _NO_MODEL):
         yield line
     if isinstance(start, payloads.FlowStart) and start.keep_words is not None:
         yield thought(0, "goal", _goal_sentence(*start.keep_words))
@@ -313,12 +311,15 @@ def _with_desk_knowledge(seen: MarketContext, start: payloads.FlowStart) -> Mark
     return seen.model_copy(update=known)
 
 
-def _findings(seen: ScoutContext) -> Iterator[Outgoing]:
+_NO_MODEL = "The rules speak: no model is asked. "
+
+
+def _findings(seen: ScoutContext, before: str) -> Iterator[Outgoing]:
     gas = f"gas is {seen.gas.wei_per_gas / GWEI:.3g} gwei"
     if isinstance(seen, CreateContext):
         many = len(seen.surveyed_pools)
         told = "1 pool can take" if many == 1 else f"{many} pools can take"
-        words = f"Block {seen.block:,}: {told} this capital; {gas}."
+        words = f"{before}Block {seen.block:,}: {told} this capital; {gas}."
         yield thought(0, "market", words, table=pools_table(seen))
         for index, observed in enumerate(seen.surveyed_pools):
             yield from _hook(observed, f"Pool {index}: its")
@@ -328,9 +329,8 @@ def _findings(seen: ScoutContext) -> Iterator[Outgoing]:
     yield thought(
         0,
         "market",
-        f"Block {seen.block:,}: {_place(seen)}. Odds count with "
-        f"{percent(market.sigma)} volatility a day ({market.sigma_source}{assumed}), the "
-        f"pool's fees of 24 h are "
+        f"{before}Block {seen.block:,}: {_place(seen)}. The odds use {percent(market.sigma)} "
+        f"volatility a day ({market.sigma_source}{assumed}); the pool's fees of 24 h are "
         f"{usd(market.fees_24h_usd)}, {gas}.",
     )
     yield from _hook(seen.observed, "The")

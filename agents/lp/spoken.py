@@ -354,7 +354,7 @@ def _tiebreak_words(context: ScoutContext, plan: Plan, judged: JudgedRound) -> s
     letters = listed([advice_words.option_letter(other.index or 0) for other in others])
     rules = PROFILES[context.profile]
     figures = advice_words.weighed_words(rules, chosen.evaluated.candidate, *others)
-    return f", chosen over {letters} by {advice_words.WEIGHED_BY[rules.tiebreak]} ({figures})"
+    return f", which beats {letters} on {advice_words.WEIGHED_BY[rules.tiebreak]} ({figures})"
 
 
 def _also_passing(context: ScoutContext, index: int | None, judged: JudgedRound) -> list[Candidate]:

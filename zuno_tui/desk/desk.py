@@ -240,8 +240,8 @@ def _about(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
     which = "" if plan.ref is None else f" {position_label(plan.ref)}"
     cost = chosen.figures.get("cost", "")
     costs = f", costs {cost}" if cost else ""
-    letter, _, does = chosen.name.partition(" ")
-    return f"a, Enter: approve {letter}, {does}{which}{costs}"
+    does = chosen.name.replace(" ", ", ", 1)
+    return f"a, Enter: approve {does}{which}{costs}"
 
 
 def _went_well(plan: PlanView | None) -> bool:

@@ -521,9 +521,8 @@ def _time_axis(times: Sequence[float], columns: int) -> str:
     for age in range(int(span // step) if step else 0, 0, -1):
         words = _span(age * step) if axis else f"{_span(age * step)} ago"
         place = max(0, round(columns * (1 - age * step / span)) - len(words) // 2)
-        if not axis or len(axis) + _LEAST_APART <= place <= columns - len(
-            words
-        ) - _LEAST_APART - len("now"):
+        last = columns - len(words) - _LEAST_APART - len("now")
+        if not axis or len(axis) + _LEAST_APART <= place <= last:
             axis = axis.ljust(place) + words
     return axis.ljust(columns - len("now")) + "now"
 

@@ -701,7 +701,7 @@ def _finding_words(finding: RuleFinding) -> str:
         return finding.words
     match finding.rule:
         case Rule.BUFFER_FLOOR:
-            return f"it lasts only {hours(value)} at 95% confidence, your floor is {hours(limit)}"
+            return f"it lasts only {hours(value)} at 95% confidence; your floor is {hours(limit)}"
         case Rule.GAS_YIELD:
             return f"gas is {times_words(value)} a day's fees, your ceiling is {limit:g} ×"
         case Rule.BREAK_EVEN:

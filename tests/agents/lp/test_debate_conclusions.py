@@ -200,10 +200,10 @@ def test_a_tiebreak_that_chose_is_named_with_those_it_passed_over(profile: RiskP
     only_one = round_.moves[:1]
     alone = closing_sentence(context, plan, msgspec.structs.replace(round_, moves=only_one))
 
-    axis = f"by {WEIGHED_BY[PROFILES[profile].tiebreak]} ("
+    axis = f"on {WEIGHED_BY[PROFILES[profile].tiebreak]} ("
     assert (axis in said) is (len(may_be_made) > 1)
     assert axis not in alone
-    passed_over = said.partition(", chosen over ")[2].partition(" by ")[0]
+    passed_over = said.partition(", which beats ")[2].partition(" on ")[0]
     assert set(re.findall(r"[A-E]", passed_over)) == (
         set(may_be_made) - {option_letter(plan.choice.index or 0)} if axis in said else set()
     )

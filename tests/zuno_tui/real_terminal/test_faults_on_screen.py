@@ -121,7 +121,7 @@ def test_a_model_that_is_down_leaves_the_rules_speaking(
         terminal.wait_for(f"#{token_id} ", PATIENCE)
         terminal.send(f":recommend {token_id}\r")
         terminal.wait_for("The rules speak instead", PATIENCE)
-        terminal.wait_for("nothing to sign|to collect: type|a, Enter: approve", PATIENCE)
+        terminal.wait_for("nothing to sign|to collect: type|a: approve|a, Enter: approve", PATIENCE)
         _goes_on(terminal)
 
 

@@ -63,7 +63,10 @@ def test_names_and_prose_are_words_and_nothing_else(
         desk = _Walk(terminal)
         desk.sees(rf"#{named_badly} ")
         desk.sees(rf"critical +#{named_badly} ")
-        desk.types(f"recommend {named_badly}", "nothing to sign|to collect: type|a, Enter: approve")
+        desk.types(
+            f"recommend {named_badly}",
+            "nothing to sign|to collect: type|a: approve|a, Enter: approve",
+        )
         desk.presses("3", "z", "s", "f")
         desk.presses("f", "z")
         desk.types("why", "Debate · why .*ended")

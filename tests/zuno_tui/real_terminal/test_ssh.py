@@ -38,7 +38,7 @@ def test_a_day_at_the_desk_over_ssh(
         terminal.resize(140, 40)
         terminal.wait_for("NET 24H", PATIENCE)
         terminal.send(f":recommend rebalance {token_id}\r")
-        terminal.wait_for("nothing to sign|to collect: type|a, Enter: approve", PATIENCE)
+        terminal.wait_for("nothing to sign|to collect: type|a: approve|a, Enter: approve", PATIENCE)
         terminal.wait_for(r"★ \w+", PATIENCE)
         terminal.send(":approve exit\r")
         terminal.wait_for("approved: type apply", PATIENCE)

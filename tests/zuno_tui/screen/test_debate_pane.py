@@ -125,6 +125,19 @@ async def test_an_ended_debate_opens_where_a_turn_begins_and_names_who_goes_on()
         assert "SCOUT" in str(ending.border_subtitle)
 
 
+async def test_an_ended_debate_gives_its_air_for_being_seen_at_once() -> None:
+    long = tuple(TurnView("scout", 1, "line\n" * 7 + "line") for _ in range(3))
+    for lines, classes in ((8, {"-dense"}), (10, {"-dense", "-flush"}), (11, set()), (2, set())):
+        turns = (*long[:2], TurnView("scout", 1, "line\n" * (lines - 1) + "line"))
+        async with desk_app().run_test(size=(120, 36)) as pilot:
+            await pilot.press("3", "z")
+            await play(pilot, DebateChanged(replace(EMPTY, turns=turns, ended="Done.")))
+            await pilot.pause(0.3)
+            pane = _pane(pilot)
+            assert {"-dense", "-flush"} & pane.classes == classes, lines
+            assert (pane.max_scroll_y > 0) is (lines == 11), lines
+
+
 def test_what_was_chosen_has_a_star_and_what_passed_no_colour() -> None:
     cells = (SpokenCell(text="49 h", passed=True), SpokenCell(text="late", passed=False))
     rows = tuple(SpokenRow(name=name, cells=cells) for name in ("A widen", "B shift"))

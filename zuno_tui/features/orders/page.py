@@ -156,7 +156,7 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         ("price from", _looks_at(draft)),
         (
             "cancel",
-            "Type order cancel and sign the cancellation. Quitting zuno does not cancel it.",
+            "Type order cancel and sign it. Quitting zuno or deleting files does not cancel it.",
         ),
     )
 

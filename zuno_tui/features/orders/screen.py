@@ -54,7 +54,7 @@ def _rows(rows: Iterable[tuple[str, str]], width: int) -> Iterator[Content]:
 
 
 class OrderConfirmScreen(TypedConfirmScreen):
-    ASKS = "and press Enter to sign; it then waits"
+    ASKS = "and press Enter to sign. The order then waits"
     END_STYLE = "bold"
     OVER = "This is older than ten minutes. Nothing was signed. Ask for the order again."
 

@@ -336,6 +336,8 @@ class SearchField(Input):
 
 FLUSH_SECONDS = 0.2
 """Drawing every token costs more than the reader can see; see what a fifth of a second brought."""
+_RULE = 1
+"""The line under the outcome."""
 _MOST_AIR = 4
 """Rows that may stay empty under the last turn."""
 MOST_TURNS = 120
@@ -379,9 +381,12 @@ class DebatePane(VerticalScroll, can_focus=True):
         self.anchor()
         frame(self, pane_title("3 Debate"))
         self.watch(self, "scroll_y", self._name_speaker, init=False)
-        self.watch(self, "virtual_size", self._snap, init=False)
+        self.watch(self, "virtual_size", self._snap_when_laid_out, init=False)
 
     def on_resize(self) -> None:
+        self._snap_when_laid_out()
+
+    def _snap_when_laid_out(self) -> None:
         self.call_after_refresh(self._snap)
 
     @property
@@ -602,7 +607,7 @@ class DebatePane(VerticalScroll, can_focus=True):
             )
             self.mount(PlainText(told, classes="ending"), before=0)
             self._draw_all()
-            self.call_after_refresh(self._snap)
+            self._snap_when_laid_out()
 
     def _snap(self) -> None:
         """An ended debate opens where a turn begins: with some air under it, or a little before.
@@ -613,8 +618,9 @@ class DebatePane(VerticalScroll, can_focus=True):
         follows = self.scroll_y >= self.max_scroll_y or self.scroll_y == self._opened_at
         if not ending or not self._blocks or not follows:
             return
-        shown = self.scrollable_content_region.height - ending.first(PlainText).outer_size.height
-        start = self._blocks[-1].virtual_region.bottom - shown
+        height, outcome = self.scrollable_content_region.height, ending.first(PlainText)
+        self._give_air(height - self._lines_in(outcome))
+        start = self._blocks[-1].virtual_region.bottom - height + outcome.outer_size.height
         begins = [block.virtual_region.y for block in self._blocks]
         named = [block.virtual_region.y for block in self._blocks if block.shows_head]
         near = range(start, start + _MOST_AIR + 1)
@@ -630,6 +636,19 @@ class DebatePane(VerticalScroll, can_focus=True):
         else:
             self.anchor()
         self.call_after_refresh(self._name_speaker)
+
+    def _give_air(self, room: int) -> None:
+        """Where all of a debate is seen without the lines between what one speaker says, or
+        without the rule under the outcome besides, it is."""
+        words = sum(map(self._lines_in, self._blocks))
+        between = sum(not block.shows_head for block in self._blocks)
+        over = words + len(self._blocks) - 1 - (room - _RULE)
+        self.set_class(0 < over <= between + _RULE, "-dense")
+        self.set_class(over == between + _RULE, "-flush")
+
+    def _lines_in(self, text: PlainText) -> int:
+        """By its words: while it is laid out anew, its size is of neither look."""
+        return text.get_content_height(self.size, self.screen.size, text.content_size.width)
 
     def _name_speaker(self) -> None:
         """On the line under the outcome: how much is above, and whose words follow."""

@@ -85,6 +85,7 @@ _DECISIVE = ("net in 7 d", "cost")
 _DECIDES = " ◂"
 _LONGEST_LABEL = 12
 _JUDGED, _OVER_KEEP = "judged", "over Keep"
+_PASSING = ("chosen", "passes")
 BRIEF = (
     *("pool", "net in 7 d", _OVER_KEEP, "lasts (95%)", "fees (95%)", _JUDGED),
     *("cost", "earned back"),
@@ -179,7 +180,10 @@ def compact(plan: PlanView, chosen: int, width: int) -> list[Content]:
     label = max(cell_len(_name(option)) for option in options)
     judged = [_JUDGED] if _JUDGED in figures else []
     for shown, drawn in ([*names, *judged], True), (names, True), (names, False):
-        titles = ["stays 24 h", *shown]
+        titles = [
+            "stays 24 h",
+            *(f"{each}{_DECIDES}" if each == plan.decides else each for each in shown),
+        ]
         told = [
             [
                 _chance(option.survives_day),
@@ -204,8 +208,12 @@ def compact(plan: PlanView, chosen: int, width: int) -> list[Content]:
             ("".join(fitted(cell, cells_wide, right=True) for cell, cells_wide in row), plain),
         )
 
+    head = line("", "", titles, "", "$quiet")
+    marked = head.plain.find(f"{plan.decides}{_DECIDES}") if plan.decides else -1
+    if marked >= 0:
+        head = head.stylize("$accent", marked, marked + len(plan.decides) + len(_DECIDES))
     return [
-        line("", "", titles, "", "$quiet"),
+        head,
         *(
             line(
                 _name(option),
@@ -290,12 +298,13 @@ def _figure_style(option: OptionView, options: Sequence[OptionView]) -> str:
     """What is recommended stands out; what is ruled out stands back where another move is not."""
     if option.recommended:
         return "bold"
-    judged = option.figures.get(_JUDGED, "–")
-    some_pass = any(each.figures.get(_JUDGED) == "passes" for each in options) or any(
-        each.recommended and each.edges is not None and each.candidate is not None
+    passing = [
+        each.candidate is not None and each.edges is not None
         for each in options
-    )
-    return "" if judged in ("chosen", "passes", "–") or not some_pass else "$quiet"
+        if each.figures.get(_JUDGED) in _PASSING
+    ]
+    stands_back = any(passing) and option.figures.get(_JUDGED, "–") not in (*_PASSING, "–")
+    return "$quiet" if stands_back else ""
 
 
 def _gain_style(words: str, style: str) -> str:

@@ -34,7 +34,6 @@ from zuno_tui.present.charts import Line
 _GAP = 3
 _LABEL = 8
 _SHORTEST_CHART = 6
-_WEEK = 7
 _CHART_OVER_DAYS = 12
 """Lines of a chart that has what each day brought below it."""
 _ABOVE_CHART = 2
@@ -118,15 +117,13 @@ def _fee_days(week: ChartView, width: int) -> list[Line]:
         days[int(begin) // DAY] = days.get(int(begin) // DAY, 0.0) + amount
     if not any(days.values()):
         return []
-    newest = sorted(days.items())[-_WEEK:]
-    named = [(strftime("%d %b", gmtime(day * DAY)), fees) for day, fees in newest]
+    named = [(strftime("%d %b", gmtime(day * DAY)), fees) for day, fees in sorted(days.items())]
     return [(), _days_title(named), *fee_days(named, width)]
 
 
 def _days_title(days: Sequence[tuple[str, float]]) -> Line:
-    return _titled(
-        "FEES", f"by day, {amount_figure(sum(round(fees, 2) for _, fees in days))} in all"
-    )
+    together = amount_figure(sum(round(fees, 2) for _, fees in days))
+    return _titled("FEES", f"by day, {together} since {days[0][0]}")
 
 
 class BookPane(PlainText):

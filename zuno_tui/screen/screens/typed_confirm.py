@@ -141,7 +141,7 @@ class TypedConfirmScreen(Screen[None]):
 
     @property
     def leaves(self) -> str:
-        return f"Escape goes back, nothing is {self.DONE}"
+        return f"Escape goes back; nothing is {self.DONE}"
 
     def compose(self) -> ComposeResult:
         with Vertical(id="confirm-page"):
