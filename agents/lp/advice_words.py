@@ -66,11 +66,12 @@ _TOO = {
 
 
 def findings_against(judgment: MoveJudgment | None) -> list[RuleFinding]:
-    """What speaks against it most; nothing where every floor is kept, or nobody judged it."""
+    """What speaks against it, vetoes first; nothing where every floor is kept, or nobody judged
+    it."""
     if judgment is None or judgment.verdict is JudgmentVerdict.ACCEPT:
         return []
     findings = [each for each in judgment.findings if each.verdict is not JudgmentVerdict.ACCEPT]
-    return [each for each in findings if each.verdict is JudgmentVerdict.VETO] or findings
+    return sorted(findings, key=lambda each: each.verdict is not JudgmentVerdict.VETO)
 
 
 def finding_against(judgment: MoveJudgment | None) -> RuleFinding | None:
@@ -156,15 +157,15 @@ def tiebreak_words(rules: ProfileRules, move: Candidate) -> str:
 
 
 def weighed_words(rules: ProfileRules, *moves: Candidate) -> str:
-    """The figures that decided between them: `A $32.20; C $24.06, of 48 h at most`."""
-    told = "; ".join(
+    """The figures that decided between them: `A $32.20, C $24.06, counting 48 h at most`."""
+    told = ", ".join(
         f"{option_letter(move.index or 0)} {tiebreak_words(rules, move)}" for move in moves
     )
     most = 2 * rules.buffer_floor_hours
     capped = rules.tiebreak is Tiebreak.BUFFER_AND_YIELD and any(
         move.buffer_hours is not None and move.buffer_hours.at_1x > most for move in moves
     )
-    return f"{told}, of {most:g} h at most" if capped else told
+    return f"{told}, counting {most:g} h at most" if capped else told
 
 
 def edge_words(edge_7d: float | None) -> str:

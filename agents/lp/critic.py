@@ -175,7 +175,7 @@ def _by_rules(number: int, judged: JudgedRound) -> str:
         if move.judgment.verdict is JudgmentVerdict.ACCEPT
     ]
     if accepted:
-        passes = "passes" if len(accepted) == 1 else "pass"
-        return f"{listed(accepted)} {passes} every limit of the profile."
+        meets = "meets" if len(accepted) == 1 else "meet"
+        return f"{listed(accepted)} {meets} every limit of your profile."
     failing = "; ".join(failing_words(judged))
-    return f"In round {number} none passes every limit: {failing}."
+    return f"In round {number} none meets every limit: {failing}."

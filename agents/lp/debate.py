@@ -311,7 +311,7 @@ def _with_desk_knowledge(seen: MarketContext, start: payloads.FlowStart) -> Mark
     return seen.model_copy(update=known)
 
 
-_NO_MODEL = "The rules speak: no model is asked. "
+_NO_MODEL = "No model is asked: the rules decide. "
 
 
 def _findings(seen: ScoutContext, before: str) -> Iterator[Outgoing]:
@@ -330,8 +330,8 @@ def _findings(seen: ScoutContext, before: str) -> Iterator[Outgoing]:
         0,
         "market",
         f"{before}Block {seen.block:,}: {_place(seen)}. The odds use {percent(market.sigma)} "
-        f"volatility a day ({market.sigma_source}{assumed}); the pool's fees of 24 h are "
-        f"{usd(market.fees_24h_usd)}, {gas}.",
+        f"volatility a day ({market.sigma_source}{assumed}); the pool earned "
+        f"{usd(market.fees_24h_usd)} in fees in 24 h, {gas}.",
     )
     yield from _hook(seen.observed, "The")
 

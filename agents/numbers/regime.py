@@ -59,7 +59,7 @@ def read_regime(
 def _first_match(
     sigma_24h: float, sigma_7d: float | None, efficiency: float | None
 ) -> tuple[Regime, str]:
-    day = f"volatility is {_percent(sigma_24h)} a day"
+    day = f"24 h volatility is {_percent(sigma_24h)} a day"
     if sigma_24h > STRESSED_SIGMA:
         return Regime.STRESSED, f"{day}, over {_percent(STRESSED_SIGMA)}."
     if sigma_7d is not None and sigma_24h > STRESSED_RATIO * sigma_7d:
@@ -70,8 +70,8 @@ def _first_match(
         return Regime.VOLATILE, f"{day}, over {_percent(VOLATILE_SIGMA)}."
     if efficiency is not None and efficiency > TRENDING_EFFICIENCY and sigma_24h > TRENDING_SIGMA:
         return Regime.TRENDING, (
-            f"the price kept {efficiency:.0%} of a day's moves "
-            f"(over {TRENDING_EFFICIENCY:.0%} is a trend); {day}."
+            f"{efficiency:.0%} of the day's moves went one way "
+            f"(over {TRENDING_EFFICIENCY:.0%} is a trend)."
         )
     unknown = [
         name for name, value in (("7 d level", sigma_7d), ("path", efficiency)) if value is None

@@ -483,7 +483,7 @@ def _expected(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
                 yield _line(facts, "get", "about", ((came, bought),))
 
 
-_PAYS = "returns, plus its fees, at least"
+_PAYS = "returns, not counting fees, at least"
 
 
 def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:

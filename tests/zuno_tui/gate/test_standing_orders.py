@@ -114,7 +114,7 @@ def test_the_page_says_what_has_a_floor_who_pays_and_what_a_jump_does(delegated:
     assert "If the price jumps, it closes at whatever price is reached, even far below" in words
     # At the present gas price first, then by the limit.
     network = r"network About [\d.]+ ETH \(\$[\d.,]+\) now\. The watch key pays\."
-    assert re.search(rf"{network} cost limit At most {most:g} ETH", words)
+    assert re.search(rf"{network} cost limit Network cost is capped at {most:g} ETH", words)
     rows = [line.split()[0] for line in shown.out.splitlines() if line.startswith("  ")]
     assert rows.index("expected") < rows.index("jumps") < rows.index("at")
     assert rows.index("needs") < rows.index("sent") < rows.index("price")

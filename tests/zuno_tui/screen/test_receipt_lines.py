@@ -140,8 +140,8 @@ def test_permissions_that_stay_open_are_said_with_their_end_and_how_to_end_them(
     drawn = " ".join(line.plain.strip() for line in step_lines(APPROVAL, (), 120))
 
     assert "let PositionManager move 2.4152 WETH until 2026-01-12 09:39 UTC" in drawn
-    assert "Any unused part stays" in drawn
-    assert drawn.endswith("until zuno revoke --all")
+    assert "unused ones stay" in drawn
+    assert drawn.endswith("until you run zuno revoke --all")
 
 
 def test_permissions_of_unlike_amounts_are_not_put_into_one_sentence() -> None:

@@ -150,8 +150,8 @@ def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         *_network_cost(draft),
         (
             "enforced",
-            f"The chain allows this one call and nothing else{_reach(draft)}. "
-            f"zuno waits the {length_text(draft.order.hold_seconds)}.",
+            f"On chain only this one call is allowed{_reach(draft)}. "
+            f"The wait of {length_text(draft.order.hold_seconds)} is zuno's own.",
         ),
         ("price from", _looks_at(draft)),
         (
@@ -207,7 +207,7 @@ def _network_cost(draft: OrderDraft) -> Iterator[tuple[str, str]]:
     each = " each time" if draft.call.times > 1 else ""
     now = "" if cost.now is None else f"About {told(cost.now)} now. "
     yield "network", f"{now}The watch key pays."
-    yield "cost limit", f"At most {told(cost.wei)}{each} of network cost, by your settings."
+    yield "cost limit", f"Network cost is capped at {told(cost.wei)}{each} by your settings."
 
 
 def _reach(draft: OrderDraft) -> str:

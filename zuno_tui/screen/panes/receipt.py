@@ -180,7 +180,7 @@ def _permission_words(
         return
     if any(step.ends is not None for _, step in rows):
         return
-    yield "Allowances leave room for price moves. Any unused part stays until zuno revoke --all"
+    yield "Allowances leave room for price moves; unused ones stay until you run zuno revoke --all"
 
 
 def _folded(approval: ApprovalView) -> list[tuple[str, StepView]]:

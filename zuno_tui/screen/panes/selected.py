@@ -111,14 +111,14 @@ def selected_lines(row: PositionRow, size: Size) -> Iterator[Content]:
 
 
 def _fee_days(week: ChartView, width: int) -> list[Line]:
-    """What each UTC day brought, under a line of its own; nothing where none brought anything."""
+    """What each UTC day brought that brought anything, under a line of its own."""
     days: dict[int, float] = {}
     for begin, amount in week.fees:
         days[int(begin) // DAY] = days.get(int(begin) // DAY, 0.0) + amount
-    if not any(days.values()):
-        return []
-    named = [(strftime("%d %b", gmtime(day * DAY)), fees) for day, fees in sorted(days.items())]
-    return [(), _days_title(named), *fee_days(named, width)]
+    paid = [
+        (strftime("%d %b", gmtime(day * DAY)), fees) for day, fees in sorted(days.items()) if fees
+    ]
+    return [(), _days_title(paid), *fee_days(paid, width)] if paid else []
 
 
 def _days_title(days: Sequence[tuple[str, float]]) -> Line:

@@ -179,7 +179,7 @@ class GlanceLine(TextLine):
                 " " if view.ether_change else "",
                 literal(view.ether_change, change),
             ),
-            literal(f"gas {view.gas}", "$quiet") if view.gas else Content(""),
+            literal(f"base fee {view.gas}", "$quiet") if view.gas else Content(""),
             literal(view.wallet, "$quiet"),
         ]
         self.tell(self._fitting([part for part in parts if part.plain.strip()]))
