@@ -41,6 +41,8 @@ def option_index(named: str) -> int | None:
 
 
 _HUNDRED = 100
+_FULL_RANGE = 10_000
+"""Percent from which on a width says nothing."""
 
 
 def move_name(move: Candidate, among: Sequence[Candidate]) -> str:
@@ -50,6 +52,7 @@ def move_name(move: Candidate, among: Sequence[Candidate]) -> str:
     if alike and move.tick_lower is not None and move.tick_upper is not None:
         wide = 100 * (exp((move.tick_upper - move.tick_lower) * TICK_LOG) - 1)
         done = f"{wide:.3g}% wide" if wide < _HUNDRED else f"{wide:,.0f}% wide"
+        done = done if wide < _FULL_RANGE else "all prices"
     return done if move.index is None else f"{option_letter(move.index)} {done}"
 
 
@@ -125,7 +128,7 @@ SHORT_REASONS = {
     AdviceReason.IN_RANGE: "it is in range and earning: it is never moved just for yield",
     AdviceReason.OUT_OF_RANGE: "the pool does not pay for coming back",
     AdviceReason.THIN_BUFFER: "its buffer is thin, but waiting costs nothing",
-    AdviceReason.ACTED_RECENTLY: "a day passes between two actions",
+    AdviceReason.ACTED_RECENTLY: "it was made or moved less than 24 h ago",
     AdviceReason.IN_DEAD_BAND: "the pool pays too little to enter and too much to close",
     AdviceReason.NO_CANDIDATE: "each breaks a limit of your profile, or your goal",
     AdviceReason.GAIN_UNDER_COST: "after cost none gains more than it costs",

@@ -104,7 +104,7 @@ def _pool_index(move: Evaluated) -> int:
 _NOTHING_TO_MOVE = "there is nothing in this position to move"
 _OWN_RANGE_ROUNDS = 2
 """What the rules would have had to find a range of theirs, beside one a person named."""
-_ALL_VETOED = "every move was vetoed"
+_ALL_VETOED = "every move breaks a limit of your profile"
 _UNKNOWN = {AdviceReason.EDGE_UNKNOWN, AdviceReason.WORTH_UNKNOWN, AdviceReason.MOVE_UNKNOWN}
 
 

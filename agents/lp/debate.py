@@ -331,7 +331,7 @@ def _findings(seen: ScoutContext, before: str) -> Iterator[Outgoing]:
         "market",
         f"{before}Block {seen.block:,}: {_place(seen)}. The odds use {percent(market.sigma)} "
         f"volatility a day ({market.sigma_source}{assumed}); the pool earned "
-        f"{usd(market.fees_24h_usd)} in fees in 24 h, {gas}.",
+        f"{usd(market.fees_24h_usd)} in 24 h; {gas}.",
     )
     yield from _hook(seen.observed, "The")
 

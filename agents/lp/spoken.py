@@ -75,7 +75,7 @@ _CHECKS = {
     Rule.GAS_YIELD: "gas ÷ day's fees",
     Rule.BREAK_EVEN: "earned back",
     Rule.OWN_SWAP: "impact",
-    Rule.REPLAY: "net past 24 h",
+    Rule.REPLAY: "fees past 24 h",
     Rule.GOAL: "your goal",
 }
 """A column for each rule that has a figure; the price's place and the hook are told by verdicts.

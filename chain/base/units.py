@@ -73,9 +73,12 @@ def percent(part: float | None) -> str:
     return UNKNOWN if part is None else f"{100 * part:.3g}%"
 
 
+_MOST_HOURS = 10_000
+
+
 def hours_cell(value: float) -> str:
     """For a column, which has one unit however long the longest is: `32.7 h`, `1,240.0 h`."""
-    return f"{value:,.1f} h"
+    return f"{value:,.1f} h" if value < _MOST_HOURS else f">{_MOST_HOURS:,} h"
 
 
 def usd(value: float | None) -> str:

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from fractions import Fraction
+from textwrap import wrap
 from typing import cast
 
 from msgspec import Struct, to_builtins
@@ -38,6 +39,7 @@ from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.terminal import columns
+from zuno_tui.present.transcript import line_width
 from zuno_tui.present.words import number
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags, SettingsError
@@ -141,6 +143,8 @@ def _read_health(home: Home, now: float) -> tuple[Beat | None, Mapping[str, Prog
 
 
 ALL = "all"
+_FRAME = 4
+"""Cells that a page's frame takes of a line."""
 _COLUMNS = columns("ID>", "STATE", "SEVERITY", "POSITION", "SINCE (UTC)", "WHAT", "NEXT")
 
 
@@ -158,7 +162,7 @@ async def show_alert(session: Session, alert_id: str) -> CommandAnswer:
     over = "" if alert.resolution is None else f", over: {alert.resolution}"
     facts = (
         ("alert", f"{alert.id}, {alert.severity.value}, {alert.state.value}{over}"),
-        ("about", f"{_about(alert)} on {alert.network}"),
+        ("about", _about(alert)),
         ("what", alert.message),
         ("why", alert.reason),
         ("since", f"{_moment(alert.since)} UTC"),
@@ -166,7 +170,9 @@ async def show_alert(session: Session, alert_id: str) -> CommandAnswer:
     )
     return CommandAnswer(
         heading=(),
-        lines=tuple(f"{label:<8}{words}" for label, words in facts if words),
+        lines=tuple(
+            line for label, words in facts if words for line in _broken(f"{label:<8}{words}")
+        ),
         document=_told(alert),
     )
 
@@ -334,6 +340,14 @@ def _row(alert: Alert, now: float) -> tuple[str, ...]:
 def _about(alert: Alert) -> str:
     position = "" if alert.position_id is None else f" {position_label(alert.position_id)}"
     return alert.network + position
+
+
+def _broken(line: str) -> list[str]:
+    """For a page as wide as the terminal, within its frame; whole where there is no terminal."""
+    width = line_width()
+    if width is None:
+        return [line]
+    return wrap(line, width - _FRAME, subsequent_indent=" " * 8, break_on_hyphens=False)
 
 
 def _kind(alert: Alert) -> str:

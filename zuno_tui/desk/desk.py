@@ -217,7 +217,7 @@ class Guide(Struct, frozen=True):
         if self.applied and self.urgent.standing not in _NEEDS_SOMEBODY:
             return _MORE
         ref, matter = self.urgent.ref, _MATTERS[self.urgent.standing]
-        return f"{position_label(ref)} {matter}. Press r for a plan."
+        return f"{position_label(ref)} {matter}. Press r on it for a plan."
 
 
 def _about(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:

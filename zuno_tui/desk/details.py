@@ -94,12 +94,9 @@ def days_sum(
     # Of the figures as they are shown: a reader adds them up.
     rest = Known(_rounded(against_holding.value, unit) - _rounded(net.value, unit), "hours")
     before = "" if since_opened else f", all before {days[0][0]}"
-    way = "+ lost as the price moved away, and gas"
-    if rest.value >= 0:
-        way = "+ recovered as the price returned, less gas"
     return (
         told,
-        _gain(f"{way}{before}", rest, unit),
+        _gain(f"+ LVR less impermanent loss and gas{before}", rest, unit),
         _gain("= vs holding since entry", against_holding, unit),
     )
 

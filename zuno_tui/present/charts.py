@@ -145,9 +145,12 @@ def figure(value: float) -> str:
     return text[: lead + 4]
 
 
+_LEAST_TOLD = 5e-5
+
+
 def signed_figure(value: float) -> str:
     """A gain or a loss in whole numbers where it is large: `+1,204`, `−3.2`."""
-    if value == 0:
+    if abs(value) < _LEAST_TOLD:
         return "0"
     size = f"{abs(value):,.0f}" if abs(value) >= 100 else f"{abs(value):.3g}"
     return f"{'−' if value < 0 else '+'}{size}"

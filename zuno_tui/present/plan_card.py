@@ -628,7 +628,8 @@ def _why_not(plan: Plan) -> Iterator[str]:
     for move in plan.candidates:
         for against in findings_against(move.judgment):
             if move.index is not None:
-                alike.setdefault(_finding_words(against), []).append(option_letter(move.index))
+                words = _finding_words(against, breaks_even=move.breaks_even)
+                alike.setdefault(words, []).append(option_letter(move.index))
     for words, letters in alike.items():
         are = "is" if len(letters) == 1 else "are"
         told = words if len(letters) == 1 else _of_each(words)
@@ -695,8 +696,10 @@ def _nets_more(move: Candidate, chosen: Candidate) -> bool:
     return move.net_7d is not None and chosen.net_7d is not None and move.net_7d > chosen.net_7d
 
 
-def _finding_words(finding: RuleFinding) -> str:
+def _finding_words(finding: RuleFinding, *, breaks_even: bool) -> str:
     value, limit = finding.value, finding.limit
+    if finding.rule is Rule.BREAK_EVEN and not breaks_even:
+        return "it never earns its cost back against HOLD"
     if value is None or limit is None:
         return finding.words
     match finding.rule:

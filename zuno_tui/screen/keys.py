@@ -134,6 +134,7 @@ LEAVING = (
 )
 PAGE = (
     _key("page.close", "escape,q", "dismiss", "close", "Back to the desk"),
+    _key("page.prompt", "colon", "prompt", "", "Back to the desk, to type what you want"),
     _key("page.down", "j,down", "scroll(1)", "", "One line down"),
     _key("page.up", "k,up", "scroll(-1)", "", "One line up"),
     _key("page.page-down", "pagedown,space", "page(1)", "page down", "One page down"),
@@ -146,6 +147,7 @@ PAGE = (
 )
 VISIT = (
     _key("visit.close", "escape,q", "close", "back", "Back to the desk"),
+    _key("visit.prompt", "colon", "prompt", "", "Back to the desk, to type what you want"),
     _key("visit.help", "question_mark", "help", "help", "The keys of this screen"),
 )
 _SCROLLING = (

@@ -178,7 +178,7 @@ async def test_when_all_is_vetoed_the_plan_is_hold_with_every_reason(rounds: int
     plan = argued.plan
     assert plan.rounds == rounds
     assert (plan.choice.kind, plan.decision, plan.verdict) == ("hold", "veto_all", "reject")
-    assert plan.choice.reasons[0] == "every move was vetoed"
+    assert plan.choice.reasons[0] == "every move breaks a limit of your profile"
     assert len(plan.choice.reasons) == 1 + len(plan.candidates)
     assert all("over twice the ceiling" in reason for reason in plan.choice.reasons[1:])
     assert {one.round for one in plan.rejected} == set(range(1, rounds + 1))

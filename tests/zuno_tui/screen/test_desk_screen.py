@@ -44,6 +44,7 @@ from zuno_tui.desk.events import (
     AlertsChanged,
     HelpAsked,
     HintChanged,
+    PageReady,
     PlanChanged,
     PositionsChanged,
     QuitAsked,
@@ -58,6 +59,7 @@ from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.panes.selected import selected_lines
 from zuno_tui.screen.screens.desk import DeskScreen
 from zuno_tui.screen.screens.help import HelpScreen
+from zuno_tui.screen.screens.page import PageScreen
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -448,3 +450,24 @@ async def test_a_narrow_header_says_what_gained() -> None:
     async with desk_app().run_test(size=(80, 24)) as pilot:
         await play(pilot, PositionsChanged(replace(POSITIONS, glance=glance)))
         assert "positions +$3,042 in 24 h  to collect" in text_of(pilot, "#glance")
+
+
+async def test_a_colon_on_a_page_leads_to_the_prompt_with_what_follows() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING, PageReady("zuno outbox", ("Nothing waits.",)))
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, PageScreen)
+        await pilot.press("colon", *"alert")
+        assert isinstance(pilot.app.screen, DeskScreen)
+        assert pilot.app.screen.query_one(PromptPane).value == "alert"
+
+
+async def test_an_ended_debate_gives_way_with_its_plan() -> None:
+    assert APPLIED.result is not None
+    gone = replace(APPLIED, ref=v4_position(99), result=replace(APPLIED.result, new_ref=None))
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING, PlanChanged(gone))
+        await pilot.press("1", "down")
+        await pilot.pause()
+        assert pilot.app.screen.query_one("#selected").display
+        assert not pilot.app.screen.has_class("-debate-first")

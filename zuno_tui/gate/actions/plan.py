@@ -290,14 +290,14 @@ def _refuse_edited(plan: Plan) -> None:
 
 def _recommended(plan: Plan) -> Candidate:
     if plan.choice.kind == "hold":
-        options = [*map(_letter, plan.candidates), *([] if plan.exit is None else [EXIT])]
+        options = [*map(_letter, plan.candidates), *([] if plan.exit is None else ["close"])]
         named = f" To act all the same, name an option: {', '.join(options)}." if options else ""
         raise GateRefusedError(f"The plan says keep: there is nothing to sign.{named}")
     return plan.recommended
 
 
 def _named(plan: Plan, named: str) -> Candidate:
-    if named == EXIT:
+    if named.lower() in (EXIT, "close"):
         if plan.exit is None:
             raise GateRefusedError(f"{plan.plan_id} opens a position: there is nothing to close.")
         return plan.exit
@@ -305,7 +305,7 @@ def _named(plan: Plan, named: str) -> Candidate:
     for move in plan.candidates:
         if move.index is not None and move.index == index:
             return move
-    leaving = [] if plan.exit is None else [EXIT]
+    leaving = [] if plan.exit is None else ["close"]
     known = ", ".join([*map(_letter, plan.candidates), *leaving])
     raise GateRefusedError(f"{plan.plan_id} has no option {named!r}. It has: {known}.")
 

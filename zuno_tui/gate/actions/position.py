@@ -21,7 +21,7 @@ from chain.execution.build.sizing import buys_liquidity, drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef, position_label, position_name
+from chain.positions.reference import PositionRef, position_label, position_name, v3_position
 from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.tokens.reading import balance_call, balance_of
@@ -90,8 +90,9 @@ async def action_for(
         mine = await _held(sources, ref, owner)
         headline = f"{_HEADLINES[verb]} position {position_label(mine.ref)}"
         return mine.action(verb, headline, _request(verb, mine.facts))
-    missing = None
+    missing, elsewhere = None, tuple[int, ...]()
     if not refs:
+        elsewhere = sources.memory.v3_held(owner) or ()
         wallet = await Discovery(sources.client, sources.network, sources.memory).read(owner)
         refs, missing = [position.ref for position in wallet.positions], wallet.missing
     snapshots = await owned_positions(sources, refs, owner, "latest")
@@ -116,7 +117,11 @@ async def action_for(
         worth.usd_per_wei,
         scaled_by=worth.tokens,
         disputes=worth.disputes,
-        left_behind=(*_left_out(verb, idle), *(() if missing is None else (missing,))),
+        left_behind=(
+            *_left_out(verb, idle),
+            *_of_v3(elsewhere),
+            *(() if missing is None else (missing,)),
+        ),
     )
 
 
@@ -146,6 +151,12 @@ def _left_out(verb: Together, idle: Sequence[PositionSnapshot]) -> Iterator[str]
         names = ", ".join(position_label(snapshot.ref) for snapshot in idle)
         why = "no fees to collect" if verb == "collect" else "no fees that its range takes now"
         yield f"Left out: {names} ({why})."
+
+
+def _of_v3(token_ids: Sequence[int]) -> Iterator[str]:
+    if token_ids:
+        names = ", ".join(position_label(v3_position(token_id)) for token_id in token_ids)
+        yield f"Left out: {names} (v3: use Uniswap's page)."
 
 
 async def action_to_decrease(

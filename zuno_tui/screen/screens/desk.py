@@ -363,7 +363,8 @@ class DeskScreen(Asking):
         argued = debate is not None or self.front == "debate"
         # Where one place is left for both, what was asked for last has it.
         heard = (debate is not None and debate.ended is None) or self.front == "debate"
-        first = argued and (heard or not planned) and self.front != "plan"
+        # A debate whose plan is done gives way with it.
+        first = argued and (heard or self.told.plan is None) and self.front != "plan"
         wanted = {"-planned": planned, "-argued": argued, "-debate-first": first}
         changed = [name for name, wears in wanted.items() if wears != self.has_class(name)]
         for name in changed:

@@ -38,8 +38,8 @@ _ABOUT = {
         " cannot agree. A number that was not given to them is struck through, with the reason."
     ),
     "plan": (
-        "Hold, the moves and exit on one scale; ★ is what is advised. The bars are the chance to"
-        " stay in range for a day and a week. Approving builds and tries the transactions; only"
+        "Keep, the moves and Close on one scale; ★ is what is advised, ◂ the figure that decided."
+        " Approving builds and tries the transactions; only"
         " the word apply, typed on the page that shows them, signs."
     ),
     "position": (

@@ -15,6 +15,7 @@ from zuno_tui.present.views import JobView
 from zuno_tui.screen.keys import LEAVING, PAGE
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.text import PlainText
+from zuno_tui.screen.screens.asking import Asking
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -55,6 +56,12 @@ class PageScreen(Screen[None]):
                 return True
             case _:
                 return False
+
+    def action_prompt(self) -> None:
+        """What is typed right after it goes to the prompt already."""
+        self.dismiss()
+        if isinstance(desk := self.app.screen_stack[0], Asking):
+            desk.offer("")
 
     def action_scroll(self, step: int) -> None:
         self._page.scroll_relative(y=step, animate=False)

@@ -149,7 +149,7 @@ class PortfolioScreen(SubScreen):
         row = self._selected
         picture = self.query_one("#portfolio-chart", PlainText)
         width, height = picture.content_size
-        title = heading("VS HOLDING", f"{row.name.strip()}, fees and gas included")
+        title = heading("VS HOLDING", f"{row.name.strip()}, fees included, before gas")
         line = row.line
         if not width:
             return

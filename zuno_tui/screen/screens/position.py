@@ -225,7 +225,7 @@ def _range_figures(view: DetailView) -> Iterator[KeyFigure]:
     at, chart = view.standing, view.price
     if at is not None and chart is not None and (price := chart.prices[-1]):
         ends = (
-            f"{max(-1.0, min(_FARTHEST, edge / price - 1)):+.1%}"
+            f"{max(-1.0, min(_FARTHEST, edge / price - 1)):+.1%}".replace("-0.0%", "0.0%")
             for edge in (chart.low, chart.high)
         )
         yield KeyFigure("price", figure(price))
@@ -284,7 +284,8 @@ def _pictures(view: DetailView, window: int, width: int, height: int) -> Iterato
         yield drawn(price_chart(windowed(chart, seconds), width, tall))
     if chart is not None and chart.prices and view.liquidity:
         yield Content("")
-        yield heading("LIQUIDITY", "of the pool, and your range in it")
+        whose = "its" if view.owned_by else "your"
+        yield heading("LIQUIDITY", f"of the pool, and {whose} range in it")
         yield drawn(
             depth_picture(
                 view.liquidity,

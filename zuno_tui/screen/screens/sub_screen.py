@@ -36,6 +36,10 @@ class SubScreen(Screen[None]):
     def action_close(self) -> None:
         self.dismiss()
 
+    def action_prompt(self) -> None:
+        """What is typed right after it goes to the prompt already."""
+        self.leave_with("")
+
     def action_help(self) -> None:
         from zuno_tui.screen.screens.help import HelpScreen
 
