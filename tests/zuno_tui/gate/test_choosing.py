@@ -111,12 +111,18 @@ def test_what_may_be_chosen(
 def test_an_option_is_named_by_letter_or_number_and_unnamed_is_the_recommended(plan: Any) -> None:
     first, second = plan.candidates
     assert chosen_candidate(plan, None) is second
-    for named, option in (("A", first), ("b", second), ("1", second), ("exit", LEAVING)):
+    for named, option in (
+        ("A", first),
+        ("b", second),
+        ("1", second),
+        ("exit", LEAVING),
+        ("Close", LEAVING),
+    ):
         assert chosen_candidate(plan, named) is option
 
 
 @pytest.mark.parametrize(
-    ("leaving", "options"), [(LEAVING, "A, B, exit"), (None, "A, B")], ids=["held", "opens"]
+    ("leaving", "options"), [(LEAVING, "A, B, close"), (None, "A, B")], ids=["held", "opens"]
 )
 def test_what_there_is_to_choose_is_said(plan: Any, leaving: object, options: str) -> None:
     plan.exit, nameless = leaving, _option(None)

@@ -75,7 +75,8 @@ OWNER, STRANGER = "0x" + "aa" * 20, "0x" + "66" * 20
 ONE = Token(KEY.currency0, "ONE", 18, verified=True, suspicious=False)
 TWO = Token(KEY.currency1, "TWO", 18, verified=False, suspicious=False)
 WORTH = ActionWorth({ONE.address: ONE, TWO.address: TWO}, {ONE.address: 2.0}, 3.0, ("disputed",))
-SOURCES = cast("Sources", SimpleNamespace(network=BASE, client=None, memory=None))
+MEMORY = SimpleNamespace(v3_held=lambda _: (3, 4))
+SOURCES = cast("Sources", SimpleNamespace(network=BASE, client=None, memory=MEMORY))
 
 
 def _mine(
@@ -154,6 +155,7 @@ async def test_of_several_those_with_nothing_to_give_are_named(wallet: list[Any]
     )
     assert found.left_behind == (
         "Left out: #8, #10 (no fees to collect).",
+        "Left out: 3:3, 3:4 (v3: use Uniswap's page).",
         "One could not be read.",
     )
     assert found.tokens == (ONE.address, TWO.address)
