@@ -164,6 +164,8 @@ _MARGIN = 0.06
 _FARTHEST, _FARTHEST_BEHIND = 3.0, 1.0
 """How many times the prices' own spread a range's edge may lie away and still be drawn to scale;
 and one that lies behind the other, seen from a price outside."""
+_NEAR_END = 2
+"""Rows in which a figure beyond a picture's end may stand."""
 _FULL_RANGE = 20
 """How many times the price an edge is away that nobody looks for."""
 _SHORTEST = 3
@@ -468,8 +470,9 @@ def _labels(view: ChartView, scale: _Scale) -> dict[int, Line]:
         named = (part._replace(text=f", {part.text.removeprefix(f'{last} ')}") for part in beside)
         labels[now] = (StyledText(f"{last} now", "warn"), *named)
     for words, rows in _beyond(view, scale):
-        row = next((row for row in rows if row not in labels), rows[0])
-        labels.setdefault(row, (StyledText(words, _range_tone(view)),))
+        row = next((row for row in rows if row not in labels), None)
+        if row is not None:
+            labels[row] = (StyledText(words, _range_tone(view)),)
     for price in _round_prices(scale):
         row = scale.dot(price) // _HIGH
         if not {row - 1, row, row + 1} & labels.keys():
@@ -479,12 +482,12 @@ def _labels(view: ChartView, scale: _Scale) -> dict[int, Line]:
 
 
 def _beyond(view: ChartView, scale: _Scale) -> Iterator[tuple[str, range]]:
-    """Edges that are not in the picture, told at the end where they would be."""
+    """Edges that are not in the picture, told near the end where they would be, or not at all."""
     last, rows = view.prices[-1], range(scale.rows)
     if scale.high < view.high < last * _FULL_RANGE:
-        yield f"↑ {figure(view.high)} range", rows
+        yield f"↑ {figure(view.high)} range", rows[:_NEAR_END]
     if last / _FULL_RANGE < view.low < scale.low:
-        yield f"↓ {figure(view.low)} range", rows[::-1]
+        yield f"↓ {figure(view.low)} range", rows[: -_NEAR_END - 1 : -1]
 
 
 def _round_prices(scale: _Scale) -> list[float]:

@@ -224,8 +224,8 @@ class TurnBlock(PlainText):
         doing = self._doing if self.live else ""
         head = turn_head(self.role, self._speaker, self._round, doing=doing)
         body = prose(self._heard) if self._turn is None else turn_text(self._turn, sourced=sourced)
-        first = _CLAUSE.match(body.plain)
-        if self.closes and self.beside_plan and first is not None:
+        cuts = self.closes and self.beside_plan and self._turn is not None and self._turn.concludes
+        if cuts and (first := _CLAUSE.match(body.plain)):
             body = body[: first.end()] + "."  # the plan says why
         if folded:
             line = body.plain.replace("\n", " ")

@@ -416,6 +416,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         self._more = Content("")
         """What a key would tell besides."""
         self._guided = False
+        self._fewest: tuple[tuple[PlanView, int, str], int] | None = None
         self._selected: PositionRef | None = None
         """The position under the cursor of the positions pane."""
 
@@ -446,10 +447,15 @@ class PlanPane(VerticalScroll, can_focus=True):
     @property
     def fewest_lines(self) -> int:
         """In which what is advised, why, and every option in a line are seen without scrolling."""
-        width = self.scrollable_content_region.width - 1
-        if self._view is None or not self._view.options or width < 1:
+        view, width = self._view, self.scrollable_content_region.width - 1
+        if view is None or not view.options or width < 1:
             return 1
-        return len(self._lines(self._view, width, figures=False, why=False, low=True))
+        # Every key asks for it; the card is made anew only where it would be another.
+        of = (view, width, elsewhere(view, self._selected))
+        if self._fewest is None or self._fewest[0] != of:
+            lines = self._lines(view, width, figures=False, why=False, low=True)
+            self._fewest = (of, len(lines))
+        return self._fewest[1]
 
     def show(self, view: PlanView | None, now: float) -> None:
         before, self._view = self._view, view

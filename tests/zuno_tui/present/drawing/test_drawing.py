@@ -45,6 +45,8 @@ def test_the_far_edge_of_a_range_that_was_left_is_told_at_the_end_of_the_picture
     lines = _text(price_chart(left, 60, 14))
     assert lines[0].endswith("↑ 400.00 range")
     assert any(line.endswith("─ 160.00 range") for line in lines)
+    low = _text(price_chart(left, 60, 4))
+    assert not any("↑" in line for line in low[2:]), "never under what it is above"
     whole = "\n".join(_text(price_chart(replace(left, high=1e12), 60, 14)))
     assert "↑" not in whole, "nobody looks for the end of a full range"
 
