@@ -128,7 +128,7 @@ HELP = (
     _key("help.page-down", "space,pagedown", "scroll(10)", "", "Ten lines down"),
     _key("help.page-up", "b,pageup", "scroll(-10)", "", "Ten lines up"),
 )
-LEAVING = (
+QUITTING = (
     _key("leaving.leave", "y,enter,q", "answer(True)", "quit", "Quit zuno"),
     _key("leaving.stay", "n,escape", "answer(False)", "stay", "Stay"),
 )
@@ -251,7 +251,7 @@ ALL = (
     *SEARCH,
     *FILTER,
     *HELP,
-    *LEAVING,
+    *QUITTING,
     *PAGE,
     *VISIT,
     *DETAIL,

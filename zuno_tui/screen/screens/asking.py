@@ -284,12 +284,12 @@ class Asking(Screen[None]):
         self.app.push_screen(HelpScreen(topic, pane, active_keys(self)))
 
     def action_leave(self) -> None:
-        from zuno_tui.screen.screens.page import LeavingScreen
+        from zuno_tui.screen.screens.quit import QuitScreen
 
-        self.app.push_screen(LeavingScreen(self.told.status.jobs), self._left)
+        self.app.push_screen(QuitScreen(self.told.status.jobs), self._left)
 
-    def _left(self, leave: bool | None) -> None:
-        if leave:
+    def _left(self, quits: bool | None) -> None:
+        if quits:
             self.app.exit()
 
     def action_market(self, action: Literal["pause", "step", "faster", "slower"]) -> None:

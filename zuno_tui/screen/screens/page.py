@@ -1,4 +1,4 @@
-"""A command's answer as a page, and the question before leaving work under way."""
+"""A command's answer as a page."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
-from textual.containers import ScrollableContainer, Vertical
+from textual.containers import ScrollableContainer
 from textual.content import Content
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 
 from zuno_tui.desk.events import Event, PageReady
-from zuno_tui.present.views import JobView
-from zuno_tui.screen.keys import LEAVING, PAGE
+from zuno_tui.screen.keys import PAGE
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.text import PlainText
 from zuno_tui.screen.screens.asking import Asking
@@ -87,29 +86,3 @@ class PageScreen(Screen[None]):
 
     def _drawn(self) -> list[Content]:
         return [literal(line) for line in self._lines or (_NOTHING,)]
-
-
-class LeavingScreen(ModalScreen[bool]):
-    BINDINGS: ClassVar[list[BindingType]] = [*LEAVING]
-
-    def __init__(self, jobs: Sequence[JobView]) -> None:
-        super().__init__()
-        self._jobs = jobs
-
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="sheet question") as sheet:
-            sheet.border_title = Content("Quit zuno?")
-            sheet.border_subtitle = Content("enter quits · escape stays")
-            yield PlainText(Content("\n").join(self._lines()))
-
-    def action_answer(self, leave: bool) -> None:
-        self.dismiss(leave)
-
-    def _lines(self) -> list[Content]:
-        if not self._jobs:
-            return [literal("Nothing is running. Your positions stay as they are.")]
-        named = ", ".join(job.name for job in self._jobs)
-        return [
-            literal(f"Still running: {named}.", "bold $warning"),
-            literal("Sent transactions continue without zuno; see outbox next time."),
-        ]
