@@ -219,10 +219,8 @@ def move_words(move: MoveAdvice) -> str:
     if gain is None or move.cost is None:
         return _PLAIN[AdviceReason.MOVE_UNKNOWN]
     if reason is AdviceReason.MOVE_PAYS:
-        return (
-            f"the move wins: after its cost of {usd(move.cost)} it gains {usd(gain)} over HOLD "
-            f"{span}, and the pool {edge_words(move.advice.edge_7d)}"
-        )
+        pays = edge_words(move.advice.edge_7d)
+        return f"the move wins: {gain_words(move)}, and the pool {pays}"
     after = f"after its cost of {usd(move.cost)} the move"
     if gain <= 0:
         return f"HOLD wins: {after} loses {usd(-gain)} to HOLD {span}"
@@ -235,6 +233,12 @@ def move_words(move: MoveAdvice) -> str:
         f"HOLD wins: the pool {edge_words(move.advice.edge_7d)}, too little for a move that costs "
         f"{usd(move.cost)}"
     )
+
+
+def gain_words(move: MoveAdvice) -> str:
+    """What a move is for: `after its cost of $5.19 it gains $43.02 over HOLD in 7 d`."""
+    cost, gain = usd(move.cost), usd(move.gain)
+    return f"after its cost of {cost} it gains {gain} over HOLD in {hours(move.hours)}"
 
 
 def closing_words(advice: Advice, more: float, *, inside: bool, since: float | None) -> str:

@@ -46,11 +46,10 @@ from agents.lp.scout_tools import ScoutTools
 from agents.lp.spoken import (
     closing_sentence,
     pools_table,
-    price_now,
+    position_table,
     proposal_table,
     settled_sentence,
     stance_sentence,
-    ticks_as_prices,
 )
 from agents.model.interface import Model
 from agents.model.speaking import Brief, about_the_model, ask, model_thought, thought
@@ -59,7 +58,7 @@ from agents.numbers.advice import ENTER_OVER
 from agents.numbers.rules import PROFILES, JudgmentVerdict
 from agents.numbers.shapes import ExposureBias, ShapeError
 from chain.base.clean_text import clean_text
-from chain.base.units import GWEI, listed, percent, usd
+from chain.base.units import GWEI, listed
 
 _NEW_ROUNDS = 2
 """After them the rules would only propose again what they proposed before."""
@@ -315,24 +314,19 @@ _NO_MODEL = "No model is asked: the rules decide. "
 
 
 def _findings(seen: ScoutContext, before: str) -> Iterator[Outgoing]:
-    gas = f"gas is {seen.gas.wei_per_gas / GWEI:.3g} gwei"
     if isinstance(seen, CreateContext):
         many = len(seen.surveyed_pools)
         told = "1 pool can take" if many == 1 else f"{many} pools can take"
-        words = f"{before}Block {seen.block:,}: {told} this capital; {gas}."
+        gas = f"{seen.gas.wei_per_gas / GWEI:.3g} gwei"
+        words = f"{before}Block {seen.block:,}: {told} this capital; gas is {gas}."
         yield thought(0, "market", words, table=pools_table(seen))
         for index, observed in enumerate(seen.surveyed_pools):
             yield from _hook(observed, f"Pool {index}: its")
         return
     market = seen.observed.market
-    assumed = ", assumed" if market.sigma_assumed else ""
-    yield thought(
-        0,
-        "market",
-        f"{before}Block {seen.block:,}: {_place(seen)}. The odds use {percent(market.sigma)} "
-        f"volatility a day ({market.sigma_source}{assumed}); the pool earned "
-        f"{usd(market.fees_24h_usd)} in 24 h; {gas}.",
-    )
+    assumed = " (assumed)" if market.sigma_assumed else ""
+    words = f"{before}Block {seen.block:,}; volatility from {market.sigma_source}{assumed}."
+    yield thought(0, "market", words, table=position_table(seen))
     yield from _hook(seen.observed, "The")
 
 
@@ -345,15 +339,6 @@ def _goal_sentence(token: str, until: str) -> str:
         f"Your goal is to have {name} by {day}: a move that sells it, or that has not paid back by "
         "then, is vetoed."
     )
-
-
-def _place(seen: MarketContext) -> str:
-    """Where the price stands against the range that is held."""
-    position, observed = seen.position, seen.observed
-    held = ticks_as_prices(seen, observed, position.tick_lower, position.tick_upper)
-    price = price_now(seen, observed)
-    now = "the price" if price is None else f"the price is {price}"
-    return f"{now}, the range {held}" if price is not None else f"the range is {held} of {now}"
 
 
 def _hook(observed: ObservedPool, where: str) -> Iterator[Outgoing]:
@@ -374,8 +359,8 @@ def _summary(seen: ScoutContext) -> str:
         return f"{many} {line} its risk, from where on a pool is entered."
     observed, position = seen.observed, seen.position
     inside = position.tick_lower <= observed.pool.tick < position.tick_upper
-    place = "inside its range" if inside else "outside its range: no fees now"
-    state = f"The price is {place}." if position.liquidity else "The position is empty."
+    state = "In range." if inside else "Out of range: no fees."
+    state = state if position.liquidity else "The position is empty."
     reason = observed.regime_reason.rstrip(".")
     reason = f"{reason[:1].lower()}{reason[1:]}"
     return f"The market is {observed.regime.value}: {reason}. {state}"

@@ -24,7 +24,7 @@ from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.outlook import HOURS_PER_WEEK
 from agents.numbers.rounding import gained
 from agents.numbers.rules import PROFILES, JudgmentVerdict, Rule, Tiebreak
-from chain.base.units import PIPS, UNKNOWN, hours, hours_cell, listed, percent, usd
+from chain.base.units import GWEI, PIPS, UNKNOWN, hours, hours_cell, listed, percent, usd
 from chain.contracts.networks import UnknownNetworkError, network_named
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
@@ -118,6 +118,20 @@ def pools_table(context: CreateContext) -> SpokenTable:
     return SpokenTable(columns=columns, rows=tuple(rows))
 
 
+def position_table(context: MarketContext) -> SpokenTable:
+    """The range that is held, and the market that it is in."""
+    observed, held = context.observed, context.position
+    cells = (
+        price_now(context, observed) or UNKNOWN,
+        ticks_as_prices(context, observed, held.tick_lower, held.tick_upper),
+        f"{percent(observed.market.sigma)} a day",
+        usd(observed.market.fees_24h_usd),
+        f"{context.gas.wei_per_gas / GWEI:.3g} gwei",
+    )
+    columns = ("price", "range", "volatility", "pool fees 24 h", "gas")
+    return SpokenTable(columns=columns, rows=(_row("now", cells),))
+
+
 def proposal_table(context: ScoutContext, moves: Sequence[Evaluated]) -> SpokenTable | None:
     """The ranges that are proposed, by letter."""
     if not moves:
@@ -164,7 +178,7 @@ def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:
     if debate.exit is not None:
         over = gained(debate.exit.net_7d, debate.hold.net_7d)
         rows.append(_standing_row("EXIT", rules, debate.exit, over))
-    columns = ("judged", *(_CHECKS[rule] for rule in rules), "net 7 d", "over HOLD")
+    columns = ("judged", *(_CHECKS[rule] for rule in rules), "net in 7 d", "over HOLD")
     return SpokenTable(columns=columns, rows=tuple(rows))
 
 
@@ -189,9 +203,7 @@ def _checked_row(
     debate: Debate, move: JudgedCandidate, rules: Sequence[Rule], name: str
 ) -> SpokenRow:
     candidate, findings = move.candidate, move.judgment.findings
-    shape = candidate.shape
-    evaluation = evaluation_of(debate.context, 0 if shape is None else shape.pool_index)
-    told = move_advice(debate.context, evaluation, move.evaluated)
+    told = _advised(debate.context, move.evaluated)
     return SpokenRow(
         name=name,
         cells=(
@@ -298,10 +310,7 @@ def stance_sentence(
         reason = advice_words.SHORT_REASONS[choice.codes[0]]
         return f"The rules take none of these over {other}: {reason}."
     move = moves[choice.index]
-    shape = move.candidate.shape
-    told = move_advice(
-        context, evaluation_of(context, 0 if shape is None else shape.pool_index), move
-    )
+    told = _advised(context, move)
     letter = advice_words.option_letter(choice.index)
     picked = f"The rules pick {letter}"
     if number > 1:
@@ -315,6 +324,12 @@ def stance_sentence(
     return f"{picked}, for its {weighed}, {figure}; it nets {gain}."
 
 
+def _advised(context: ScoutContext, move: Evaluated) -> MoveAdvice:
+    shape = move.candidate.shape
+    pool = 0 if shape is None else shape.pool_index
+    return move_advice(context, evaluation_of(context, pool), move)
+
+
 def _span(move: MoveAdvice) -> str:
     """The hours a gain is counted for, which are not the card's week where a range lives less."""
     lasts = hours(move.hours)
@@ -324,10 +339,11 @@ def _span(move: MoveAdvice) -> str:
 def closing_sentence(context: ScoutContext, plan: Plan, judged: JudgedRound) -> str:
     """What the plan is, and the rule that made it so, where others spoke for something else."""
     choice = plan.choice
-    # What the pool pays was said in the same breath, of HOLD.
     reason = choice.reasons[0].removeprefix("HOLD wins: ")
     if choice.kind == "move":
-        reason = reason.removeprefix("the move wins: ").partition(", and the pool ")[0]
+        # What the pool pays was said in the same breath, of HOLD.
+        chosen = next(move for move in judged.moves if move.candidate.index == choice.index)
+        reason = advice_words.gain_words(_advised(context, chosen.evaluated))
     if choice.codes[0] is AdviceReason.DANGER:
         reason = f"its hook is dangerous, {reason[:1].lower()}{reason[1:]}"
     moves = choice.kind == "move" and choice.index is not None

@@ -287,7 +287,7 @@ def show_plan(context: DeskContext, card: Card, argued: ArguedPlan, *, made_at: 
 def _model_words(settings: DebateSettings, spent: BudgetReport | None) -> str:
     """Who speaks, and how much of the day's budget is gone."""
     if settings.model is None:
-        return "rules"
+        return "advice: rules"
     name = settings.model.default.model
     if spent is None or spent.day is None:
         return name

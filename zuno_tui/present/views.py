@@ -361,7 +361,7 @@ class StatusView(Struct, frozen=True):
     wallet: str
     block: int | None = None
     seen_at: float | None = None
-    model: str = "rules"
+    model: str = "advice: rules"
     """The model's name with its budget, or that the rules speak alone."""
     mesh: str = ""
     """How the last debate found the mesh; empty where none is set up."""

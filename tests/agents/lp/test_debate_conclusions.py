@@ -197,8 +197,8 @@ def test_a_tiebreak_that_chose_is_named_with_those_it_passed_over(profile: RiskP
         if move.judgment.verdict is JudgmentVerdict.ACCEPT and is_permitted(context, move)
     ]
     said = closing_sentence(context, plan, round_)
-    only_one = round_.moves[:1]
-    alone = closing_sentence(context, plan, msgspec.structs.replace(round_, moves=only_one))
+    only_one = [move for move in round_.moves if move.candidate.index == plan.choice.index]
+    alone = closing_sentence(context, plan, msgspec.structs.replace(round_, moves=tuple(only_one)))
 
     axis = f"on {WEIGHED_BY[PROFILES[profile].tiebreak]} ("
     assert (axis in said) is (len(may_be_made) > 1)

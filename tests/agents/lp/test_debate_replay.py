@@ -216,14 +216,15 @@ async def test_a_record_rewritten_from_its_start_replays_differently(
     assert report.difference.line == forged_line
 
 
-def _forge(payload: dict[str, object]) -> None:
+def _forge(payload: dict[str, object]) -> bool:
+    """Change the first text there is; tables hold lists, and may hold none."""
     for name, value in payload.items():
         if isinstance(value, str):
             payload[name] = value + "0"
-            return
-        if isinstance(value, dict):
-            _forge(value)
-            return
+            return True
+        if isinstance(value, dict) and _forge(value):
+            return True
+    return False
 
 
 def chained(lines: Iterable[tuple[str, dict[str, object]]]) -> bytes:

@@ -19,7 +19,10 @@ from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import DOLLAR_DOLLAR, TOKEN0, TOKEN1, Market
 from tests.agents.lp.made_up_markets import create_context, market_context
 from tests.agents.lp.test_prompts import Stubborn
+from zuno_tui.present.plan_card import PLAN_TERMS
 from zuno_tui.present.transcript import readable
+from zuno_tui.present.words import screen_words
+from zuno_tui.screen.panes.debate import IN_PLAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,6 +134,16 @@ async def test_by_the_rules_every_agent_ends_on_the_plan(name: str) -> None:
         found = _STANCE.search(stance)
         assert found is not None, stance
         assert (found[1] or found[2]) == spoken_for(argued.plan)
+
+
+async def test_what_a_debate_leaves_out_beside_its_plan_is_shown_by_both() -> None:
+    """By the columns' names: one that is renamed would be shown twice, or by neither."""
+    argued = await argue_over(TEN["left, and it pays to follow"])
+    tables = [turn.thought.table for turn in argued.ended.transcript if turn.thought.table]
+    columns = {screen_words(name) for table in tables for name in table.columns}
+    rows = {*PLAN_TERMS, "range"}
+    assert columns >= IN_PLAN, IN_PLAN - columns
+    assert rows >= IN_PLAN, IN_PLAN - rows
 
 
 @pytest.mark.parametrize("name", TEN)

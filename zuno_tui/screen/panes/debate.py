@@ -35,10 +35,10 @@ _CLAUSE = re.compile(r"(?:[^,:;.\n]|[.,](?=\d))+")
 _COLOURS = 6
 _BAR = 2
 """Cells of the coloured bar beside a turn."""
-_IN_PLAN = frozenset(
+IN_PLAN = frozenset(
     (
         *("range", "stays 24 h", "fees (95%)", "cost", "judged", "lasts (95%)"),
-        *("earned back", "net 7 d", "over Keep"),
+        *("earned back", "net in 7 d", "over Keep"),
     )
 )
 """Columns of agents' tables that a plan tells, too."""
@@ -115,7 +115,7 @@ def turn_table(
 
 def _untold(table: SpokenTable) -> SpokenTable | None:
     """Without what the plan beside it shows of the same moves."""
-    kept = [place for place, name in enumerate(table.columns) if name not in _IN_PLAN]
+    kept = [place for place, name in enumerate(table.columns) if name not in IN_PLAN]
     rows = (
         row.model_copy(update={"cells": tuple(row.cells[place] for place in kept)})
         for row in table.rows
