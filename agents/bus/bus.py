@@ -159,7 +159,7 @@ async def watch_flow(flow: Flow[Services], limits: BusLimits, sleep: Sleep, fail
     """Let it fail at its deadline, or sooner when nobody works and nothing arrives."""
     reading = limits.reading_seconds
     if reading and not await _passed(flow, reading, limits, sleep, fail, until_begun=True):
-        reason = f"{flow.stage} had found out nothing after {reading:g} seconds."
+        reason = f"{flow.stage} had no result after {reading:g} seconds."
         reason = f"{reason} {limits.reading_advice}".rstrip()
     elif await _passed(flow, flow.seconds, limits, sleep, fail):
         return

@@ -99,11 +99,11 @@ _PLAIN = {
     AdviceReason.MOVE_UNKNOWN: "what the move brings or costs is unknown, and nothing is moved on "
     "what is not known",
     AdviceReason.LOSES_LITTLE: "what it loses is too little to pay for closing",
-    AdviceReason.WIDE_RANGE: "a range as wide as ±20% loses little: closing stands beside it",
+    AdviceReason.WIDE_RANGE: "a range as wide as ±20% loses little: closing is shown beside it",
     AdviceReason.IN_RANGE: "it is in range and earning: it is never moved just for yield",
     AdviceReason.THIN_BUFFER: "its buffer is under your floor, but out of range nothing is lost by "
     "waiting",
-    AdviceReason.NO_CANDIDATE: "no move can be made of what is held",
+    AdviceReason.NO_CANDIDATE: "nothing held here can be moved",
     AdviceReason.WORSE_THAN_EXIT: "closing costs less than the move would lose",
 }
 

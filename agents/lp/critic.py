@@ -168,7 +168,7 @@ def _opinion_turns(
 
 def _by_rules(number: int, judged: JudgedRound) -> str:
     if not judged.moves:
-        return "There is nothing to judge: no move can be made of what is held."
+        return "There is nothing to judge: nothing held here can be moved."
     accepted = [
         option_letter(index)
         for index, move in enumerate(judged.moves)

@@ -271,7 +271,7 @@ class DeskTransport:
             return
         for request_id, request in self._requests.items():
             if request.order.spoken(role):
-                self._fail(request_id, role, f"{role} was started anew in the middle.")
+                self._fail(request_id, role, f"{role} restarted in the middle.")
             else:
                 # It has not been asked yet: told the terms again, it takes its part.
                 self._tell_again(peer, request)
@@ -433,7 +433,7 @@ class AgentTransport:
             raise DroppedError(DropCause.MALFORMED)
         if stamp is not None and stamp.after.get(self._role, 0) > request.said:
             # Others build on what an earlier process of this role said.
-            self._refuse(frame.header.request, "It was started anew in the middle.")
+            self._refuse(frame.header.request, "It restarted in the middle.")
             return
         self._put(envelope, None if frame.sender == request.desk else stamp, frame.sender)
 

@@ -253,7 +253,7 @@ class OpenAIModel:
         if server in self._unresponsive:
             raise ModelUnavailable(
                 Unavailability.STALLED,
-                "The model gave no sign of life before: it is not asked again in this debate.",
+                "The model did not respond before: it is not asked again in this debate.",
             )
         pending = PendingQuestion(
             role,

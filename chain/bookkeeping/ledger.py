@@ -180,7 +180,7 @@ def _sent(network: Network, receipt: Receipt, time: int) -> PaidTransaction:
 
 def _cost(network: Network, receipt: Receipt) -> Quantity[int]:
     if network.stack == "op" and receipt.l1_fee is None:
-        return Unknown("the node does not tell what the data cost on the parent chain")
+        return Unknown("the node does not report what the data cost on the parent chain")
     cost = receipt.gas_used * receipt.effective_gas_price + (receipt.l1_fee or 0)
     return Known(cost, "receipt", receipt.block_number)
 

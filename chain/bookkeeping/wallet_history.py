@@ -492,8 +492,8 @@ def _gaps(facts: WalletFacts, custody: Sequence[CustodyChange]) -> Iterable[str]
     for ref in dict.fromkeys(transfer.ref for transfer in custody):
         if ref not in known:
             label = position_label(ref)
-            yield f"Of {label} it is not known in which pool it was."
+            yield f"The pool of {label} is unknown."
     for transaction in facts.transactions.values():
         for swap in transaction.swaps:
             if transaction.sender == facts.owner and swap.pool_id not in facts.pools:
-                yield f"A swap of {transaction.hash} is in a pool that nobody tells the tokens of."
+                yield f"A swap of {transaction.hash} is in a pool whose tokens are unknown."

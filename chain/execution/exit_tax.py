@@ -71,11 +71,11 @@ def shortfall_words(
             missing.words(names)
             if agreed or missing.by_hook or not names.token(missing.token).verified
             else f"By one endpoint's trial, {missing.words(names)[0].lower()}"
-            f"{missing.words(names)[1:]} No other told the same."
+            f"{missing.words(names)[1:]} No other endpoint confirms it."
             for missing in kept_back(steps, simulation, positions)
         ),
         *(
-            f"The token {names.currency(token)} tells of other transfers than it makes: "
+            f"The token {names.currency(token)} reports transfers that it does not make: "
             "the amounts here are measured by what the wallet would hold."
             for token in untold_tokens(simulation, names, agreed=agreed)
         ),

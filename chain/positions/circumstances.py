@@ -315,7 +315,7 @@ def _gas(network: Network, receipt: Receipt | None) -> Quantity[int]:
     if receipt is None:
         return Unknown("the node has no receipt of the transaction")
     if network.stack == "op" and receipt.l1_fee is None:
-        return Unknown("the node does not tell what the data cost on the parent chain")
+        return Unknown("the node does not report what the data cost on the parent chain")
     manager = network.contracts.position_manager
     changes = [
         modify_liquidity_event(log)

@@ -64,7 +64,7 @@ class SearchProgress(Struct, frozen=True):
     """At most; None before there is anything to go by."""
     blocks_at_once: int
     limited: bool
-    """Whether the endpoint limits how often it may be asked."""
+    """Whether the endpoint limits how often it can be called."""
 
     @property
     def fraction(self) -> float:

@@ -53,7 +53,7 @@ def refuse_resting(name: str, url: str, now: float) -> None:
     """Raises where this server asked to be left alone: nothing is sent to it before."""
     left = RESTING.get(urlsplit(url).netloc, 0.0) - now
     if left > 0:
-        raise MarketError(f"{name} asked to be left alone for {left:.0f} s more")
+        raise MarketError(f"{name} asked for a pause of {left:.0f} s more")
 
 
 def let_rest(
@@ -99,7 +99,7 @@ class MarketHttp:
             raise MarketError(f"{self._name} {error}") from None
         wait = let_rest(self._base_url, answer.status, answer.retry_after, now)
         if wait is not None:
-            raise MarketError(f"{self._name} asked to be left alone for {wait:.0f} s")
+            raise MarketError(f"{self._name} asked for a pause of {wait:.0f} s")
         if answer.status != _OK:
             raise MarketError(f"{self._name} answered with HTTP status {answer.status}")
         return self._parsed(answer.body)

@@ -124,7 +124,7 @@ def _price(outcomes: Sequence[object]) -> Quantity[GasPrice]:
     else:
         price, source = _two_part_price(head.base_fee_per_gas, history, suggested, whole)
     if price is None:
-        return Unknown("the node does not tell a gas price")
+        return Unknown("the node does not report a gas price")
     return Known(price, source, head.number, head.timestamp)
 
 

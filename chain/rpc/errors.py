@@ -109,7 +109,9 @@ class HttpFault(RpcError):
             next_step = "Check the key in its URL: zuno --network NAME --rpc URL"
         elif status == 402:
             said = f"wants to be paid (HTTP {status})"
-            next_step = "Look at its plan, or set another endpoint: zuno --network NAME --rpc URL"
+            next_step = (
+                "Check your plan there, or set another endpoint: zuno --network NAME --rpc URL"
+            )
         elif status in _OFTEN_PASSING:
             said = f"refused access (HTTP {status})" if status == 403 else said
             next_step = (
@@ -130,11 +132,11 @@ class RateLimited(RpcError):
     ) -> None:
         """`used_up` is whether a quota of a day or a month is gone: no pause helps."""
         when = "" if retry_after is None else f" It asks to wait {retry_after:.0f} s."
-        said = f"{endpoint} limits how often it may be asked.{when}"
+        said = f"{endpoint} limits how often it can be called.{when}"
         next_step = "Wait, or add an endpoint: zuno --network NAME --rpc URL"
         if used_up:
-            said = f"What {endpoint} answers in a day or a month is used up."
-            next_step = "Look at its plan, or add an endpoint: zuno --network NAME --rpc URL"
+            said = f"The daily or monthly quota of {endpoint} is used up."
+            next_step = "Check your plan there, or add an endpoint: zuno --network NAME --rpc URL"
         super().__init__(said, next_step, endpoint=endpoint)
         self.retry_after = retry_after
         self.lasting = used_up
@@ -146,9 +148,7 @@ class Malformed(RpcError):
     kind = ErrorKind.MALFORMED
 
     def __init__(self, what: str, *, endpoint: str) -> None:
-        super().__init__(
-            f"{endpoint} sent an answer that is wrong: {what}.", _SET_URL, endpoint=endpoint
-        )
+        super().__init__(f"{endpoint} sent a wrong answer: {what}.", _SET_URL, endpoint=endpoint)
         self.what = what
 
 

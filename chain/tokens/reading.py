@@ -311,6 +311,6 @@ def balance_of(outcome: CallOutcome, block: Block) -> Quantity[int]:
     """The balance such a call told."""
     # Where there is no contract a call succeeds and returns nothing.
     if not outcome.success or len(outcome.data) != WORD:
-        return Unknown("its contract does not tell balances")
+        return Unknown("its contract does not report balances")
     amount = int.from_bytes(outcome.data, "big")
     return Known(amount, "balanceOf", block.number, float(block.timestamp))

@@ -138,7 +138,7 @@ def _refuse_odd_authorization(
         or (transaction.to, transaction.value, transaction.data) != (transaction.sender, 0, b"")
     ):
         raise WalletRefusedError(
-            "An account is lent to known code alone, on one chain, by a transaction that does "
+            "An account is delegated only to known code, on one chain, by a transaction that does "
             "nothing else; this is something else. Nothing was signed."
         )
 

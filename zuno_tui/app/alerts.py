@@ -115,7 +115,7 @@ def _channel_sentences(name: str, progress: Progress) -> tuple[str, ...]:
     minutes = REFUSED_REST_SECONDS / 60
     refusing = f"{name} is stopped: {progress.trouble} It is tried again every {minutes:.0f} min."
     given_up = ", ".join(map(str, progress.set_aside[-_MOST_NAMED:]))
-    aside = f"{name} never took {len(progress.set_aside)} events, the last of them {given_up}."
+    aside = f"{name} never took {len(progress.set_aside)} events; the last: {given_up}."
     return (*((refusing,) if progress.stopped else ()), *((aside,) if given_up else ()))
 
 

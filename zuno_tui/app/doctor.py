@@ -141,7 +141,7 @@ async def subscription_checks(session: Session) -> AsyncIterator[Check]:
                 "new blocks",
                 CheckState.CAUTION,
                 error.sentence,
-                "They are polled for meanwhile. The wss:// URL is named under [rpc].",
+                "Until then zuno polls for blocks. The wss:// URL is set under [rpc].",
             )
 
 

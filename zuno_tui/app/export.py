@@ -38,7 +38,7 @@ async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> 
         )
     if any(step.transaction.authorization is not None for step in dispatch.steps):
         raise GateRefusedError(
-            "Lending an account is signed by its own key alone, and not exported. "
+            "A delegation is signed by the account's own key, and not exported. "
             f"Sign it here: zuno apply {approval.plan_id}"
         )
     document = (_safe_batch if for_safe else _raw_list)(approval, dispatch)
@@ -57,7 +57,7 @@ def _terms(approval: Approval, dispatch: Dispatch) -> tuple[str, ...]:
     refused = (
         f"The chain refuses it after {time_text(min(deadlines))}."
         if deadlines
-        else "Nothing in its bytes ends by itself."
+        else "The transactions have no deadline."
     )
     return (
         f"{approval.headline} · {approval.plan_id}.",

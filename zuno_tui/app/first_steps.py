@@ -143,7 +143,7 @@ async def _archive_check(client: RpcClient, head: int) -> Check:
         if error.kind is ErrorKind.REVERTED:
             return Check("archive", CheckState.WELL, f"has the state of block {old:,}")
         words = "no state of old blocks"
-        return Check("archive", CheckState.CAUTION, words, "The past is told from logs alone.")
+        return Check("archive", CheckState.CAUTION, words, "History is read from logs only.")
     return Check("archive", CheckState.WELL, f"has the state of block {old:,}")
 
 

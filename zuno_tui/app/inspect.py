@@ -251,7 +251,7 @@ async def remember_ids(session: Session, refs: Sequence[PositionRef]) -> Command
                 f"{position_label(ref)}  {_whose(owner, session.address)}"
                 for ref, owner in owners.items()
             ),
-            "Yours are read every time from now on: zuno positions",
+            "From now on yours are read every time: zuno positions",
         ),
         document={
             "network": session.network.name,

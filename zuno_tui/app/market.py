@@ -164,8 +164,8 @@ def _trading(value: object) -> MarketTrading:
 async def market_turned(session: Session, action: MarketAction) -> CommandAnswer:
     if session.network.clock != "head":
         raise PhraseError(
-            f"{session.network.title} has no clock to turn: only the embedded chain's market has. "
-            "Start one with: zuno demo",
+            f"{session.network.title} runs in real time: only the demo's market can be paused. "
+            "Start it: zuno demo",
             "",
         )
     async with _clock_of(session) as clock:

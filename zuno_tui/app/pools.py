@@ -35,7 +35,7 @@ from zuno_tui.present.words import UNKNOWN, fee_text, number, percent, worth
 
 READ_SECONDS = 8 * DAY
 """A week, and the day before it for the price it began at."""
-UNREAD = Unknown("its swaps of the week were not read yet")
+UNREAD = Unknown("the week's swaps are not read yet")
 
 
 async def read_weeks(
@@ -159,7 +159,7 @@ def _order_words(key: RankKey, known: int) -> tuple[str, ...]:
     if key is RankKey.DEPTH or not known:
         return ()
     return (
-        f"Ranked by {_KEY_WORDS[key]}, where known; how well that foretold the days that followed: "
+        f"Ranked by {_KEY_WORDS[key]}, where known; how well that predicted the days after: "
         "zuno scorecard",
     )
 
@@ -246,8 +246,8 @@ def _daily_volatility(week: HourSums) -> float:
     return _window(week).volatility
 
 
-_FULL_RANGE_WORDS = "FEES 7 D is what liquidity over all prices was paid; create opens in v4."
-_UNREAD_WORDS = "What a pool pays is known once its swaps were read: zuno pools --pays"
+_FULL_RANGE_WORDS = "FEES 7 D is what full-range liquidity earned; create opens in v4."
+_UNREAD_WORDS = "What a pool pays is known once its swaps are read: zuno pools --pays"
 _HOOK_WORDS = {Danger.NONE: "harmless", Danger.CAUTION: "caution", Danger.DANGEROUS: "dangerous"}
 
 

@@ -112,7 +112,7 @@ def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
     if wallet.positions and wallet.approvals_from is not None:
         lines.append(
             "Who was allowed to move every position of this wallet before block"
-            f" {wallet.approvals_from:,} is not known: the endpoint gives few blocks at once."
+            f" {wallet.approvals_from:,} is not known: the endpoint serves few blocks per call."
         )
     return tuple(lines)
 

@@ -145,7 +145,7 @@ class Session(Struct, frozen=True):
         from zuno_tui.gate.agreement import open_connections
 
         if self.tell_stale is not None:
-            raise ValueError("Nothing is approved or signed by what an old block says")
+            raise ValueError("Nothing is approved or signed on an old block's figures")
         for unknown in self.settings.not_understood:
             raise SettingsError(
                 f"{unknown.sentence} Nothing is approved or signed until it is fixed.",

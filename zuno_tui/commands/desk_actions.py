@@ -44,7 +44,7 @@ def _use(said: Remaining) -> Intent:
 COMMANDS = (
     Command(
         name="cancel",
-        does="end the work that is under way",
+        does="cancel what is running",
         group=Group.DESK,
         intent=Cancel,
         on_command_line=False,
@@ -142,7 +142,7 @@ COMMANDS = (
             Verb(
                 "settings",
                 alone(Show("settings")),
-                does="what is chosen, and where it is written",
+                does="what is set, and where",
                 spoken=("show settings", "preferences"),
             ),
             Verb(

@@ -14,7 +14,7 @@ class BeginAnew(DeskChoices, frozen=True):
 
 COMMAND = Command(
     does="choose network, endpoint and wallet on a screen, as the first time",
-    notes="What else is in settings.toml stays, and so do the wallets that are there.",
+    notes="The rest of settings.toml and the wallets stay as they are.",
     group=Group.HOUSE,
     reaches_network=False,
     intent=BeginAnew,

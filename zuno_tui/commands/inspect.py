@@ -19,7 +19,7 @@ def _read(said: Remaining) -> Inspect:
 
 
 COMMAND = Command(
-    does="one position, everything that is known of it",
+    does="everything about one position",
     group=Group.POSITION,
     intent=Inspect,
     answer=lambda session, intent: app.inspect.position_answer(session, intent.ref),

@@ -19,7 +19,7 @@ def _verb(action: MarketAction, does: str, *spoken: str) -> Verb:
     def read(said: Remaining) -> SetMarketClock:
         said.end("market", "demo", "time", "clock", "go", "one")
         if not said.context.has_market:
-            said.refuse("of what: only the demo's market has a clock to turn.", "help demo")
+            said.refuse("of what: only the demo's market can be paused.", "help demo")
         return SetMarketClock(action)
 
     return Verb(action, read, does=does, spoken=spoken, possible=lambda context: context.has_market)
@@ -34,7 +34,7 @@ def _suggest(context: PhraseContext) -> Iterator[SetMarketClock]:
 
 
 COMMAND = Command(
-    does="turn the clock of the demo's market",
+    does="pause, step or speed up the demo's market",
     group=Group.DESK,
     intent=SetMarketClock,
     answer=lambda session, intent: app.market.market_turned(session, intent.action),

@@ -48,8 +48,8 @@ COMMAND = Command(
     does="what a range of your own would bring, and to choose one",
     examples=("zuno range 38", "zuno range 38 2900 3300", 'zuno range "0.5 WETH/USDC 0.05%"'),
     notes=(
-        "Nothing is planned: survival, fees, swap and cost are told from one reading.\n"
-        "At the desk it is a form: the edges are moved by keys, and enter makes the plan."
+        "Nothing is planned: it shows survival, fees, swap and cost from one reading.\n"
+        "At the desk it is a form: keys move the edges, and enter makes the plan."
     ),
     group=Group.POSITION,
     intent=ChooseRange,

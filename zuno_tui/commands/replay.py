@@ -19,7 +19,7 @@ def _read(said: Remaining) -> Replay:
 
 
 COMMAND = Command(
-    does="a debate again, from its record alone",
+    does="replay a debate from its record",
     group=Group.PLAN,
     intent=Replay,
     run=lambda arguments: app.replay.run(arguments),

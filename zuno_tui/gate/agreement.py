@@ -313,7 +313,7 @@ def _disagreement(heard: int, differences: Sequence[_Difference]) -> GateRefused
     lines = "\n".join(f"  {line}" for line in differences)
     odd = sorted(frozenset[str]().union(*(difference.odd for difference in differences)))
     if len(odd) == 1:
-        blame = f"{odd[0]} tells it differently from the other {heard - 1}. Leave it out"
+        blame = f"{odd[0]} disagrees with the other {heard - 1}. Leave it out"
     else:
         blame = "One of them is wrong. Try again, or leave out the one you do not trust"
     return GateRefusedError(
@@ -326,7 +326,7 @@ def _too_few(agreed: Sequence[str], silent: Sequence[Silent]) -> GateRefusedErro
     heard = f"Only {agreed[0]} answered" if agreed else "No endpoint answered"
     lines = "\n".join(f"  {witness.host}: {witness.reason}" for witness in silent)
     return GateRefusedError(
-        f"{heard}, and two must tell the same before anything is signed. Nothing was signed.\n"
+        f"{heard}, and two must agree before anything is signed. Nothing was signed.\n"
         f"{lines}\nTry again when they answer, name others: --rpc URL,URL, "
         "or let one vouch for everything: --alone",
         RefusalCode.TOO_FEW_ENDPOINTS,

@@ -218,7 +218,7 @@ def refuse_tampered(approval: Approval, dispatch: Dispatch) -> None:
         intact = False
     if not intact:
         raise GateRefusedError(
-            f"What is kept of {approval.plan_id} is not what was approved: something changed it "
+            f"What is stored of {approval.plan_id} is not what was approved: something changed it "
             "on disk. Nothing was sent. Approve it again: zuno approve PLAN",
             RefusalCode.CHANGED_ON_DISK,
         )
@@ -241,7 +241,7 @@ def find_approval(store: Store, plan_id: str | None) -> Approval:
     found = approval_under(store, sealed)
     if plan_id not in (None, found.plan_id):
         raise GateRefusedError(
-            f"What is kept as the approval of {plan_id} is one of {found.plan_id}. "
+            f"The stored approval of {plan_id} belongs to {found.plan_id}. "
             "Nothing was sent. Approve it again: zuno approve PLAN"
         )
     return found

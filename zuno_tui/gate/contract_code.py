@@ -30,7 +30,7 @@ def refuse_other_protocol(network: Network, codes: CodeHashes) -> None:
     for address, name in _protocol(network).items():
         if codes.now.get(address) != codes.pinned.get(address):
             raise GateRefusedError(
-                f"The code of {name} at {checksummed(address)} is not what it is known to be. "
+                f"The code of {name} at {checksummed(address)} is not the known code. "
                 "Nothing was signed. Ask another endpoint: --rpc URL, or see: zuno doctor",
                 RefusalCode.CONTRACT_CODE,
             )

@@ -320,7 +320,7 @@ def decoded(plan_id: str, transactions: Sequence[UnsignedTransaction]) -> tuple[
         return tuple(decode(transaction) for transaction in transactions)
     except DecodingError as error:
         raise GateRefusedError(
-            f"What is kept of {plan_id} cannot be read back from its bytes: {error}. "
+            f"The stored transactions of {plan_id} cannot be decoded: {error}. "
             "Nothing was signed. Approve it again: zuno approve PLAN",
             RefusalCode.CHANGED_ON_DISK,
         ) from error

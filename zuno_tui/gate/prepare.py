@@ -130,7 +130,7 @@ async def prepare(
     limited, simulation = await _tried(readers, unlimited, block.hash, action.tokens)
     in_steps, most_gas = form.why, max(each.gas for each in limited.transactions)
     if form.as_one and most_gas > block.gas_limit // _OF_A_BLOCK:
-        in_steps = "A batch of it would take too much of a block's gas."
+        in_steps = "As one batch it would take too much of a block's gas."
         limited, simulation = await _tried(
             readers, await _built(sources, action, facts), block.hash, action.tokens
         )
@@ -265,7 +265,7 @@ def refuse_failing(simulation: Simulation) -> None:
     for step in simulation.steps:
         if not step.success:
             raise GateRefusedError(
-                f"Tried on the chain as it is now, {step.step} fails: {step.failure}. "
+                f"Simulated on the newest block, {step.step} fails: {step.failure}. "
                 "Nothing was signed.",
                 RefusalCode.TRIAL_FAILS,
             )

@@ -55,7 +55,9 @@ class Resumption(Struct, frozen=True):
 
     def words(self, network: Network) -> tuple[str, ...]:
         if self.version.kind is VersionKind.CANCEL:
-            return ("Send nothing to yourself, so that the step can no longer happen.",)
+            return (
+                "Send an empty transaction to yourself, so that the step can no longer happen.",
+            )
         names = names_on(network, self.dispatch.sender, self.tokens)
         return describe(decode(self.version.transaction.unsigned), names)
 

@@ -49,7 +49,7 @@ def order_worth(tokens: Mapping[Address, Token], book: PriceBook) -> ActionWorth
         if not isinstance(value, Unknown)
     }
     disputes = tuple(
-        f"{words}. What is told here in dollars, and every limit, counts the highest."
+        f"{words}. Dollar figures and limits here use the highest."
         for words in book.dispute_words(tokens)
     )
     return ActionWorth(tokens, usd, usd.get(NATIVE), disputes)

@@ -74,7 +74,7 @@ GLOSSARY: tuple[GlossaryTerm, ...] = (
     ),
     GlossaryTerm(
         "dynamic fee",
-        "A fee that the pool's hook sets anew; a star marks it beside the fee of now.",
+        "A fee that the pool's hook can change; a star marks it.",
         ("dynamic fees", "variable fee"),
     ),
     GlossaryTerm(
@@ -89,7 +89,7 @@ GLOSSARY: tuple[GlossaryTerm, ...] = (
     ),
     GlossaryTerm(
         "hook",
-        "A contract that a pool calls before or after what is done in it. It may change fees, or "
+        "A contract that a pool calls before or after each action in it. It may change fees, or "
         "keep a part of what leaves.",
         ("hooks",),
     ),
@@ -100,12 +100,12 @@ GLOSSARY: tuple[GlossaryTerm, ...] = (
     ),
     GlossaryTerm(
         "regime",
-        "How the market behaves: calm, trending, volatile or stressed, told from the numbers.",
+        "How the market behaves: calm, trending, volatile or stressed, by its figures.",
         ("market regime",),
     ),
     GlossaryTerm(
         "slippage",
-        "How much worse than its quote a swap may end; beyond it the swap is not carried out.",
+        "How much worse than its quote a swap may end; beyond it the swap reverts.",
         ("price impact",),
     ),
     GlossaryTerm(
@@ -149,15 +149,11 @@ GLOSSARY: tuple[GlossaryTerm, ...] = (
         "Conservative, balanced or aggressive: the floors and ceilings a move is held to.",
         ("risk profile", "conservative", "balanced", "aggressive"),
     ),
-    GlossaryTerm(
-        "backtest", "The rule walked forward over prices that were, beside what it must beat."
-    ),
-    GlossaryTerm(
-        "calibration", "How far chances that were said lie from what came true.", ("ece",)
-    ),
+    GlossaryTerm("backtest", "The rules run over past prices, beside the results they must beat."),
+    GlossaryTerm("calibration", "How far stated chances were from what came true.", ("ece",)),
     GlossaryTerm(
         "APR",
-        "Fees of a year at the pace of a time that was, as a share of the worth; no promise.",
+        "A past window's fees scaled to a year, as a share of the worth; no promise.",
         ("apy", "fee apr"),
     ),
 )

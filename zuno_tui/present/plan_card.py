@@ -75,13 +75,13 @@ PLAN_TERMS = {
     "pays 7 d": "what the pool paid over what arbitrage took in 7 days; over 1 it pays",
     "range, from, to": "the prices between which it earns",
     "stays 24 h": "the chance that the price stays in the range for a day",
-    "stays 7 d": "the same for a week; known once 30 days of prices are",
+    "stays 7 d": "the same for a week; needs 30 days of prices",
     "net in 7 d": "fees less LVR less cost that a week is expected to bring",
     "over Keep": "what it is expected to net more than Keep in 7 days, its cost paid",
     "cost": "gas, swap fee and slippage, all of it",
     "earned back": "how long until what it nets more than Keep, while its range should last, "
     "has paid its cost; net and over Keep count 7 days",
-    "8 weeks in 10": "between what and what 8 weeks in 10 end",
+    "8 weeks in 10": "8 weeks in 10 end between the two",
     "fees a day": "what a day earns: 8 days in 10 end between the two",
     "LVR a day": "loss versus rebalancing: what arbitrage takes from the range in a day",
     "swaps": "what must be sold first to fill the range",
@@ -89,8 +89,8 @@ PLAN_TERMS = {
     SURE_FEES: "fees in the time it lasts at 95% confidence, twice your floor at most",
     "lasts at 2σ": "the same if the price moves twice as wildly",
     "lasts at 3σ": "the same if it moves three times as wildly",
-    "fees APR": "a day's fees as a share of the worth, a year of them",
-    "LVR APR": "a day's LVR as a share of the worth, a year of it",
+    "fees APR": "a day's fees as a share of the worth, scaled to a year",
+    "LVR APR": "a day's LVR as a share of the worth, scaled to a year",
     "net APR": "fees APR less LVR APR",
     "past 24 h": "what the range would have netted over the last day, and how much was in range",
     "past 7 d": "the same over the last week",
@@ -99,12 +99,12 @@ PLAN_TERMS = {
 POSITION_TERMS = {
     "ID": "the number of the position: inspect 7, recommend 7",
     "PAIR": "its two tokens and the pool's fee; * is a fee that changes",
-    "VER": "of which Uniswap it is, where there are positions of v3 and of v4",
+    "VER": "v3 or v4, where there are positions of both",
     "STATE": "● in range and earning, ▲ near an edge, ✗ out of range, or empty",
     "RANGE": "the range from edge to edge, and the price in it or beyond it",
     "VALUE": "what its tokens are worth, without fees",
     "COLLECT": "what waits to be collected: fees, and on v3 what was withdrawn before",
-    "APR 24H": "fees of the last 24 closed hours as a share of the value, a year of them",
+    "APR 24H": "fees of the last 24 closed hours as a share of the value, scaled to a year",
     "VS HOLD": "what it won or lost against keeping the tokens that went in, gas paid",
     "NET 24H": "fees of the last 24 closed hours less LVR, what arbitrage took",
     "PRICE 24H": "by how much the pool's price changed in the last day",
@@ -193,7 +193,7 @@ def plan_sentence(
 def _why_leave(plan: Plan) -> Iterator[str]:
     if plan.choice.codes[0] is AdviceReason.DANGER:
         # What a hook may do is told of "it": here nobody has named it yet.
-        yield "Its pool has a hook that is a danger."
+        yield "Its pool has a dangerous hook."
     yield from _sentences(plan.choice.reasons[:1])
 
 

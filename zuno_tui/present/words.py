@@ -169,5 +169,5 @@ def _fixed(value: Fraction, places: int) -> str:
 def subscription_words(trouble: str | None) -> str:
     """Whether new blocks are announced over a WebSocket, or why they are not."""
     if trouble is None:
-        return "New blocks are announced: every one is looked at."
+        return "New blocks are pushed: every one is checked."
     return f"{trouble} Polling goes on, and the subscription is tried again."

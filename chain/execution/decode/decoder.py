@@ -100,7 +100,9 @@ def decode(transaction: UnsignedTransaction) -> records.DecodedStep:
     if given is None:
         return records.DecodedStep(transaction, decode_call(transaction.data))
     if transaction.data:
-        raise DecodingError("The account is lent by a transaction that does something else, too.")
+        raise DecodingError(
+            "The account is delegated by a transaction that does something else, too."
+        )
     return records.DecodedStep(transaction, records.Delegation(given.delegate))
 
 

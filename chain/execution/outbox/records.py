@@ -31,7 +31,7 @@ class StepState(StrEnum):
 class Doubt(StrEnum):
     """Why a step is unclear."""
 
-    NO_SECOND_WITNESS = "no second endpoint shows the same of it"
+    NO_SECOND_WITNESS = "no second endpoint confirms it"
     NONCE_TAKEN = "its nonce looks taken by another transaction"
     BLOCK_GONE = "the block it was in looks gone"
     OTHER_CHAIN = "the chain looks like another one than it was approved on"

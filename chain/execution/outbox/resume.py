@@ -235,7 +235,7 @@ _WORDS: dict[StepSituation, str] = {
     StepSituation.REVERTED: "was run by the chain and reverted",
     StepSituation.CANCELLED: "was cancelled",
     StepSituation.REPLACED: "cannot happen any more: its nonce went to another transaction",
-    StepSituation.DROPPED: "is in no pool and was not sent again",
+    StepSituation.DROPPED: "is in no mempool and was not sent again",
 }
 
 
@@ -279,7 +279,7 @@ def _finding(dispatch: Dispatch, found: _Found) -> StepFinding:
     step = dispatch.steps[found.position]
     words = _WORDS.get(found.situation, f"was last known as {step.state}")
     if found.situation is StepSituation.NOT_SENT and dispatch.private_host is not None:
-        words = f"is in no public pool, as is meant; {dispatch.private_host} may have it"
+        words = f"is in no public mempool, as intended; {dispatch.private_host} may have it"
     if step.reason and found.situation in _WITH_REASON:
         words += f" ({step.reason})"
     sentences = [f"{step.name} of plan {dispatch.plan_id} {words}."]

@@ -53,7 +53,7 @@ END_WORDS: dict[EndCode, str] = {
     EndCode.CHAIN_RESTARTED: "the chain was restarted since it was approved",
     EndCode.OTHER_CHAIN: "the chain is not the one it was approved on",
     EndCode.STEP_GONE: "a step that was in a block is in none any more",
-    EndCode.NONCE_SPENT: "a nonce of its went to another transaction",
+    EndCode.NONCE_SPENT: "one of its nonces went to another transaction",
 }
 
 

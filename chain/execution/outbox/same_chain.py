@@ -84,7 +84,7 @@ class ChainSight(Struct, frozen=True):
     def lagging_words(self) -> str:
         seen = self.head.number if self.highest is None else self.highest.number
         return (
-            f"The newest block it tells of is {self.head.number:,}, and {seen:,} was seen before: "
+            f"Its newest block is {self.head.number:,}, and {seen:,} was seen before: "
             "the endpoint lags, or is of another chain."
         )
 

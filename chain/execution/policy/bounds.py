@@ -199,7 +199,7 @@ def entry_faults(pool: records.DecodedPoolKey, context: PolicyContext) -> Iterat
 def code_faults(address: Address, context: PolicyContext) -> Iterator[str]:
     pinned = context.pinned_code_hashes.get(address)
     if pinned is None or context.code_hashes.get(address) != pinned:
-        yield f"the code at {address} is not what it is known to be"
+        yield f"the code at {address} is not the known code"
 
 
 def _exit_faults(

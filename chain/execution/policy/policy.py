@@ -159,7 +159,7 @@ def check(steps: Sequence[DecodedStep], context: PolicyContext) -> Allowed | Pol
             case (CancelAllOrders(), Delegation(delegate)) if delegate == NOBODY:
                 pass  # else an account that is lent again would revive what was signed before
             case _:
-                reasons.append("A batch, or lending the account, is a plan of one transaction.")
+                reasons.append("A batch, or a delegation, is a plan of one transaction.")
     entered = notional(calls, context)
     reasons += notional_faults(entered, context)
     return PolicyRefused(tuple(reasons)) if reasons else Allowed(entered.known)
@@ -392,17 +392,17 @@ def delegation_faults(
     """Lent to the known code and by a plain account alone, or taken back from whoever has it."""
     given = transaction.authorization
     if (transaction.to, transaction.value, transaction.data) != (context.owner, 0, b""):
-        yield "the account is lent by a transaction that does something else, too"
+        yield "the account is delegated by a transaction that does something else, too"
     if given is None or given.chain_id != context.network.chain_id:
-        yield "the account would be lent on another chain, or on all of them"
+        yield "the account would be delegated on another chain, or on all of them"
     if given is not None and given.nonce != transaction.nonce + 1:
-        yield f"it is lent with nonce {given.nonce}, not {transaction.nonce + 1}"
+        yield f"it is delegated with nonce {given.nonce}, not {transaction.nonce + 1}"
     if delegate == NOBODY:
         if context.delegate is None:
             yield "the account runs no contract's code that could be taken back"
         return
     if delegate != context.network.contracts.delegate:
-        yield f"the code at {delegate} is none that an account is lent to"
+        yield f"the code at {delegate} is none that an account is delegated to"
         return
     if context.delegate is not None:
         yield f"the account runs the code of {context.delegate} already"

@@ -182,7 +182,7 @@ def _gas(network: Network, receipt: Receipt | None) -> Quantity[int]:
     if receipt is None:
         return Unknown("the node has no receipt of the transaction")
     if network.stack == "op" and receipt.l1_fee is None:
-        return Unknown("the node does not tell what the data cost on the parent chain")
+        return Unknown("the node does not report what the data cost on the parent chain")
     tokens = {
         log.topics[1]
         for log in receipt.logs

@@ -37,7 +37,7 @@ USD_PER_WEI = 3_000 / 10**18
 _BELIEVED = 1.25
 TIME = 1_768_000_000
 USD_PER_UNIT1 = 1e-6
-HOOK_POWER = "It can refuse that you take liquidity out."
+HOOK_POWER = "It can stop you from taking liquidity out."
 _REACH = 30_000
 
 

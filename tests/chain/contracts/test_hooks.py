@@ -52,7 +52,7 @@ def test_every_pattern_of_permissions_is_read_right() -> None:
         assert passport.can_hold_swaps is ("BEFORE_SWAP_RETURNS_DELTA" in expected)
         red = pattern & 0b11_0000_1011
         assert (passport.danger is Danger.DANGEROUS) is bool(red)
-        assert ("It can refuse that you take liquidity out." in passport.sentences) is exit_refused
+        assert ("It can stop you from taking liquidity out." in passport.sentences) is exit_refused
 
 
 def test_the_bits_above_the_fourteenth_mean_nothing() -> None:

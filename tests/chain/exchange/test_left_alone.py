@@ -96,7 +96,7 @@ async def test_nothing_is_asked_before_its_time_is_over(
         asked = len(double.asked)
         clock.now += seconds - 1
         for ask, given in ((venue.account, ()), (venue.find, (BUY,)), (venue.submit, (BUY,))):
-            with pytest.raises(MarketError, match="asked to be left alone for 1 s more"):
+            with pytest.raises(MarketError, match="asked for a pause of 1 s more"):
                 await ask(*given)
         assert len(double.asked) == asked
         clock.now += 2

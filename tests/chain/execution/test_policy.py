@@ -325,7 +325,7 @@ def test_a_dangerous_hook_may_be_left_but_not_entered_unless_allowed() -> None:
             unread = replace(wary, code_hashes={**wary.code_hashes, key.hooks: "0x"})
             assert isinstance(check(steps, unread), Allowed)
         else:
-            assert "It can refuse that you take liquidity out." in reasons(steps, wary)
+            assert "It can stop you from taking liquidity out." in reasons(steps, wary)
             replaced = {**allowed.code_hashes, key.hooks: "0x" + "cd" * 32}
             assert "is not what it is known" in reasons(
                 steps, replace(allowed, code_hashes=replaced)

@@ -277,9 +277,9 @@ async def test_a_node_that_tells_nothing_is_unknown() -> None:
         FaultServer(nothing) as server,
         RpcClient(BASE, [server.url], limits=QUICK) as client,
     ):
-        assert await read_gas_price(client) == Unknown("the node does not tell a gas price")
+        assert await read_gas_price(client) == Unknown("the node does not report a gas price")
         server.behaviour = answering(eth_gasPrice=None)
-        assert await read_gas_price(client) == Unknown("the node does not tell a gas price")
+        assert await read_gas_price(client) == Unknown("the node does not report a gas price")
 
 
 async def test_a_node_that_is_down_is_an_error() -> None:

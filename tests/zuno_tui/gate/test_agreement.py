@@ -102,10 +102,10 @@ def test_nobody_at_all_vouches_for_nothing_even_alone() -> None:
 @pytest.mark.parametrize(
     ("answers", "odd"),
     [
-        ((LIE, OURS, OURS), "a tells it differently from the other 2"),
-        ((OURS, OURS, LIE), "c tells it differently from the other 2"),
+        ((LIE, OURS, OURS), "a disagrees with the other 2"),
+        ((OURS, OURS, LIE), "c disagrees with the other 2"),
         # Ours came from a liar: the two who differ from it are the ones who agree.
-        ((OURS, LIE, LIE), "a tells it differently from the other 2"),
+        ((OURS, LIE, LIE), "a disagrees with the other 2"),
         ((OURS, LIE), "One of them is wrong"),
         ((OURS, LIE, SILENCE), "One of them is wrong"),
         ((OURS, LIE, {**OURS, "nonce": 9}), "One of them is wrong"),

@@ -199,7 +199,7 @@ def test_what_one_endpoint_says_of_a_listed_token_is_not_ours_to_say(desk: Desk)
     for refused in several:
         assert refused.code == REFUSED
         assert "  untold by collect: " in refused.words
-    assert f"{liar.host} tells it differently from the other 2" in several[-1].words
+    assert f"{liar.host} disagrees with the other 2" in several[-1].words
 
 
 def _another_price(desk: Desk) -> Callable[[Call], Answer]:
@@ -268,7 +268,7 @@ def test_code_other_than_the_shipped_is_refused_at_approve_and_at_apply(
 
     for refused in (approving, applying):
         assert refused.code == REFUSED
-        assert "is not what it is known to be" in refused.words
+        assert "is not the known code" in refused.words
     (dispatch,) = desk.here("outbox", "--json").data["dispatches"]
     assert dispatch["state"] == "approved, not applied"
 

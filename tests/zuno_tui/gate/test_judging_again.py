@@ -489,7 +489,7 @@ async def test_worth_is_read_where_coins_are_sent_or_swapped_or_a_day_is_limited
 
 def test_bytes_are_read_back_or_refused() -> None:
     assert decoded("plan_7", [EXIT]) == (decode(EXIT),)
-    with pytest.raises(GateRefusedError, match="What is kept of plan_7"):
+    with pytest.raises(GateRefusedError, match="The stored transactions of plan_7"):
         decoded("plan_7", [replace(EXIT, data=b"\1")])
 
 

@@ -274,7 +274,7 @@ def test_other_code_than_is_known_is_not_lent_to_and_carries_out_nothing(desk: D
     spoilt = code[:-1] + ("0" if code[-1] != "0" else "1")
     desk.ask("anvil_setCode", delegate, spoilt)
     refused = desk.here("wallet", "delegate")
-    assert (refused.code, "is not what it is known to be" in refused.words) == (3, True)
+    assert (refused.code, "is not the known code" in refused.words) == (3, True)
     desk.delegate()
     approval = desk.approved("swap", "0.3", "WETH", "USDC")
     assert len(approval["transactions"]) > 1

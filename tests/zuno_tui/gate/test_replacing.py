@@ -273,7 +273,7 @@ def test_what_is_sent_again_is_told_in_its_own_words() -> None:
     assert "(0xab), with nonce 0" in again.headline
     assert any("#7" in words for words in again.words(network_named("base")))
     assert told(VersionKind.CANCEL).words(DEVNET) == (
-        "Send nothing to yourself, so that the step can no longer happen.",
+        "Send an empty transaction to yourself, so that the step can no longer happen.",
     )
 
 

@@ -206,7 +206,7 @@ SETTINGS = (
         "settings.toml",
         "a URL or a list of URLs",
         typed="masked",
-        means="where the network is read; several with commas between",
+        means="the endpoints it is read from, comma-separated",
     ),
     SettingRow("model.provider", "OpenAI", "default", "openai, …", means="who is asked"),
     SettingRow("model.key", "set", "environment (OPENAI_API_KEY)", "keyring", typed="masked"),

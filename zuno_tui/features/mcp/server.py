@@ -67,7 +67,7 @@ TOOLS: Mapping[str, Tool] = {
     ),
     "scorecard": Tool("How past advice turned out, judged by what the chain did since."),
     "recommend": Tool(
-        "Let zuno's agents argue about a position. The plan is to be looked at: a person alone "
+        "Let zuno's agents argue about a position. The plan is for reading: only a person "
         "can carry it out, at the desk.",
         {"id": _ID, "profile": _PROFILE},
         seconds=300,

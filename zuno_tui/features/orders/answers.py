@@ -71,7 +71,7 @@ def shown(session: Session, plan_id: str | None) -> CommandAnswer:
 
 
 async def refuse_replay(_record: Record) -> RunAgain:
-    raise DamagedPlanError("An order was not argued about: there is nothing to replay.")
+    raise DamagedPlanError("An order has no debate to replay.")
 
 
 def apply_run(session: Session, arguments: Namespace) -> int:

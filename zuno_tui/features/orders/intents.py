@@ -124,7 +124,7 @@ class ListOrders(Intent, frozen=True):
     arguments: ClassVar = (
         Argument(
             "what",
-            "stop holds this machine back, go lets it on",
+            "stop: this machine carries out no order; go: it does again",
             metavar="stop|go",
             choices=("stop", "go"),
         ),

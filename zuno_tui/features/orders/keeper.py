@@ -274,7 +274,7 @@ class OrderWork:
             return replace(
                 before,
                 state=StandingState.SENT if sent else StandingState.WAITING,
-                reason="A reorganisation of the chain took back what was told: it stands again.",
+                reason="A chain reorganisation undid what was reported: the order stands again.",
                 calls=before.calls if sent else (),
                 met_at=None,
                 done=before.done - undone,
@@ -560,7 +560,7 @@ class OrderWork:
             and not receipt.succeeded
             and clock.block - receipt.block_number >= LEAST_BLOCKS
         ):
-            reason = f"{receipt.transaction_hash} was refused by the chain; it is looked at again."
+            reason = f"{receipt.transaction_hash} was refused by the chain; zuno checks it again."
             self._note(
                 order,
                 lambda before: replace(
@@ -593,7 +593,7 @@ class OrderWork:
             data = redeem(order.signed, call_of(order.signed))
             better = await self._signed(order, data, last)
             if better is None:
-                reason = "Gas costs more than limits.max_fee_gwei lets go."
+                reason = "Gas costs more than limits.max_fee_gwei allows."
                 self._note(order, lambda before: replace(before, reason=reason))
             else:
                 last = better

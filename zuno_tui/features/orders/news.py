@@ -41,7 +41,7 @@ def _of_order(kept: KeptOrder, network: Network, now: float) -> Iterator[Feature
         what = headline(kept.order, call)
         got = f" You received {' and '.join(progress.received)}." if progress.received else ""
         if kept.stands and progress.reason:
-            words = f"Order {number} is kept from being carried out: {progress.reason}"
+            words = f"Order {number} cannot be carried out: {progress.reason}"
             yield _news(kept, call, words, Severity.CRITICAL)
         if not fresh:
             return

@@ -161,4 +161,4 @@ def reasons_against(order: StandingOrder, call: OrderCall, sight: OrderSight) ->
     if call.kind == "close" and str(position.liquidity) != order.liquidity:
         yield "The position is larger or smaller now: sign a new order, and cancel this one."
     if sight.hook_code != order.hook_code:
-        yield "The pool's hook has other code since."
+        yield "The code of the pool's hook has changed."

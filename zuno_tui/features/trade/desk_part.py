@@ -258,7 +258,7 @@ class Trades:
                 telling = self._telling(asked.plan)
                 sent = await apply_trade(trading, waiting, telling, on_notice=told.append)
         except asyncio.CancelledError:
-            self._end(asked.hash, "It was ended. What was not sent by then is not sent any more.")
+            self._end(asked.hash, "It was ended. Nothing more is sent.")
             raise
         except Exception as error:
             self._end(asked.hash, fault_words(error))

@@ -451,7 +451,7 @@ def _protection_fault(plan: TradePlan, side: str, *, stops: bool) -> str | None:
     opened = sum(order.quantity for order in plan.trading_orders)
     for order in protecting:
         if not order.reduce_only or order.side == side or order.quantity > opened + _DUST:
-            return "A stop or a profit of it could open something."
+            return "One of its stops or targets could open a position."
     stopped = any(order.type == "stop" for order in protecting)
     return None if stopped or not stops else "A trade without a stop is not sent."
 

@@ -259,7 +259,7 @@ async def _hedged_result(
     held = seen.held(symbol)
     hedge_usd, unknown = account.result(mark), ""
     if hedge_usd is None:
-        unknown = "the venue does not tell at which price funding was paid"
+        unknown = "the venue does not say at which price funding was paid"
     if hedge.short + held > _DUST:
         hedge_usd, unknown = None, "less is short on the venue than was sold for it"
     memory = ChangeMemory(sources.store, sources.network, sources.clock)

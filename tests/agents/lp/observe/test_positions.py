@@ -186,7 +186,7 @@ async def test_the_hooks_passport_is_in_words_of_our_own(chain: Chain) -> None:
     dynamic = (await observed(chain, "dynamic fee")).observed.pool
     plain = (await observed(chain, "healthy")).observed.pool
     assert hooked.hook_danger == "dangerous"
-    assert "It can refuse that you take liquidity out." in hooked.hook_powers
+    assert "It can stop you from taking liquidity out." in hooked.hook_powers
     assert dynamic.hook_danger == "caution"
     assert "It can change the fee of this pool at any time." in dynamic.hook_powers
     assert (plain.hook_danger, plain.hook_powers) == ("none", ())

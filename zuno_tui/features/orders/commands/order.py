@@ -62,7 +62,7 @@ def _read(said: Remaining) -> Intent:
 
 COMMAND = Command(
     name="order",
-    does="sign what is to be done while you sleep, held to its terms by the chain",
+    does="sign an order carried out while you sleep, on terms the chain enforces",
     examples=(
         "zuno order close 28 below 2900 until 1 Dec",
         "zuno order close 28 out-of-range 2h",
@@ -108,7 +108,7 @@ COMMAND = Command(
             answer=lambda session, intent: orders.answers.proposed(session, intent),
         ),
         Command(
-            does="what an order would go by; at the desk, a form",
+            does="what an order would be judged by; at the desk, a form",
             group=Group.PLAN,
             intent=OrderForm,
             answer=lambda session, intent: orders.answers.form_facts(session, intent.ref),

@@ -20,7 +20,7 @@ def _read(said: Remaining) -> ListOrders:
 
 
 COMMAND = Command(
-    does="list standing orders and what came of them; stop holds this machine back",
+    does="list standing orders and their results; stop: this machine carries out none",
     group=Group.PLAN,
     intent=ListOrders,
     answer=lambda session, intent: orders.answers.listed(session, intent.what),
