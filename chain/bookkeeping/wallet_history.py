@@ -19,6 +19,7 @@ from chain.positions.circumstances import LiquidityChange, PastWords, read_past_
 from chain.positions.holdings import TRANSFER, owner_words
 from chain.positions.overview import Sources, WalletWorth, currencies, tokens_at
 from chain.positions.reference import PositionRef, position_label, v3_position, v4_position
+from chain.positions.search import WalletPositions
 from chain.positions.snapshot import PositionIdentity, identify
 from chain.positions.v3.changes import v3_accounts
 from chain.prices.coingecko import coingecko_prices_at
@@ -206,13 +207,12 @@ async def read_custody_log(
 
 
 async def _proved_custody(
-    sources: Sources, worth: WalletWorth, watch: Callable[[ScanProgress], None]
+    sources: Sources, wallet: WalletPositions, watch: Callable[[ScanProgress], None]
 ) -> tuple[tuple[CustodyChange, ...], frozenset[PositionRef]]:
     """The log, and the positions of which it tells another owner than the chain does.
 
     Where there are any it is not kept, and is read again: once more, and from the others.
     """
-    wallet = worth.overview.wallet
     held = {position.ref for position in wallet.positions if not position.is_v3}
     for _ in (*sources.client.labels, "once more"):
         custody = await read_custody_log(sources, wallet.owner, wallet.block.number, watch=watch)
@@ -272,14 +272,58 @@ async def _read(
     plans: Mapping[str, str],
     watch: Callable[[ScanProgress], None],
 ) -> WalletHistory:
-    wallet, network = worth.overview.wallet, sources.network
-    custody, traceless = await _proved_custody(sources, worth, watch)
+    wallet = worth.overview.wallet
+    custody, traceless = await _proved_custody(sources, wallet, watch)
     minted = {
         transfer.ref: transfer.block_number for transfer in custody if transfer.sender == NATIVE
     }
     sources.memory.remember_minted(minted)
     moves = await read_transactions(sources, [transfer.transaction_hash for transfer in custody])
-    identities, pools = await _identities(sources, worth, custody, moves.values())
+    identities, pools = await _identities(sources, wallet, custody, moves.values())
+    lives = await _lives(sources, wallet, identities, custody, traceless=traceless, watch=watch)
+    lives += await _v3_lives(sources, worth)
+    hashes = {
+        *(change.place.transaction_hash for life in lives for change in life.changes),
+        *(plan for plan in plans if plan not in moves),
+    }
+    sent = moves | await read_transactions(sources, hashes - {*moves})
+    sent = {key: paid for key, paid in sent.items() if paid.block <= wallet.block.number}
+    pools = await _pool_keys(sources, _swapped(sent.values()), pools)
+    facts = await _facts(sources, worth, lives, sent, pools)
+    entries = ledger_of(facts)
+    results = tuple(story_result(facts, story, entries, plans) for story in stories(lives, plans))
+    return WalletHistory(facts, entries, results, tuple(_gaps(facts, custody)))
+
+
+async def read_closed_lives(
+    sources: Sources,
+    wallet: WalletPositions,
+    *,
+    watch: Callable[[ScanProgress], None] = lambda _: None,
+) -> tuple[PositionLife, ...]:
+    """Of the positions of v4 that the wallet had once and holds no more, up to its block."""
+    held = {position.ref for position in wallet.positions}
+    with sound_answers():
+        custody, traceless = await _proved_custody(sources, wallet, watch)
+        gone = [transfer for transfer in custody if transfer.ref not in held]
+        if not gone:
+            return ()
+        moves = await read_transactions(sources, [transfer.transaction_hash for transfer in gone])
+        known, _ = await _identities(sources, wallet, gone, moves.values())
+        closed = [identity for identity in known if identity.ref not in held]
+        return await _lives(sources, wallet, closed, gone, traceless=traceless, watch=watch)
+
+
+async def _lives(
+    sources: Sources,
+    wallet: WalletPositions,
+    identities: Sequence[PositionIdentity],
+    custody: Sequence[CustodyChange],
+    *,
+    traceless: frozenset[PositionRef],
+    watch: Callable[[ScanProgress], None],
+) -> tuple[PositionLife, ...]:
+    network = sources.network
     held = {position.ref: position for position in wallet.positions if not position.is_v3}
     reader = ChangeReader(
         sources.client,
@@ -297,9 +341,9 @@ async def _read(
         },
         wallet.block.number,
     )
-    lives = tuple(
+    return tuple(
         _life(
-            worth,
+            wallet,
             identity,
             changes[identity.ref],
             [c for c in custody if c.ref == identity.ref],
@@ -307,18 +351,6 @@ async def _read(
         )
         for identity in identities
     )
-    lives += await _v3_lives(sources, worth)
-    hashes = {
-        *(change.place.transaction_hash for life in lives for change in life.changes),
-        *(plan for plan in plans if plan not in moves),
-    }
-    sent = moves | await read_transactions(sources, hashes - {*moves})
-    sent = {key: paid for key, paid in sent.items() if paid.block <= wallet.block.number}
-    pools = await _pool_keys(sources, _swapped(sent.values()), pools)
-    facts = await _facts(sources, worth, lives, sent, pools)
-    entries = ledger_of(facts)
-    results = tuple(story_result(facts, story, entries, plans) for story in stories(lives, plans))
-    return WalletHistory(facts, entries, results, tuple(_gaps(facts, custody)))
 
 
 async def _read_v3_custody(
@@ -356,7 +388,7 @@ async def _v3_lives(sources: Sources, worth: WalletWorth) -> tuple[PositionLife,
         changes = account.since_entry.changes
         told = [change for change in custody if change.ref == snapshot.ref]
         lacks = sum(change.liquidity_delta for change in changes) != snapshot.liquidity
-        life = _life(worth, snapshot.identity, account.booked, told, left_out=lacks or not told)
+        life = _life(wallet, snapshot.identity, account.booked, told, left_out=lacks or not told)
         inside = replace(
             snapshot,
             amount0=snapshot.amount0 + waiting.amount0,
@@ -392,7 +424,7 @@ async def _facts(
 
 
 def _life(
-    worth: WalletWorth,
+    wallet: WalletPositions,
     identity: PositionIdentity,
     changes: Sequence[LiquidityChange],
     custody: Sequence[CustodyChange],
@@ -400,7 +432,6 @@ def _life(
     left_out: bool,
 ) -> PositionLife:
     """Of a position that was another's for a while only what happened in the wallet's own time."""
-    wallet = worth.overview.wallet
     held = next((position for position in wallet.positions if position.identity == identity), None)
     liquidity = _burned(custody, identity.ref) if held is None else held.liquidity
     total = sum(change.liquidity_delta for change in changes)
@@ -434,12 +465,11 @@ def _life(
 
 async def _identities(
     sources: Sources,
-    worth: WalletWorth,
+    wallet: WalletPositions,
     custody: Sequence[CustodyChange],
     moves: Iterable[PaidTransaction],
 ) -> tuple[tuple[PositionIdentity, ...], dict[PoolId, PoolKey]]:
     """Of every position the wallet ever had, burned ones by the logs of their transactions."""
-    wallet = worth.overview.wallet
     known = {position.ref: position.identity for position in wallet.positions if not position.is_v3}
     ever = dict.fromkeys((*known, *(transfer.ref for transfer in custody)))
     known |= sources.memory.identities(ref for ref in ever if ref not in known)

@@ -10,17 +10,44 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import DAY, Known, Quantity, Unknown, combine
+from chain.bookkeeping.results import PositionLife
+from chain.bookkeeping.wallet_history import read_closed_lives
+from chain.contracts.networks import NATIVE
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.hours import PoolHours
-from chain.positions.by_day import DayMemory, DayOfRange, ResultPoint, result_path, settled_days
-from chain.positions.circumstances import LiquidityChange
-from chain.positions.overview import Overview, Sources, read_worths
-from chain.positions.performance import Performance, read_performance
+from chain.positions.by_day import (
+    DayMemory,
+    DayOfRange,
+    ResultPoint,
+    result_path,
+    settled_days,
+    since_entry,
+    unknown_entry,
+)
+from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange
+from chain.positions.custody import Custody
+from chain.positions.overview import (
+    Overview,
+    Sources,
+    currencies,
+    read_worths,
+    tokens_at,
+    v4_keys,
+)
+from chain.positions.performance import DailyResult, Performance, read_performance
 from chain.positions.reference import PositionRef, position_label, position_name
-from chain.positions.snapshot import PositionSnapshot
-from chain.prices.price import WorthUnit
-from chain.read.logs import ScanProgress
+from chain.positions.snapshot import (
+    PositionIdentity,
+    PositionSnapshot,
+    layout_of,
+    pool_snapshot,
+    position_snapshot,
+)
+from chain.prices.ladder import read_prices
+from chain.prices.price import PriceBook, WorthUnit
+from chain.read.block_reader import OneBlock, read_slots
+from chain.read.logs import LOGS_NOT_GIVEN, ScanProgress, why_not_given
 from chain.rpc.errors import RpcError
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
@@ -29,7 +56,7 @@ from zuno_tui.app.positions import reading_progress, wallet_overview
 from zuno_tui.app.session import Session
 from zuno_tui.app.watchlist import Target
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import table
+from zuno_tui.present.output import Json, table
 from zuno_tui.present.portfolio import PortfolioEntry
 from zuno_tui.present.terminal import columns
 from zuno_tui.present.words import number, signed_money, worth
@@ -38,6 +65,10 @@ Watch = Callable[[ScanProgress], None]
 
 EarningsTold = Callable[["WalletEarnings"], None]
 _NO_DAY = Unknown("no full day is known yet")
+_GIVEN = Unknown("it came from another wallet or left for one")
+_CLOSED = Unknown("it is closed")
+_NOTHING: Quantity[Fraction] = Known(Fraction(0), "it was closed before")
+_CENT = Fraction(1, 100)
 
 
 class PeriodEarned(NamedTuple):
@@ -65,22 +96,42 @@ class PositionEarnings(Struct, frozen=True):
     against_holding: Quantity[Fraction]
     path: tuple[ResultPoint, ...]
     """How it stood against holding, hour by hour, in units of currency1."""
-    hours: PoolHours
+    hours: PoolHours | None
+    """None of one that was closed before the days that were read."""
     changes: tuple[LiquidityChange, ...]
+    unit: WorthUnit
     unread: str = ""
     """Why the logs that days are made of were not told; empty where they were."""
+    closed: int | None = None
+    """When it was closed, or moved into another; None while it is held."""
 
     def earned(self, count: int) -> PeriodEarned:
         """Of the last so many UTC days, the present one included."""
-        fees, lvr, known = earned_in(self.days, self.now, count)
-        if not known:
+        days = days_in(self.days, self.now, count)
+        if not self.counts_in(count):
+            return PeriodEarned(_NOTHING, _NOTHING, 0)
+        if not days:
             unknown = Unknown(self.unread) if self.unread else _NO_DAY
             return PeriodEarned(unknown, unknown, 0)
-        return PeriodEarned(
-            self.unit1.map(lambda each: fees * each),
-            self.unit1.map(lambda each: (fees - lvr) * each),
-            known,
+        fees = day_fees(days, self.unit1, self.unit)
+        lvr = self.unit1.map(
+            lambda each: sum((as_shown(day.lvr * each, self.unit) for day in days), Fraction(0))
         )
+        return PeriodEarned(fees, combine(Fraction.__sub__, fees, lvr), len(days))
+
+    def counts_in(self, count: int | None) -> bool:
+        """Whether it was there in the last so many UTC days; None is all days there were."""
+        if self.closed is None or count is None:
+            return True
+        return self.closed >= first_day(self.now, count)
+
+
+class ClosedEarnings(Struct, frozen=True):
+    """Positions that are closed or were moved into others: what they earned stays earned."""
+
+    positions: tuple[PositionEarnings, ...] = ()
+    unread: str = ""
+    """Why they could not be read."""
 
 
 class WalletEarnings(Struct, frozen=True):
@@ -93,12 +144,15 @@ class WalletEarnings(Struct, frozen=True):
     """How far back was read."""
     trouble: str = ""
     """Why what was earned could not be read though the worth could."""
+    closed: ClosedEarnings | None = None
+    """Those it had once; None until they were read."""
 
 
 async def read_whole_earnings(
     session: Session, stretches: Sequence[int], tell: EarningsTold, watch: Watch
 ) -> None:
-    """Every wallet on every network: told with its worth, and again for each stretch of days.
+    """Every wallet on every network: told with its worth, again for each stretch of days, and with
+    what is closed by now.
 
     Networks are read at once, as each has its own endpoints; one that cannot be read says so.
     """
@@ -120,23 +174,35 @@ async def _of_network(
                 tell(WalletEarnings(entry))
             for days in stretches:
                 for entry in entries:
-                    tell(await _of_wallet(sources, entry, unit, days, watch))
+                    tell(
+                        await _of_wallet(
+                            sources, entry, unit, days, watch, with_closed=days == stretches[-1]
+                        )
+                    )
     except RpcError as error:
         for entry in unread_entries(session, target, error):
             tell(WalletEarnings(entry, trouble=error.sentence))
 
 
 async def _of_wallet(
-    sources: Sources, entry: PortfolioEntry, unit: WorthUnit, days: int, watch: Watch
+    sources: Sources,
+    entry: PortfolioEntry,
+    unit: WorthUnit,
+    days: int,
+    watch: Watch,
+    *,
+    with_closed: bool,
 ) -> WalletEarnings:
     """What was earned, or why it cannot be told; the wallet's worth is known either way."""
     if entry.worth is None:
         return WalletEarnings(entry)
+    overview = entry.worth.overview
     try:
-        positions = await read_earnings(sources, entry.worth.overview, unit, days, watch)
+        positions = await read_earnings(sources, overview, unit, days, watch)
+        closed = await read_closed(sources, overview, unit, days, watch) if with_closed else None
     except RpcError as error:
         return WalletEarnings(entry, trouble=error.sentence)
-    return WalletEarnings(entry, positions, days)
+    return WalletEarnings(entry, positions, days, closed=closed)
 
 
 async def read_earnings(
@@ -162,11 +228,126 @@ async def read_earnings(
     return tuple(telling.of(snapshot, hours[snapshot.pool.pool_id]) for snapshot in held)
 
 
-def earned_in(days: Sequence[DayOfRange], now: int, count: int) -> tuple[int, int, int]:
-    """Fees, LVR and how many of the last so many UTC days are known, the present one included."""
-    first = now - now % DAY - (count - 1) * DAY
-    inside = [day for day in days if first <= day.begin <= now]
-    return sum(day.fees for day in inside), sum(day.lvr for day in inside), len(inside)
+async def read_closed(
+    sources: Sources, overview: Overview, unit: WorthUnit, days: int, watch: Watch
+) -> ClosedEarnings:
+    """The same of the positions that the wallet had once; hours of pools that it left before these
+    days are not read."""
+    wallet, network = overview.wallet, sources.network
+    try:
+        lives = await read_closed_lives(sources, wallet, watch=watch)
+    except LOGS_NOT_GIVEN as error:
+        return ClosedEarnings(unread=why_not_given(error))
+    if not lives:
+        return ClosedEarnings()
+    identities = [life.identity for life in lives]
+    snapshots = await _as_they_are(sources, overview, identities)
+    first = first_day(wallet.block.timestamp, days)
+    recent = {life.identity.ref for life in lives if life.changes and _closed_at(life) >= first}
+    hours = await read_given_hours(
+        sources.client,
+        network,
+        {each.pool.pool_id: fee_terms(each.pool) for each in snapshots if each.ref in recent},
+        (days + 1) * DAY,
+        memory=HourMemory(sources.store, network, sources.clock),
+        head=wallet.block,
+        watch=watch,
+    )
+    accounts = {
+        each.ref: unknown_entry(each, NOT_ADDED_UP if life.left_out else _GIVEN)
+        if life.left_out or life.given
+        else since_entry(each, life.changes)
+        for each, life in zip(snapshots, lives, strict=True)
+    }
+    daily = {ref: DailyResult(ref, 0, _CLOSED, _CLOSED, _CLOSED) for ref in accounts}
+    memory = DayMemory(sources.store, network, sources.clock)
+    priced = await _with_prices_of(sources, overview, identities)
+    telling = _Telling(sources, priced, Performance(accounts, daily), unit, memory)
+    return ClosedEarnings(
+        tuple(
+            replace(
+                telling.of(each, hours[each.pool.pool_id] if each.ref in recent else None),
+                worth=_NOTHING,
+                closed=_closed_at(life) if life.changes else wallet.block.timestamp,
+            )
+            for each, life in zip(snapshots, lives, strict=True)
+        )
+    )
+
+
+def _closed_at(life: PositionLife) -> int:
+    return life.changes[-1].timestamp
+
+
+async def _as_they_are(
+    sources: Sources, overview: Overview, identities: Sequence[PositionIdentity]
+) -> list[PositionSnapshot]:
+    """Ranges without liquidity, in pools that go on."""
+    block, manager = overview.wallet.block, sources.network.contracts.position_manager
+    here = OneBlock(sources.client, sources.network, block.hash)
+    slots = (slot for each in identities for slot in layout_of(each, manager).slots)
+    words = (await read_slots(here, sources.network, slots)).words
+    nobody = Custody(NATIVE, None, None)
+    return [
+        position_snapshot(
+            each,
+            manager,
+            words,
+            block=block,
+            pool=pool_snapshot(each, manager, words, None),
+            custody=nobody,
+        )
+        for each in identities
+    ]
+
+
+async def _with_prices_of(
+    sources: Sources, overview: Overview, identities: Sequence[PositionIdentity]
+) -> Overview:
+    """With tokens that no position holds by now."""
+    known, at = overview.prices, overview.wallet.block.hash
+    missing = [token for token in currencies(identities) if token not in overview.tokens]
+    if not missing:
+        return overview
+    tokens, prices = await asyncio.gather(
+        tokens_at(sources, missing, at),
+        read_prices(
+            sources.client,
+            sources.network,
+            missing,
+            coingecko=sources.coingecko,
+            at=at,
+            also=v4_keys(identities),
+        ),
+    )
+    book = PriceBook({**prices.prices, **known.prices}, prices.ether)
+    return replace(overview, tokens={**tokens, **overview.tokens}, prices=book)
+
+
+def first_day(now: int, count: int) -> int:
+    """When the first of the last so many UTC days began, the present one included."""
+    return now - now % DAY - (count - 1) * DAY
+
+
+def days_in(days: Sequence[DayOfRange], now: int, count: int) -> list[DayOfRange]:
+    """Those of the last so many UTC days that are known, the present one included."""
+    return [day for day in days if first_day(now, count) <= day.begin <= now]
+
+
+def as_shown(value: Fraction, unit: WorthUnit) -> Fraction:
+    """In cents from a cent on: a reader who adds up days comes to the sums that are shown."""
+    if unit is not WorthUnit.USD or abs(value) < _CENT:
+        return value
+    return Fraction(round(100 * value), 100)
+
+
+def day_fees(
+    days: Sequence[DayOfRange], unit1: Quantity[Fraction], unit: WorthUnit
+) -> Quantity[Fraction]:
+    """Each day as it is shown, added up."""
+    return unit1.map(
+        lambda each: sum((as_shown(day.fees * each, unit) for day in days), Fraction(0))
+    )
 
 
 def fees_by_day(positions: Sequence[PositionEarnings], begin: int) -> tuple[tuple[str, float], ...]:
@@ -174,8 +355,9 @@ def fees_by_day(positions: Sequence[PositionEarnings], begin: int) -> tuple[tupl
     sums: dict[int, float] = {}
     for position in positions:
         for day in position.days:
-            if day.begin >= begin and isinstance(position.unit1, Known):
-                sums[day.begin] = sums.get(day.begin, 0.0) + float(day.fees * position.unit1.value)
+            fees = day_fees([day], position.unit1, position.unit)
+            if day.begin >= begin and isinstance(fees, Known):
+                sums[day.begin] = sums.get(day.begin, 0.0) + float(fees.value)
     return tuple(
         (f"{datetime.fromtimestamp(day, UTC):%d %b}", fees) for day, fees in sorted(sums.items())
     )
@@ -186,13 +368,14 @@ def fees_since_entry(
     unit1: Quantity[Fraction],
     opened: int,
     at_present: Quantity[Fraction],
+    unit: WorthUnit,
 ) -> Quantity[Fraction]:
     """All days at their own prices, as every shorter period counts them.
 
     Where days before those are not known, all that was paid counts at present prices, and never
     less than the days that are known.
     """
-    by_day = unit1.map(lambda each: sum(day.fees for day in days) * each)
+    by_day = day_fees(days, unit1, unit)
     if days and days[0].begin <= opened:
         return by_day
     return combine(max, by_day, at_present)
@@ -213,7 +396,7 @@ class _Telling(Struct, frozen=True):
     unit: WorthUnit
     memory: DayMemory
 
-    def of(self, snapshot: PositionSnapshot, hours: PoolHours) -> PositionEarnings:
+    def of(self, snapshot: PositionSnapshot, hours: PoolHours | None) -> PositionEarnings:
         overview, key = self.overview, snapshot.pool.key
         token0, token1 = overview.tokens[key.currency0], overview.tokens[key.currency1]
         account = self.performance.accounts[snapshot.ref]
@@ -221,7 +404,11 @@ class _Telling(Struct, frozen=True):
         won = self.performance.gains(snapshot.ref, token1, overview.prices, self.unit)
         worths = {each.ref: each.total for each in overview.portfolio.positions}
         earned, unit1 = account.fees_earned, self._unit1(token1)
-        days = settled_days(snapshot.identity, account.changes, hours, self.memory)
+        days = (
+            self.memory.load(snapshot.ref)
+            if hours is None
+            else settled_days(snapshot.identity, account.changes, hours, self.memory)
+        )
         opened = account.changes[0].timestamp if account.changes else snapshot.block.timestamp
         at_present: Quantity[Fraction] = (
             earned
@@ -240,16 +427,18 @@ class _Telling(Struct, frozen=True):
             worth=worths.get(snapshot.ref, Unknown("its value could not be read")),
             opened=opened,
             days=days,
-            now=hours.last.timestamp,
+            now=snapshot.block.timestamp,
             # Without its changes nobody knows since when the days that are known are all of them.
-            fees=fees_since_entry(days, unit1, opened, at_present)
+            fees=fees_since_entry(days, unit1, opened, at_present, self.unit)
             if account.changes
             else at_present,
             against_holding=won.against_holding,
-            path=result_path(snapshot, account, hours),
+            path=() if hours is None else result_path(snapshot, account, hours),
             hours=hours,
             changes=account.changes,
-            unread=hours.unread or (earned.reason if isinstance(earned, Unknown) else ""),
+            unit=self.unit,
+            unread=(hours.unread if hours else "")
+            or (earned.reason if isinstance(earned, Unknown) else ""),
         )
 
     def _unit1(self, token1: Token) -> Quantity[Fraction]:
@@ -266,8 +455,11 @@ EarningPeriod: TypeAlias = Literal["today", "week", "month", "all"]
 _DAYS: dict[EarningPeriod, int] = {"today": 1, "week": 7, "month": 30}
 _MOST_DAYS = 30
 _COLUMNS = columns("#>", "POOL", "FEES>", "RESULT>", "DAYS>")
-_BY_DAY = "result: fees less LVR, by the UTC days that are known"
-_SINCE_ENTRY = "result: against holding what was put in, since each position was opened"
+_BY_DAY = "fees: at the prices of their hour; result: fees less LVR, by the UTC days that are known"
+_SINCE_ENTRY = (
+    "fees: at the prices of their hour; result: against holding what was put in, since each "
+    "position was opened"
+)
 
 
 class PositionEarned(Struct, frozen=True):
@@ -286,10 +478,17 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
     async with session.sources() as sources:
         overview = await wallet_overview(session, sources)
         watch = reading_progress(session.narrate)
-        found = await read_earnings(sources, overview, unit, _DAYS.get(period, _MOST_DAYS), watch)
+        days = _DAYS.get(period, _MOST_DAYS)
+        found = await read_earnings(sources, overview, unit, days, watch)
+        closed = await read_closed(sources, overview, unit, days, watch)
     rows = [_row(earnings, period) for earnings in found]
-    fees, result = known_sum([row.fees for row in rows]), known_sum([row.result for row in rows])
-    missing = [f"{position_label(row.ref)} ({why})" for row in rows if (why := _unknown(row))]
+    over = [_row(each, period) for each in closed.positions if each.counts_in(_DAYS.get(period))]
+    fees, result = _together([*rows, *over])
+    missing = [
+        f"{position_label(row.ref)} ({why})" for row in (*rows, *over) if (why := _unknown(row))
+    ]
+    if closed.unread:
+        missing.append(f"closed positions ({closed.unread})")
     basis = _SINCE_ENTRY if period == "all" else _BY_DAY
     return CommandAnswer(
         heading=(
@@ -298,7 +497,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
             basis,
             *(f"Not in the sum: {words}" for words in missing),
         ),
-        lines=tuple(table(_COLUMNS, [_cells(row, unit) for row in rows])) if rows else (),
+        lines=tuple(_lines(rows, over, unit)),
         document={
             "network": session.network.name,
             "chainId": session.network.chain_id,
@@ -309,18 +508,39 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
             "fees": number(fees),
             "result": number(result),
             "missing": list(missing),
-            "positions": [
-                {
-                    "tokenId": position_name(row.ref),
-                    "pair": row.pair,
-                    "fees": number(row.fees),
-                    "result": number(row.result),
-                    "days": row.days,
-                }
-                for row in rows
-            ],
+            "positions": [_row_document(row) for row in rows],
+            "closed": [_row_document(row) for row in over],
         },
     )
+
+
+def _together(rows: Sequence[PositionEarned]) -> tuple[Quantity[Fraction], Quantity[Fraction]]:
+    return known_sum([row.fees for row in rows]), known_sum([row.result for row in rows])
+
+
+def _lines(
+    rows: Sequence[PositionEarned], over: Sequence[PositionEarned], unit: WorthUnit
+) -> list[str]:
+    """Of what is closed one line, however many there were."""
+    known = [row for row in over if not _unknown(row)]
+    fees, result = _together(known)
+    closed = ("", closed_words(len(known)), worth(fees, unit), signed_money(result, unit), "")
+    cells = [_cells(row, unit) for row in rows] + ([closed] if known else [])
+    return table(_COLUMNS, cells) if cells else []
+
+
+def closed_words(count: int) -> str:
+    return f"{count} closed or moved"
+
+
+def _row_document(row: PositionEarned) -> dict[str, Json]:
+    return {
+        "tokenId": position_name(row.ref),
+        "pair": row.pair,
+        "fees": number(row.fees),
+        "result": number(row.result),
+        "days": row.days,
+    }
 
 
 def _row(earnings: PositionEarnings, period: EarningPeriod) -> PositionEarned:

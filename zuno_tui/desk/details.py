@@ -24,6 +24,7 @@ from chain.positions.reference import PositionRef, position_label
 from chain.prices.price import PriceBook, WorthUnit
 from chain.read.block_reader import OneBlock
 from chain.tokens.pair import Pair, pair_of
+from zuno_tui.app.earned import as_shown
 from zuno_tui.app.history import sent_plans
 from zuno_tui.app.inspect import PositionPage
 from zuno_tui.app.positions import reading_progress
@@ -36,8 +37,6 @@ from zuno_tui.present.history import profit_figures
 from zuno_tui.present.past_prices import past_chart
 from zuno_tui.present.position import DetailView, KeyFigure, gain_tone
 from zuno_tui.present.words import UNKNOWN, amount_of, short_gain
-
-_CENT = Fraction(1, 100)
 
 
 def _each(pair: Pair, prices: PriceBook, unit: WorthUnit) -> Fraction | None:
@@ -58,16 +57,11 @@ def days_view(
     return tuple(
         (
             f"{datetime.fromtimestamp(day.begin, UTC):%d %b}",
-            _as_shown(day.fees * each, unit),
-            _as_shown(day.lvr * each, unit),
+            float(as_shown(day.fees * each, unit)),
+            float(as_shown(day.lvr * each, unit)),
         )
         for day in days
     )
-
-
-def _as_shown(value: Fraction, unit: WorthUnit) -> float:
-    """So that a reader who adds up what is shown comes to the sums that are."""
-    return float(value if abs(value) < _CENT else _rounded(value, unit))
 
 
 def _days_told(days: Sequence[DayOfRange], opened: int) -> Sequence[DayOfRange]:
@@ -86,13 +80,12 @@ def days_sum(
     """What the days come to, beside the result against holding that is told for the whole."""
     if not days:
         return ()
-    shown = (_rounded(Fraction(fees - lvr), unit) for _, fees, lvr in days)
-    net = Known(sum(shown, Fraction()), "hours")
+    net = Known(_rounded(Fraction(sum(fees - lvr for _, fees, lvr in days)), unit), "hours")
     told = _gain(f"fees less LVR, {len(days)} days (UTC)", net, unit)
     if isinstance(against_holding, Unknown):
         return (told,)
     # Of the figures as they are shown: a reader adds them up.
-    rest = Known(_rounded(against_holding.value, unit) - _rounded(net.value, unit), "hours")
+    rest = Known(_rounded(against_holding.value, unit) - net.value, "hours")
     before = "" if since_opened else f", all before {days[0][0]}"
     return (
         told,

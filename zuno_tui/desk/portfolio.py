@@ -9,11 +9,17 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from chain.base.store import Store, read_as
-from chain.base.units import DAY, HOUR, Quantity, Unknown
+from chain.base.units import DAY, HOUR, Known, Quantity, Unknown
 from chain.contracts.addresses import shortened
 from chain.positions.reference import position_label, position_name
 from chain.prices.price import WorthUnit
-from zuno_tui.app.earned import PositionEarnings, WalletEarnings, known_sum, read_whole_earnings
+from zuno_tui.app.earned import (
+    PositionEarnings,
+    WalletEarnings,
+    closed_words,
+    known_sum,
+    read_whole_earnings,
+)
 from zuno_tui.app.positions import reading_progress
 from zuno_tui.catalog.intents import ShowPortfolio
 from zuno_tui.desk.context import DeskContext
@@ -165,19 +171,35 @@ def portfolio_view(
     least = "" if all(wallet.entry.whole for wallet in wallets) else "at least "
     parts = f"positions {_column_money(inside, unit)} + wallet {_column_money(idle, unit)}"
     known = [wallet for wallet in wallets if wallet.positions is not None]
+    # Until what is closed was read a sum would grow before one's eyes.
+    whole = bool(known) and all(wallet.closed is not None for wallet in known)
     together = _EarningsGroup(
-        [position for earnings in known for position in earnings.positions or ()]
-        if known
-        else None,
+        [position for wallet in known for position in _ever(wallet)] if whole else None,
         min((earnings.days for earnings in known), default=0),
         unit,
     )
     missing = [wallet for wallet in wallets if _trouble(wallet)]
-    note = f"without {_counted(len(missing), 'wallet')} below" if missing else ""
+    note = f"without {_counted(len(missing), 'wallet')} below" if missing else _unread(known)
     alone = len(wallets) == 1 and not missing
     rows = tuple(row for wallet in wallets for row in _wallet_rows(wallet, unit, alone=alone))
     total = together.row("all", "Total", owned, note)
     return PortfolioView(total, rows, f"{least}{owned} = {parts}", _place(wallets), reading)
+
+
+def _ever(wallet: WalletEarnings) -> Sequence[PositionEarnings]:
+    return (*(wallet.positions or ()), *_over(wallet))
+
+
+def _over(wallet: WalletEarnings) -> Sequence[PositionEarnings]:
+    """Those that are closed; of what was given to another wallet nothing is known for good."""
+    closed = () if wallet.closed is None else wallet.closed.positions
+    return [each for each in closed if isinstance(each.fees, Known)]
+
+
+def _unread(wallets: Sequence[WalletEarnings]) -> str:
+    """Why closed positions are in no sum, where they are not."""
+    told = (wallet.closed.unread for wallet in wallets if wallet.closed is not None)
+    return next((f"without closed positions: {why}" for why in told if why), "")
 
 
 def _place(wallets: Sequence[WalletEarnings]) -> str:
@@ -211,9 +233,10 @@ def _wallet_rows(earnings: WalletEarnings, unit: WorthUnit, *, alone: bool) -> I
     owned = UNKNOWN if entry.worth is None else _column_money(entry.worth.total, unit)
     indent = "" if alone else "  "
     if not alone:
-        group = _EarningsGroup(earnings.positions, earnings.days, unit)
+        read = None if earnings.closed is None else _ever(earnings)
+        group = _EarningsGroup(read, earnings.days, unit)
         name = f"{entry.network.title} · {entry.label or shortened(entry.wallet)}"
-        yield group.row(key, name, owned, _trouble(earnings))
+        yield group.row(key, name, owned, _trouble(earnings) or _unread([earnings]))
     if entry.worth is not None:
         held = _column_money(entry.worth.idle_value, unit)
         yield idle_row(f"{key}/idle", f"{indent}in the wallet", held)
@@ -224,6 +247,9 @@ def _wallet_rows(earnings: WalletEarnings, unit: WorthUnit, *, alone: bool) -> I
         by_itself = _EarningsGroup([position], earnings.days, unit)
         words = _column_worth(position.worth, unit)
         yield by_itself.row(f"{key}/{position_name(snapshot.ref)}", name, words, _unknown(position))
+    if closed := _over(earnings):
+        name = f"{indent}{closed_words(len(closed))}"
+        yield _EarningsGroup(closed, earnings.days, unit).row(f"{key}/closed", name, "–", "")
 
 
 class _EarningsGroup(NamedTuple):

@@ -19,7 +19,7 @@ from chain.positions.performance import read_performance
 from chain.positions.reference import PositionRef
 from chain.rpc.errors import StaleHead
 from chain.tokens.pair import pair_of
-from zuno_tui.app.earned import PositionEarnings, fees_by_day, read_earnings
+from zuno_tui.app.earned import PositionEarnings, fees_by_day, read_closed, read_earnings
 from zuno_tui.catalog.feature import position_notes
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
@@ -307,10 +307,11 @@ class PositionReader:
         try:
             async with asyncio.timeout(self._rhythm.patience):
                 earned = await read_earnings(sources, overview, unit, _WEEK, lambda _: None)
+                closed = await read_closed(sources, overview, unit, _WEEK, lambda _: None)
         except Exception as error:  # the rest is there without it; an hour later it is tried again
             self._context.status.troubled(fault_words(error))
             return
-        self._fees_by_day = fees_by_day(earned, begin)
+        self._fees_by_day = fees_by_day((*earned, *closed.positions), begin)
         self._end_weeks(_week_charts(sources.network, overview, earned))
         self._show_again()
 
@@ -387,6 +388,8 @@ def _week_charts(
         tokens = overview.tokens[key.currency0], overview.tokens[key.currency1]
         pair = pair_of(network, *tokens, snapshot.pool.sqrt_price_x96)
         each = position.unit1.value if isinstance(position.unit1, Known) else None
+        if position.hours is None:
+            continue
         chart = past_chart(pair, snapshot, position.hours, position.changes, each)
         if chart is not None:
             charts[snapshot.ref] = windowed(chart, _WEEK * DAY)

@@ -579,9 +579,8 @@ def day_bars(days: Sequence[tuple[str, float, float]], width: int, unit: str = "
 
 def _days_together(days: Sequence[tuple[str, float, float]], label: int, room: int) -> Line:
     """Of the figures as they are shown above it."""
-    fees = sum(round(each, 2) for _, each, _ in days)
-    lvr = sum(round(each, 2) for _, _, each in days)
-    net = sum(round(earned - taken, 2) for _, earned, taken in days)
+    fees, lvr = sum(each for _, each, _ in days), sum(each for _, _, each in days)
+    net = fees - lvr
     return (
         StyledText(f"{'sum':<{label}}  {'':<{room}} ", "dim"),
         StyledText(

@@ -11,7 +11,7 @@ from chain.base.spelling import one_slip_apart
 from chain.base.units import DAY
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.by_day import DayOfRange
-from zuno_tui.app.earned import earned_in
+from zuno_tui.app.earned import days_in
 from zuno_tui.app.what_if import moved_sqrt_price
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.catalog.saying import interpretation_document
@@ -36,9 +36,9 @@ def test_a_week_has_the_present_day_and_six_before_it() -> None:
     days = [DayOfRange(day * DAY, 10, 4) for day in range(20)]
     now = 19 * DAY + 5_000
 
-    assert earned_in(days, now, 1) == (10, 4, 1)
-    assert earned_in(days, now, 7) == (70, 28, 7)
-    assert earned_in(days, now, 30) == (200, 80, 20)
+    assert days_in(days, now, 1) == days[-1:]
+    assert days_in(days, now, 7) == days[-7:]
+    assert days_in(days, now, 30) == days
 
 
 @pytest.mark.parametrize("text", ["-100", "-250", "ten", "", "1e9"])

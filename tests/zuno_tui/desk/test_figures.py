@@ -16,10 +16,12 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.history.events import read_marks
 from chain.positions.overview import read_overview, read_worths
 from chain.positions.performance import read_performance
+from chain.positions.reference import position_label, v4_token_id
 from chain.prices.price import WorthUnit
 from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.app.earned import wallet_earned
 from zuno_tui.catalog.intents import Inspect, Refresh, ShowPortfolio
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import DetailReady, PlanChanged, PortfolioChanged, PositionsChanged
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from chain.positions.performance import Performance
     from chain.positions.snapshot import PositionSnapshot
     from tests.zuno_tui.desk.conftest import Node
+    from zuno_tui.app.earned import EarningPeriod
+    from zuno_tui.desk.context import DeskOpening
+    from zuno_tui.present.portfolio import EarnedRow, PortfolioView
 
 HOUR, DAY, YEAR = 3_600, 86_400, 365
 _CENT = 0.0051
@@ -244,7 +249,7 @@ async def every_figure(url: str, home: Path) -> None:
         await desk.ask(ShowPortfolio())
         await desk.desk.idle()
         portfolio = desk.heard_last(PortfolioChanged).view
-        named = [one for one in portfolio.rows if one.name.strip().startswith("#")]
+        named = [one for one in portfolio.rows if is_position(one)]
         for window in ("today", "week", "month"):
             told_each = [figure(getattr(one, window)) for one in named]
             total = figure(getattr(portfolio.total, window))
@@ -261,7 +266,9 @@ async def every_figure(url: str, home: Path) -> None:
         (wallet_line,) = [line for line in receipt.lines if line.part == "wallet"]
         assert sum(given) == pytest.approx(to_collect, abs=0.51 * len(given))
         assert figure(wallet_line.dollars) == pytest.approx(to_collect, abs=0.51)
-        assert receipt.swap_cost == pytest.approx(0.0, abs=0.01)
+        # Nothing is swapped: no row for it, however many lines were rounded.
+        assert receipt.swap_cost == 0.0
+        assert all(line.part != "swap" for line in receipt.lines)
 
 
 @pytest.mark.usefixtures("changed_world")
@@ -315,6 +322,82 @@ async def test_moving_a_position_fifty_times_moves_the_header_by_its_gas_alone(
     assert 0 < cost < 200
     # Both are whole dollars, and each mint rounds by a unit of either token.
     assert figure(before.worth) - figure(after.worth) == pytest.approx(cost, abs=1.5)
+
+
+_WINDOWS = ("today", "week", "month", "entry")
+_PERIODS: tuple[EarningPeriod, ...] = ("today", "week", "month", "all")
+
+
+def is_position(row: EarnedRow) -> bool:
+    """One, or all that are closed by now."""
+    return row.name.strip().startswith("#") or row.key.endswith("/closed")
+
+
+def closed_row(view: PortfolioView) -> EarnedRow:
+    (row,) = [row for row in view.rows if row.key.endswith("/closed")]
+    return row
+
+
+async def portfolio_of(here: DeskOpening) -> PortfolioView:
+    async with sitting(here) as desk:
+        await desk.ask(ShowPortfolio())
+        await desk.desk.idle()
+        return desk.heard_last(PortfolioChanged).view
+
+
+@pytest.mark.usefixtures("changed_world")
+async def test_moving_and_closing_forget_nothing_that_was_earned(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    here = opening(tmp_path, devnet.url)
+    moves = Moves(httpx2.Client(), devnet.url, here.session.network)
+    before = await portfolio_of(here)
+    async with here.session.sources() as sources:
+        overview = await read_overview(sources, here.session.address, WorthUnit.USD)
+    positions, most = node("zuno_status")["positions"], 2**127
+    moved, closed = (
+        next(one for one in overview.wallet.positions if one.ref == positions[name])
+        for name in ("healthy", "near the edge")
+    )
+    for one in (moved, closed):
+        key, ticks = one.pool.key, (one.identity.tick_lower, one.identity.tick_upper)
+        liquidity = one.liquidity * 97 // 100
+        opened = Mint(key, *ticks, liquidity, most, most, DEMO_WALLET.address)
+        moves.modify(
+            DEMO_WALLET,
+            Burn(v4_token_id(one.ref), 0, 0),
+            *((opened,) if one is moved else ()),
+            CloseCurrency(key.currency0),
+            CloseCurrency(key.currency1),
+        )
+    after = await portfolio_of(here)
+
+    for window in _WINDOWS:
+        was, now = (figure(getattr(view.total, window)) for view in (before, after))
+        # Whole dollars from a thousand on; below that a block or two more of fees.
+        assert now >= was - 0.51
+        assert now <= was + 25
+    over, was_over = closed_row(after), closed_row(before)
+    count = int(was_over.name.split()[0]) + 2
+    assert over.name.strip() == f"{count} closed or moved"
+    for row_name in ("today", "week", "month", "entry", "result"):
+        parts = [figure(getattr(row, row_name)) for row in after.rows if is_position(row)]
+        assert figure(getattr(after.total, row_name)) == pytest.approx(sum(parts), abs=0.51)
+    # Each closed position's part of it is what its own row told before.
+    names = [f"{position_label(one.ref)} " for one in (moved, closed)]
+    rows = [row for row in before.rows if row.name.strip().startswith(tuple(names))]
+    assert len(rows) == 2
+    for window in _WINDOWS:
+        earned = sum(figure(getattr(row, window)) for row in (*rows, was_over))
+        assert figure(getattr(over, window)) == pytest.approx(earned, abs=0.1, rel=0.02)
+
+    # The command line comes to the same sums.
+    for period, window in zip(_PERIODS, _WINDOWS, strict=True):
+        document = (await wallet_earned(here.session, period)).document
+        assert isinstance(document, dict)
+        assert document["fees"] == pytest.approx(figure(getattr(after.total, window)), abs=0.51)
+        assert isinstance(document["closed"], list)
+        assert len(document["closed"]) >= 2
 
 
 async def test_windows_lie_within_one_another(devnet: DevnetReady, tmp_path: Path) -> None:

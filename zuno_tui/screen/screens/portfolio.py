@@ -38,6 +38,7 @@ _COLUMNS = (
 )
 _FEES = range(2, 6)
 """The columns that tell fees."""
+_FEES_TITLES = (" FEES, at the prices of their hour ", " FEES, at past prices ", " FEES ")
 _MARK = 2
 """The cells of the cursor's mark."""
 _FEWEST = 2
@@ -143,7 +144,8 @@ class PortfolioScreen(SubScreen):
 
     def _fees_title(self) -> Content:
         start, width = self.query_one(EarnedTable).fees_place()
-        return literal(" " * start + " FEES ".center(width, "─"), "$quiet")
+        words = next((each for each in _FEES_TITLES if len(each) <= width), "")
+        return literal(" " * start + words.center(width, "─"), "$quiet")
 
     def _draw(self) -> None:
         row = self._selected
