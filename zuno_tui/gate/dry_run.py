@@ -1,15 +1,17 @@
 """Dry run and approval: an action prepared, sealed under one hash and written into the journal."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address
-from chain.execution.build.facts import BuildError
+from chain.execution.build.facts import BuildError, PositionFacts
 from chain.execution.build.requests import ReRangeRequest, SeveralRequest, swap_in
 from chain.execution.decode.decoder import single_calls
+from chain.execution.decode.records import DecodedStep, Unsubscribe
 from chain.execution.decode.words import describe, names_on
 from chain.execution.exit_tax import shortfall_words, untold_tokens
 from chain.execution.outbox.outbox import Outbox
@@ -98,10 +100,25 @@ async def make_dry_run(
     positions = action.subject.positions
     tried, agreed = prepared.simulation, agreement.trial_agreed
     short = shortfall_words(prepared.steps, tried, positions, names, agreed=agreed)
-    warnings = (*short, *action.disputes, *action.left_behind)
+    dismissed = _dismissal_words(single_calls(prepared.steps), positions)
+    warnings = (*short, *dismissed, *action.disputes, *action.left_behind)
     untold = untold_tokens(tried, names, agreed=agreed)
     private_host = connections.route.private_host
     return DryRun(prepared, tokens, words, warnings, untold, private_host, agreement)
+
+
+def _dismissal_words(
+    steps: Sequence[DecodedStep], positions: Mapping[int, PositionFacts]
+) -> Iterator[str]:
+    """A subscriber could refuse what is done, so its subscription ends first; nothing renews it."""
+    for step in steps:
+        if isinstance(step.call, Unsubscribe):
+            held = positions.get(step.call.token_id)
+            named = "" if held is None or held.subscriber is None else checksummed(held.subscriber)
+            yield (
+                f"This ends the subscription of #{step.call.token_id}"
+                f"{f' to {named}' if named else ''}: any rewards it pays stop."
+            )
 
 
 async def _naming_blockers(

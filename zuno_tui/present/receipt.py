@@ -193,11 +193,14 @@ def total_cost(facts: ReceiptFacts) -> TotalCost:
     ]
     if any(token not in facts.usd_per_unit for _, line in lines for _, token in line):
         return TotalCost(None, network)
-    # Each line as it is shown, so that the receipt adds up to what it says it costs.
-    lost = sum(
-        way * round(sum(amount * facts.usd_per_unit[token] for amount, token in line), 2)
+    worths = [
+        (way, sum(amount * facts.usd_per_unit[token] for amount, token in line))
         for way, line in lines
-    )
+    ]
+    if sum(way * worth for way, worth in worths) < _CENT:
+        return TotalCost(0.0, network)  # what is left is the rounding of many lines
+    # Each line as it is shown, so that the receipt adds up to what it says it costs.
+    lost = sum(way * round(worth, 2) for way, worth in worths)
     return TotalCost(max(0.0, lost), network)
 
 

@@ -26,7 +26,9 @@ def test_all_fees_are_collected_by_one_plan(desk: Desk) -> None:
 
     steps = [one["step"] for one in approval["transactions"]]
     assert steps == ["unsubscribe", "collect"]
-    assert [f"#{empty}" in words for words in approval["warnings"]] == [True]
+    subscribed, left_out = approval["warnings"]
+    assert f"ends the subscription of #{desk.token_id('stable')} to 0x" in subscribed
+    assert f"#{empty}" in left_out
     applied(desk, approval)
 
     after = desk.positions()

@@ -162,6 +162,24 @@ def test_a_swap_alone_is_given_and_got_and_one_on_the_way_is_guaranteed_beside_t
     assert "pool" not in dict(parts(SWAP))
 
 
+def test_the_rounding_of_many_lines_is_no_swap() -> None:
+    """Three times 1.6 cents are five cents together and six as they are shown."""
+    ids, fees = (28, 29, 30), Amounts(0, 16_000)
+    collect = actions.modify_liquidities(
+        [*(actions.Decrease(each, 0, 0, 0) for each in ids), actions.CloseCurrency(USDC)],
+        1_768_180_500,
+    )
+    held = {each: replace(HELD, token_id=each, fees=fees) for each in ids}
+
+    receipt = receipt_of(replace(facts(collect), changes={USDC: 48_000}, positions=held))
+
+    assert [line.dollars for line in receipt.lines if line.part == "give"] == ["$0.02"] * 3
+    assert receipt.swap_cost == 0.0
+    assert {line.part for line in receipt.lines} == {"wallet", "pay", "pool", "give", "bound"}
+    kept = receipt_of(replace(facts(collect), changes={USDC: 28_000}, positions=held))
+    assert kept.swap_cost == pytest.approx(0.03), "what somebody keeps is told"
+
+
 def test_what_is_held_between_two_transactions_is_said_with_its_amounts() -> None:
     close = actions.modify_liquidities([actions.Burn(28, 1, 1)], 1_768_180_500)
     opened = actions.execute((SWAP, OPEN), 1_768_180_500)
