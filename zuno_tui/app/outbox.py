@@ -24,10 +24,18 @@ from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.catalog.feature import what_outlives
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.apply import WaitingApproval, apply, unused_approval, waiting_of
+from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-from zuno_tui.gate.results import UnsettledStep, look_at_outbox, read_result, remember_heard, stands
+from zuno_tui.gate.results import (
+    LAPSED,
+    UnsettledStep,
+    look_at_outbox,
+    read_result,
+    remember_heard,
+    stands,
+)
 from zuno_tui.gate.resume import (
     prepare_resume,
     replacement_of,
@@ -280,6 +288,7 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
             if arguments.action is not None:
                 return await replace_waiting(session, sources, connections, outbox, arguments)
             remember_heard(outbox, findings, now=sources.clock())
+            now = network_time(sources, (await sources.client.head()).timestamp)
             dispatches = [
                 dispatch
                 for dispatch in outbox.dispatches()
@@ -287,12 +296,12 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
                 and arguments.plan_id in (None, dispatch.plan_id)
             ]
     if session.as_json:
-        print_json(_document(dispatches, findings))
+        print_json(_document(dispatches, findings, now))
         return DONE
     if not dispatches:
         say("The outbox is empty: nothing was approved yet.")
         return DONE
-    print_lines(table(_COLUMNS, [_row(dispatch) for dispatch in dispatches]))
+    print_lines(table(_COLUMNS, [_row(dispatch, now) for dispatch in dispatches]))
     for finding in findings:
         if finding.open:
             say(f"{finding.sentence} You can: {', '.join(finding.choices)}.")
@@ -320,20 +329,25 @@ def resolve_half_done(
     return tuple(f"{end.plan_id} is resolved. It ended here: {stands(end)}." for end in open_ends)
 
 
-def _row(dispatch: Dispatch) -> tuple[str, ...]:
-    steps = ", ".join(f"{step.name} {step.state}" for step in dispatch.steps)
+def _row(dispatch: Dispatch, now: float) -> tuple[str, ...]:
+    state = stands(dispatch, now)
+    # Of what lapsed no step is approved any more.
+    steps = ", ".join(
+        step.name if state.startswith(LAPSED) else f"{step.name} {step.state}"
+        for step in dispatch.steps
+    )
     if dispatch.private_host is not None:
         steps += f" (through {dispatch.private_host} alone)"
-    return dispatch.plan_id, dispatch.hash[:_SHORT_HASH] + "…", stands(dispatch), steps
+    return dispatch.plan_id, dispatch.hash[:_SHORT_HASH] + "…", state, steps
 
 
-def _document(dispatches: list[Dispatch], findings: tuple[UnsettledStep, ...]) -> Json:
+def _document(dispatches: list[Dispatch], findings: tuple[UnsettledStep, ...], now: float) -> Json:
     return {
         "dispatches": [
             {
                 "planId": dispatch.plan_id,
                 "hash": dispatch.hash,
-                "state": stands(dispatch),
+                "state": stands(dispatch, now),
                 "safeState": dispatch.safe_state,
                 "ended": None if dispatch.ended is None else dispatch.ended.code,
                 "sentThrough": dispatch.private_host,

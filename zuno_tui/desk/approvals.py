@@ -157,6 +157,9 @@ class Approvals:
         context, began = self._context, self._context.clock()
         dry_run = await self._dry_run_made(make_action)
         approved = approve(context.sources, context.session.home.outbox, dry_run)
+        if self._market is not None:
+            # From here on the approval itself holds the market, until it is used or lapses.
+            await self._market.go_on()
         key = signing_key(context.session.home, context.session.network, context.wallet)
         view = approved_view(approved, context.wallet, key)
         position = dry_run.prepared.action.subject.position

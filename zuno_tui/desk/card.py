@@ -143,9 +143,10 @@ class Card:
             self._view = unargued(approval, ref=ref, now=self._clock())
         self._change(approval, (), None)
 
-    def unapproved(self) -> None:
-        """What was approved has ended or moved too far."""
-        self._change(None, (), None)
+    def lapsed(self) -> None:
+        """What was approved has ended, and nobody applied it."""
+        if self._view is not None:
+            self.show(replace(self._view, approval=None, progress=(), result=None, lapsed=True))
 
     def went_on(self, place: int, step: StepProgress) -> None:
         """What became of a step last."""
@@ -176,7 +177,11 @@ class Card:
         result: ResultView | None,
     ) -> None:
         if self._view is not None:
-            self.show(replace(self._view, approval=approval, progress=progress, result=result))
+            self.show(
+                replace(
+                    self._view, approval=approval, progress=progress, result=result, lapsed=False
+                )
+            )
 
 
 def unargued(approval: ApprovalView, *, ref: PositionRef | None, now: float) -> PlanView:

@@ -160,6 +160,8 @@ _READING = "Reading the chain: the demo wallet and a week of its market."
 _ARGUING = "Four agents argue. The plan follows in a moment."
 _APPROVED = "Nothing is signed yet. To review and sign: press : and type apply"
 _REFUSED = "Nothing was signed: the market moved. Press : and type approve again"
+_LAPSED = "The approval lapsed: nothing was signed. Press : and type approve again"
+_ORDER_LAPSED = "The approval lapsed: nothing was signed. Give the order again to go on."
 _HOLD = "The plan says keep it: there is nothing to sign. Ask about another position."
 _ELSEWHERE = "v3: carry it out in Uniswap's page. Ask about another position."
 _WORTH_COLLECTING = 100.0
@@ -229,6 +231,12 @@ def _about(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
         )
     if plan.approval is not None:
         return _APPROVED
+    if plan.lapsed:
+        return _LAPSED if plan.options else _ORDER_LAPSED
+    return _about_choice(plan, to_collect)
+
+
+def _about_choice(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
     chosen = next((option for option in plan.options if option.recommended), None)
     if chosen is None or chosen.candidate is None:
         if plan.ref is None or (fees := to_collect.get(plan.ref)) is None:

@@ -173,7 +173,7 @@ class Dispatcher:
         network = self._context.session.network
         now = head.timestamp if network.clock == "head" else self._context.clock()
         if approval is not None and now >= approval.expires_at and not self._signing.busy:
-            self.card.unapproved()
+            self.card.lapsed()
             self._signing.expire(approval)
             self._loops.append(asyncio.create_task(self._happened(), name="zuno after expiry"))
 

@@ -34,7 +34,8 @@ from zuno_tui.desk.events import (
     ViewAsked,
 )
 from zuno_tui.gate.approvals import read_approval
-from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard, stands
+from zuno_tui.gate.drift import network_time
+from zuno_tui.gate.results import LAPSED, UnsettledStep, look_at_outbox, remember_heard, stands
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.views import DebateView, DispatchView, PoolRow, RecordRow
 
@@ -238,23 +239,31 @@ class OutboxRows:
                     for dispatch in outbox.dispatches()
                     if dispatch.chain_id == session.network.chain_id
                 ]
-                rows = tuple(_outbox_row(outbox, dispatch, findings) for dispatch in reversed(mine))
+                now = network_time(context.sources, (await context.sources.client.head()).timestamp)
+                rows = tuple(
+                    _outbox_row(outbox, dispatch, findings, now) for dispatch in reversed(mine)
+                )
         return rows, findings
 
 
 def _outbox_row(
-    outbox: Outbox, dispatch: Dispatch, findings: Sequence[UnsettledStep]
+    outbox: Outbox, dispatch: Dispatch, findings: Sequence[UnsettledStep], now: float
 ) -> DispatchView:
     approval = read_approval(outbox.store, dispatch.hash)
     about = [finding for finding in findings if finding.dispatch == dispatch.hash]
+    state = stands(dispatch, now)
     steps = tuple(
-        (step.name, str(step.state), "" if step.newest is None else step.newest.transaction.hash)
+        (
+            step.name,
+            "lapsed" if state.startswith(LAPSED) else str(step.state),
+            "" if step.newest is None else step.newest.transaction.hash,
+        )
         for step in dispatch.steps
     )
     return DispatchView(
         plan_id=dispatch.plan_id,
         headline=dispatch.plan_id if approval is None else approval.headline,
-        state=stands(dispatch),
+        state=state,
         steps=steps,
         # Of what is done for good its state says all.
         advice=tuple(

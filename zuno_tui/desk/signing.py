@@ -129,7 +129,7 @@ class Signing:
 
     def expire(self, approval: ApprovalView) -> None:
         self._question = None
-        self._end(approval.hash, f"The approval of {approval.plan_id} has ended. Again: approve")
+        self._end(approval.hash, f"{approval.headline}: the approval lapsed. Nothing was signed.")
 
     def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
         """Sign what was asked about last, if this is its hash and its word to the letter."""

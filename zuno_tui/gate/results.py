@@ -105,12 +105,16 @@ def remember_heard(outbox: Outbox, told: tuple[UnsettledStep, ...], *, now: floa
     outbox.store.put_many(_HEARD, heard, now=now)
 
 
-def stands(dispatch: Dispatch) -> str:
-    """The name of where a plan stands as a whole."""
+LAPSED = "approval lapsed"
+
+
+def stands(dispatch: Dispatch, now: float = 0.0) -> str:
+    """The name of where a plan stands as a whole, at this time by the network's clock."""
     if dispatch.ended is not None:
         return f"over: {dispatch.ended.code}"
     if dispatch.consumed_at is None:
-        return "approved, not applied"
+        lapsed = dispatch.expires_at is not None and now >= dispatch.expires_at
+        return f"{LAPSED}, nothing sent" if lapsed else "approved, not applied"
     if dispatch.safe_state is not None:
         return dispatch.safe_state
     stopped = dispatch.stopped_at

@@ -340,6 +340,8 @@ class PlanView(Struct, frozen=True):
     progress: tuple[StepProgress, ...] = ()
     """What an apply has done so far, one for each step that has begun."""
     result: ResultView | None = None
+    lapsed: bool = False
+    """Whether it was approved and nobody applied it in time."""
 
     @property
     def is_v3(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,6 +58,35 @@ async def test_the_market_waits_while_a_person_decides(
     assert "Reading the chain" in hints[0]
     assert any("type apply" in words for words in hints)
     assert "is out of range" in hints[-1] or hints[-1].startswith("Applied.")
+
+
+@pytest.mark.usefixtures("hurrying")
+async def test_an_approval_that_lapses_lets_the_market_go_and_says_so(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    positions = node("zuno_status")["positions"]
+    async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
+        await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
+        for name in ("healthy", "native"):  # the first is left for the second
+            token_id = positions[name]
+            await desk.ask(CollectFees((token_id,)))
+            await desk.until(
+                PlanChanged,
+                lambda told, ref=token_id: bool(  # type: ignore[misc]
+                    told.view and told.view.approval and told.view.ref == ref
+                ),
+            )
+        await desk.desk.idle()
+        assert len(node("zuno_status")["holds"]) == 2, "the approvals', and nothing besides"
+        node("zuno_step", 700)
+        lapsed = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.lapsed))
+        await desk.until(HintChanged, lambda told: "approval lapsed" in told.words)
+        await asyncio.sleep(4.0)
+        after = node("zuno_status")
+
+    assert (after["speed"], after["holds"]) == (60, [])
+    assert lapsed.view is not None
+    assert lapsed.view.approval is None
 
 
 @pytest.mark.usefixtures("hurrying")

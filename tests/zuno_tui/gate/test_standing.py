@@ -35,6 +35,14 @@ def test_where_a_plan_stands(plan: Dispatch, name: str) -> None:
     assert stands(plan) == name
 
 
+def test_an_approval_nobody_used_in_time_has_lapsed() -> None:
+    unused = replace(dispatch(S.APPROVED), consumed_at=None, expires_at=600.0)
+
+    assert stands(unused, 599.0) == "approved, not applied"
+    assert stands(unused, 600.0) == "approval lapsed, nothing sent"
+    assert stands(replace(unused, consumed_at=500.0), 700.0) == "approved"
+
+
 def finding(plan: Dispatch, situation: StepSituation = StepSituation.NOT_SENT) -> StepFinding:
     return StepFinding(plan, plan.steps[0], situation, "So it is.")
 

@@ -332,6 +332,9 @@ def standing(plan: PlanView, width: int) -> Iterator[Content]:
     elif plan.approval is not None:
         yield from _approval(plan.approval, plan.progress, width)
         yield Content("")
+    elif plan.lapsed:
+        yield literal("The approval lapsed. Nothing was signed.", "bold $warning")
+        yield Content("")
 
 
 def next_step(plan: PlanView) -> str:
@@ -347,6 +350,14 @@ def next_step(plan: PlanView) -> str:
             if signs
             else "approved, but nothing here can sign"
         )
+    return _again(plan) if plan.lapsed else _to_approve(plan)
+
+
+def _again(plan: PlanView) -> str:
+    return "approval lapsed · a: approve again" if plan.options else "approval lapsed"
+
+
+def _to_approve(plan: PlanView) -> str:
     if any(option.recommended and option.candidate is None for option in plan.options):
         return "Keep it: nothing to sign"
     if plan.is_v3:
