@@ -81,14 +81,26 @@ def finding_against(judgment: MoveJudgment | None) -> RuleFinding | None:
     return next(iter(findings_against(judgment)), None)
 
 
-def judged_words(judgment: MoveJudgment, *, breaks_even: bool) -> str:
-    """`passes`, or why it does not, in a word or two: the same in debate and plan."""
+WITHIN_LIMITS, NEVER_PAYS = "within limits", "never pays"
+
+
+def never_pays(move: Candidate) -> bool:
+    """Nothing is earned back by what loses all the same, though it loses less than HOLD."""
+    return not move.breaks_even or (move.net_7d is not None and move.net_7d < 0)
+
+
+def judged_words(judgment: MoveJudgment, move: Candidate) -> str:
+    """`within limits`, or why it is not, in a word or two: the same in debate and plan.
+
+    What breaks no limit and loses all the same is no approval.
+    """
     against = finding_against(judgment)
-    if against is None:
-        return "passes" if judgment.verdict is JudgmentVerdict.ACCEPT else "ruled out"
-    if against.rule is Rule.BREAK_EVEN and not breaks_even:
-        return "never pays"
-    return _TOO[against.rule]
+    if against is not None:
+        late = against.rule is Rule.BREAK_EVEN and never_pays(move)
+        return NEVER_PAYS if late else _TOO[against.rule]
+    if judgment.verdict is not JudgmentVerdict.ACCEPT:
+        return "ruled out"
+    return NEVER_PAYS if never_pays(move) else WITHIN_LIMITS
 
 
 MOST_EDGE_SHOWN = 10.0

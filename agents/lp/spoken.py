@@ -25,7 +25,8 @@ from agents.numbers.outlook import HOURS_PER_WEEK
 from agents.numbers.rounding import gained
 from agents.numbers.rules import PROFILES, JudgmentVerdict, Rule, Tiebreak
 from chain.base.units import GWEI, PIPS, UNKNOWN, hours, hours_cell, listed, percent, usd
-from chain.contracts.networks import UnknownNetworkError, network_named
+from chain.contracts.networks import NATIVE, UnknownNetworkError, network_named
+from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 
@@ -106,7 +107,7 @@ def pools_table(context: CreateContext) -> SpokenTable:
         market = observed.market
         assumed = " assumed" if market.sigma_assumed else ""
         cells = (
-            percent(observed.pool.lp_fee / PIPS),
+            _pool_words(observed),
             price_now(context, observed) or UNKNOWN,
             f"{percent(market.sigma)}{assumed}",
             usd(market.fees_24h_usd),
@@ -208,8 +209,8 @@ def _checked_row(
         name=name,
         cells=(
             SpokenCell(
-                text=advice_words.judged_words(move.judgment, breaks_even=candidate.breaks_even),
-                passed=move.judgment.verdict is JudgmentVerdict.ACCEPT,
+                text=(words := advice_words.judged_words(move.judgment, candidate)),
+                passed=words == advice_words.WITHIN_LIMITS,
             ),
             *(
                 _check(rule, [each for each in findings if each.rule is rule], candidate)
@@ -236,7 +237,7 @@ def _figure(rule: Rule, found: RuleFinding, candidate: Candidate) -> str:
     value = found.value
     if rule is Rule.GOAL:
         return "too late" if value is None else f"sells {percent(value)}"
-    if rule is Rule.BREAK_EVEN and not candidate.breaks_even:
+    if rule is Rule.BREAK_EVEN and advice_words.never_pays(candidate):
         return "never"
     if value is None:
         hopeless = rule is Rule.GAS_YIELD and found.verdict is JudgmentVerdict.VETO
@@ -256,8 +257,16 @@ def _signed(value: float | None) -> str:
 def _name(context: ScoutContext, candidate: Candidate, among: Sequence[Candidate]) -> str:
     if isinstance(context, MarketContext):
         return advice_words.move_name(candidate, among)
-    index = [each.pool.pool_id for each in context.surveyed_pools].index(candidate.pool_id)
-    return f"{advice_words.option_letter(candidate.index or 0)} pool {index}"
+    pool = _pool_words(observed_pool(context, candidate.pool_id))
+    return f"{advice_words.option_letter(candidate.index or 0)} {pool}"
+
+
+def _pool_words(observed: ObservedPool) -> str:
+    """`0.1%*`: its fee, a mark where that changes, and what else tells it from its neighbours."""
+    pool = observed.pool
+    mark = "*" if pool.fee == DYNAMIC_FEE else " hook" if int(pool.hooks, 16) else ""
+    coin = " native" if NATIVE in (pool.currency0, pool.currency1) else ""
+    return f"{percent(pool.lp_fee / PIPS)}{mark}{coin}"
 
 
 def _row(name: str, cells: Sequence[str]) -> SpokenRow:

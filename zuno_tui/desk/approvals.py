@@ -162,8 +162,8 @@ class Approvals:
             await self._market.go_on()
         key = signing_key(context.session.home, context.session.network, context.wallet)
         view = approved_view(approved, context.wallet, key)
-        position = dry_run.prepared.action.subject.position
-        self._card.approved(view, None if position is None else position.ref)
+        subject = dry_run.prepared.action.subject
+        self._card.approved(view, [snapshot.ref for snapshot in subject.snapshots])
         context.bring("plan", began)
         context.tell(
             Said(f"{view.headline}: approved for ten minutes. To sign it: apply", "good", twin)

@@ -1,6 +1,6 @@
 """The plan on the card: one at a time, with its approval, its progress and its result."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -24,7 +24,6 @@ from zuno_tui.present.plan_card import (
     reasons,
 )
 from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
-from zuno_tui.present.words import fee_text
 
 _DRAWN_OTHERWISE = ("from", "to", "stays 24 h", "stays 7 d")
 
@@ -110,8 +109,8 @@ def _headline(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
         return headline(plan)
     which = "new" if plan.position is None else position_label(plan.position)
     several = len({candidate.pool_id for candidate in plan.candidates}) > 1
-    fee = "" if several and plan.choice.kind != "move" else f" {fee_text(pool.fee)}"
-    pair = f"{which} {pool.pair.name}{fee}"
+    named = pool.pair.name if several and plan.choice.kind != "move" else pool.name
+    pair = f"{which} {named}"
     return f"{pair} · {plan.profile.value} · {plan.regime.value} market"
 
 
@@ -137,10 +136,10 @@ class Card:
             words = again.recommendation
             self.show(replace(self._view, recommendation=words, reasons=again.reasons))
 
-    def approved(self, approval: ApprovalView, ref: PositionRef | None = None) -> None:
+    def approved(self, approval: ApprovalView, refs: Sequence[PositionRef] = ()) -> None:
         """What is signed is on the card, even if another run of zuno approved it."""
         if self._view is None or self._view.plan_id != approval.plan_id:
-            self._view = unargued(approval, ref=ref, now=self._clock())
+            self._view = unargued(approval, refs, now=self._clock())
         self._change(approval, (), None)
 
     def lapsed(self) -> None:
@@ -184,7 +183,7 @@ class Card:
             )
 
 
-def unargued(approval: ApprovalView, *, ref: PositionRef | None, now: float) -> PlanView:
+def unargued(approval: ApprovalView, refs: Sequence[PositionRef], *, now: float) -> PlanView:
     """A change nobody argued about: there is one option, and it is the approval itself."""
     return PlanView(
         plan_id=approval.plan_id,
@@ -193,5 +192,6 @@ def unargued(approval: ApprovalView, *, ref: PositionRef | None, now: float) -> 
         options=(),
         reasons=(),
         made_at=now,
-        ref=ref,
+        ref=refs[0] if refs else None,
+        others=tuple(refs[1:]),
     )

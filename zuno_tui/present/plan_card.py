@@ -17,6 +17,7 @@ from agents.lp.advice_words import (
     findings_against,
     judged_words,
     move_name,
+    never_pays,
     option_letter,
     tiebreak_figure,
     tiebreak_words,
@@ -47,6 +48,7 @@ from agents.scorecard.track_record import TrackRecord, track_record
 from chain.base.store import Store
 from chain.base.units import UNKNOWN, hours, hours_cell, listed, percent, times_words, usd
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
+from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.positions.reference import is_v3, position_label
 from chain.tokens import Token, ask_tokens, unlisted_token
 from chain.tokens.pair import Pair, pair_of
@@ -71,7 +73,7 @@ PLAN_TERMS = {
     "Keep, Close": "keep it as it is; close it and take the tokens back",
     "A, B, C": "the moves the agents argued about; approve B takes the second; where several do "
     "the same, with how wide they are",
-    "pool": "the pool an option is in, where there are several",
+    "pool": "the pool an option is in, where there are several; * is a fee that changes",
     "pays 7 d": "what the pool paid over what arbitrage took in 7 days; over 1 it pays",
     "range, from, to": "the prices between which it earns",
     "stays 24 h": "the chance that the price stays in the range for a day",
@@ -94,7 +96,7 @@ PLAN_TERMS = {
     "net APR": "fees APR less LVR APR",
     "past 24 h": "what the range would have netted over the last day, and how much was in range",
     "past 7 d": "the same over the last week",
-    "judged": "chosen, passes, or which floor of your profile it breaks",
+    "judged": "chosen, within limits, never pays, or which floor of your profile it breaks",
 }
 POSITION_TERMS = {
     "ID": "the number of the position: inspect 7, recommend 7",
@@ -131,6 +133,15 @@ class PlanPool(Struct, frozen=True):
     edge_7d: float | None
     """What it paid over what arbitrage took, in seven days."""
     price: str = ""
+    dynamic: bool = False
+    """Whether a hook may change the fee."""
+    hooked: bool = False
+
+    @property
+    def name(self) -> str:
+        """`WETH/USDC 0.1%*`: as the list of positions marks a fee that changes."""
+        mark = "*" if self.dynamic else " hook" if self.hooked else ""
+        return f"{self.pair.name} {fee_text(self.fee)}{mark}"
 
     def edges(self, tick_lower: int, tick_upper: int) -> tuple[int, int]:
         """Ticks from the price to the range's edges, the lower price first."""
@@ -160,7 +171,15 @@ def _plan_pool(facts: PlanPoolFacts, network: Network, store: Store | None) -> P
     token1 = _token(facts.currency1, facts.decimals1, network, store)
     pair = pair_of(network, token0, token1, facts.sqrt_price_x96)
     price = pair.price_text(facts.sqrt_price_x96)
-    return PlanPool(pair, facts.tick, facts.lp_fee, facts.edge_7d, price)
+    return PlanPool(
+        pair,
+        facts.tick,
+        facts.lp_fee,
+        facts.edge_7d,
+        price,
+        dynamic=facts.fee == DYNAMIC_FEE,
+        hooked=int(facts.hooks, 16) != 0,
+    )
 
 
 def _token(address: str, decimals: int | None, network: Network, store: Store | None) -> Token:
@@ -271,7 +290,7 @@ def _decided_by(plan: Plan) -> str:
 
 
 def _pool_words(pool: PlanPool | None) -> str:
-    return "a position" if pool is None else f"{pool.pair.name} {fee_text(pool.fee)}"
+    return "a position" if pool is None else pool.name
 
 
 def _cost(candidate: Candidate) -> str:
@@ -480,11 +499,7 @@ def _is_outside(candidate: Candidate, pool: PlanPool) -> bool:
 
 
 def _pool(candidate: Candidate, pool: PlanPool | None) -> str:
-    return (
-        "–"
-        if pool is None or candidate.tick_lower is None
-        else f"{pool.pair.name} {fee_text(pool.fee)}"
-    )
+    return "–" if pool is None or candidate.tick_lower is None else pool.name
 
 
 def _edge(candidate: Candidate, pool: PlanPool | None) -> str:
@@ -581,14 +596,12 @@ def _swap(candidate: Candidate, pool: PlanPool | None) -> str:
 
 
 def _break_even(candidate: Candidate, _pool: PlanPool | None) -> str:
-    """Nothing is earned back by what loses all the same, though it loses less than HOLD."""
     if candidate.index is None:
         return "–"
-    if candidate.net_7d is not None and candidate.net_7d < 0:
+    if never_pays(candidate):
         return "never"
-    if candidate.break_even_hours is None:
-        return UNKNOWN if candidate.breaks_even else "never"
-    return hours_cell(candidate.break_even_hours) if candidate.breaks_even else "never"
+    hours_needed = candidate.break_even_hours
+    return UNKNOWN if hours_needed is None else hours_cell(hours_needed)
 
 
 def _replayed(
@@ -614,7 +627,7 @@ def _judged(chosen: Candidate) -> _CandidateCell:
             return "chosen"
         if candidate.judgment is None:
             return "–"
-        return judged_words(candidate.judgment, breaks_even=candidate.breaks_even)
+        return judged_words(candidate.judgment, candidate)
 
     return tell
 
@@ -668,7 +681,7 @@ def _richer_words(plan: Plan) -> Iterator[str]:
     for move in plan.candidates if plan.choice.kind == "move" else ():
         ruled_out = finding_against(move.judgment) is not None
         if ruled_out and move.judgment is not None and _nets_more(move, plan.recommended):
-            why = judged_words(move.judgment, breaks_even=move.breaks_even)
+            why = judged_words(move.judgment, move)
             told = why if why.startswith("too ") else f"ruled out ({why})"
             yield f"{option_letter(move.index or 0)} is {told}"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from chain.positions.reference import PositionRef, is_v3
+from chain.positions.reference import PositionRef, is_v3, position_label
 
 if TYPE_CHECKING:
     from agents.bus.envelope import SpokenTable
@@ -340,12 +340,20 @@ class PlanView(Struct, frozen=True):
     progress: tuple[StepProgress, ...] = ()
     """What an apply has done so far, one for each step that has begun."""
     result: ResultView | None = None
+    others: tuple[PositionRef, ...] = ()
+    """The positions that it is about besides the first."""
     lapsed: bool = False
     """Whether it was approved and nobody applied it in time."""
 
     @property
     def is_v3(self) -> bool:
         return self.ref is not None and is_v3(self.ref)
+
+    @property
+    def about(self) -> str:
+        """`#27`, or `#27 and 9 more`."""
+        first = "" if self.ref is None else position_label(self.ref)
+        return f"{first} and {len(self.others)} more" if self.others else first
 
 
 class JobView(Struct, frozen=True):

@@ -13,14 +13,17 @@ from agents.numbers.rules import JudgmentVerdict
 from agents.scorecard.score import AdviceKind, BeatCount
 from agents.scorecard.track_record import TrackRecord
 from chain.base.units import listed
+from chain.contracts.pool_key import DYNAMIC_FEE
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market
 from tests.agents.lp.made_up_markets import STATES, TOKEN_ID, WISHES, create_context, market_context
 from zuno_tui.gate.actions.plan import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.plan_card import (
+    FIGURES,
     decided_words,
     figures_of,
+    option_words,
     plan_pools,
     plan_sentence,
     reasons,
@@ -80,12 +83,35 @@ async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more(
     assert re.search(rf"[Ii]t beats {listed(passing)} on ", told)
     assert judged[chosen.index] == "chosen"
     for each in others:
-        if (each.net_7d or 0.0) > (chosen.net_7d or 0.0) and judged[each.index] != "passes":
+        if (each.net_7d or 0.0) > (chosen.net_7d or 0.0) and judged[each.index] != "within limits":
             assert f"; {option_letter(each.index or 0)} {judged[each.index]}" in told
     names = [move_name(each, plan.candidates) for each in plan.candidates]
     kinds = [each.kind for each in plan.candidates]
     assert ["%" in name for name in names] == [kinds.count(kind) > 1 for kind in kinds]
     assert len({name.partition(" ")[2] for name in names}) == len(names), "each by its own width"
+
+
+@pytest.mark.parametrize(
+    ("net", "breaks_even", "judged"),
+    [(5.0, True, "within limits"), (-0.01, True, "never pays"), (5.0, False, "never pays")],
+)
+async def test_what_never_earns_its_cost_back_is_not_called_passing(
+    net: float, judged: str, *, breaks_even: bool
+) -> None:
+    left_behind = Market(0.02, 1.6, half_width=0.1, off_centre=2.5, gwei=0.05).position()
+    plan = (await argue_over(left_behind)).plan
+    (move, *_) = [
+        each
+        for each in plan.candidates
+        if each.index != plan.choice.index
+        and each.judgment is not None
+        and each.judgment.verdict is JudgmentVerdict.ACCEPT
+    ]
+    told = move.model_copy(update={"net_7d": net, "breaks_even": breaks_even})
+    figures = figures_of(plan)
+
+    assert figures["judged"](told, None) == judged
+    assert (figures["earned back"](told, None) == "never") is (judged == "never pays")
 
 
 @pytest.mark.parametrize(
@@ -175,3 +201,24 @@ async def test_moves_are_named_by_letter_and_by_number() -> None:
 def test_letters_and_numbers_are_one_order() -> None:
     assert [option_index(option_letter(index)) for index in range(40)] == [*range(40)]
     assert [option_letter(index) for index in range(3)] == ["A", "B", "C"]
+
+
+async def test_every_option_of_a_new_position_names_its_pool_and_a_fee_that_changes() -> None:
+    argued = await argue_over(create_context(next(iter(WISHES))))
+    plan, changing = argued.plan, argued.plan.pools[0].pool_id
+    marked = [
+        pool.model_copy(update={"fee": DYNAMIC_FEE} if pool.pool_id == changing else {})
+        for pool in plan.pools
+    ]
+    pools = plan_pools(plan.model_copy(update={"pools": tuple(marked)}))
+    for move in plan.candidates:
+        name = FIGURES["pool"](move, pools[move.pool_id])
+        assert name.endswith("%*") is (move.pool_id == changing)
+        assert f"Open {name} at " in option_words(plan, move, pools)
+
+    tables = [turn.thought.table for turn in argued.ended.transcript if turn.thought.table]
+    options = [row.name for table in tables for row in table.rows if row.name[1:2] == " "]
+    assert options
+    assert all(re.fullmatch(r"[A-Z] [\d.]+%(\*| hook)?( native)?", name) for name in options), (
+        options
+    )

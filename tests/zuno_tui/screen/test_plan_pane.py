@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
+from chain.positions.reference import v4_position
 from tests.zuno_tui.screen.scenes import (
     APPLIED,
     APPLYING,
@@ -21,7 +22,7 @@ from tests.zuno_tui.screen.scenes import (
     text_of,
 )
 from zuno_tui.desk.events import PlanChanged
-from zuno_tui.screen.panes.plan import PlanPane, compact, comparison, next_step
+from zuno_tui.screen.panes.plan import PlanPane, compact, comparison, elsewhere, next_step
 from zuno_tui.screen.panes.prompt import PromptPane
 
 if TYPE_CHECKING:
@@ -231,6 +232,15 @@ async def test_the_card_says_that_it_is_of_another_position_than_the_one_under_t
         assert text_of(pilot, "#card").startswith("▲ Plan for #7. You are on #9")
         await pilot.press("k")
         assert "the cursor is on" not in text_of(pilot, "#card")
+
+
+def test_a_plan_for_several_is_called_by_all_of_them() -> None:
+    first, second, third, other = map(v4_position, (26, 27, 28, 30))
+    several = replace(PLAN, ref=first, others=(second, third))
+
+    assert elsewhere(several, second) == ""
+    assert elsewhere(several, other).startswith("Plan for #26 and 2 more. You are on #30")
+    assert elsewhere(replace(PLAN, ref=first), other).startswith("Plan for #26. ")
 
 
 async def test_what_would_be_approved_is_named_before_it_is() -> None:

@@ -85,7 +85,7 @@ _DECISIVE = ("net in 7 d", "cost")
 _DECIDES = " ◂"
 _LONGEST_LABEL = 12
 _JUDGED, _OVER_KEEP = "judged", "over Keep"
-_PASSING = ("chosen", "passes")
+_PASSING = ("chosen", "within limits")
 BRIEF = (
     *("pool", "net in 7 d", _OVER_KEEP, "lasts (95%)", "fees (95%)", _JUDGED),
     *("cost", "earned back"),
@@ -627,12 +627,15 @@ class PlanPane(VerticalScroll, can_focus=True):
 
 def elsewhere(plan: PlanView | None, selected: PositionRef | None) -> str:
     """That this is no plan for the position under the cursor; nothing where it is."""
-    if plan is None or plan.ref is None or selected in (None, plan.ref):
+    if plan is None or plan.ref is None or selected is None:
+        return ""
+    if selected in (plan.ref, *plan.others):
         return ""
     if plan.result is not None and plan.result.new_ref == selected:
         return ""
-    about = f"Plan for {position_label(plan.ref)}."
-    return f"{about} You are on {position_label(selected)}: press r for its own plan."
+    return (
+        f"Plan for {plan.about}. You are on {position_label(selected)}: press r for its own plan."
+    )
 
 
 def _first_reasons(view: PlanView, width: int, room: int) -> list[Content]:

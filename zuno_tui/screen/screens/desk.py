@@ -402,7 +402,7 @@ class DeskScreen(Asking):
         plan, selected = self.told.plan, self.context.selected
         if plan is None or plan.result is None or not plan.result.done:
             return plan is not None
-        return selected in (None, plan.ref, plan.result.new_ref)
+        return selected in (None, plan.ref, *plan.others, plan.result.new_ref)
 
     def _share_rows(self) -> None:
         """Tables have as many lines as they need, and half of the room there is at most, or what
