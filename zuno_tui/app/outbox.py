@@ -24,7 +24,7 @@ from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.catalog.feature import what_outlives
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.apply import WaitingApproval, apply, unused_approval, waiting_of
-from zuno_tui.gate.drift import network_time
+from zuno_tui.gate.drift import network_now
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -288,7 +288,7 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
             if arguments.action is not None:
                 return await replace_waiting(session, sources, connections, outbox, arguments)
             remember_heard(outbox, findings, now=sources.clock())
-            now = network_time(sources, (await sources.client.head()).timestamp)
+            now = await network_now(sources)
             dispatches = [
                 dispatch
                 for dispatch in outbox.dispatches()

@@ -34,7 +34,7 @@ from zuno_tui.desk.events import (
     ViewAsked,
 )
 from zuno_tui.gate.approvals import read_approval
-from zuno_tui.gate.drift import network_time
+from zuno_tui.gate.drift import network_now
 from zuno_tui.gate.results import LAPSED, UnsettledStep, look_at_outbox, remember_heard, stands
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.views import DebateView, DispatchView, PoolRow, RecordRow
@@ -239,7 +239,7 @@ class OutboxRows:
                     for dispatch in outbox.dispatches()
                     if dispatch.chain_id == session.network.chain_id
                 ]
-                now = network_time(context.sources, (await context.sources.client.head()).timestamp)
+                now = await network_now(context.sources)
                 rows = tuple(
                     _outbox_row(outbox, dispatch, findings, now) for dispatch in reversed(mine)
                 )

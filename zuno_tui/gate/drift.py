@@ -70,6 +70,12 @@ def network_time(sources: Sources, head_time: int) -> int:
     return head_time if sources.network.clock == "head" else int(sources.clock())
 
 
+async def network_now(sources: Sources) -> int:
+    """The same with no block at hand; a network without a clock of its own is not asked."""
+    own_clock = sources.network.clock == "head"
+    return network_time(sources, (await sources.client.head()).timestamp if own_clock else 0)
+
+
 def earliest_time(sources: Sources, block: Block) -> int:
     """What deadlines and expirations start from: the earlier of the block's time and ours.
 
