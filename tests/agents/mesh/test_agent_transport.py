@@ -338,7 +338,7 @@ async def test_who_builds_on_what_an_earlier_process_said_ends_the_request(agent
     [refusal] = agent.endpoint.sent
     said = REGISTRY.open(refusal.payload).payload
     assert isinstance(said, FlowFailed)
-    assert "started anew" in said.reason
+    assert "restarted" in said.reason
     # What it did say may be built on.
     agent.begin(request="req_2")
     second = sealed(CRITIC, CLI, Kind.AGENT_THOUGHT, Thought(round=0, tag="", text=""), "req_2")

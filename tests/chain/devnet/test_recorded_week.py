@@ -44,6 +44,10 @@ UNCOMPARED = {
 which is measured over closed hours since; and what is told besides by now."""
 BY_SWAP = {"fees", "result"}
 """Of days: they were estimates by the hour, and are exact since (tests/chain/positions)."""
+REWORDED = (
+    ("can refuse that you take liquidity out", "can stop you from taking liquidity out"),
+    ("can refuse that you add liquidity", "can stop you from adding liquidity"),
+)
 RENAMED = {"operators_known_from_block": "operatorsKnownFromBlock"}
 POOL_STATES = {
     "slot0": "getSlot0(bytes32)",
@@ -168,5 +172,9 @@ def _compared(content: Any, besides: set[str]) -> Any:
         }
     if isinstance(content, list):
         return [_compared(value, besides) for value in content]
-    # A percentage is written without a space by now.
-    return content.replace(" %", "%") if isinstance(content, str) else content
+    if not isinstance(content, str):
+        return content
+    # A percentage is written without a space by now, and what a hook can do in plainer words.
+    for before, now in ((" %", "%"), *REWORDED):
+        content = content.replace(before, now)
+    return content

@@ -111,7 +111,7 @@ async def test_an_order_that_is_turned_away_is_refused_and_nothing_more_is_asked
     async with test_binance_venue.opened(double) as venue:
         done = await venue.submit(BUY)
         asked = len(double.asked)
-        with pytest.raises(MarketError, match="left alone for 130 s more"):
+        with pytest.raises(MarketError, match="a pause of 130 s more"):
             await venue.find(BUY)
 
     assert (done.state, done.changed_at) == (OrderState.REFUSED, clock.now)
@@ -130,7 +130,7 @@ async def test_another_process_leaves_it_alone_too(
         settings = Settings(trade=TradeTable(venue="live", url=url))
         session = Session(home, settings, network_named("ethereum"), as_json=True)
         for _ in range(3):
-            with pytest.raises(VenueUnreadError, match=r"too many|left alone for \d+ s more"):
+            with pytest.raises(VenueUnreadError, match=r"too many|a pause of \d+ s more"):
                 async with open_venue(session) as opened:
                     await opened.venue.account()
             market_http.RESTING.clear()  # as in a process that has asked nothing yet

@@ -167,11 +167,11 @@ def test_every_context_that_does_not_vouch_refuses(bench: Bench, name: str) -> N
     steps, context = bench.plans[name]
     target = steps[-1].transaction.to
     other = {**context.code_hashes, target: "0x" + "cd" * 32}
-    assert "is not what it is known" in reasons(steps, replace(context, code_hashes=other))
+    assert "is not the known code" in reasons(steps, replace(context, code_hashes=other))
     unread = {key: value for key, value in context.code_hashes.items() if key != target}
-    assert "is not what it is known" in reasons(steps, replace(context, code_hashes=unread))
+    assert "is not the known code" in reasons(steps, replace(context, code_hashes=unread))
     unpinned = replace(context, pinned_code_hashes=unread)
-    assert "is not what it is known" in reasons(steps, unpinned)
+    assert "is not the known code" in reasons(steps, unpinned)
     assert "not among the networks" in reasons(
         steps, replace(context, allowed_chain_ids=frozenset())
     )
@@ -327,7 +327,7 @@ def test_a_dangerous_hook_may_be_left_but_not_entered_unless_allowed() -> None:
         else:
             assert "It can stop you from taking liquidity out." in reasons(steps, wary)
             replaced = {**allowed.code_hashes, key.hooks: "0x" + "cd" * 32}
-            assert "is not what it is known" in reasons(
+            assert "is not the known code" in reasons(
                 steps, replace(allowed, code_hashes=replaced)
             )
 

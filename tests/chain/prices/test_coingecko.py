@@ -165,11 +165,11 @@ async def test_a_server_that_asks_for_rest_gets_it(
     double = CoinGeckoDouble(coins={"ethereum": quote(3000)}, fault=Answer(429, b"", header))
     clock = Clock()
     async with market(double, clock) as coingecko:
-        with pytest.raises(MarketError, match="left alone"):
+        with pytest.raises(MarketError, match="asked for a pause"):
             await coingecko.usd_by_coin(["ethereum"])
         double.fault = None
         clock.now = NOW + wait - 1
-        with pytest.raises(MarketError, match="left alone for 1 s more"):
+        with pytest.raises(MarketError, match="a pause of 1 s more"):
             await coingecko.usd_by_coin(["ethereum"])
         assert len(double.asked) == 1, "while it rests it is not asked"
         clock.now = NOW + wait

@@ -345,7 +345,7 @@ def test_another_library_reads_whom_the_account_is_lent_to() -> None:
 def test_an_account_is_lent_in_no_other_way(odd: dict[str, Any]) -> None:
     assert LENDING.authorization is not None
     changed = replace(LENDING, authorization=replace(LENDING.authorization, **odd))
-    with pytest.raises(WalletRefusedError, match="lent to known code alone"):
+    with pytest.raises(WalletRefusedError, match="delegated only to known code"):
         signer().sign(changed)
 
 

@@ -269,7 +269,7 @@ def test_the_newest_approval_of_a_plan_is_meant(outbox: Outbox) -> None:
     assert find_approval(outbox.store, "plan_7") == second
     assert first.hash != second.hash
     outbox.store.put("approved-plans", "plan_7", third.hash, now=0)
-    with pytest.raises(GateRefusedError, match="approval of plan_7 is one of plan_9"):
+    with pytest.raises(GateRefusedError, match="approval of plan_7 belongs to plan_9"):
         find_approval(outbox.store, "plan_7")
 
 

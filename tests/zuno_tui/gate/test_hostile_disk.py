@@ -147,7 +147,7 @@ def test_an_approval_that_cannot_be_read_or_is_another_plans_is_no_approval(desk
     _edit_kept(desk, "approvals", lambda document: {**document, "bounds": []})
     broken = desk.refused(other["planId"], "--confirm", other["hash"])
 
-    assert f"is one of {other['planId']}" in swapped.words
+    assert f"belongs to {other['planId']}" in swapped.words
     assert "no longer known" in broken.words
 
 

@@ -73,7 +73,7 @@ def test_what_a_token_keeps_is_measured_and_said(
     assert int(approval["quoted"][token]) == arrived
     assert f"at {checksummed(token)} keeps " in approval["warnings"][0]
     assert approval["warnings"][0].endswith("1.00% of it.")
-    lies = [one for one in approval["warnings"] if "tells of other transfers" in one]
+    lies = [one for one in approval["warnings"] if "reports transfers that it does not make" in one]
     assert len(lies) == (name == "silent")
     assert applied.code == 0, applied.words
     assert desk.held(desk.devnet.wallet, token) == before + arrived

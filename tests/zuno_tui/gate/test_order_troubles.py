@@ -207,8 +207,8 @@ def test_an_order_ends_with_other_code_of_its_hook(delegated: Desk) -> None:
 
     assert before is StandingState.WAITING
     assert watching.order().progress.state is StandingState.ENDED
-    assert "hook has other code" in watching.order().progress.reason
-    assert "hook has other code" in desk.here("orders").out
+    assert "hook has changed" in watching.order().progress.reason
+    assert "hook has changed" in desk.here("orders").out
 
 
 def test_a_watch_key_with_coin_is_not_removed(desk: Desk) -> None:
