@@ -410,10 +410,9 @@ def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, 
 def _hold_words(context: MarketContext, hold: Candidate) -> str:
     if hold.net_7d is None:
         net = "nets an unknown amount"
-    elif hold.net_7d < 0:
-        net = f"loses about {usd(-hold.net_7d)} in 7 days"
     else:
-        net = f"nets about {usd(hold.net_7d)} in 7 days"
+        does = "lose" if hold.net_7d < 0 else "net"
+        net = f"is expected to {does} {usd(abs(hold.net_7d))} in the next 7 days"
     if not context.position.liquidity:
         return "HOLD is an empty position: no fees"
     if evaluation_of(context).in_range:

@@ -134,7 +134,6 @@ def look_at(market: PoolMarket, stake: Stake) -> Outlook:
         value = fees.position_value(stake.liquidity, market.price, edges, market.unit1_value)
     day, week = (net_over(market, stake, hours) for hours in (HOURS_PER_DAY, HOURS_PER_WEEK))
     low, high = _fee_factors(market, market.fee_low_factor, market.fee_high_factor)
-    low_7d, high_7d = _fee_factors(market, market.week_low_factor, market.week_high_factor)
     week_ticks = None if market.week_sigma is None else daily_ticks(market.week_sigma)
     return Outlook(
         edges=edges,
@@ -146,8 +145,10 @@ def look_at(market: PoolMarket, stake: Stake) -> Outlook:
         fee_high_24h=_times(day.fees, high),
         lvr_24h=day.lvr,
         week=week,
-        week_low=week._replace(fees=_times(week.fees, low_7d)),
-        week_high=week._replace(fees=_times(week.fees, high_7d)),
+        # Around what is expected: a week that paid unusually well says little of how the next
+        # one strays, and a span around it would leave the expectation at its edge.
+        week_low=week._replace(fees=_times(week.fees, market.week_low_factor)),
+        week_high=week._replace(fees=_times(week.fees, market.week_high_factor)),
     )
 
 

@@ -28,7 +28,7 @@ _CHANCES: dict[str, Callable[[Candidate], float | None]] = {
 }
 _MONEY: dict[str, Callable[[Candidate], float | None]] = {
     "fees a day": lambda one: one.fee_yield_24h,
-    "net in 7 d": lambda one: one.net_7d,
+    "net next 7 d": lambda one: one.net_7d,
     "cost": lambda _: None,
     "earned back": lambda _: None,
 }

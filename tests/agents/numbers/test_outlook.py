@@ -50,6 +50,21 @@ def test_a_stake_in_range() -> None:
     assert net_over(MARKET, INSIDE, 24.0).total == seen.fee_24h - seen.lvr_24h
 
 
+@pytest.mark.parametrize("edge", [0.3, 1.0, 2.0, 5.0, 20.0])
+def test_what_a_week_is_expected_to_net_lies_inside_its_span(edge: float) -> None:
+    """However far the last week was from what pools usually pay."""
+    spread = {"week_low_factor": 0.7, "week_high_factor": 1.5}
+    seen = look_at(replace(MARKET, edge_7d=edge, fee_rate_7d=edge * RISK, **spread), INSIDE)
+    low, expected, high = (each.total for each in (seen.week_low, seen.week, seen.week_high))
+
+    assert low is not None
+    assert expected is not None
+    assert high is not None
+    assert seen.week.fees is not None
+    assert expected - low == pytest.approx(0.3 * seen.week.fees)
+    assert high - expected == pytest.approx(0.5 * seen.week.fees)
+
+
 def test_a_stake_out_of_range_has_no_life_and_hardly_earns() -> None:
     seen = look_at(MARKET, OUTSIDE)
     assert seen.exit.buffers == StressBuffers(0, 0, 0)

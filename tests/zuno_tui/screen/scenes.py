@@ -277,7 +277,7 @@ def option(
         survives_day=day,
         survives_week=week,
         figures={
-            "net in 7 d": "$18.16" if edges else f"−{cost}",
+            "net next 7 d": "$18.16" if edges else f"−{cost}",
             "over Keep": "–" if candidate is None else "+$6.08" if edges else "−$14.10",
             "cost": cost,
             "earned back": "19.0 h" if candidate not in (None, "exit") else "–",

@@ -83,7 +83,7 @@ def test_a_low_pane_has_a_line_an_option_with_the_figure_that_decided() -> None:
             assert width < 60, "what does not fit is told as a card"
             continue
         head, *rows = lines
-        assert [title in head for title in ("net in 7 d", "cost", "lasts (95%)")] == [True] * 3
+        assert [title in head for title in ("net next 7 d", "cost", "lasts (95%)")] == [True] * 3
         assert [row.split("  ")[0] for row in rows] == [
             *("Keep", "★ A widen", "B tighten", "C shift", "Close")
         ]
@@ -92,7 +92,7 @@ def test_a_low_pane_has_a_line_an_option_with_the_figure_that_decided() -> None:
 
 
 def test_the_row_that_decided_is_named() -> None:
-    for name in ("net in 7 d", "cost", "lasts (95%)"):
+    for name in ("net next 7 d", "cost", "lasts (95%)"):
         lines = [line.plain for line in comparison(replace(PLAN, decides=name), 1, 110)]
         assert [line.startswith(f"{name} ◂") for line in lines if "◂" in line] == [True]
     assert not any("◂" in line.plain for line in comparison(PLAN, 1, 110))
@@ -220,7 +220,7 @@ def test_seven_rows_are_told_at_first() -> None:
     table = lines[lines.index("") + 2 :]
 
     assert [line[:12].strip() for line in table] == [
-        *("stays 24 h", "net in 7 d", "over Keep", "cost", "earned back", "lasts (95%)")
+        *("stays 24 h", "net next 7 d", "over Keep", "cost", "earned back", "lasts (95%)")
     ]
 
 

@@ -81,13 +81,13 @@ _WIDEST = 17
 _GAP = 2
 _NARROWEST_PICTURE = 24
 _WIDEST_COMPACT = 30
-_DECISIVE = ("net in 7 d", "cost")
+_DECISIVE = ("net next 7 d", "cost")
 _DECIDES = " ◂"
 _LONGEST_LABEL = 12
 _JUDGED, _OVER_KEEP = "judged", "over Keep"
 _PASSING = ("chosen", "within limits")
 BRIEF = (
-    *("pool", "net in 7 d", _OVER_KEEP, "lasts (95%)", "fees (95%)", _JUDGED),
+    *("pool", "net next 7 d", _OVER_KEEP, "lasts (95%)", "fees (95%)", _JUDGED),
     *("cost", "earned back"),
 )
 """What is told of an option at first, beside its range and how likely it is kept."""
