@@ -33,7 +33,7 @@ PATH_STEP = 15 * 60
 class DailyResult(Struct, frozen=True):
     ref: PositionRef
     measured_seconds: int
-    """Closed hours in which it was held; a day at most."""
+    """Of the closed hours, those in which it was held; a day at most."""
     fees: Quantity[Amounts]
     lvr: Quantity[Fraction]
     """Units of currency1 lost to those who trade against a stale price."""
@@ -80,7 +80,7 @@ def daily_result(snapshot: PositionSnapshot, account: SinceEntry, hours: PoolHou
     paid = (sum(hour.tokens[place] for hour in closed) for place in (0, 1))
     return DailyResult(
         ref=snapshot.ref,
-        measured_seconds=end - begin,
+        measured_seconds=end - max(begin, opened),
         fees=Known(Amounts(*paid), *source),
         lvr=Known(Fraction(lvr), *source),
         net=Known(Fraction(fees - lvr), *source),

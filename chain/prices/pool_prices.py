@@ -216,12 +216,7 @@ class _Market:
         for_sale, paid = sides if sells_currency0 else sides[::-1]
         if not sells_currency0:
             price = 1 / price
-        tokens = (
-            _listed(self._network, address)
-            for address in (state.key.currency0, state.key.currency1)
-        )
-        pair = "/".join("" if token is None else token.symbol for token in tokens)
-        name = f"{pair} {state.lp_fee / _PIPS_PER_CENT:g}%"
+        name = pool_name(self._network, state)
         return _Offer(
             usd=price * payment.usd,
             depth_usd=min(min(for_sale * price, paid) * payment.usd, payment.depth_usd),
@@ -237,6 +232,13 @@ class _Market:
         if token is None or token.decimals is None:
             raise TypeError("Only pools of listed tokens are among those that tell a price.")
         return token.decimals
+
+
+def pool_name(network: Network, state: PoolState) -> str:
+    """As a price names the pool it comes from: `WETH/USDC 0.05%`."""
+    tokens = (_listed(network, address) for address in (state.key.currency0, state.key.currency1))
+    pair = "/".join("" if token is None else token.symbol for token in tokens)
+    return f"{pair} {state.lp_fee / _PIPS_PER_CENT:g}%"
 
 
 def _believable(network: Network, states: Iterable[PoolState]) -> tuple[PoolState, ...]:

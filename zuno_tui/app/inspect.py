@@ -7,7 +7,7 @@ from agents.lp.advice_words import edge_sentence
 from agents.numbers.advice import edge_of
 from agents.numbers.rounding import significant
 from chain.base.errors import ZunoError
-from chain.base.units import HOUR, Quantity, Unknown, age_text
+from chain.base.units import Quantity, Unknown, age_text
 from chain.contracts.addresses import checksummed, shortened
 from chain.math.liquidity import Amounts
 from chain.positions.batch_reader import read_positions
@@ -24,6 +24,7 @@ from zuno_tui.present.only_read import page_of
 from zuno_tui.present.position import (
     KeyFigure,
     RangeStanding,
+    dollar_prices,
     gain_tone,
     notes,
     performance_document,
@@ -126,6 +127,9 @@ class PositionPage:
         gauge = range_gauge(self._pair.progress(pool.tick, *ticks)).strip()
         yield "range", f"{low} {gauge} {high} {self._unit_of_prices}"
         yield "price", f"{self._pair.price_text(pool.sqrt_price_x96)} {self._unit_of_prices}"
+        elsewhere = dollar_prices(self._network, self._position, self._one.tokens, self._one.prices)
+        if elsewhere:
+            yield "dollars", elsewhere
         told = [str(tick).replace("-", "−") for tick in (*ticks, pool.tick)]
         yield "ticks", f"{told[0]} to {told[1]}, now {told[2]}"
 
@@ -155,7 +159,7 @@ class PositionPage:
         outside = not self._position.in_range
         tone: Tone = "dim" if outside or apr is None else "plain"
         yield KeyFigure("fee APR 24 h", "–" if apr is None else yearly_percent(apr), tone)
-        yield KeyFigure("net 24 h", short_gain(won.net_a_day, unit), gain_tone(won.net_a_day))
+        yield KeyFigure("net past 24 h", short_gain(won.net_a_day, unit), gain_tone(won.net_a_day))
         held = won.against_holding
         yield KeyFigure("vs holding", short_gain(held, unit), gain_tone(held))
 
@@ -186,9 +190,8 @@ class PositionPage:
         yield "vs holding", short_gain(won.against_holding, unit)
         loss = _or_reason(account.impermanent_loss, signed_percent)
         yield "imp. loss", f"{loss}, before fees"
-        closed = self._daily.measured_seconds // HOUR
         yield (
-            f"{closed} h",
+            f"past {age_text(self._daily.measured_seconds)}",
             f"fees {worth(won.fees_a_day, unit)} less LVR {worth(won.lvr_a_day, unit)}"
             f" = {short_gain(won.net_a_day, unit)}",
         )

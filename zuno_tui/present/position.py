@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.numbers.fees import apr
-from chain.base.units import Quantity, Unknown
+from chain.base.units import Known, Quantity, Unknown, usd
 from chain.contracts.hooks import Danger
 from chain.contracts.networks import Address, Network
 from chain.math.liquidity import Amounts
@@ -20,6 +20,7 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Overview, Worth
 from chain.positions.reference import PositionRef, position_name
 from chain.positions.snapshot import PositionSnapshot
+from chain.prices.pool_prices import pool_name
 from chain.prices.price import PriceBook, WorthUnit
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
@@ -151,6 +152,23 @@ def _won(
     )
 
 
+def dollar_prices(
+    network: Network,
+    position: PositionSnapshot,
+    tokens: Mapping[Address, Token],
+    prices: PriceBook,
+) -> str:
+    """`WETH $3,097.02 by pool WETH/USDC 0.05%`, where dollars come from elsewhere than its pool:
+    its worth then moves while its own price stands."""
+    told = []
+    for address in (position.pool.key.currency0, position.pool.key.currency1):
+        price = prices.price(address)
+        own = f"pool {pool_name(network, position.pool)}"
+        if isinstance(price, Known) and address != network.stable and price.source != own:
+            told.append(f"{tokens[address].label} {usd(float(price.value))} by {price.source}")
+    return ", ".join(told)
+
+
 def yearly_fees(
     daily: DailyResult, fees_a_day: Quantity[Fraction], principal: Quantity[Fraction]
 ) -> float | None:
@@ -198,6 +216,7 @@ def _row(
             )
             if amount
         ),
+        dollars=dollar_prices(network, position, tokens, overview.prices),
         value=worth(value.principal, unit),
         fees=worth(value.fees, unit),
         against_holding=won.against_holding,

@@ -57,6 +57,8 @@ class PositionRow(Struct, frozen=True):
     share: str = "–"
     """Of the liquidity that earns fees now."""
     holds: str = ""
+    dollars: str = ""
+    """By which prices it is worth what it is, where they are not its own pool's."""
     """What is in it now, of either token."""
     fee_apr: str = "…"
     """What the last day's fees would be of its worth in a year."""

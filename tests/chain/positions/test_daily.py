@@ -58,7 +58,7 @@ async def test_a_day_is_24_closed_hours_and_what_accrued_in_them(desk: Desk) -> 
         assert result.fees.time == end
         opened = earning_since(account)
         assert opened is not None
-        age = end - (opened - opened % HOUR)
+        age = end - opened
         assert result.measured_seconds == min(DAY, age)
         assert result.whole_day is (age >= DAY)
         if any(change.timestamp > end - DAY for change in account.changes):
@@ -110,7 +110,7 @@ async def test_loss_is_that_of_the_prices_hours_closed_with(desk: Desk) -> None:
                 after,
             )
             for (_, before), (hour, after) in pairwise(roots)
-            if hour >= end - result.measured_seconds
+            if hour > end - result.measured_seconds - HOUR
         )
         assert isinstance(result.lvr, Known)
         assert float(result.lvr.value) == pytest.approx(expected, rel=1e-4, abs=30)

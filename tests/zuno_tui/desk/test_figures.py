@@ -17,6 +17,7 @@ from chain.history.events import read_marks
 from chain.positions.overview import read_overview, read_worths
 from chain.positions.performance import read_performance
 from chain.positions.reference import position_label, v4_token_id
+from chain.prices.pool_prices import pool_name
 from chain.prices.price import WorthUnit
 from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain
@@ -182,7 +183,7 @@ async def every_figure(url: str, home: Path) -> None:
                 for pool, hours in performance.hours.items()
             }
             (book,) = await read_worths(sources, [wallet], WorthUnit.USD)
-        checked = aprs = 0
+        checked = aprs = elsewhere = 0
         rows = {row.ref: row for row in told.view.rows}
         gained = fees_of_day = worth = to_collect = followed = followed_fees = 0.0
         for one in overview.wallet.positions:
@@ -192,6 +193,18 @@ async def every_figure(url: str, home: Path) -> None:
             worth, to_collect = worth + value, to_collect + waiting
             assert figure(row.value) == pytest.approx(value, abs=_CENT)
             assert figure(row.fees) == pytest.approx(waiting, abs=_CENT)
+            # Whose dollars are not its own pool's says whose they are.
+            own_pool = f"pool {pool_name(here.session.network, one.pool)}"
+            pair = (one.pool.key.currency0, one.pool.key.currency1)
+            told_by = {
+                known.source
+                for address in pair
+                if isinstance(known := overview.prices.price(address), Known)
+                and address != here.session.network.stable
+            }
+            assert all(source in row.dollars for source in told_by - {own_pool})
+            assert bool(row.dollars) is bool(told_by - {own_pool})
+            elsewhere += bool(row.dollars)
             day = day_of(one, performance, prices, began)
             fees_of_day += day.fees
             quote = overview.tokens[one.pool.key.currency1].symbol
@@ -213,6 +226,7 @@ async def every_figure(url: str, home: Path) -> None:
             checked += 1
         assert checked >= 7
         assert aprs >= 4
+        assert 4 <= elsewhere < len(rows)
         glance = told.view.glance
         assert glance is not None
         assert figure(glance.fees) == pytest.approx(to_collect, abs=0.51)

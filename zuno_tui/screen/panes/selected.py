@@ -186,6 +186,7 @@ def _facts(row: PositionRow) -> Iterator[Content]:
     for label, words in (
         ("price", f"{row.price}{_distances(row)}"),
         ("holds", row.holds),
+        ("worth", f"at {row.dollars}" if row.dollars else ""),
         ("share", "" if row.share == "–" else f"{row.share} of the liquidity that earns now"),
         ("notes", ", ".join(row.notes)),
     ):
