@@ -179,7 +179,7 @@ def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:
     if debate.exit is not None:
         over = gained(debate.exit.net_7d, debate.hold.net_7d)
         rows.append(_standing_row("EXIT", rules, debate.exit, over))
-    columns = ("judged", *(_CHECKS[rule] for rule in rules), "net in 7 d", "over HOLD")
+    columns = ("judged", *(_CHECKS[rule] for rule in rules), "net next 7 d", "over HOLD")
     return SpokenTable(columns=columns, rows=tuple(rows))
 
 

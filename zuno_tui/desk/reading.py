@@ -15,7 +15,7 @@ from chain.history.hour_reader import HourMemory
 from chain.history.hours import hour_of
 from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, read_overview, read_worths
-from chain.positions.performance import read_performance
+from chain.positions.performance import Performance, read_performance
 from chain.positions.reference import PositionRef
 from chain.rpc.errors import StaleHead
 from chain.tokens.pair import pair_of
@@ -30,7 +30,7 @@ from zuno_tui.present.glance import DayGain, EtherSample, glance_of
 from zuno_tui.present.outage import OutageView, endpoint_words
 from zuno_tui.present.past_day import closed_hours, day_charts, ether_day
 from zuno_tui.present.past_prices import past_chart
-from zuno_tui.present.position import Won, positions_view, won_by_position
+from zuno_tui.present.position import Won, positions_view, won_by_position, won_now
 from zuno_tui.present.search_words import search_words
 from zuno_tui.present.views import ChartView, PositionsView
 from zuno_tui.settings.monitor import monitor_settings
@@ -61,6 +61,7 @@ def _key(network: Network, wallet: Address) -> str:
 
 
 _COARSE_SECONDS = 15.0
+_SAME_AGE_SECONDS = 60.0
 
 
 class Rhythm(Struct, frozen=True):
@@ -100,6 +101,7 @@ class PositionReader:
         """Told after every read."""
         self._view = PositionsView()
         self._won: dict[PositionRef, Won] = {}
+        self._performance: Performance | None = None
         self._results_at: float | None = None
         self._charts: dict[PositionRef, ChartView] = {}
         self._past: tuple[EtherSample, ...] = ()
@@ -277,6 +279,7 @@ class PositionReader:
         else:
             session, daily = context.session, performance.daily
             self._won = won_by_position(overview, performance, session.settings.unit)
+            self._performance = performance
             self._results_at = began
             self._charts = day_charts(session.network, overview, daily)
             self._end_weeks(self._weeks)
@@ -330,10 +333,14 @@ class PositionReader:
     def _drawn(self, overview: Overview, now: float) -> PositionsView:
         session, samples = self._context.session, self._history.after(self._past)
         watching = monitor_settings(session.settings)
+        won, unit = self._won, session.settings.unit
+        if self._performance is not None:
+            old = now - (self._results_at or now) >= _SAME_AGE_SECONDS
+            won = won_now(overview, self._performance, won, unit, old=old)
         view = positions_view(
             session.network,
             overview,
-            self._won,
+            won,
             watching,
             read_at=now,
             charts=self._charts,

@@ -108,7 +108,8 @@ POSITION_TERMS = {
     "VALUE": "what its tokens are worth, without fees",
     "COLLECT": "what waits to be collected: fees, and on v3 what was withdrawn before",
     "APR 24H": "fees of the last 24 closed hours as a share of the value, scaled to a year",
-    "VS HOLD": "what it won or lost against keeping the tokens that went in, gas paid",
+    "VS HOLD": "what it won or lost against keeping the tokens that went in, gas paid; ~ is of an "
+    "earlier read",
     "NET 24H": "measured: fees of the last 24 closed hours less LVR, what arbitrage took",
     "PRICE 24H": "by how much the pool's price changed in the last day",
     "PRICE": "the pool's price now",

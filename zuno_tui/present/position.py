@@ -17,6 +17,7 @@ from chain.contracts.hooks import Danger
 from chain.contracts.networks import Address, Network
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.by_day import since_entry
 from chain.positions.overview import Overview, Worth
 from chain.positions.reference import PositionRef, position_name
 from chain.positions.snapshot import PositionSnapshot
@@ -73,6 +74,8 @@ class Won(Struct, frozen=True):
     gained: float | None = None
     """The same as figures, None where unknown."""
     apr: float | None = None
+    old: bool = False
+    """Whether the result against holding is of an earlier read than worth and fees."""
 
 
 _NOT_READ_YET = Won("…", "dim", "…")
@@ -132,6 +135,31 @@ def won_by_position(
         position.ref: _won(overview, position, performance, unit)
         for position in overview.wallet.positions
     }
+
+
+def won_now(
+    overview: Overview,
+    known: Performance,
+    before: Mapping[PositionRef, Won],
+    unit: WorthUnit,
+    *,
+    old: bool,
+) -> dict[PositionRef, Won]:
+    """With results against holding as of this read, by the changes that were read before; where
+    there were others since, and of v3, those of then."""
+    told = dict(before)
+    for position in overview.wallet.positions:
+        ref = position.ref
+        account = known.accounts.get(ref)
+        if account is None or ref not in told:
+            continue
+        fresh = None if position.is_v3 else since_entry(position, account.changes)
+        if fresh is None or isinstance(fresh.against_holding, Unknown):
+            told[ref] = replace(told[ref], old=old)
+        else:
+            present = replace(known, accounts={ref: fresh})
+            told[ref] = _won(overview, position, present, unit)
+    return told
 
 
 def _won(
@@ -221,6 +249,7 @@ def _row(
         fees=worth(value.fees, unit),
         against_holding=won.against_holding,
         against_holding_tone=won.tone,
+        against_holding_old=won.old,
         net_a_day=won.net_a_day,
         fee_apr=won.fee_apr,
         chart=None if chart is None else _until_now(chart, position, pair),

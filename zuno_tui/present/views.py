@@ -54,6 +54,8 @@ class PositionRow(Struct, frozen=True):
     against_holding_tone: Tone
     net_a_day: str
     """Fees less LVR, a day."""
+    against_holding_old: bool = False
+    """Whether it is of an earlier read than worth and fees."""
     share: str = "–"
     """Of the liquidity that earns fees now."""
     holds: str = ""

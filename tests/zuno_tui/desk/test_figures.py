@@ -286,6 +286,40 @@ async def every_figure(url: str, home: Path) -> None:
 
 
 @pytest.mark.usefixtures("changed_world")
+async def test_the_result_against_holding_is_of_the_same_read_as_worth_and_fees(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    here = opening(tmp_path, devnet.url)
+    async with sitting(here) as desk:
+        first = await desk.until(
+            PositionsChanged, lambda told: bool(told.view.glance and told.view.glance.day)
+        )
+        node("zuno_step", 1_800)
+        await desk.ask(Refresh())
+        later = await desk.until(
+            PositionsChanged,
+            lambda told: (
+                (told.view.block or 0) > (first.view.block or 0)
+                and told.view.results_at == first.view.results_at
+            ),
+        )
+        async with here.session.sources() as sources:
+            overview = await read_overview(sources, here.session.address, WorthUnit.USD)
+            performance = await read_performance(sources, overview.wallet.positions)
+    assert overview.wallet.block.number == later.view.block
+    before, rows = ({row.ref: row for row in told.view.rows} for told in (first, later))
+    moved = 0
+    for one in overview.wallet.positions:
+        token1 = overview.tokens[one.pool.key.currency1]
+        won = performance.gains(one.ref, token1, overview.prices, WorthUnit.USD)
+        assert isinstance(won.against_holding, Known)
+        shown = rows[one.ref].against_holding
+        assert figure(shown) == pytest.approx(float(won.against_holding.value), abs=_CENT)
+        moved += shown != before[one.ref].against_holding
+    assert moved >= 4
+
+
+@pytest.mark.usefixtures("changed_world")
 async def test_moving_a_position_fifty_times_moves_the_header_by_its_gas_alone(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:

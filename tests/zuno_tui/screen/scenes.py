@@ -211,9 +211,9 @@ ALERTS = AlertsView(
             "acked",
             v4_position(12),
             NOW - 90_000,
-            "#12 ETH/USDC has $41.20 of fees to collect; collecting costs about $0.40.",
+            "#12 ETH/USDC has $12.00 of fees to collect; collecting costs about $0.40.",
             "collect 12",
-            fees=41.2,
+            fees=12.0,
         ),
         *(
             AlertRow(
@@ -222,9 +222,10 @@ ALERTS = AlertsView(
                 "open",
                 v4_position(token_id),
                 NOW - 4_000,
-                f"#{token_id} WETH/USDC has $18.10 of fees to collect; collecting costs $0.40.",
+                f"#{token_id} WETH/USDC has ${token_id}.00 of fees to collect; "
+                "collecting costs $0.40.",
                 f"collect {token_id}",
-                fees=18.1,
+                fees=float(token_id),
             )
             for number, token_id in ((4, 15), (5, 7), (6, 21))
         ),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from textual.geometry import Region
 
-from chain.positions.reference import v3_position, v4_position
+from chain.positions.reference import position_label, v3_position, v4_position
 from tests.zuno_tui.screen.scenes import (
     ALERTS,
     MORNING,
@@ -148,7 +148,7 @@ async def test_fees_are_one_row_that_acts_for_all_of_them() -> None:
         pane = pilot.app.screen.query_one(AlertsPane)
         lines = "\n".join(lines_of(pane))
         assert [row.key for row in pane.rows] == ["1", "2", "3", "fees"]
-        assert "Fees on 3 positions, $54" in lines
+        assert "Fees on 3 positions, $43" in lines
         await pilot.press("2", "G", "space")
         assert link.intents == [Acknowledge("4"), Acknowledge("5"), Acknowledge("6")]
         await pilot.press("enter")
@@ -199,7 +199,39 @@ async def test_results_that_are_older_than_the_rest_say_so() -> None:
         for seconds, older in ((10, False), (600, True)):
             view = replace(told.view, read_at=NOW, results_at=NOW - seconds, remembered=False)
             await play(pilot, PositionsChanged(view))
-            assert ("APR, VS HOLD, NET 10 min ago" in str(pane.border_title)) is older
+            assert ("APR, NET 10 min ago" in str(pane.border_title)) is older
+            assert "~" not in "".join(lines_of(pane))
+        first, *others = view.rows
+        marked = replace(first, against_holding_old=True)
+        await play(pilot, PositionsChanged(replace(view, rows=(marked, *others))))
+        assert "~ VS HOLD, APR, NET 10 min ago" in str(pane.border_title)
+        (line,) = [line for line in lines_of(pane) if "~" in line]
+        assert f"~{first.against_holding}" in line, "the figure itself is marked"
+
+
+async def test_an_alert_about_fees_tells_what_waits_by_the_last_read() -> None:
+    told = next(one for one in MORNING if isinstance(one, PositionsChanged))
+    waiting = [row for row in told.view.rows if row.fees_worth][:2]
+    info = replace(ALERTS.rows[1], severity="info", state="open", place="")
+    alerts = tuple(
+        replace(
+            info,
+            alert_id=str(place),
+            ref=row.ref,
+            fees=50.0,
+            message=f"{position_label(row.ref)} $50.00 of fees to collect.",
+        )
+        for place, row in enumerate(waiting)
+    )
+    async with desk_app(ScriptedLink()).run_test(size=(120, 36)) as pilot:
+        pane = pilot.app.screen.query_one(AlertsPane)
+        await play(pilot, AlertsChanged(replace(ALERTS, rows=alerts)))
+        assert "Fees on 2 positions, $100" in " ".join(lines_of(pane))
+        rows = [replace(row, fees="$60.00", fees_worth=60.0) for row in waiting]
+        await play(pilot, PositionsChanged(replace(told.view, rows=tuple(rows))))
+        assert "Fees on 2 positions, $120" in " ".join(lines_of(pane))
+        await play(pilot, AlertsChanged(replace(ALERTS, rows=alerts[:1])))
+        assert "$60.00 of fees to collect" in " ".join(lines_of(pane))
 
 
 def test_much_money_to_collect_comes_before_warnings_and_after_what_is_critical() -> None:

@@ -1,14 +1,16 @@
 """The alerts the monitor keeps: how bad, since when, and what to do about it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
+from msgspec.structs import replace
 from textual.binding import BindingType
 from textual.message import Message
 
-from chain.positions.reference import is_v3, position_label
-from zuno_tui.present.views import AlertRow, AlertsView
+from chain.base.units import usd
+from chain.positions.reference import PositionRef, is_v3, position_label
+from zuno_tui.present.views import AlertRow, AlertsView, PositionsView
 from zuno_tui.present.words import round_usd, screen_words
 from zuno_tui.screen.keys import ALERTS
 from zuno_tui.screen.panes.frame import ago, coarse_age, frame, joined, literal, pane_title
@@ -78,6 +80,8 @@ class AlertsPane(RowTable):
     def __init__(self) -> None:
         super().__init__(_COLUMNS, id="alerts", classes="pane")
         self._view: AlertsView | None = None
+        self._fees: Mapping[PositionRef, float] = {}
+        """In dollars, by the last read of the positions."""
         self._rows_shown: tuple[AlertRow, ...] = ()
         self._now: float | None = None
         self._age_of_all = ""
@@ -91,13 +95,24 @@ class AlertsPane(RowTable):
         self._view = view
         self.show_age(now)
 
+    def show_fees(self, positions: PositionsView, now: float) -> None:
+        """What waits now: an alert tells what waited when it was raised."""
+        fees = {
+            row.ref: row.fees_worth
+            for row in positions.rows
+            if row.fees_worth is not None and row.fees.startswith("$")
+        }
+        if fees != self._fees:
+            self._fees = fees
+            self.show_age(now)
+
     def show_age(self, now: float) -> None:
         view = self._view
         if view is None:
             frame(self, pane_title("2 Alerts"))
             return
         self._now = now
-        self._rows_shown = gathered(view.rows, now)
+        self._rows_shown = gathered([_as_now(row, self._fees) for row in view.rows], now)
         ages = {_age(now - row.since) for row in self._rows_shown}
         self._age_of_all = ages.pop() if len(ages) == 1 < len(self._rows_shown) else ""
         aged = not self._age_of_all
@@ -223,6 +238,14 @@ def _next(row: AlertRow) -> str:
     """What to type; of many positions only the verb, since the key types them all."""
     verb, _, named = row.next_command.partition(" ")
     return f"{verb} these" if row.members and " " in named else row.next_command
+
+
+def _as_now(row: AlertRow, fees: Mapping[PositionRef, float]) -> AlertRow:
+    """With the fees that wait by the last read, where it is about those of this wallet."""
+    now = None if row.ref is None or row.place or row.state == "resolved" else fees.get(row.ref)
+    if row.fees is None or now is None:
+        return row
+    return replace(row, fees=now, message=row.message.replace(usd(row.fees), usd(now)))
 
 
 def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:

@@ -38,7 +38,7 @@ _BAR = 2
 IN_PLAN = frozenset(
     (
         *("range", "stays 24 h", "fees (95%)", "cost", "judged", "lasts (95%)"),
-        *("earned back", "net in 7 d", "over Keep"),
+        *("earned back", "net next 7 d", "over Keep"),
     )
 )
 """Columns of agents' tables that a plan tells, too."""

@@ -193,7 +193,8 @@ def _older_results(view: PositionsView, now: float) -> str:
         return ""
     if view.read_at - view.results_at < _SAME_AGE_SECONDS:
         return ""
-    return f"APR, VS HOLD, NET {ago(now - view.results_at)}"
+    old = "~ VS HOLD, " if any(row.against_holding_old for row in view.rows) else ""
+    return f"{old}APR, NET {ago(now - view.results_at)}"
 
 
 def shown_rows(
@@ -237,7 +238,10 @@ def _row(row: PositionRow, manner: _Manner) -> Row:
         Cell(row.value, "dim" if empty else "plain"),
         Cell(row.fees, "dim" if not row.fees_worth else "plain"),
         Cell(_dash_unknown(row.fee_apr), "dim" if row.standing == "out of range" else "plain"),
-        Cell(_dash_unknown(row.against_holding), row.against_holding_tone),
+        Cell(
+            f"{'~' if row.against_holding_old else ''}{_dash_unknown(row.against_holding)}",
+            row.against_holding_tone,
+        ),
         Cell(_dash_unknown(row.net_a_day), _tone_of(row.net_a_day)),
         Cell(_change(row.chart.prices) if row.chart else "…", "dim"),
         Cell(row.price),
