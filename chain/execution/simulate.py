@@ -22,6 +22,7 @@ from chain.contracts.abi import WORD, AbiError, decode, encode_call, selector, t
 from chain.contracts.addresses import shortened
 from chain.contracts.delegation import NOBODY
 from chain.contracts.networks import NATIVE, Address
+from chain.execution.decode.titles import name_title
 from chain.execution.transaction import UnsignedTransaction
 from chain.rpc import records, requests
 from chain.rpc.errors import ErrorKind, Reverted, RpcError, RpcRefused, TimedOut
@@ -243,7 +244,7 @@ async def simulate(
         reason = f"eth_simulateV1 there does not know {tried.unknown_opcode}, which the chain does."
         return await _first_alone(reader, transactions, at, reason)
     if not tried.steps[0].success:
-        name = tried.steps[0].step
+        name = name_title(tried.steps[0].step)
         reason = f"eth_simulateV1 there says that {name} fails, eth_call that it does not."
         alone = await _first_alone(reader, transactions, at, reason)
         if alone.success:

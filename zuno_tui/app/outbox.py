@@ -166,7 +166,7 @@ async def _applied(
 
 
 def step_words(step: PlanStep) -> str:
-    words = f"{step.name}: {step.state}"
+    words = f"{step.title}: {step.state}"
     if step.inclusion is not None:
         words += f" in block {step.inclusion.block_number:,}"
     return f"{words} ({step.reason})" if step.reason else words
@@ -209,7 +209,7 @@ async def replace_waiting(
                 "hash": None if newest is None else newest.transaction.hash,
             }
         )
-    say(f"{step.name}: {action} {step.state}. Follow it: zuno outbox")
+    say(f"{step.title}: {action} {step.state}. Follow it: zuno outbox")
     return DONE
 
 
@@ -259,7 +259,7 @@ async def resume_missing(
         print_json(
             {"planId": dispatch.plan_id, "step": step.name, "state": step.state, "hash": sent}
         )
-    say(f"{step.name}: {step.state}. See where things stand: zuno outbox")
+    say(f"{step.title}: {step.state}. See where things stand: zuno outbox")
     cancelled = resumption.version.kind is VersionKind.CANCEL and step.inclusion is not None
     return DONE if cancelled or step.state in SUCCEEDED else FAILED
 
@@ -333,7 +333,7 @@ def _row(dispatch: Dispatch, now: float) -> tuple[str, ...]:
     state = stands(dispatch, now)
     # Of what lapsed no step is approved any more.
     steps = ", ".join(
-        step.name if state.startswith(LAPSED) else f"{step.name} {step.state}"
+        step.title if state.startswith(LAPSED) else f"{step.title} {step.state}"
         for step in dispatch.steps
     )
     if dispatch.private_host is not None:

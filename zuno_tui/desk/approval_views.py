@@ -184,10 +184,10 @@ def replacement_view(
     host = dispatch.private_host
     return ApprovalView(
         plan_id=dispatch.plan_id,
-        headline=f"{replacement.action} {step.name} of {dispatch.plan_id}",
+        headline=f"{replacement.action} {step.title} of {dispatch.plan_id}",
         hash=replacement.transaction.digest,
         expires_at=expires_at,
-        steps=(StepView(step.name, (replacement.words,)),),
+        steps=(StepView(step.title, (replacement.words,)),),
         outcome=() if host is None else (f"Sent through {host} alone.",),
         wallet=checksummed(dispatch.sender),
         signs_with=key.words,

@@ -254,7 +254,7 @@ def _outbox_row(
     state = stands(dispatch, now)
     steps = tuple(
         (
-            step.name,
+            step.title,
             "lapsed" if state.startswith(LAPSED) else str(step.state),
             "" if step.newest is None else step.newest.transaction.hash,
         )

@@ -57,10 +57,10 @@ def resumption_view(resumption: Resumption, network: Network, *, expires_at: flo
     host = dispatch.private_host
     return ApprovalView(
         plan_id=dispatch.plan_id,
-        headline=f"{RESUME} {step.name} of {dispatch.plan_id}",
+        headline=f"{RESUME} {step.title} of {dispatch.plan_id}",
         hash=dispatch.hash,
         expires_at=expires_at,
-        steps=(StepView(step.name, (resumption.headline, *resumption.words(network))),),
+        steps=(StepView(step.title, (resumption.headline, *resumption.words(network))),),
         outcome=() if host is None else (f"Sent through {host} alone.",),
         wallet=checksummed(dispatch.sender),
         signs_with="nothing: it is signed already, and sent as it is",
@@ -229,7 +229,7 @@ class Signing:
                     changed=lambda _: None,
                 )
         step = dispatch.steps[resumption.step.position]
-        self._end(resumption.dispatch.hash, f"{step.name}: {step.state}. Follow it: outbox")
+        self._end(resumption.dispatch.hash, f"{step.title}: {step.state}. Follow it: outbox")
 
     def _put(self, view: ApprovalView, act: Act) -> None:
         self._question = _Question(view, act, self._context.clock() + _GOOD_SECONDS)
@@ -316,7 +316,7 @@ class Signing:
                     )
         self._end(
             replacement.transaction.digest,
-            f"{step.name}: {replacement.action} {step.state}. Follow it: outbox",
+            f"{step.title}: {replacement.action} {step.state}. Follow it: outbox",
         )
 
     @property

@@ -11,6 +11,7 @@ from chain.base.errors import ZunoError
 from chain.base.store import Store
 from chain.contracts.networks import Address, Network
 from chain.execution.decode.decoder import single_calls
+from chain.execution.decode.titles import step_title
 from chain.execution.decode.words import describe, names_on
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
@@ -45,7 +46,7 @@ class ShownSigner(Struct, frozen=True):
     def sign(self, transaction: UnsignedTransaction, /) -> SignedTransaction:
         if transaction not in self.shown:
             raise OutboxError(
-                f"What the journal holds as {transaction.step} is not what was shown. "
+                f"What the journal holds as {step_title(transaction)} is not what was shown. "
                 "It was not signed.",
                 "See where things stand: zuno outbox",
             )
@@ -112,7 +113,8 @@ def waiting_of(
     """What is about to be signed, in words read once more out of the bytes in the journal."""
     names = names_on(network, dispatch.sender, judgment.basis.tokens)
     words = tuple(
-        (step.transaction.step, describe(step, names)) for step in single_calls(judgment.steps)
+        (step_title(step.transaction), describe(step, names))
+        for step in single_calls(judgment.steps)
     )
     return WaitingApproval(approval, dispatch, judgment, words)
 

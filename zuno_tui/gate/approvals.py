@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from zuno_tui.gate.prepare import Prepared
 
 _SCHEMA = "zuno/approval/3"
-_EXITED = "exited, holding both tokens"
+_EXITED = "closed, both tokens in the wallet"
 
 
 def seal(prepared: Prepared, terms: Mapping[str, object], private_host: str | None) -> str:

@@ -12,6 +12,7 @@ from chain.execution.build.facts import BuildError, PositionFacts
 from chain.execution.build.requests import ReRangeRequest, SeveralRequest, swap_in
 from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.records import DecodedStep, Unsubscribe
+from chain.execution.decode.titles import step_title
 from chain.execution.decode.words import describe, names_on
 from chain.execution.exit_tax import shortfall_words, untold_tokens
 from chain.execution.outbox.outbox import Outbox
@@ -38,7 +39,7 @@ class DryRun(Struct, frozen=True):
     words: tuple[tuple[str, tuple[str, ...]], ...]
     """Each step with its sentences, drawn from its own bytes."""
     warnings: tuple[str, ...]
-    """What does not arrive of what leaves a position and who keeps it, and disputed prices."""
+    """Limits it breaks, what does not arrive of what leaves a position, disputed prices."""
     untold: tuple[Address, ...]
     """Tokens whose events tell of other transfers than they make."""
     private_host: str | None
@@ -95,13 +96,14 @@ async def make_dry_run(
     sources.store.absorb(fresh.store, now=sources.clock())
     names = names_on(sources.network, wallet, tokens)
     words = tuple(
-        (step.transaction.step, describe(step, names)) for step in single_calls(prepared.steps)
+        (step_title(step.transaction), describe(step, names))
+        for step in single_calls(prepared.steps)
     )
     positions = action.subject.positions
     tried, agreed = prepared.simulation, agreement.trial_agreed
     short = shortfall_words(prepared.steps, tried, positions, names, agreed=agreed)
     dismissed = _dismissal_words(single_calls(prepared.steps), positions)
-    warnings = (*short, *dismissed, *action.disputes, *action.left_behind)
+    warnings = (*action.breaks, *short, *dismissed, *action.disputes, *action.left_behind)
     untold = untold_tokens(tried, names, agreed=agreed)
     private_host = connections.route.private_host
     return DryRun(prepared, tokens, words, warnings, untold, private_host, agreement)

@@ -20,6 +20,7 @@ from chain.execution.build.sizing import Band, price_band
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.records import DecodedStep
+from chain.execution.decode.titles import name_title
 from chain.execution.policy.policy import PolicyRefused, check
 from chain.execution.policy.shapes import PolicyContext, key_of
 from chain.execution.simulate import Simulation, simulate_whole
@@ -265,7 +266,7 @@ def refuse_failing(simulation: Simulation) -> None:
     for step in simulation.steps:
         if not step.success:
             raise GateRefusedError(
-                f"Simulated on the newest block, {step.step} fails: {step.failure}. "
+                f"Simulated on the newest block, {name_title(step.step)} fails: {step.failure}. "
                 "Nothing was signed.",
                 RefusalCode.TRIAL_FAILS,
             )

@@ -134,7 +134,7 @@ def _carried_out_step(chain: ForkedChain, step: PlanStep, timestamp: int) -> Pla
     sent = chain.carry_out(step.transaction, timestamp)
     receipt = chain.receipt(sent)
     if receipt is None:
-        raise NodeError(f"the copy did not take the step {step.name} into a block.")
+        raise NodeError(f"the copy did not take the step {step.title} into a block.")
     number, block_hash = int(str(receipt["blockNumber"]), 16), str(receipt["blockHash"])
     state = StepState.INCLUDED if receipt["status"] == "0x1" else StepState.REVERTED
     return replace(

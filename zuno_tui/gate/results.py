@@ -330,7 +330,7 @@ async def _tells_so(reads: Reader, step: PlanStep, inclusion: Inclusion) -> bool
 def _contradicted(
     approval: Approval, dispatch: Dispatch, effects: Sequence[_Effect]
 ) -> Sequence[str]:
-    unsound = [effect.step.name for effect in effects if not effect.sound]
+    unsound = [effect.step.title for effect in effects if not effect.sound]
     if unsound or len(effects) < len(dispatch.steps) or dispatch.stopped_at is not None:
         return unsound
     # Every step is said to have succeeded: then something of what was shown has come or left.
@@ -349,7 +349,7 @@ def _contradicted(
         for token in known
         for effect in effects
     )
-    return [effects[-1].step.name] if known and not moved else []
+    return [effects[-1].step.title] if known and not moved else []
 
 
 class PositionNow(Struct, frozen=True):

@@ -65,7 +65,7 @@ class Resumption(Struct, frozen=True):
     def headline(self) -> str:
         sent = self.version.transaction.hash
         return (
-            f"Send {self.step.name} of {self.dispatch.plan_id} again, the same signed bytes "
+            f"Send {self.step.title} of {self.dispatch.plan_id} again, the same signed bytes "
             f"({sent}), with nonce {self.step.transaction.nonce}."
         )
 
@@ -90,7 +90,7 @@ async def prepare_resume(
     dispatch, step = finding.dispatch, finding.step
     version = step.newest
     if version is None:
-        raise GateRefusedError(f"{step.name} was never signed. {_LOOK}")
+        raise GateRefusedError(f"{step.title} was never signed. {_LOOK}")
     approval = approval_under(outbox.store, dispatch.hash)
     refuse_tampered(approval, dispatch)
     parties = await _judge(sources, dispatch, version, limits)
@@ -193,11 +193,11 @@ class Replacement(Struct, frozen=True):
         paying = f"paying at most {fee} wei a gas, {fee * self.transaction.gas / COIN:.6f} in all"
         if self.action == SPEED_UP:
             return (
-                f"Send {step.name} of {self.dispatch.plan_id} again with the same bytes, {paying}."
+                f"Send {step.title} of {self.dispatch.plan_id} again with the same bytes, {paying}."
             )
         return (
-            f"Send nothing to yourself with nonce {self.transaction.nonce}, so that {step.name} of "
-            f"{self.dispatch.plan_id} can no longer happen, {paying}."
+            f"Send nothing to yourself with nonce {self.transaction.nonce}, so that {step.title} "
+            f"of {self.dispatch.plan_id} can no longer happen, {paying}."
         )
 
 

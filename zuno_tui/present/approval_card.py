@@ -7,6 +7,7 @@ from msgspec import to_builtins
 from chain.base.units import time_text
 from chain.execution.build.recipes import RecipeBounds
 from chain.execution.decode.parties import parties_of
+from chain.execution.decode.titles import name_title
 from chain.execution.decode.words import field_table
 from chain.math.liquidity import Amounts
 from chain.tokens.token import amount_text
@@ -86,15 +87,16 @@ def _swap(dry_run: DryRun) -> Iterator[str]:
 
 def _bounds(dry_run: DryRun) -> Iterator[str]:
     for step in dry_run.prepared.built.bounds:
-        least = step.bounds
-        for promise, amounts in (("pays at least", least.paid), ("takes at most", least.taken)):
-            if any(amounts):
-                yield f"  {step.step} {promise} {_both(amounts, dry_run)}."
+        least, title = step.bounds, name_title(step.step)
+        if any(least.paid):
+            yield f"  {title}: at least {_both(least.paid, dry_run)} comes out."
+        if any(least.taken):
+            yield f"  {title}: at most {_both(least.taken, dry_run)} goes in."
         if any(least.besides):
             yield (
-                f"  {step.step} moves up to {_both(least.besides, dry_run)} along of what you "
-                "hold besides, so that a moving price does not stop it; what the range does not "
-                "take comes back."
+                f"  {title}: up to {_both(least.besides, dry_run)} more from your wallet goes "
+                "along, so that a moving price does not stop it; what the range does not take "
+                "comes back."
             )
     if dry_run.prepared.action.subject.pool is not None:
         drift = float(dry_run.prepared.built.tolerance.slippage_bips) / 100

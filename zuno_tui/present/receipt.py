@@ -1,7 +1,7 @@
 """A receipt before the fact: what is given, got and paid, out of the bytes and a trial of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 from math import sqrt
 from typing import Literal, NamedTuple
 
@@ -17,8 +17,6 @@ from chain.execution.build.facts import PoolFacts, PositionFacts, Span
 from chain.execution.decode.parties import actions_of
 from chain.execution.decode.records import (
     Action,
-    CancelAllOrders,
-    CancelOrder,
     DecodedBurn,
     DecodedDecrease,
     DecodedIncrease,
@@ -28,12 +26,11 @@ from chain.execution.decode.records import (
     DecodedSwapExactIn,
     Delegation,
     Deposit,
-    Multicall,
     Permit2Approval,
     TokenApproval,
-    Unsubscribe,
     Withdraw,
 )
+from chain.execution.decode.titles import action_title, call_title
 from chain.execution.decode.words import Names
 from chain.math.price import format_amount
 from chain.math.sqrt_price import Q96
@@ -312,32 +309,15 @@ def step_brief(step: DecodedStep, facts: ReceiptFacts) -> str:
         case Permit2Approval(token, spender, amount, expiration):
             leave = _leave(facts, spender, amount, token)
             words = f"{leave} until {minute_text(expiration)}" if amount else leave
-        case Unsubscribe(token_id):
-            words = f"dismiss the subscriber of #{token_id}"
         case Deposit():
             words = f"wrap {_amount(facts, step.transaction.value, NATIVE)}"
         case Withdraw(amount):
             words = f"unwrap {_amount(facts, amount, step.transaction.to)}"
         case Delegation(delegate):
             words = _lending(facts, delegate)
-        case CancelOrder():
-            words = "cancel the order"
-        case CancelAllOrders():
-            words = "cancel every order signed so far"
         case _:
-            pass
-    if words:
-        return words
-    dismissed = call.calls if isinstance(call, Multicall) else ()
-    told = [
-        *(
-            f"dismiss the subscriber of #{call.token_id}"
-            for call in dismissed
-            if isinstance(call, Unsubscribe)
-        ),
-        *_doings(actions_of(call), facts),
-    ]
-    return ", ".join(told) or f"call {names.place(step.transaction.to)}"
+            words = call_title(call, lambda action: _doing(action, facts))
+    return words or f"call {names.place(step.transaction.to)}"
 
 
 def _lending(facts: ReceiptFacts, delegate: Address) -> str:
@@ -382,33 +362,21 @@ def _leave(facts: ReceiptFacts, spender: Address, amount: int, token: Address) -
     return f"let {known} move up to {_amount(facts, amount, token)}"
 
 
-def _doings(actions: Sequence[Action], facts: ReceiptFacts) -> Iterator[str]:
-    """What is done with several positions is named once: `close #26, #27`."""
-    told = filter(None, (_doing(action, facts) for action in actions))
-    for verb, several in groupby(told, key=lambda words: words.partition("#")[0]):
-        first, *more = several
-        yield ", ".join((first, *(words.removeprefix(verb) for words in more)))
-
-
 def _doing(action: Action, facts: ReceiptFacts) -> str:
+    """Its title, with the prices of a range and the amounts of a swap."""
+    title = action_title(action)
     match action:
-        case DecodedBurn(token_id):
-            return f"close #{token_id}"
-        case DecodedDecrease(token_id, liquidity):
-            return f"take out of #{token_id}" if liquidity else f"collect the fees of #{token_id}"
-        case DecodedIncrease(token_id):
-            return f"add to #{token_id}"
         case DecodedMint():
-            return f"open {' – '.join(_pair(action, facts).bounds(*_ticks(action)))}"
+            return f"{title} {' – '.join(_pair(action, facts).bounds(*_ticks(action)))}"
         case DecodedSwapExactIn():
             (sold, bought) = _swapped(action)
             fee = "" if PoolKey(*action.pool).has_dynamic_fee else f"{fee_text(action.pool.fee)} "
             return (
-                f"sell {_all(facts, (sold,))} for at least {_all(facts, (bought,))} in the "
+                f"{title} {_all(facts, (sold,))} for at least {_all(facts, (bought,))} in the "
                 f"{fee}pool"
             )
         case _:
-            return ""
+            return title
 
 
 def _pool_lines(facts: ReceiptFacts) -> Iterator[ReceiptLine]:

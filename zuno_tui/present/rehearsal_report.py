@@ -49,11 +49,12 @@ def rehearsal_lines(
     yield f"Rehearsal of {result.approval.plan_id} on a copy of block {rehearsal.block.number:,}"
     yield f"  {result.approval.headline}"
     yield ""
+    width = max(len(step.title) for step in result.dispatch.steps)
     for done in result.steps:
         status = "succeeds" if done.step.state in SUCCEEDED else "reverts"
-        yield f"  {done.step.name:<22} {status:<9} {done.gas_used:>9,} gas"
+        yield f"  {done.step.title:<{width}} {status:<9} {done.gas_used:>9,} gas"
     for step in result.dispatch.steps[len(result.steps) :]:
-        yield f"  {step.name:<22} not tried"
+        yield f"  {step.title:<{width}} not tried"
     if network.stack != "plain":
         yield "  The fee for the data on the parent chain is not included."
     yield ""

@@ -75,7 +75,7 @@ def sent_transactions(result: ApplyResult, network: Network) -> Iterator[SentTra
         if (inclusion := step.step.inclusion) is not None:
             url = transaction_url(network, inclusion.transaction_hash)
             block = inclusion.block_number
-            yield SentTransaction(step.step.name, inclusion.transaction_hash, url, block)
+            yield SentTransaction(step.step.title, inclusion.transaction_hash, url, block)
 
 
 def result_lines(

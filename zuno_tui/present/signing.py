@@ -11,6 +11,7 @@ from chain.contracts.delegation import DELEGATION_MANAGER, ENTRY_POINT, NOBODY
 from chain.contracts.networks import Address, Network
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.parties import Parties
+from chain.execution.decode.titles import name_title
 from chain.execution.decode.words import Names, names_on
 from chain.execution.simulate import Simulation
 from chain.tokens import Token
@@ -121,8 +122,8 @@ def trial_lines(
     """What the wallet would hold more or less of; where not all could be tried, what was."""
     changes = simulation.all_changes(tokens)
     if changes is None:
-        done = ", ".join(step.step for step in simulation.steps)
-        later = ", ".join(simulation.unsimulated) or "nothing"
+        done = ", ".join(name_title(step.step) for step in simulation.steps)
+        later = ", ".join(map(name_title, simulation.unsimulated)) or "nothing"
         yield f"{tried} by {simulation.method}: {done}. Not tried yet: {later}."
         if simulation.reason is not None:
             yield f"By {simulation.method}, because: {simulation.reason}"

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from chain.contracts.addresses import keccak, recovered_address
 from chain.contracts.networks import Address
+from chain.execution.decode.titles import step_title
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.lookup import (
     ONE_ENDPOINT,
@@ -99,7 +100,7 @@ def _quantity(value: int) -> bytes:
 
 def _changed(transaction: UnsignedTransaction) -> ChangedBytesError:
     return ChangedBytesError(
-        f"What is kept as the signed bytes of {transaction.step} is not that transaction: "
+        f"What is kept as the signed bytes of {step_title(transaction)} is not that transaction: "
         "something changed it on disk. It was not sent.",
         "See where things stand: zuno outbox",
     )
@@ -207,7 +208,7 @@ async def deliver(
     check_not_over(outbox.dispatch(dispatch.hash))
     newest = step.newest
     if newest is None:
-        raise OutboxError(f"{step.name} was never signed: there is nothing to send.")
+        raise OutboxError(f"{step.title} was never signed: there is nothing to send.")
     check_signed_bytes(newest.transaction)
     if (refusal := route.refusal(dispatch)) is not None:
         return DeliveredTransaction(step, Handing.NOT_SENT, refusal)
@@ -344,7 +345,7 @@ def _ended(
 def _included(outbox: Outbox, step: PlanStep, seen: Sighting, *, now: float) -> PlanStep:
     receipt = seen.receipt
     if receipt is None:
-        raise OutboxError(f"{step.name} cannot be included without a receipt.")
+        raise OutboxError(f"{step.title} cannot be included without a receipt.")
     inclusion = Inclusion(receipt.transaction_hash, receipt.block_number, receipt.block_hash)
     return outbox.mark_included(step, inclusion, succeeded=receipt.succeeded, now=now)
 

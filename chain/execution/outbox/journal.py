@@ -398,7 +398,7 @@ def move_step(
     settled: bool = False,
 ) -> None:
     if step.settled or state not in NEXT_STATES[step.state]:
-        raise OutboxError(f"{step.name} is {step.state} and cannot become {state}.")
+        raise OutboxError(f"{step.title} is {step.state} and cannot become {state}.")
     included = (
         (inclusion.transaction_hash, inclusion.block_number, inclusion.block_hash)
         if inclusion

@@ -223,7 +223,7 @@ class Outbox:
         """One of its versions is in a block: as planned, in vain, or as its cancellation."""
         version = step.version_of(inclusion.transaction_hash)
         if version is None:
-            raise OutboxError(f"{inclusion.transaction_hash} is no version of {step.name}.")
+            raise OutboxError(f"{inclusion.transaction_hash} is no version of {step.title}.")
         state, reason = StepState.INCLUDED, ""
         if version.kind is VersionKind.CANCEL:
             state, reason = StepState.REPLACED, "cancelled"

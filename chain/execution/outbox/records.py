@@ -6,6 +6,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chain.contracts.networks import Address
+from chain.execution.decode.titles import step_title
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 
 
@@ -184,7 +185,12 @@ class PlanStep(Struct, frozen=True):
 
     @property
     def name(self) -> str:
+        """As journals and JSON keep it; people read its title."""
         return self.transaction.step
+
+    @property
+    def title(self) -> str:
+        return step_title(self.transaction)
 
     @property
     def newest(self) -> Version | None:

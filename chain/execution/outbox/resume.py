@@ -282,7 +282,7 @@ def _finding(dispatch: Dispatch, found: _Found) -> StepFinding:
         words = f"is in no public mempool, as intended; {dispatch.private_host} may have it"
     if step.reason and found.situation in _WITH_REASON:
         words += f" ({step.reason})"
-    sentences = [f"{step.name} of plan {dispatch.plan_id} {words}."]
+    sentences = [f"{step.title} of plan {dispatch.plan_id} {words}."]
     if found.detail:
         sentences.append(found.detail)
     if dispatch.safe_state is not None:

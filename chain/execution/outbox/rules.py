@@ -76,7 +76,7 @@ def check_no_other_effect(dispatch: Dispatch, siblings: Sequence[Dispatch]) -> N
         for step in sibling.steps:
             if step.state is StepState.FINAL or (step.versions and not step.settled):
                 raise OutboxError(
-                    f"Plan {dispatch.plan_id} was applied before: its step {step.name}"
+                    f"Plan {dispatch.plan_id} was applied before: its step {step.title}"
                     f" is {step.state}. Nothing was sent now.",
                     "See it: zuno outbox",
                 )
@@ -85,20 +85,20 @@ def check_no_other_effect(dispatch: Dispatch, siblings: Sequence[Dispatch]) -> N
 def check_can_sign(dispatch: Dispatch, position: int, signed: SignedTransaction) -> None:
     step = dispatch.steps[position]
     if signed.unsigned != step.transaction:
-        raise OutboxError(f"What was signed is not what was approved for {step.name}.")
+        raise OutboxError(f"What was signed is not what was approved for {step.title}.")
     if dispatch.consumed_at is None:
         raise OutboxError("Nothing is signed before its approval is used.")
     if step.state is not StepState.APPROVED:
-        raise OutboxError(f"{step.name} is {step.state} and is not signed a second time.")
+        raise OutboxError(f"{step.title} is {step.state} and is not signed a second time.")
     for earlier in dispatch.steps[:position]:
         if earlier.state not in SUCCEEDED:
-            raise OutboxError(f"{step.name} waits for {earlier.name}, which is {earlier.state}.")
+            raise OutboxError(f"{step.title} waits for {earlier.title}, which is {earlier.state}.")
 
 
 def check_can_replace(step: PlanStep) -> None:
     if step.settled or step.state not in REPLACEABLE:
         raise OutboxError(
-            f"{step.name} is {step.state}: there is nothing to speed up or cancel.",
+            f"{step.title} is {step.state}: there is nothing to speed up or cancel.",
             "See where things stand: zuno outbox",
         )
 
@@ -121,7 +121,7 @@ def check_replacement(step: PlanStep, unsigned: UnsignedTransaction) -> VersionK
     if (unsigned.to, unsigned.value, unsigned.data) == (unsigned.sender, 0, b""):
         return VersionKind.CANCEL
     if any(version.kind is VersionKind.CANCEL for version in step.versions):
-        raise OutboxError(f"{step.name} is being cancelled and is not sent again.", _REPLAN)
+        raise OutboxError(f"{step.title} is being cancelled and is not sent again.", _REPLAN)
     if (unsigned.to, unsigned.value, unsigned.data, unsigned.gas) != (
         original.to,
         original.value,

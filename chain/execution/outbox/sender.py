@@ -65,7 +65,7 @@ def _newest(step: PlanStep) -> UnsignedTransaction:
     check_can_replace(step)
     newest = step.newest
     if newest is None:
-        raise OutboxError(f"{step.name} was never signed: there is nothing to replace.")
+        raise OutboxError(f"{step.title} was never signed: there is nothing to replace.")
     return newest.transaction.unsigned
 
 
@@ -107,7 +107,7 @@ class NotSentError(OutboxError):
     def __init__(self, step: PlanStep, error: RpcError | None) -> None:
         why = f" {error.sentence}" if error else ""
         super().__init__(
-            f"{step.name} is signed and kept, but it could not be sent.{why}",
+            f"{step.title} is signed and kept, but it could not be sent.{why}",
             "Send the same bytes later, or cancel: zuno outbox resume, zuno outbox cancel",
         )
         self.error = error
@@ -189,7 +189,7 @@ class Sender(Struct, frozen=True):
             for earlier in dispatch.steps[:position]:
                 if earlier.state not in SUCCEEDED:
                     raise OutboxError(
-                        f"{earlier.name}, which comes first, is {earlier.state}. Nothing was sent.",
+                        f"{earlier.title} comes first and is {earlier.state}. Nothing was sent.",
                         "See where things stand: zuno outbox",
                     )
             await self._first_send(dispatch, dispatch.steps[position])
@@ -278,7 +278,7 @@ class Sender(Struct, frozen=True):
         while True:
             before = self.outbox.dispatch(step.dispatch).steps[step.position - 1].inclusion
             if before is None:
-                raise OutboxError(f"{step.name} waits for the step before it.")
+                raise OutboxError(f"{step.title} waits for the step before it.")
             try:
                 reason = await self.objection(step.transaction, before.block_hash)
                 break

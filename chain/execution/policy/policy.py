@@ -39,6 +39,7 @@ from chain.execution.decode.records import (
     Withdraw,
     name_of,
 )
+from chain.execution.decode.titles import step_title
 from chain.execution.policy import shapes
 from chain.execution.policy.bounds import (
     amount_faults,
@@ -148,7 +149,7 @@ def check(steps: Sequence[DecodedStep], context: PolicyContext) -> Allowed | Pol
     calls = single_calls(steps)
     needed = pulls(calls, context)
     reasons = [
-        f"Step {place + 1} ({step.transaction.step}): {fault}."
+        f"Step {place + 1} ({step_title(step.transaction)}): {fault}."
         for place, step in enumerate(steps)
         for fault in _step_faults(step, place, needed, context)
     ]
@@ -173,7 +174,7 @@ def _step_faults(
         case Batch():
             yield from batch_faults(step, context)
             for number, single in enumerate(single_calls([step])):
-                name = single.transaction.step
+                name = step_title(single.transaction)
                 for fault in _call_faults(single, needed, context):
                     yield f"call {number + 1} ({name}): {fault}"
         case Delegation(delegate):

@@ -14,7 +14,7 @@ from chain.wallet.signer import Signer
 GWEI = 10**9
 RECIPIENT = "0x" + "b0b0" * 10
 NOTHING_HAPPENED = "nothing happened"
-HALF_WAY = "exited, holding both tokens"
+HALF_WAY = "closed, both tokens in the wallet"
 NOWHERE = Anchor(0, "0x" + "00" * 32)
 
 

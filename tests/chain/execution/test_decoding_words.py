@@ -12,7 +12,9 @@ from chain.contracts import calldata as actions
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
+from chain.execution.build.builder import GAS_CEILINGS
 from chain.execution.decode.decoder import decode
+from chain.execution.decode.titles import name_title, step_title
 from chain.execution.decode.words import describe, field_table, names_on
 from chain.execution.transaction import UnsignedTransaction
 from chain.tokens.token import Token
@@ -158,3 +160,46 @@ def test_the_table_shows_every_field_of_the_envelope() -> None:
     ):  # fmt: skip
         changed = replace(transaction, **{name: value})
         assert field_table(decode(changed)) != table
+
+
+def title(data: bytes, name: str) -> str:
+    return step_title(UnsignedTransaction(1, YOU, MANAGER, 0, data, 1, 1, 1, 0, name))
+
+
+def test_a_step_is_called_what_a_person_calls_it() -> None:
+    take = actions.TakePair(WETH, USDC, YOU)
+    mint = actions.Mint(POOL, -600, 600, 1, 1, 1, YOU)
+    swap = actions.SwapExactIn(POOL, zero_for_one=False, amount_in=10**9, amount_out_minimum=3)
+    both = (
+        actions.swap_exact_in(swap, recipient=MANAGER),
+        actions.PositionManagerCall(actions.modify_liquidities([mint], DEADLINE)),
+    )
+    calls = {
+        "exit": actions.modify_liquidities([actions.Burn(28, 1, 1), take], DEADLINE),
+        "enter": actions.execute(both, DEADLINE),
+        "move": actions.modify_liquidities([actions.Burn(28, 1, 1), mint], DEADLINE),
+        "close all": actions.modify_liquidities(
+            [actions.Burn(28, 1, 1), take, actions.Burn(29, 1, 1), take], DEADLINE
+        ),
+        "allow Permit2": actions.approve_token(PERMIT2, 5),
+        "allow through Permit2": actions.approve_through_permit2(WETH, MANAGER, 5, DEADLINE),
+        "revoke": actions.approve_token(PERMIT2, 0),
+        "unsubscribe": abi.encode_call("unsubscribe(uint256)", 9),
+    }
+
+    assert {name: title(data, name) for name, data in calls.items()} == {
+        "exit": "close #28",
+        "enter": "sell, open",
+        "move": "close #28, open",
+        "close all": "close #28, #29",
+        "allow Permit2": "let Permit2 move tokens",
+        "allow through Permit2": "let Uniswap move tokens",
+        "revoke": "take back an allowance",
+        "unsubscribe": "dismiss the subscriber of #9",
+    }
+
+
+def test_no_step_is_called_exit_or_enter_where_its_bytes_cannot_be_read() -> None:
+    assert title(b"", "exit") == "close"
+    titles = " ".join(map(name_title, GAS_CEILINGS)).split()
+    assert not {"exit", "enter", "allow"} & {*titles}

@@ -145,7 +145,7 @@ def test_a_plan_that_had_no_effect_may_be_applied_again(outbox: Outbox) -> None:
 def test_a_step_is_signed_once_and_in_turn(outbox: Outbox) -> None:
     plan = planned(transfer(0, step="exit"), transfer(1, step="enter"))
     step = applied(outbox, plan)
-    with pytest.raises(OutboxError, match="waits for exit"):
+    with pytest.raises(OutboxError, match="waits for close"):
         outbox.record_signed("hash", 1, sign(plan.steps[1].transaction), now=3)
     with pytest.raises(OutboxError, match="not signed a second time"):
         outbox.record_signed("hash", 0, sign(plan.steps[0].transaction), now=3)
@@ -269,7 +269,7 @@ def test_a_plan_left_half_done_is_shown_until_it_is_resolved(outbox: Outbox) -> 
     assert dispatch.finished
     assert dispatch.half_done
     assert dispatch.stopped_at is not None
-    assert dispatch.stopped_at.safe_state == "exited, holding both tokens"
+    assert dispatch.stopped_at.safe_state == "closed, both tokens in the wallet"
     assert outbox.unresolved() == (dispatch,)
     outbox.resolve("hash", now=7)
     assert outbox.unresolved() == ()

@@ -139,7 +139,7 @@ async def recovered(bench: Bench, database: Path) -> list[StepSituation]:
             assert done == signed
             assert bench.nonce() == dispatch.steps[0].transaction.nonce + len(signed)
             if len(done) == 1:
-                assert dispatch.safe_state == "exited, holding both tokens"
+                assert dispatch.safe_state == "closed, both tokens in the wallet"
         assert all(len(step.versions) <= 1 for step in dispatch.steps)
         with pytest.raises(OutboxError):
             await sender.apply("hash", bench.signer, at=bench.waits.now)

@@ -185,7 +185,7 @@ def test_of_a_plan_that_is_over_a_step_is_cancelled_and_not_sped_up(outbox: Outb
 
 def test_what_is_in_a_block_is_one_of_its_versions(outbox: Outbox) -> None:
     step = signed(outbox)
-    with pytest.raises(OutboxError, match="0xff is no version of exit"):
+    with pytest.raises(OutboxError, match="0xff is no version of close"):
         outbox.mark_included(step, Inclusion("0xff", 9, "0xb9"), succeeded=True, now=5)
     done = outbox.mark_included(step, included(step), succeeded=True, now=5)
     assert (done.state, done.reason, done.inclusion) == (S.INCLUDED, "", included(step))
@@ -425,7 +425,7 @@ def test_a_replacement_is_dearer_than_every_version_and_nothing_undoes_a_cancell
         if kind is VersionKind.SPEED_UP:
             assert check_replacement(both, dearer(FASTER)) is kind
         else:
-            with pytest.raises(OutboxError, match="exit is being cancelled"):
+            with pytest.raises(OutboxError, match="close is being cancelled"):
                 check_replacement(both, dearer(FASTER))
 
 

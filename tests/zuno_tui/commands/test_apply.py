@@ -316,7 +316,10 @@ def test_an_exit_without_its_entry_is_named_until_it_is_resolved(desk: Desk) -> 
     assert desk.nonce() == before + len(steps) - 1
     assert plan["position"] not in desk.positions()
     (dispatch,) = shown["dispatches"]
-    assert (dispatch["state"], dispatch["needsAttention"]) == ("exited, holding both tokens", True)
+    assert (dispatch["state"], dispatch["needsAttention"]) == (
+        "closed, both tokens in the wallet",
+        True,
+    )
     enter = next(one for one in shown["findings"] if one["step"] == "enter")
     assert enter["situation"] == "never signed"
     assert enter["choices"] == ["make a new plan"]

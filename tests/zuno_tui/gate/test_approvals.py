@@ -440,7 +440,7 @@ def test_what_waits_is_told_in_words_out_of_its_bytes(outbox: Outbox) -> None:
     assert (waiting.approval, waiting.judgment) == (kept, JUDGED)
     assert (waiting.tokens, waiting.changes) == (TOKENS, {ONE: 5})
     (name, sentences), *others = waiting.words
-    assert (name, others) == ("exit", [])
+    assert (name, others) == ("close #7", [])
     assert any("#7" in sentence for sentence in sentences)
 
 

@@ -252,15 +252,15 @@ async def test_a_rehearsal_tells_all_and_remembers_what_it_met(
     journal: Path, readings: _Readings
 ) -> None:
     sources = _sources()
-    action = replace(ACTION, disputes=("disputed",), left_behind=("left",))
+    action = replace(ACTION, disputes=("disputed",), left_behind=("left",), breaks=("ruled out",))
 
     found = await _rehearse(journal, action, sources)
 
     assert found.prepared.action is action
-    assert found.warnings == ("short True", "disputed", "left")
+    assert found.warnings == ("ruled out", "short True", "disputed", "left")
     assert (found.untold, found.private_host) == ((TWO,), "three")
     assert (found.tokens, found.agreement.agreed) == (TOKENS, ("a", "b"))
-    assert [step for step, _ in found.words] == ["exit"]
+    assert [step for step, _ in found.words] == ["close #7"]
     assert readings.asked == [(action, WALLET, 0)]
     assert sources.store.get("met", "contract") == "hash"
     assert sources.memory.identities([v4_position(7)]).keys() == {7}

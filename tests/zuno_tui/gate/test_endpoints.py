@@ -344,11 +344,11 @@ def test_a_later_step_that_would_fail_is_not_signed(desk: Desk) -> None:
         applied = replace(desk, rpc=proxy.url).apply(*_confirmed(approval), "--json")
 
     assert applied.code == 1
-    assert "enter: discarded (tried before it was signed, it fails" in applied.words
-    assert applied.data["safeState"] == "exited, holding both tokens"
+    assert ": discarded (tried before it was signed, it fails" in applied.words
+    assert applied.data["safeState"] == "closed, both tokens in the wallet"
     assert desk.nonce() == before + len(steps) - 1 == before + len(sent)
     (dispatch,) = desk.here("outbox", "--json").data["dispatches"]
-    assert dispatch["state"] == "exited, holding both tokens"
+    assert dispatch["state"] == "closed, both tokens in the wallet"
     assert dispatch["steps"][-1]["state"] == "discarded"
 
 

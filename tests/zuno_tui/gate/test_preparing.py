@@ -98,7 +98,7 @@ def test_what_a_hook_may_keep_is_left_in_steps() -> None:
 def test_the_first_step_that_fails_is_named() -> None:
     bad = StepOutcome("enter", False, 1, {}, "too little")
     refuse_failing(Simulation("eth_simulateV1", (OK, OK), ()))
-    with pytest.raises(GateRefusedError, match="enter fails: too little") as refused:
+    with pytest.raises(GateRefusedError, match="open fails: too little") as refused:
         refuse_failing(Simulation("eth_simulateV1", (OK, bad), ()))
     assert refused.value.code is RefusalCode.TRIAL_FAILS
 

@@ -10,7 +10,7 @@ from zuno_tui.gate.approvals import safe_states, simulation_digest
 
 NOTHING = "nothing happened"
 GIVEN = "permissions given, no position changed"
-EXITED = "exited, holding both tokens"
+EXITED = "closed, both tokens in the wallet"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ FINISHED = dispatch(S.FINAL, S.FINAL)
     [
         (replace(FINISHED, ended=PlanEnd(EndCode.STEP_GONE, 5.0)), "over: included step gone"),
         (replace(dispatch(S.APPROVED), consumed_at=None), "approved, not applied"),
-        (dispatch(S.FINAL, S.REVERTED), "exited, holding both tokens"),
+        (dispatch(S.FINAL, S.REVERTED), "closed, both tokens in the wallet"),
         (dispatch(S.REVERTED, S.FINAL, included=(1,)), "transfer reverted"),
         (FINISHED, "final"),
         (dispatch(S.FINAL, S.INCLUDED), "included"),

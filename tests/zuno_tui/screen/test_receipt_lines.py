@@ -47,7 +47,7 @@ def test_the_block_of_a_step_has_a_column_of_its_own(width: int) -> None:
 
 def test_why_a_step_stopped_is_told_whole() -> None:
     why = "the pool refused it, and said at length what it would have taken instead"
-    stopped = StepProgress(f"exit: reverted ({why})", "stopped", 7)
+    stopped = StepProgress(f"close #7: reverted ({why})", "stopped", 7)
 
     told = " ".join(" ".join(line.plain for line in step_lines(APPROVAL, (stopped,), 60)).split())
 

@@ -146,6 +146,8 @@ class Action(Struct, frozen=True):
     """Dollars that the plan it comes from expected it to cost."""
     left_behind: tuple[str, ...] = ()
     """What hangs on its position and stays, in words."""
+    breaks: tuple[str, ...] = ()
+    """Which limits of the profile it breaks, in words; it was asked for all the same."""
 
     @property
     def worth(self) -> dict[Address, Fraction]:

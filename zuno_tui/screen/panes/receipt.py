@@ -249,7 +249,7 @@ def detail_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
     for line in approval.outcome:
         yield from wrapped(line, width, "→ ")
     for place, step in enumerate(approval.steps, 1):
-        yield literal(f"{place} {step.name}", "bold")
+        yield literal(f"{place} {step.brief or step.name}", "bold")
         for sentence in step.sentences:
             yield from wrapped(sentence, width, "  ")
 
@@ -314,7 +314,7 @@ def _step_row(
     if came is None:
         return _StepRow(waits, "$quiet", words, "")
     mark, style = PROGRESS_MARKS[came.state], _COLOURS[came.state]
-    how = came.words.removeprefix(f"{step.name}: ").translate(DROP)
+    how = came.words.partition(": ")[2].translate(DROP)
     beside = f"block {came.block:,}" if came.state == "done" and came.block is not None else how
     if came.state == "stopped" or len(beside) > _LONGEST_BESIDE:
         return _StepRow(mark, style, f"{words} · {how}", "")
