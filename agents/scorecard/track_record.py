@@ -22,9 +22,13 @@ class _Compared(NamedTuple):
 
 
 _COMPARED = {
-    AdviceKind.MOVE: _Compared("move", "moves", "holding", lambda score: score.over_hold),
-    AdviceKind.HOLD: _Compared("hold", "holds", "leaving", lambda score: score.over_exit),
-    AdviceKind.EXIT: _Compared("exit", "exits", "holding", lambda score: score.over_hold),
+    AdviceKind.MOVE: _Compared("move", "moves", "keeping it", lambda score: score.over_hold),
+    AdviceKind.HOLD: _Compared(
+        "plan to keep it", "plans to keep it", "closing", lambda score: score.over_exit
+    ),
+    AdviceKind.EXIT: _Compared(
+        "plan to close", "plans to close", "keeping it", lambda score: score.over_hold
+    ),
     AdviceKind.CREATE: _Compared(
         "new position", "new positions", "keeping the tokens", lambda score: score.over_hold
     ),
@@ -43,7 +47,7 @@ class TrackRecord(NamedTuple):
 
     @property
     def words(self) -> str:
-        """`9 of 14 such moves beat holding after 7 days`, to end a sentence with."""
+        """`9 of 14 such moves beat keeping it after 7 days`, to end a sentence with."""
         compared, judged = _COMPARED[self.kind], self.beaten.judged
         name = compared.singular if judged == 1 else compared.plural
         after = "1 day" if self.days == 1 else f"{self.days} days"

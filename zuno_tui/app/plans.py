@@ -15,6 +15,7 @@ from zuno_tui.present.argued_plan import ArguedPlan, plan_of_document, recorded_
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.plan_card import edited_words, record_words
 from zuno_tui.present.transcript import turn_line
+from zuno_tui.present.words import screen_words
 
 
 def stored_plan(session: Session, named: str | None) -> ArguedPlan:
@@ -89,7 +90,7 @@ def _lines(argued: ArguedPlan) -> Iterator[str]:
         yield turn_line(turn.role, turn.thought)
     yield ""
     reasons = "; ".join(reason.rstrip(".") for reason in argued.plan.choice.reasons)
-    yield f"{argued.plan.plan_id}: {reasons}."
+    yield f"{argued.plan.plan_id}: {screen_words(reasons)}."
     for source, said in argued.plan.sources.items():
-        yield f"  {source}: {said}"
+        yield f"  {source}: {screen_words(said)}"
     yield from record_words(argued)

@@ -119,7 +119,7 @@ POSITIONS = Argument(
 AMOUNT = Argument("amount", "like 0.5", metavar="AMOUNT", read=read_amount, write=write_amount)
 ALERT = Argument("alert_id", metavar="ID|all", read=read_alert)
 PLAN = Argument("plan_id", metavar="PLAN")
-CANDIDATE = Argument("--candidate", "instead of the recommended one", metavar="A|B|…|exit")
+CANDIDATE = Argument("--candidate", "instead of the recommended one", metavar="A|B|…|close")
 CONFIRM = Argument("--confirm", "instead of the typed word", metavar="HASH")
 PASSPHRASE_FILE = Argument(
     "--passphrase-file",

@@ -164,7 +164,7 @@ class OfCandidate(OfPlan, frozen=True):
     arguments: ClassVar = (PLAN, CANDIDATE)
 
     candidate: str | None = None
-    """A move's letter or number, or `exit`, instead of what is recommended."""
+    """A move's letter or number, or `close`, instead of what is recommended."""
 
 
 class ShowPlan(OfPlan, frozen=True):

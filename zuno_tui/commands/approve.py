@@ -56,7 +56,7 @@ COMMAND = Command(
         Verb(
             "approve",
             _read,
-            "approve [A|B|exit]",
+            "approve [A|B|close]",
             names="candidates",
             money=True,
             possible=with_plan,

@@ -30,7 +30,7 @@ COMMAND = Command(
         Verb(
             "diff",
             _read,
-            "diff [N|exit]",
+            "diff [A|B|close]",
             spoken=(
                 *("show diff", "show the diff", "show me the diff", "delta", "changes"),
                 *("what changes", "what would change", "what will change"),

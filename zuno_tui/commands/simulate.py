@@ -27,7 +27,7 @@ COMMAND = Command(
         Verb(
             "simulate",
             _read,
-            "simulate [N|exit]",
+            "simulate [A|B|close]",
             spoken=("dry run", "dry-run", "preview", "try"),
             names="candidates",
             possible=with_plan,

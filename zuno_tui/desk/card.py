@@ -73,7 +73,7 @@ def _options(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[OptionView]:
         letter = None if move.index is None else option_letter(move.index)
         yield option(move_name(move, plan.candidates), letter, move, chosen=chosen)
     if plan.exit is not None:
-        yield option("Close", "exit", plan.exit, chosen=choice.kind == "exit")
+        yield option("Close", "close", plan.exit, chosen=choice.kind == "exit")
 
 
 def _drawn(

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from agents.bus.envelope import Role, SpokenTable
+from agents.bus.envelope import Role
 from agents.bus.plan_store import PlanStore
 from agents.bus.run import Listener, SpokenTurn
 from agents.lp.payloads import FlowCreateStart, FlowStart
@@ -27,7 +27,12 @@ from zuno_tui.desk.context import DeskContext, Tell
 from zuno_tui.desk.events import DebateChanged, ProseHeard, Said, ThinkingHeard, TurnEnded
 from zuno_tui.present.argued_plan import ArguedPlan, just_argued
 from zuno_tui.present.plan_card import plan_pools
-from zuno_tui.present.transcript import WHY_STRUCK, ending
+from zuno_tui.present.transcript import (
+    WHY_STRUCK,
+    ending,
+    flagged_screen_words,
+    screen_table,
+)
 from zuno_tui.present.views import DebateView, PlanView, Struck, TurnView
 from zuno_tui.present.words import screen_words
 from zuno_tui.settings.debates import DebateSettings, debate_settings
@@ -40,16 +45,16 @@ def turn_view(turn: SpokenTurn) -> TurnView:
     flags = tuple(
         ClaimFlag(struck.start, struck.end, FlagKind(struck.why), ()) for struck in thought.struck
     )
-    text, moved = without_ids(said, flags)
+    read, moved = without_ids(said, flags)
+    text, moved = flagged_screen_words(read, moved)
     return TurnView(
         role=turn.role,
         round=thought.round,
-        # What is struck is found by its place.
-        text=text if moved else screen_words(text),
+        text=text,
         struck=_struck(moved),
-        sourced="" if said == text else said,
+        sourced="" if said == read else said,
         sourced_struck=_struck(flags),
-        table=None if thought.table is None else _as_on_the_screen(thought.table),
+        table=None if thought.table is None else screen_table(thought.table),
         concludes=thought.tag in _CONCLUSIONS,
     )
 
@@ -57,27 +62,13 @@ def turn_view(turn: SpokenTurn) -> TurnView:
 _CONCLUSIONS = frozenset({"stance", "critique", "closing", "decision"})
 
 
-def _as_on_the_screen(table: SpokenTable) -> SpokenTable:
-    rows = (
-        row.model_copy(
-            update={
-                "name": screen_words(row.name),
-                "cells": tuple(
-                    cell.model_copy(update={"text": screen_words(cell.text)}) for cell in row.cells
-                ),
-            }
-        )
-        for row in table.rows
-    )
-    return SpokenTable(columns=tuple(map(screen_words, table.columns)), rows=tuple(rows))
-
-
 def _struck(flags: tuple[ClaimFlag, ...]) -> tuple[Struck, ...]:
     return tuple(Struck(flag.start, flag.end, WHY_STRUCK[flag.kind]) for flag in flags)
 
 
 # What could still become the id of a number once more of it is heard, and the space before it.
-_UNFINISHED = re.compile(r"\s*([\[(][^\])]{0,24})?$")
+# A word in capitals may still become HOLD or EXIT.
+_UNFINISHED = re.compile(r"\b[A-Z]+\Z|\s*([\[(][^\])]{0,24})?$")
 
 
 class SpeakerProse:
@@ -102,7 +93,7 @@ def _readable(heard: str) -> tuple[str, str]:
     """What can be read already, without the ids of its numbers, and what must wait for more."""
     unfinished = _UNFINISHED.search(heard)
     end = len(heard) if unfinished is None else unfinished.start()
-    return without_ids(heard[:end])[0], heard[end:]
+    return screen_words(without_ids(heard[:end])[0]), heard[end:]
 
 
 class DebateHearing:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from agents.lp.advice_words import option_letter
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from zuno_tui.present.output import cell_width, table_lines
+from zuno_tui.present.words import screen_words
 
 if TYPE_CHECKING:
-    from agents.bus.envelope import Role, Thought
+    from agents.bus.envelope import Role, SpokenTable, Thought
     from agents.bus.run import ArgumentEnd, SpokenTurn
     from agents.lp.plan import Plan
 
@@ -53,9 +57,9 @@ def _table(thought: Thought, indent: int) -> list[str]:
     """Under the words, and as far in where it fits there."""
     if thought.table is None:
         return []
-    width = line_width()
+    width, spoken = line_width(), screen_table(thought.table)
     for far in (indent, _TABLE_INDENT):
-        lines = table_lines(thought.table, None if width is None else width - far)
+        lines = table_lines(spoken, None if width is None else width - far)
         if width is None or all(cell_width(line) + far <= width for line in lines):
             return [" " * far + line for line in lines]
     return [wrapped(" " * _TABLE_INDENT + line, indent=2 * _TABLE_INDENT) for line in lines]
@@ -66,10 +70,42 @@ def readable(thought: Thought) -> str:
     flags = tuple(
         ClaimFlag(struck.start, struck.end, FlagKind(struck.why), ()) for struck in thought.struck
     )
-    text, moved = without_ids(thought.text, flags)
+    text, moved = flagged_screen_words(*without_ids(thought.text, flags))
     for flag in sorted(moved, key=lambda flag: flag.start, reverse=True):
         text = f"{text[: flag.end]} [✗{WHY_STRUCK[flag.kind]}]{text[flag.end :]}"
     return text
+
+
+def flagged_screen_words(
+    text: str, flags: tuple[ClaimFlag, ...]
+) -> tuple[str, tuple[ClaimFlag, ...]]:
+    """As the screen says it; what is struck stays as it was said, and is found at its new place."""
+    words, moved, since = "", [], 0
+    for flag in sorted(flags, key=lambda flag: flag.start):
+        words += screen_words(text[since : flag.start])
+        moved.append(replace(flag, start=len(words), end=len(words) + flag.end - flag.start))
+        words, since = words + text[flag.start : flag.end], flag.end
+    return words + screen_words(text[since:]), tuple(moved)
+
+
+def screen_table(table: SpokenTable) -> SpokenTable:
+    rows = (
+        row.model_copy(
+            update={
+                "name": screen_words(row.name),
+                "cells": tuple(
+                    cell.model_copy(update={"text": screen_words(cell.text)}) for cell in row.cells
+                ),
+            }
+        )
+        for row in table.rows
+    )
+    columns = tuple(map(screen_words, table.columns))
+    return table.model_copy(update={"columns": columns, "rows": tuple(rows)})
+
+
+_UNFINISHED = re.compile(r"\b[A-Z]*\Z")
+"""What may still become HOLD or EXIT."""
 
 
 class LiveTranscript:
@@ -78,6 +114,7 @@ class LiveTranscript:
     def __init__(self) -> None:
         self._speaking: Role | None = None
         self._words = ""
+        self._unfinished = ""
         self._thinking: Role | None = None
 
     def on_prose(self, role: Role, text: str) -> None:
@@ -88,7 +125,13 @@ class LiveTranscript:
             sys.stderr.write(_head(role, 0))
             self._speaking = role
         self._words += text
-        sys.stderr.write(text)
+        self._write(text)
+
+    def _write(self, text: str) -> None:
+        words, self._unfinished = self._unfinished + text, ""
+        if (cut := _UNFINISHED.search(words)) is not None:
+            words, self._unfinished = words[: cut.start()], words[cut.start() :]
+        sys.stderr.write(screen_words(words))
         sys.stderr.flush()
 
     def on_thinking(self, role: Role, _seconds: float) -> None:
@@ -110,7 +153,7 @@ class LiveTranscript:
 
     def _end_line(self) -> None:
         if self._speaking is not None:
-            sys.stderr.write("\n")
+            self._write("\n")
             self._speaking, self._words = None, ""
 
 

@@ -85,6 +85,6 @@ _KINDS = {
 
 
 def _describe(verb: Verb, name: str) -> str:
-    if verb.names == "candidates" and name == "exit":
+    if verb.names == "candidates" and name == "close":
         return "close the position"
     return _KINDS[verb.names].format(name)

@@ -18,6 +18,10 @@ class Misunderstood(Struct, frozen=True):
     """Whether nothing is to be mended: the sentence is the answer."""
     missing: bool = False
     """Whether all that was said was understood, and something is still to be said."""
+    unread: tuple[str, ...] = ()
+    """Words after the verb that say nothing it knows."""
+    firm: bool = False
+    """Whether the verb takes words of a list, which the sentence names."""
 
     @property
     def words(self) -> str:
@@ -47,7 +51,7 @@ class NotReadYetError(Exception):
     """The sentence depends on something that nobody has read yet."""
 
     def __init__(self, what: Literal["positions", "alerts", "results"]) -> None:
-        super().__init__(f"The {what} are not read yet.")
+        super().__init__(f"The {what} have not loaded yet.")
         self.what = what
 
 

@@ -43,7 +43,7 @@ _SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9.₮]{1,23}")
 _TOKEN_NAME = re.compile(rf"{_ADDRESS.pattern}|{_SYMBOL.pattern}")
 _LATEST = {"latest": True, "last": True}
 _EVERYTHING = {"all": "all", "everything": "all"}
-_LEAVING = {"exit": "exit", "leaving": "exit", "close": "exit", "closing": "exit"}
+_CLOSING = dict.fromkeys(("exit", "leaving", "close", "closing"), "close")
 _ABOUT_PLAN = ("plan", "recommendation", "proposal", "choice", "one", "move", "candidate", "option")
 _PROFILES: Mapping[str, ProfileName] = {
     "conservative": "conservative",
@@ -120,9 +120,9 @@ class Remaining:
         return self.matching(_PLAN) if not self.points() else None
 
     def candidate(self) -> str | None:
-        """A move of the plan by its letter or number, or leaving; None for what is recommended."""
-        if self.one_of(_LEAVING):
-            return "exit"
+        """A move of the plan by its letter or number, or `close`; None for what is recommended."""
+        if closing := self.one_of(_CLOSING):
+            return closing
         named = self.matching(_CANDIDATE) or self._last_letter()
         if named is None:
             return None
@@ -232,7 +232,7 @@ class Remaining:
                 return self._take(place)
         return None
 
-    def end(self, *fillers: str) -> None:
+    def end(self, *fillers: str, known: str = "") -> None:
         """Refuse when a word is left that says something which was not understood."""
         skipped = _FILLERS.union(fillers)
         left = [word for word in self._words if word.lower() not in skipped]
@@ -240,7 +240,13 @@ class Remaining:
             so_far = " ".join((self.verb, *self._taken))
             quoted = " ".join(left)
             raise UnclearError(
-                Misunderstood(f"I understood `{so_far}`, but not '{quoted}'.", self.verb, so_far)
+                Misunderstood(
+                    f"I understood `{so_far}`, but not '{quoted}'.{known}",
+                    self.verb,
+                    so_far,
+                    unread=tuple(left),
+                    firm=bool(known),
+                )
             )
 
     def end_about_plan(self, *fillers: str) -> None:

@@ -156,12 +156,12 @@ def test_a_plan_says_how_those_like_it_did(
         "days": 7,
         "beat": 3,
         "judged": 3,
-        "against": "leaving",
+        "against": "closing",
     }
     kept = json.loads((home / "plans" / f"{plan.plan_id}.json").read_bytes())
     assert "trackRecord" not in kept
     assert main([*flags, "plan"]) == DONE
-    assert "3 of 3 such holds beat leaving after 7 days." in capsys.readouterr().out
+    assert "3 of 3 such plans to keep it beat closing after 7 days." in capsys.readouterr().out
 
 
 def test_a_kind_nobody_judged_has_no_record_and_a_week_is_preferred() -> None:

@@ -64,7 +64,7 @@ async def test_a_recommendation_ends_in_a_plan_on_the_card(
     assert tuple(turns) == ended.view.turns
     assert {turn.role for turn in turns} >= {"scout", "strategist", "critic"}
     assert plan.options[0].name == "Keep"
-    assert plan.options[-1].candidate == "exit"
+    assert plan.options[-1].candidate == "close"
     assert sum(option.recommended for option in plan.options) == 1
     assert len({tuple(option.figures) for option in plan.options}) == 1
     assert "tick" not in plan.options[1].low

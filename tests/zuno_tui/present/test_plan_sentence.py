@@ -45,7 +45,7 @@ async def test_a_position_plan_says_what_to_do_with_it(state: str) -> None:
     told = plan_sentence(plan, plan_pools(plan), RECORD)
 
     assert re.match(BEGINNINGS[plan.choice.kind], told), told
-    assert "9 of 14 such moves beat holding after 7 days" in told
+    assert "9 of 14 such moves beat keeping it after 7 days" in told
     assert "approve" not in told
     assert told.endswith(".")
     assert ".." not in told

@@ -27,7 +27,7 @@ from zuno_tui.prompt.interpret import FilledLine, understand
 from zuno_tui.prompt.phrase_error import Misunderstood
 
 DESK = PhraseContext(
-    positions=(v4_position(7),), selected=v4_position(7), candidates=("1", "exit"), alerts=("3",)
+    positions=(v4_position(7),), selected=v4_position(7), candidates=("1", "close"), alerts=("3",)
 )
 MONEY = (
     Apply,

@@ -19,7 +19,7 @@ DESK = PhraseContext(
     positions=(v4_position(7), v4_position(8)),
     held=(SpokenPosition(v4_position(7), "WETH/USDC"), SpokenPosition(v4_position(8), "ETH/USDC")),
     plan_id="plan_0123456789abcdef",
-    candidates=("1", "exit"),
+    candidates=("1", "close"),
 )
 
 

@@ -40,7 +40,7 @@ async def test_only_what_is_possible_now_is_listed() -> None:
         await play(pilot, *MORNING, StatusChanged(BUSY))
         listed = await _listed(pilot)
         for name in (
-            *("recommend 7", "inspect 7", "collect 7 …", "approve A …", "approve exit …"),
+            *("recommend 7", "inspect 7", "collect 7 …", "approve A …", "approve close …"),
             *("market: pause", "cancel the work under way", "outbox", "theme zuno-light"),
         ):
             assert name in listed

@@ -197,7 +197,7 @@ async def test_keys_that_arrive_at_once_act_in_their_order() -> None:
     [
         ("a", Approve()),
         ("approve", Approve()),
-        ("approve exit", Approve(candidate="exit")),
+        ("approve exit", Approve(candidate="close")),
         ("apply", Apply()),
     ],
 )
@@ -218,7 +218,7 @@ async def test_an_offered_phrase_can_be_gone_on_with() -> None:
         await pilot.press("a", "space", *"exit", "enter")
         await pilot.pause()
 
-        assert link.intents == [Approve(candidate="exit")]
+        assert link.intents == [Approve(candidate="close")]
 
 
 async def test_escape_goes_back_to_the_panes() -> None:

@@ -71,7 +71,7 @@ def write_backtest(report: BacktestReport, path: Path) -> None:
 
 _COLUMNS = columns(
     *("POLICY", "HEDGED>", "95%>", "UNHEDGED>", "95%>", "ACTIONS>"),
-    *("COSTS>", "IN RANGE>", "HOLD>", "MOVE>", "EXIT>"),
+    *("COSTS>", "IN RANGE>", "KEEP>", "MOVE>", "CLOSE>"),
 )
 _DIFFERENCES = columns("ADVICE AGAINST", "HEDGED>", "95%>")
 _STEPS = "▁▂▃▄▅▆▇█"

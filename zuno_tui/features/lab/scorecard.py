@@ -23,6 +23,7 @@ from agents.scorecard.pool_days import (
     ranking_scores,
 )
 from agents.scorecard.score import (
+    AdviceKind,
     AdviceScore,
     BeatCount,
     HorizonScore,
@@ -46,15 +47,16 @@ from zuno_tui.present.terminal import columns
 
 _MOST_PLANS = 12
 _NONE = "–"
+_KINDS = {AdviceKind.HOLD: "keep", AdviceKind.EXIT: "close", AdviceKind.KEEP: "keep tokens"}
 _APPLIED = {True: "yes", False: "no", None: _NONE}
 _HORIZON_NAMES = {1: "24 h", 7: "7 d", 30: "30 d"}
 
 _ADVICE = columns(
     *("ADVICE", "BY", "AFTER>", "PLANS>", "APPLIED>"),
-    *("BEAT HOLD>", "BEAT EXIT>", "BEAT WIDE>", "MEDIAN DIFFERENCE>"),
+    *("BEAT KEEP>", "BEAT CLOSE>", "BEAT WIDE>", "MEDIAN DIFFERENCE>"),
 )
 _STAYS = columns("STAYS>", "RANGES>", "SAID>", "STAYED>")
-_PLANS = columns("PLAN", "ADVICE", "APPLIED", "AFTER>", "OVER HOLD>", "OVER EXIT>", "OVER WIDE>")
+_PLANS = columns("PLAN", "ADVICE", "APPLIED", "AFTER>", "OVER KEEP>", "OVER CLOSE>", "OVER WIDE>")
 
 
 class ScoredPlans(NamedTuple):
@@ -126,7 +128,7 @@ def _next_words(scored: ScoredPlans) -> str:
 
 def _advice_row(advice: AdviceScore) -> list[str]:
     return [
-        advice.kind.value,
+        _KINDS.get(advice.kind, advice.kind.value),
         advice.decided_by,
         _HORIZON_NAMES[advice.days],
         str(advice.plans),
@@ -144,7 +146,11 @@ def _beaten(count: BeatCount) -> str:
 
 def _typical(advice: AdviceScore) -> str:
     """Against the first of these that is another option than the choice."""
-    for name, count in (("HOLD", advice.hold), ("EXIT", advice.exit), ("WIDE", advice.wide)):
+    for name, count in (
+        ("Keep", advice.hold),
+        ("Close", advice.exit),
+        ("a wide range", advice.wide),
+    ):
         if count.median is not None:
             dollars = "" if count.median_usd is None else f", {usd(count.median_usd)}"
             return f"{_signed(count.median)}{dollars} to {name}"
@@ -186,7 +192,7 @@ def _fee_line(summary: ScoreSummary) -> str:
 def _plan_row(score: HorizonScore, *, applied: bool | None) -> list[str]:
     return [
         score.plan_id,
-        f"{score.kind.value} by {score.decided_by}",
+        f"{_KINDS.get(score.kind, score.kind.value)} by {score.decided_by}",
         _APPLIED[applied],
         _HORIZON_NAMES[score.days],
         _signed(score.over_hold),

@@ -253,7 +253,8 @@ def _re_range(
     return ReRangeRequest(position, span, swap, liquidity)
 
 
-EXIT = "exit"
+CLOSE = "close"
+"""What closing the position is called among the options of a plan; `exit` is its old name."""
 
 
 def chosen_candidate(plan: Plan, named: str | None) -> Candidate:
@@ -290,14 +291,14 @@ def _refuse_edited(plan: Plan) -> None:
 
 def _recommended(plan: Plan) -> Candidate:
     if plan.choice.kind == "hold":
-        options = [*map(_letter, plan.candidates), *([] if plan.exit is None else ["close"])]
+        options = [*map(_letter, plan.candidates), *([] if plan.exit is None else [CLOSE])]
         named = f" To act all the same, name an option: {', '.join(options)}." if options else ""
         raise GateRefusedError(f"The plan says keep: there is nothing to sign.{named}")
     return plan.recommended
 
 
 def _named(plan: Plan, named: str) -> Candidate:
-    if named.lower() in (EXIT, "close"):
+    if named.lower() in (CLOSE, "exit"):
         if plan.exit is None:
             raise GateRefusedError(f"{plan.plan_id} opens a position: there is nothing to close.")
         return plan.exit
@@ -305,7 +306,7 @@ def _named(plan: Plan, named: str) -> Candidate:
     for move in plan.candidates:
         if move.index is not None and move.index == index:
             return move
-    leaving = [] if plan.exit is None else ["close"]
+    leaving = [] if plan.exit is None else [CLOSE]
     known = ", ".join([*map(_letter, plan.candidates), *leaving])
     raise GateRefusedError(f"{plan.plan_id} has no option {named!r}. It has: {known}.")
 

@@ -55,7 +55,7 @@ class TypedConfirmScreen(Screen[None]):
     """Of what is said at the end, where that is no result of its own."""
     CONFIRMED: ClassVar[str] = "Confirmed. Reading the chain again before anything is signed …"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "leave", id="confirm.leave"),
+        Binding("escape", "dismiss", "back", id="confirm.leave"),
         Binding("pageup,up", "page(-1)", "up", id="confirm.up"),
         Binding("pagedown,down", "page(1)", "down", id="confirm.down"),
         Binding("home", "page(-99)", "start", id="confirm.start"),
