@@ -52,6 +52,21 @@ def test_the_manual_has_every_command_once() -> None:
     assert len(headings) == len(NAMES)
 
 
+def test_the_manual_begins_with_its_date_and_then_its_version() -> None:
+    from datetime import date
+    from importlib.metadata import version
+    from pathlib import Path
+    from shlex import split
+
+    _, title, section, day, release, _ = split(manual_page().lines[0])
+    changes = Path(__file__).parents[3] / "CHANGELOG.md"
+    heading = next(line for line in changes.read_text().splitlines() if line.startswith("## "))
+
+    assert (title, section, release) == ("ZUNO", "1", f"zuno {version('zuno-tui')}")
+    assert date.fromisoformat(day).isoformat() == day
+    assert heading in (f"## {version('zuno-tui')}, {part}" for part in (day, "not released yet"))
+
+
 def test_every_example_is_a_line_that_is_taken() -> None:
     from shlex import split
 

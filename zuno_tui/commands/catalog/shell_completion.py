@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from time import time
 
+from zuno_tui import RELEASED
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import Command, Group, flat
 from zuno_tui.catalog.registry import registry
@@ -132,8 +133,7 @@ def manual_page() -> CommandAnswer:
 def _lines() -> Iterator[str]:
     from importlib.metadata import version
 
-    # A date of its own would be another one at each build: the release stands for it.
-    yield f'.TH ZUNO 1 "zuno {version("zuno-tui")}" "zuno" "User Commands"'
+    yield f'.TH ZUNO 1 "{RELEASED}" "zuno {version("zuno-tui")}" "User Commands"'
     yield from (".SH NAME", r"zuno \- a terminal desk for providers of liquidity on Uniswap v4")
     yield from (".SH SYNOPSIS", ".B zuno", r"[\fICOMMAND\fR] [\fIFLAGS\fR]")
     yield from (".SH DESCRIPTION", "Without a command it opens the desk.")
