@@ -75,7 +75,7 @@ def at_running_demo(
         return None
     if any(environment.get(name) for name in _CHOSEN_BY):
         return None
-    if not (home.root / _FILE).is_file() or _has_settings(home):
+    if not (home.root / _FILE).is_file() or _chooses_network(home):
         return None
     place = running_demo(home)
     if place is None:
@@ -125,10 +125,31 @@ def genesis_at(url: str) -> str | None:
         connection.close()
 
 
-def _has_settings(home: Home) -> bool:
-    from chain.wallet.address_book import read_book
+def _chooses_network(home: Home) -> bool:
+    """Whether a wallet, a network or an endpoint is set; how things are shown chooses none.
 
-    return home.settings.exists() or bool(read_book(home.keystore).wallets)
+    What cannot be read, or is not known here, may name one: then the demo stays away.
+    """
+    from chain.wallet.address_book import read_book
+    from zuno_tui.settings import SettingsError
+    from zuno_tui.settings.load import read_settings_file
+    from zuno_tui.settings.schema import SharedTables
+
+    try:
+        written = read_settings_file(home.settings)
+    except FileNotFoundError:
+        written = {}
+    except SettingsError:
+        return True
+    monitor = written.get("monitor")
+    watched = monitor if isinstance(monitor, dict) else {}
+    return bool(
+        read_book(home.keystore).wallets
+        or written.keys() - {"unit", *SharedTables.__struct_fields__}
+        or watched.get("networks")
+        # `base:7` is a position on a network; `3:7` is one of v3.
+        or any(":" in name.removeprefix("3:") for name in watched.get("positions", ()))
+    )
 
 
 def _read(file: Path) -> DemoPlace | None:

@@ -94,6 +94,40 @@ def test_what_a_person_chose_comes_first(home: Home) -> None:
 
 
 @pytest.mark.usefixtures("answering")
+@pytest.mark.parametrize(
+    "written",
+    ['unit = "ETH"', "[limits]\ndaily_usd = 5000", '[monitor.positions."3:7"]\nnear_edge = 0.1'],
+)
+def test_a_setting_that_names_no_network_leaves_the_demo_where_it_is(
+    home: Home, written: str
+) -> None:
+    home.settings.write_text(f"{written}\n", "utf-8")
+    with registered_demo(_place(), [home]):
+        assert at_running_demo(_asked(), home, {}) is not None
+
+
+@pytest.mark.usefixtures("answering")
+@pytest.mark.parametrize(
+    "written",
+    [
+        '[rpc]\nethereum = "https://example.org"',
+        '[send]\nethereum = "https://example.org"',
+        f'address = "0x{"ab" * 20}"',
+        "[monitor.networks.base]\nnear_edge = 0.1",
+        '[monitor.positions."base:7"]\nnear_edge = 0.1',
+        '[rcp]\nethereum = "https://example.org"',
+        "not toml at all",
+    ],
+)
+def test_a_home_that_may_name_a_network_is_never_taken_to_the_demo(
+    home: Home, written: str
+) -> None:
+    home.settings.write_text(f"{written}\n", "utf-8")
+    with registered_demo(_place(), [home]):
+        assert at_running_demo(_asked(), home, {}) is None
+
+
+@pytest.mark.usefixtures("answering")
 def test_a_later_demo_keeps_its_place(home: Home) -> None:
     with registered_demo(_place(), [home]):
         later = DemoPlace(os.getpid(), "http://127.0.0.1:10", GENESIS, "0x2", "/e")
