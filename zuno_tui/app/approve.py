@@ -19,12 +19,14 @@ from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.catalog.feature import orders_ended_with, what_outlives
+from zuno_tui.gate.actions.action import Action
 from zuno_tui.gate.actions.plan import action_of_plan, chosen_candidate
 from zuno_tui.gate.dry_run import DryRun, approve, make_dry_run
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.approval_card import approval_answer, dry_run_answer
 from zuno_tui.present.only_read import OnlyReadError, carry_out
+from zuno_tui.present.plan_card import limits_broken
 
 _LEAVING = (CloseRequest, DecreaseRequest, ReRangeRequest)
 
@@ -40,7 +42,12 @@ def action_of_candidate(session: Session, plan: Plan, candidate: str | None) -> 
     if plan.position is not None and is_v3(plan.position):
         raise OnlyReadError(carry_out(plan.position, session.network))
     chosen = chosen_candidate(plan, candidate)
-    return lambda sources: action_of_plan(sources, plan, chosen, session.address)
+
+    async def made(sources: Sources) -> Action:
+        action = await action_of_plan(sources, plan, chosen, session.address)
+        return replace(action, breaks=(*action.breaks, *limits_broken(chosen)))
+
+    return made
 
 
 async def approve_order(session: Session, make_action: ActionMaker) -> CommandAnswer:

@@ -658,6 +658,19 @@ def _why_not(plan: Plan) -> Iterator[str]:
             yield f"{letter} nets more in 7 days, but {SHORT_REASONS[plan.choice.codes[0]]}."
 
 
+def limits_broken(move: Candidate) -> tuple[str, ...]:
+    """Where an option that was ruled out is taken all the same: a sentence for every limit."""
+    if move.index is None:
+        return ()
+    letter = option_letter(move.index)
+    return tuple(
+        screen_words(
+            f"{letter} was ruled out: {_finding_words(against, breaks_even=move.breaks_even)}."
+        )
+        for against in findings_against(move.judgment)
+    )
+
+
 def _of_each(words: str) -> str:
     """`it never earns …` of several."""
     never = words.removeprefix("it never ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -11,6 +11,8 @@ from agents.lp.plan import MoveJudgment, Plan, RuleFinding, plan_identity
 from agents.numbers.rules import JudgmentVerdict, Rule
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up_markets import market_context
+from zuno_tui.app.approve import action_of_candidate
+from zuno_tui.gate.actions.action import Action
 from zuno_tui.gate.actions.plan import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
 
@@ -30,6 +32,29 @@ async def test_a_floor_does_not_keep_anybody_from_a_range_they_named() -> None:
     plan = await _vetoed(Rule.BUFFER_FLOOR, own_range=True)
 
     assert chosen_candidate(plan, "A") == plan.candidates[0]
+
+
+async def test_the_limits_that_an_option_breaks_go_with_its_approval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Shell and desk approve by the same function, and print its warnings."""
+    plan = await _vetoed(Rule.BUFFER_FLOOR, own_range=True)
+    bare = Action("plan_7", "Move #7", cast("Any", None), cast("Any", None), ())
+
+    async def made(*_: object) -> Action:
+        return bare
+
+    monkeypatch.setattr("zuno_tui.app.approve.action_of_plan", made)
+    monkeypatch.setattr("zuno_tui.app.approve.same_network", lambda *_: None)
+    session, sources = cast("Any", SimpleNamespace(address="0x1")), cast("Any", None)
+
+    broken = await action_of_candidate(session, plan, "A")(sources)
+    kept = await action_of_candidate(session, plan, "close")(sources)
+
+    assert broken.breaks == (
+        "A was ruled out: it lasts only 1 h at 95% confidence; your floor is 2 h.",
+    )
+    assert kept.breaks == ()
 
 
 @pytest.mark.parametrize("rule", [Rule.HOOK, Rule.OWN_SWAP])
