@@ -105,9 +105,9 @@ class PositionEarnings(Struct, frozen=True):
     closed: int | None = None
     """When it was closed, or moved into another; None while it is held."""
 
-    def earned(self, count: int) -> PeriodEarned:
-        """Of the last so many UTC days, the present one included."""
-        days = days_in(self.days, self.now, count)
+    def earned(self, count: int, *, without: int = 0) -> PeriodEarned:
+        """Of the last so many UTC days, the present one included; without the newest of them."""
+        days = days_in(self.days, self.now, count, without=without)
         if not self.counts_in(count):
             return PeriodEarned(_NOTHING, _NOTHING, 0)
         if not days:
@@ -329,9 +329,15 @@ def first_day(now: int, count: int) -> int:
     return now - now % DAY - (count - 1) * DAY
 
 
-def days_in(days: Sequence[DayOfRange], now: int, count: int) -> list[DayOfRange]:
-    """Those of the last so many UTC days that are known, the present one included."""
-    return [day for day in days if first_day(now, count) <= day.begin <= now]
+def days_in(
+    days: Sequence[DayOfRange], now: int, count: int, *, without: int = 0
+) -> list[DayOfRange]:
+    """Those of the last so many UTC days that are known, the present one included.
+
+    The newest of them may be left out.
+    """
+    first, last = first_day(now, count), first_day(now, 1 + without)
+    return [day for day in days if first <= day.begin <= last]
 
 
 def as_shown(value: Fraction, unit: WorthUnit) -> Fraction:
@@ -450,9 +456,10 @@ class _Telling(Struct, frozen=True):
         )
 
 
-EarningPeriod: TypeAlias = Literal["today", "week", "month", "all"]
+EarningPeriod: TypeAlias = Literal["today", "yesterday", "week", "month", "all"]
 
-_DAYS: dict[EarningPeriod, int] = {"today": 1, "week": 7, "month": 30}
+_DAYS: dict[EarningPeriod, int] = {"today": 1, "yesterday": 2, "week": 7, "month": 30}
+"""How far back each begins, in UTC days with the present one."""
 _MOST_DAYS = 30
 _COLUMNS = columns("#>", "POOL", "FEES>", "RESULT>", "DAYS>")
 _BY_DAY = "fees: at the prices of their hour; result: fees less LVR, by the UTC days that are known"
@@ -547,7 +554,8 @@ def _row(earnings: PositionEarnings, period: EarningPeriod) -> PositionEarned:
     ref = earnings.snapshot.ref
     if period == "all":
         return PositionEarned(ref, earnings.pair, earnings.fees, earnings.against_holding, None)
-    return PositionEarned(ref, earnings.pair, *earnings.earned(_DAYS[period]))
+    of_today = 1 if period == "yesterday" else 0
+    return PositionEarned(ref, earnings.pair, *earnings.earned(_DAYS[period], without=of_today))
 
 
 def _unknown(row: PositionEarned) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -54,6 +54,13 @@ class Argument(Struct, frozen=True):
     def value_name(self) -> str:
         return self.field or self.name.lstrip("-").replace("-", "_")
 
+    def value_of(self, word: str) -> object:
+        """A ValueError where it takes no such word."""
+        value = word if self.read is None else self.read(word)
+        if self.choices and value not in self.choices:
+            raise ValueError(f"{word} is none of {', '.join(self.choices)}")
+        return value
+
 
 class OneOf(Struct, frozen=True):
     """Flags of which one may be given, or must be."""
@@ -96,6 +103,38 @@ class Intent(Struct, frozen=True):
                 for key, value in values.items()
             }
         )
+
+    @classmethod
+    def from_words(cls, words: Sequence[str]) -> Intent | None:
+        """Of what follows its command as a shell takes it; None where that does not fit."""
+        known = tuple(flat(cls.arguments))
+        flags = {argument.name: argument for argument in known if argument.is_flag}
+        places = [argument for argument in known if not argument.is_flag]
+        plain, values, at = [], dict[str, object](), 0
+        try:
+            while at < len(words):
+                name, _, value = words[at].partition("=")
+                at += 1
+                if not name.startswith("--"):
+                    plain.append(words[at - 1])
+                elif flags[name].switch:
+                    values[flags[name].value_name] = True
+                else:
+                    at, value = (at, value) if value else (at + 1, words[at])
+                    values[flags[name].value_name] = flags[name].value_of(value)
+            for argument in places:
+                if plain:
+                    count = len(plain) if argument.several or argument.joined else 1
+                    taken, plain = plain[:count], plain[count:]
+                    values[argument.value_name] = (
+                        tuple(map(argument.value_of, taken))
+                        if argument.several
+                        else argument.value_of(" ".join(taken))
+                    )
+            # What is left out and has no usual value is missing.
+            return None if plain else cls(**values)
+        except (KeyError, IndexError, ValueError, TypeError):
+            return None
 
     def _words(self) -> Iterator[str]:
         for argument in flat(self.arguments):

@@ -34,6 +34,11 @@ class CommandRegistry:
             for phrase in (verb.name, *verb.spoken)
         }
         self.verbs = tuple(verb for command in every for verb in command.verbs)
+        self._by_path = {
+            command.intent.command: command
+            for command in every
+            if command.on_command_line and command.intent.command
+        }
 
     def on_command_line(self) -> Iterator[Command]:
         return (command for command in self.commands if command.on_command_line)
@@ -48,6 +53,25 @@ class CommandRegistry:
             if (verb := self._by_words.get(lowered[:count])) is not None:
                 return verb, count
         return None
+
+    def shell_intent(self, words: Sequence[str], said: int = 0) -> Intent | None:
+        """What a command line asks for that is written as a shell takes it; None for any other.
+
+        Where a verb of so many words was said, only what goes beyond it: a further command or a
+        flag.
+        """
+        least = 1 if any(word.startswith("--") for word in words) else said + 1
+        for count in range(min(len(words), _MOST_WORDS), least - 1, -1):
+            command = self._by_path.get(tuple(words[:count]))
+            if command is not None:
+                alone = _is_for_shell(command)
+                return None if alone else command.intent.from_words(words[count:])
+        return None
+
+    def is_for_shell(self, name: str) -> bool:
+        """Whether a command of this name runs in a shell and not at the desk."""
+        command = self._by_path.get((name,))
+        return command is not None and _is_for_shell(command)
 
     def verb_named(self, name: str) -> Verb | None:
         return self._by_words.get(tuple(name.lower().split()))
@@ -106,6 +130,10 @@ def _commands_in(name: str) -> tuple[Command, ...]:
         return tuple(module.COMMANDS)
     command = getattr(module, "COMMAND", None)
     return (command,) if isinstance(command, Command) else ()
+
+
+def _is_for_shell(command: Command) -> bool:
+    return not command.verbs and command.answer is None and command.action is None
 
 
 def _place(command: Command) -> tuple[int, bool, str]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from zuno_tui.app.earned import EarningPeriod
     from zuno_tui.prompt.remaining import Remaining
 
-_PERIODS: tuple[EarningPeriod, ...] = ("today", "week", "month", "all")
+_PERIODS: tuple[EarningPeriod, ...] = ("today", "yesterday", "week", "month", "all")
 
 
 class ShowEarned(Intent, frozen=True):
@@ -25,7 +25,7 @@ class ShowEarned(Intent, frozen=True):
 
 def _read(said: Remaining) -> ShowEarned:
     period = said.one_of({name: name for name in _PERIODS})
-    said.end("this", "last", "past", "time")
+    said.end("this", "last", "past", "time", known=f" Known periods: {', '.join(_PERIODS)}.")
     return ShowEarned(period)
 
 
@@ -36,5 +36,5 @@ COMMAND = Command(
     intent=ShowEarned,
     answer=lambda session, intent: app.earned.wallet_earned(session, intent.period or "week"),
     tells_old_block=True,
-    verbs=(Verb("earned", _read, "earned [today|week|month|all]", possible=with_positions),),
+    verbs=(Verb("earned", _read, f"earned [{'|'.join(_PERIODS)}]", possible=with_positions),),
 )

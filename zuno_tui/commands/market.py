@@ -22,7 +22,13 @@ def _verb(action: MarketAction, does: str, *spoken: str) -> Verb:
             said.refuse("of what: only the demo's market can be paused.", "help demo")
         return SetMarketClock(action)
 
-    return Verb(action, read, does=does, spoken=spoken, possible=lambda context: context.has_market)
+    return Verb(
+        action,
+        read,
+        does=does,
+        spoken=(*spoken, f"market {action}"),
+        possible=lambda context: context.has_market,
+    )
 
 
 def _suggest(context: PhraseContext) -> Iterator[SetMarketClock]:

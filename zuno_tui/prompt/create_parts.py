@@ -39,7 +39,7 @@ class Refusal(Struct, frozen=True):
 
 Meaning = RiskProfile | ExposureBias | Part | Refusal
 
-_WIDTHS = Refusal("Widths follow from the risk: say conservative, balanced or aggressive.")
+_WIDTHS = Refusal("The risk decides the width: say conservative, balanced or aggressive.")
 _NUMBERS = Refusal("Amounts are numbers, like 0.5 WETH or 1,000 USDC.")
 
 _RISKS: tuple[tuple[RiskProfile, Words], ...] = (

@@ -316,7 +316,7 @@ class CreatePhrase(Struct, frozen=True):
 def parse_create(text: str, network: Network) -> CreatePhrase:
     """What a phrase asks for on a network, or PhraseError with what keeps it from being asked."""
     if len(text) > LONGEST_PHRASE:
-        raise PhraseError(f"A phrase has at most {LONGEST_PHRASE} characters.", "")
+        raise PhraseError(f"That is too long: at most {LONGEST_PHRASE} characters.", "")
     named = take_networks(cut(text))
     read_on = named.networks[0] if named.networks else network
     parts = read_parts(named.rest, read_on)

@@ -26,7 +26,8 @@ from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, PhraseE
 from zuno_tui.prompt.pieces import LONGEST_PHRASE, listed
 from zuno_tui.prompt.remaining import Remaining
 from zuno_tui.prompt.sentences import Lines, Meaning, PlainAnswer, filling_verbs, sentence_meaning
-from zuno_tui.prompt.slots import ALIASES, called, is_look, read_sentence
+from zuno_tui.prompt.slots import ALIASES, called, is_known_word, is_look, read_sentence
+from zuno_tui.prompt.words import tokens_of
 
 _PROGRAM = "zuno "
 _AROUND_WORDS = ".,;!\"'`“”‘’«»()[]"
@@ -110,7 +111,34 @@ def interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> I
     meaning = sentence_meaning(text, context)
     if meaning is None:
         return _nearly(by_verb, words, context, commands)
-    return _of_meaning(meaning, context, commands)
+    found = _of_meaning(meaning, context, commands)
+    if isinstance(by_verb, Misunderstood) and _drops_words(
+        by_verb, found, " ".join(words), commands
+    ):
+        return Interpretation(misunderstood=by_verb)
+    return found
+
+
+def _drops_words(
+    by_verb: Misunderstood, found: Interpretation, typed: str, commands: CommandRegistry
+) -> bool:
+    """Whether a command by its own name would leave out a word or number that was typed after it.
+
+    Sentences in other words hold many that say nothing; behind a command's name each is meant.
+    """
+    verb = commands.verb_named(by_verb.understood)
+    if verb is None or not typed.lower().startswith(f"{verb.name} "):
+        return False
+    if not (found.intents or found.question):
+        return False
+    filled = {token.text for line in found.lines for token in tokens_of(line)}
+    # What names no position and moves no money is asked in many words, and only its numbers count.
+    exact = verb.names in ("positions", "alerts") or verb.money
+    return any(
+        (exact or by_verb.firm or any(map(str.isdigit, word)))
+        and not is_known_word(word, filled, exact=exact)
+        for word in by_verb.unread
+    )
 
 
 def _of_meaning(
@@ -230,13 +258,17 @@ def _by_verb(
     if len(words) == 1 and _BARE_POSITION.fullmatch(words[0]):
         words = ("inspect", *words)
     found = commands.verb_at_start(words)
+    if found is None and commands.is_for_shell(words[0]):
+        return Misunderstood(f"`zuno {words[0]}` is typed in a shell, not here.", words[0])
     if found is None:
-        return Misunderstood(f"I do not know '{words[0]}'.", offer="help")
+        unknown = Misunderstood(f"I do not know '{words[0]}'.", offer="help")
+        return commands.shell_intent(words) or unknown
     verb, count = found
     try:
         return _with_symbols(verb.read(Remaining(verb.name, words[count:], context)), context)
     except UnclearError as unclear:
-        return unclear.misunderstood
+        missing = unclear.misunderstood.missing
+        return (None if missing else commands.shell_intent(words, count)) or unclear.misunderstood
 
 
 def _with_symbols(intent: Intent, context: PhraseContext) -> Intent:
@@ -274,7 +306,7 @@ def _refused(text: str, words: tuple[str, ...]) -> Misunderstood | None:
     if looks_secret(text[: 2 * LONGEST_PHRASE]):
         return Misunderstood(NOT_KEPT)
     if len(text) > LONGEST_PHRASE:
-        return Misunderstood(f"A phrase has at most {LONGEST_PHRASE} characters.")
+        return Misunderstood(f"That is too long: at most {LONGEST_PHRASE} characters.")
     return None if words else Misunderstood("Nothing was typed.", offer="help")
 
 

@@ -24,7 +24,7 @@ def amount_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Seque
     ref = meant.ids[0] if meant.sure and meant.ids else None
     example = f"increase {ref or 7} 0.5 WETH"
     if not sentence.amounts and (lines := _in_stables(ref, sentence, context)):
-        raise UnclearSlotError("Of the other token, the range takes what it needs besides.", lines)
+        raise UnclearSlotError("The range takes what it needs of the other token too.", lines)
     if len(sentence.amounts) != 1:
         raise UnclearSlotError(f"How much of which token? Like: {example}")
     amount = sentence.amounts[0]
@@ -403,9 +403,18 @@ def _signed(value: Fraction, sentence: Sentence, sign: str) -> str:
     return f"{'-' if falls else ''}{plain(value)}"
 
 
+_PERIODS = {each: each for each in ("today", "yesterday", "week", "month")} | {"ever": "all"}
+
+
 def _period(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
-    named = (idea for idea in ("today", "week", "month", "ever") if sentence.has(idea))
-    return (next(named, "").replace("ever", "all"),)
+    named = next((idea for idea in _PERIODS if sentence.has(idea)), "")
+    known_time = sentence.has("today", "week", "month")
+    if sentence.has("other_period") or (sentence.seconds is not None and not known_time):
+        raise UnclearSlotError(
+            "Fees are counted for today, yesterday, the last week, the last month, or all days.",
+            [f"earned {_PERIODS[idea]}" for idea in _PERIODS],
+        )
+    return (_PERIODS.get(named, ""),)
 
 
 def _help_verb(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:

@@ -55,7 +55,7 @@ def proposed_question(
     if found is None:
         return None
     return Interpretation(
-        question="I do not know that. A model takes it for this; nothing was done. Is that right?",
+        question="I do not know that. A model reads it as this; nothing was done. Is that right?",
         choices=(found.intents[0].twin,),
     )
 

@@ -20,7 +20,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def choose_one(kind: str, names: Iterable[str]) -> str:
-    return f"Different {kind} are named, {listed(names)}: choose one."
+    return f"You named several {kind}, {listed(names)}: choose one."
 
 
 def unknown(words: Iterable[str], known: Iterable[str]) -> str:

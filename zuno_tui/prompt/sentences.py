@@ -18,8 +18,8 @@ from zuno_tui.prompt.words import LineRow, SentenceToken, Way, fits, grammar, li
 
 NOTHING_DONE = "Nothing to do: keeping things as they are needs no command."
 NOT_LATER = (
-    "That cannot be left waiting: type it when it should happen. An alert can tell you when: "
-    "alert ETH below 3000. A close or a collect can wait: order close 28 below 2900"
+    "That cannot wait for a time or a price: type it when it should happen. An alert tells you "
+    "when: alert ETH below 3000. Only a close or a collect can wait: order close 28 below 2900"
 )
 ONE_AT_A_TIME = "Those are several things at once. Type them one at a time."
 _TAKEN_WHOLE = re.compile(r"decrease ([0-9]+) 100")
@@ -61,6 +61,8 @@ def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
         raise NotReadYetError("positions")
     if sentence.unclear:
         return Question(f"{sentence.unclear} can be read in two ways. Write it like 1,000.5")
+    if sentence.unread:
+        return Question(f"I cannot read '{sentence.unread}'. Write the number by itself.")
     clauses = _clauses(sentence)
     if len(clauses) > 1:
         return _by_clauses(clauses, context)

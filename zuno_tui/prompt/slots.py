@@ -1,6 +1,6 @@
 """What a sentence names: positions, amounts, tokens, parts, prices, times, profiles, networks."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
@@ -14,7 +14,14 @@ from zuno_tui.catalog.arguments import read_duration
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.create_parts import MEANINGS, known_symbols
 from zuno_tui.prompt.named_networks import network_called
-from zuno_tui.prompt.words import Idea, SentenceToken, find_ideas, grammar, tokens_of
+from zuno_tui.prompt.words import (
+    Idea,
+    SentenceToken,
+    find_ideas,
+    grammar,
+    is_spoken,
+    tokens_of,
+)
 
 ALIASES = {
     **dict.fromkeys(("ETH", "ETHER", "ETHEREUM"), ("ETH", "WETH")),
@@ -73,6 +80,8 @@ class Sentence(Struct, frozen=True):
     network: str | None = None
     unclear: str = ""
     """A number that can be read in two ways."""
+    unread: str = ""
+    """A number with letters behind it that are no unit and no token: `35zzz`."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -109,6 +118,7 @@ def sentence_of(tokens: tuple[SentenceToken, ...], context: PhraseContext) -> Se
         _profile(words),
         _network(words),
         reader.unclear,
+        next(filter(None, (_unread(token) for token in tokens)), ""),
     )
 
 
@@ -261,6 +271,24 @@ class _SlotReader:
         return True
 
 
+_AFTER_NUMBERS = frozenset(
+    ("th", "st", "nd", "rd", "pct", "bps", "bp", "bips", "percent", "am", "pm", "gwei", "wei")
+)
+
+
+def _unread(token: SentenceToken) -> str:
+    """The token as it was typed, where what is glued to its digits says nothing."""
+    glued = token.glued
+    known = (
+        not glued
+        or glued in _AFTER_NUMBERS
+        or glued in DOLLARS
+        or symbol_of(glued) is not None
+        or read_duration(f"1{glued}") is not None
+    )
+    return "" if known else f"{token.text}{glued}"
+
+
 def symbol_of(word: str) -> str | None:
     """The token of this name, as people write it, in capital letters."""
     upper = word.upper()
@@ -286,6 +314,32 @@ def names_symbol(word: str, symbol: str) -> bool:
 def symbols_anywhere() -> frozenset[str]:
     known = (symbol.upper() for network in all_networks() for symbol in known_symbols(network))
     return frozenset((*known, *ALIASES)) - {"LINK", "OP"}
+
+
+def is_known_word(word: str, filled: Container[str], *, exact: bool) -> bool:
+    """Whether a sentence can say it, or, where it is a number, whether the line has it.
+
+    Where nothing exact is asked for, a time like `30d` is known by what it stands for.
+    """
+    tokens = tokens_of(word)
+    if not exact and find_ideas([token.text for token in tokens]):
+        return True
+    return all(
+        token.text in filled or (token.number is None and _is_spoken(token.text))
+        for token in tokens
+    )
+
+
+def _is_spoken(word: str) -> bool:
+    """Whether anything here reads it; marks and single letters say nothing by themselves."""
+    return (
+        len(word) < 2
+        or not word.isalnum()
+        or is_spoken(word)
+        or word in _PARTS
+        or symbol_of(word) is not None
+        or any(word in words for words in (*MEANINGS, *_SEVERAL_PARTS))
+    )
 
 
 def _profile(words: Sequence[str]) -> str | None:

@@ -58,6 +58,8 @@ class SentenceToken(NamedTuple):
     dollars: bool = False
     scaled: bool = False
     is_id: bool = False
+    glued: str = ""
+    """The word that follows a number without a space."""
 
     @property
     def is_whole(self) -> bool:
@@ -136,7 +138,7 @@ def tokens_of(text: str) -> tuple[SentenceToken, ...]:
     shown = clean_text(text, limit=LONGEST_PHRASE).lower().replace("’", "'").replace("–", "-")
     shown = re.sub(r"(?<=[0-9])'?s\b", "", shown).replace("'", "").replace("..", " - ")
     shown = _ANY_POOL.sub(r"\1 new ", _HALF_OF_ONE.sub("0.5 ", shown))
-    raw = [_token(match) for match in _PIECE.finditer(shown)]
+    raw = [_token(match, shown) for match in _PIECE.finditer(shown)]
     known = _with_verb_mended(list(_without_dropped(raw)))
     return _with_shared_scale(tuple(_with_number_words(known)))
 
@@ -163,16 +165,27 @@ def _single_words() -> frozenset[str]:
     return frozenset(word for forms in _forms().values() for form, _ in forms for word in form)
 
 
+def is_spoken(word: str) -> bool:
+    """Whether the grammar has it, alone or in a form of several words."""
+    return word in _single_words() or word in _UNITS or word in _TENS
+
+
 @cache
 def _verb_words() -> frozenset[str]:
     forms = (form.strip() for written in grammar().verbs.values() for form in written.split(","))
     return frozenset(form for form in forms if len(form) >= _SHORTEST_MENDED and " " not in form)
 
 
-def _token(match: re.Match[str]) -> SentenceToken:
+_GLUED = re.compile(r"[a-z]\w*")
+
+
+def _token(match: re.Match[str], shown: str) -> SentenceToken:
+    behind = _GLUED.match(shown, match.end())
+    glued = "" if behind is None else behind[0]
     if match["id"]:
         number = read_position_ref(match["id"])
-        return SentenceToken(match["id"].removeprefix("#"), Fraction(number or 0), is_id=True)
+        text = match["id"].removeprefix("#")
+        return SentenceToken(text, Fraction(number or 0), is_id=True, glued=glued)
     if match["number"] is None:
         return SentenceToken(match["word"] or match["comma"] or match["mark"].replace(" ", ""))
     try:
@@ -185,6 +198,7 @@ def _token(match: re.Match[str]) -> SentenceToken:
         match["sign"] or "",
         dollars=bool(match["dollar"]),
         scaled=bool(match["scale"]),
+        glued=glued,
     )
 
 

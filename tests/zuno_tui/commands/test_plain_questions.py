@@ -41,6 +41,12 @@ def test_a_week_has_the_present_day_and_six_before_it() -> None:
     assert days_in(days, now, 30) == days
 
 
+def test_yesterday_is_the_day_before_the_present_one_alone() -> None:
+    days = [DayOfRange(day * DAY, day, 1) for day in range(20)]
+
+    assert earned_in(days, 19 * DAY + 5_000, 2, without=1) == (18, 1, 1)
+
+
 @pytest.mark.parametrize("text", ["-100", "-250", "ten", "", "1e9"])
 def test_no_price_falls_by_all_of_itself(text: str) -> None:
     with pytest.raises(ValueError, match="not a change"):

@@ -65,7 +65,7 @@ REFUSED = [
     ("1 WETH/WETH", "WETH/WETH is not a pair: a pool holds two different tokens", "1 WETH"),
     (
         "1 WETH/USDC, WETH/DAI",
-        "Different pairs are named, WETH/USDC and WETH/DAI",
+        "You named several pairs, WETH/USDC and WETH/DAI",
         "1 WETH with USDC and DAI",
     ),
     (
@@ -76,16 +76,16 @@ REFUSED = [
     # Wishes that exclude each other.
     (
         "1 WETH safe yolo",
-        "Different risk profiles are named, conservative and aggressive",
+        "You named several risk profiles, conservative and aggressive",
         "1 WETH",
     ),
-    ("1 WETH 0.05% 30bps", "Different fees are named, 0.05% and 0.3%: choose one", "1 WETH"),
-    ("1 WETH stay long 50/50", "Different exposures are named, stay long and neutral", "1 WETH"),
-    ("1 WETH on base on sepolia", "Different networks are named, Base and Sepolia", "1 WETH"),
+    ("1 WETH 0.05% 30bps", "You named several fees, 0.05% and 0.3%: choose one", "1 WETH"),
+    ("1 WETH stay long 50/50", "You named several exposures, stay long and neutral", "1 WETH"),
+    ("1 WETH on base on sepolia", "You named several networks, Base and Sepolia", "1 WETH"),
     ("1 WETH keep my USDC", "USDC cannot be kept: the capital is WETH", "1 WETH · stay long"),
     (
         "1 WETH keep WETH keep DAI",
-        "Different tokens to keep are named, WETH and DAI",
+        "You named several tokens to keep, WETH and DAI",
         "1 WETH · stay long",
     ),
     (
@@ -114,8 +114,8 @@ REFUSED = [
     ("1 WETH long", "'long' (did you mean 'stay long'?)", "1 WETH"),
     ("1 WETH not aggressive", "zuno does not understand 'not'", "1 WETH · aggressive"),
     ("swap 1 WETH quickly, ok", "zuno does not understand 'swap', 'quickly' and 'ok'", "1 WETH"),
-    ("1 WETH stay in range", "'stay in range' is not understood. Widths follow from", "1 WETH"),
-    ("1 WETH wide", "'wide' is not understood. Widths follow from the risk", "1 WETH"),
+    ("1 WETH stay in range", "'stay in range' is not understood. The risk decides", "1 WETH"),
+    ("1 WETH wide", "'wide' is not understood. The risk decides the width", "1 WETH"),
     ("1 WETH keep", "'keep' needs the token to keep after it", "1 WETH"),
     ("keep my range 1 WETH", "'keep' needs the token to keep after it", "1 WETH"),
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -53,13 +55,16 @@ from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.interpret import FilledLine, may_look, understand
 from zuno_tui.prompt.phrase_error import Misunderstood
 
+if TYPE_CHECKING:
+    from zuno_tui.app.market import MarketAction
+
 SOMEBODY = "0x1111111111111111111111111111111111111111"
 DESK = PhraseContext(
     positions=(v4_position(7), v4_position(9)),
     selected=v4_position(7),
     plan_id="plan_0123456789abcdef",
     plan_position=v4_position(7),
-    candidates=("2", "1", "exit"),
+    candidates=("2", "1", "close"),
     alerts=("3", "4"),
     selected_alert="4",
     records=("req_aa", "req_bb"),
@@ -96,14 +101,14 @@ UNDERSTOOD: list[tuple[str, Intent]] = [
     ("what would change", DiffPlan()),
     ("diff 1", DiffPlan(candidate="1")),
     ("simulate", SimulatePlan()),
-    ("simulate exit", SimulatePlan(candidate="exit")),
+    ("simulate exit", SimulatePlan(candidate="close")),
     ("plan", Show("plan")),
     ("plan plan_00ff", ShowPlan("plan_00ff")),
     ("export plan_00ff", ExportPlan("plan_00ff")),
     ("approve", Approve()),
     ("approve it", Approve()),
     ("approve 2", Approve(candidate="2")),
-    ("approve the exit", Approve(candidate="exit")),
+    ("approve the exit", Approve(candidate="close")),
     ("approve plan_00ff 1", Approve("plan_00ff", "1")),
     ("apply", Apply()),
     ("Apply it.", Apply()),
@@ -202,12 +207,104 @@ def test_case_and_room_change_nothing(typed: str, meant: Intent) -> None:
     assert said.twin.lower() == meant.twin.lower()
 
 
+@pytest.mark.parametrize(("typed", "meant"), UNDERSTOOD)
+def test_the_command_line_that_the_desk_prints_is_taken_by_its_prompt(
+    typed: str, meant: Intent
+) -> None:
+    # A shell's own are quotes, how zuno is started, its help, and `replay` for a list of records.
+    own = ("zuno --", "zuno replay", "Ctrl-")
+    if not meant.twin.startswith(own) and not {"--help", "'"} & {*meant.twin.split(), *meant.twin}:
+        said = understand(meant.twin, DESK, registry())
+
+        assert isinstance(said, Intent), typed
+        assert said.twin == meant.twin
+
+
+@pytest.mark.parametrize("action", ["pause", "resume", "step", "faster", "slower"])
+def test_the_market_is_turned_at_the_prompt_as_in_a_shell(action: MarketAction) -> None:
+    assert understand(f"market {action}", DESK, registry()) == SetMarketClock(action)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("recommend 7zzz 9", "recommend 7zzz", "inspect 7xx", "collect 7 9x", "compound 7 9x"),
+        *("close 7abc", "decrease 7 5o", "decrease 7 50foo", "move 7 2900 33oo", "ack 3x"),
+        *("mute 3 for 2hh", "increase 7 0.5xx WETH", "swap 0.5xx WETH USDC", "wrap 0.5zz"),
+        *("what-if ETH -10zz", "alert ETH below 30oo", "history 7xx", "hedge 7 5ox"),
+        *("create 0.5xx WETH/USDC", "create 0.5 WETH/USDC between 29oo and 3300"),
+        *("what should i do with 7zzz", "take half out of 7zz"),
+    ],
+)
+def test_a_number_that_cannot_be_read_is_named(typed: str) -> None:
+    garbled = next(word for word in typed.split() if re.search(r"\d[a-z]", word))
+
+    said = understand(typed, DESK, registry())
+
+    assert isinstance(said, Misunderstood)
+    assert garbled.lstrip("-") in said.sentence
+
+
+@pytest.mark.parametrize(
+    ("typed", "left"),
+    [
+        ("recommend 7 14", "14"),
+        ("recommend 7 blorb", "blorb"),
+        ("recommend 7 30d", "30d"),
+        ("inspect 7 29", "29"),
+        ("close 7 abc", "abc"),
+        ("decrease 7 50 foo", "foo"),
+        ("move 7 2900 3300 5", "5"),
+        ("increase 7 0.5 WETH 3", "3"),
+        ("swap 0.5 WETH USDC 8", "8"),
+        ("unwrap 1 foo", "foo"),
+        ("earned blorb", "blorb"),
+    ],
+)
+def test_a_word_that_a_command_cannot_use_is_named_and_not_left_out(typed: str, left: str) -> None:
+    said = understand(typed, DESK, registry())
+
+    assert isinstance(said, Misunderstood)
+    assert f"but not '{left}'" in said.sentence
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        ("how much did i make yesterday", "zuno earned yesterday"),
+        ("earned last week", "zuno earned week"),
+        ("earned last 30d", "zuno earned month"),
+        ("earned so far", "zuno earned all"),
+    ],
+)
+def test_what_was_earned_is_told_for_the_days_that_are_named(typed: str, line: str) -> None:
+    said = understand(typed, DESK, registry())
+
+    assert isinstance(said, Intent)
+    assert said.twin == line
+
+
+@pytest.mark.parametrize("typed", ["earned decade", "what did i earn last year", "earned 3 weeks"])
+def test_days_that_nobody_adds_up_are_no_week(typed: str) -> None:
+    said = understand(typed, DESK, registry())
+
+    assert isinstance(said, Misunderstood)
+    assert "yesterday" in said.sentence
+
+
+def test_what_only_a_shell_runs_is_said_so() -> None:
+    said = understand("monitor --once", DESK, registry())
+
+    assert isinstance(said, Misunderstood)
+    assert "typed in a shell" in said.sentence
+
+
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
         ("close", "Which position? Type one: close 7 and close 9."),
-        ("close 7 tomorrow", "That cannot be left waiting"),
-        ("approve 5", "Approve which option? Type one: approve 2, approve 1 and approve exit."),
+        ("close 7 tomorrow", "That cannot wait for a time or a price"),
+        ("approve 5", "Approve which option? Type one: approve 2, approve 1 and approve close."),
         ("decrease 7", "Type one: decrease 7 25, decrease 7 50 and close 7."),
         ("decrease 7 12.5%", "in whole percent"),
         ("increase 7 0.5", "How much of which token?"),
