@@ -155,7 +155,7 @@ def _as_named(heard: ContextObserved, own: OwnRange) -> Iterator[Outgoing]:
         raise StageFailedError(str(error)) from None
     if not moves:
         raise StageFailedError("There is nothing to put into that range, or it is held already.")
-    rationale = "The range that was named, and no other."
+    rationale = "Only the range you asked for is judged."
     yield thought(1, "propose", rationale, table=proposal_table(heard.context, moves))
     only = DebateRound(
         number=1,
@@ -344,9 +344,8 @@ def _goal_sentence(token: str, until: str) -> str:
 def _hook(observed: ObservedPool, where: str) -> Iterator[Outgoing]:
     if observed.pool.hook_danger != "none":
         powers = " ".join(observed.pool.hook_powers)
-        yield thought(
-            0, "hook", f"{where} hook's passport says {observed.pool.hook_danger}: {powers}"
-        )
+        call = "is dangerous" if observed.pool.hook_danger == "dangerous" else "needs caution"
+        yield thought(0, "hook", f"{where} hook {call}: {powers}")
 
 
 def _summary(seen: ScoutContext) -> str:
@@ -354,9 +353,10 @@ def _summary(seen: ScoutContext) -> str:
         paid = sum((pool.market.edge_7d or 0) > ENTER_OVER for pool in seen.surveyed_pools)
         line = f"over {ENTER_OVER:g} ×"
         if paid > 1:
-            return f"{paid} of them pay {line} their risk, from where on a pool is entered."
-        many = "One of them pays" if paid else "None of them pays"
-        return f"{many} {line} its risk, from where on a pool is entered."
+            return f"{paid} of them pay {line} their risk, enough to open a position."
+        if paid:
+            return f"One of them pays {line} its risk, enough to open a position."
+        return f"None of them pays {line} its risk, which a new position needs."
     observed, position = seen.observed, seen.position
     inside = position.tick_lower <= observed.pool.tick < position.tick_upper
     state = "In range." if inside else "Out of range: no fees."

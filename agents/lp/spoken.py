@@ -300,8 +300,9 @@ def standing_sentence(debate: Debate) -> str:
     context, hold, leave = debate.context, debate.hold, debate.exit
     if not isinstance(context, MarketContext) or leave is None:
         return (
-            "HOLD keeps the capital as it is, for no cost and no fees; a pool is entered when it "
-            f"pays over {ENTER_OVER:g} × its risk and the gain after cost is more than the cost."
+            "HOLD means the tokens stay in your wallet: no cost, no fees. A position is opened "
+            f"where the pool pays over {ENTER_OVER:g} × its risk and the gain after cost is more "
+            "than the cost."
         )
     stands = f"{_hold_words(context, hold)}; EXIT costs {usd(leave.cost_usd)}."
     return " ".join((stands, _line_words(context), *(f"{words}." for words in not_closed(context))))

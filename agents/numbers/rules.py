@@ -215,13 +215,12 @@ def _own_swap(move: MoveNumbers) -> tuple[RuleResult, ...]:
 
 def _buffer_floor(move: MoveNumbers, rules: ProfileRules) -> RuleResult:
     buffer_hours, floor = move.buffers.at_1x, rules.buffer_floor_hours
-    buffer = f"1× buffer of {hours(buffer_hours)} (model 95%)"
+    only = " only" if buffer_hours < floor else ""
+    words = f"it lasts{only} {hours(buffer_hours)} at 95% confidence; your floor is {floor:g} h"
     if buffer_hours < floor / 2:
-        verdict, words = JudgmentVerdict.VETO, f"{buffer} is under half the {floor:g} h floor"
-    elif buffer_hours < floor:
-        verdict, words = JudgmentVerdict.REVISE, f"{buffer} is under the {floor:g} h floor"
+        verdict = JudgmentVerdict.VETO
     else:
-        verdict, words = JudgmentVerdict.ACCEPT, f"{buffer} keeps the {floor:g} h floor"
+        verdict = JudgmentVerdict.REVISE if only else JudgmentVerdict.ACCEPT
     return RuleResult(Rule.BUFFER_FLOOR, verdict, buffer_hours, floor, words)
 
 

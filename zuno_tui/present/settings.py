@@ -55,9 +55,9 @@ _MEANS = {
     "limits.value_usd": "the most {coin} that one step may send along, in dollars",
     "limits.value_eth": "the most {coin} that one step may send along; better in dollars",
     "limits.daily_usd": "the most that is moved in a day, in dollars",
-    "limits.allowed_hooks": "hooks whose pools may be entered",
+    "limits.allowed_hooks": "hooks whose pools you allow",
     "limits.doubt_seconds": "how long to look for a lost transaction, in seconds",
-    "limits.answer_seconds": "how long to wait for an endpoint, in seconds",
+    "limits.answer_seconds": "how long to wait for an endpoint's answer, in seconds",
     "monitor.interval": "seconds between checks of the positions",
     "monitor.fees_usd": "dollars of fees that raise an alert",
     "telegram.token": "the bot that sends alerts",
@@ -268,7 +268,7 @@ def _defaults(sources: _Sources) -> dict[str, str]:
     return {
         "address": "none",
         "rpc": "none",
-        "send": "the same",
+        "send": "same as rpc",
         "debate.profile": RiskProfile.BALANCED,
         "debate.rounds": str(DEFAULT_ROUNDS),
         "debate.transport": TransportChoice.AUTO,
@@ -289,7 +289,7 @@ def _defaults(sources: _Sources) -> dict[str, str]:
         "webhook.url": "not set",
         "webhook.secret": "not set",
         "webhook.least_severity": EVERYTHING.least_severity,
-        "screen.theme": "what the terminal can show",
+        "screen.theme": "chosen for your terminal",
     }
 
 
@@ -324,7 +324,7 @@ def change_words(
     demo: bool = False,
 ) -> ChangeWords:
     """Of a setting that was written a moment ago."""
-    kept = "Kept in the demo's own settings" if demo else "Kept"
+    kept = "Saved in the demo's settings" if demo else "Saved"
     if missing := _missing(session, environment):
         return ChangeWords(f"{kept}, but {missing}", counts=False)
     rows = setting_rows(session, environment, by_flags or {})

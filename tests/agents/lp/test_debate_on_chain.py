@@ -99,7 +99,7 @@ async def test_a_hook_that_can_shut_the_door_argues_for_leaving(
     assert plan.choice.kind == "exit"
     assert plan.recommended == plan.exit
     assert plan.choice.reasons == powers
-    assert argued.said("hook") == [f"The hook's passport says dangerous: {' '.join(powers)}"]
+    assert argued.said("hook") == [f"The hook is dangerous: {' '.join(powers)}"]
 
 
 @pytest.mark.parametrize("profile", RiskProfile)

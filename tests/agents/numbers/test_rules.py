@@ -95,7 +95,7 @@ def test_findings_carry_the_number_and_its_limit() -> None:
     judgment = judge_move(move(buffer=20.0), PROFILES[RiskProfile.BALANCED])
     (objection,) = judgment.objections
     assert (objection.value, objection.limit) == (20.0, 24)
-    assert objection.words == "1× buffer of 20 h (model 95%) is under the 24 h floor"
+    assert objection.words == "it lasts only 20 h at 95% confidence; your floor is 24 h"
 
 
 numbers = st.builds(
