@@ -68,13 +68,13 @@ def failed_again(before: Failures | None, now: float) -> Failures:
 
 
 def blindness(
-    network: Network, wallet: WatchedWallet, failures: Failures, error: Exception, now: float
+    network: Network, wallet: WatchedWallet, failures: Failures, error: Exception
 ) -> Raised:
     finding = Finding(
         AlertKind.BLIND,
         Severity.CRITICAL,
-        f"{network.title} has not answered for {max(1, round((now - failures.since) / 60))} min:"
-        f" {sentence_of(error)} These positions are not watched meanwhile.",
+        f"{network.title} does not answer: {sentence_of(error)} These positions are not watched"
+        " meanwhile.",
         "the chain cannot be read",
         f"zuno --network {network.name} doctor",
         {"failedPolls": failures.polls},
@@ -488,7 +488,7 @@ def _blinded(
 ) -> _Looked:
     failures = failed_again(book.state(wallet.place).failures, now)
     lasting = failures.polls >= settings.blind_polls
-    blind = blindness(watch.sources.network, wallet, failures, error, now)
+    blind = blindness(watch.sources.network, wallet, failures, error)
     poll = Poll(wallet.place, (blind,) if lasting else (), failures=failures)
     return _Looked(poll, trouble=sentence_of(error))
 

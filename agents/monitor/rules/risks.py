@@ -15,7 +15,7 @@ from agents.monitor.rules.thresholds import Thresholds
 from agents.numbers.edges import TickRange, edges_of, price_tick
 from agents.numbers.regime import daily_ticks
 from agents.numbers.survival import HOURS_PER_DAY, survival
-from chain.base.units import PIPS, hours, percent
+from chain.base.units import PIPS, percent
 from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, Network
 from chain.history.volatility import Volatility
@@ -47,10 +47,8 @@ def out_of_range(situation: Situation, thresholds: Thresholds, _: bool) -> Findi
     price = situation.pair.price_text(position.pool.sqrt_price_x96)
     low, high = situation.pair.bounds(identity.tick_lower, identity.tick_upper)
     side, edge = ("below", low) if _is_low(situation, position.pool.tick) else ("above", high)
-    long = f" for {hours(minutes / 60)}" if minutes >= 1 else ""
-    where = f"{'has been' if long else 'is'} out of range{long}"
-    if not beyond:
-        where = f"is back at the edge, out{long}"
+    # For how long is told by the alert's age: a figure in here would stand still between polls.
+    where = "is out of range" if beyond else "is back at the edge, not yet in range"
     return Finding(
         AlertKind.OUT_OF_RANGE,
         Severity.CRITICAL if critical else Severity.WARNING,

@@ -59,6 +59,22 @@ def test_how_long_and_how_far_it_is_out() -> None:
     }
 
 
+def test_for_how_long_it_is_out_is_left_to_the_age_beside_it() -> None:
+    """A sentence is written once a change; a figure in it would stand still beside the clock."""
+    moment = replace(at_tick(1_333), standing=OUTSIDE)
+    end = moment.position.block.timestamp
+
+    told = {
+        found.message
+        for minutes in (0, 5, 245)
+        if (
+            found := judged(AlertKind.OUT_OF_RANGE, replace(moment, out_since=end - 60.0 * minutes))
+        )
+    }
+
+    assert len(told) == 1
+
+
 @pytest.mark.parametrize(
     ("tick", "minutes", "severity"),
     [

@@ -193,7 +193,7 @@ ALERTS = AlertsView(
             "open",
             v4_position(9),
             NOW - 7_300,
-            "Out of range for 2 h, earning nothing",
+            "#9 ETH/USDC is out of range: 1,812.1, below 1,850. The range is 1,850 – 2,100.",
             "recommend 9",
         ),
         AlertRow(
@@ -281,11 +281,11 @@ def option(
             "net next 7 d": "$18.16" if edges else f"−{cost}",
             "over Keep": "–" if candidate is None else "+$6.08" if edges else "−$14.10",
             "cost": cost,
-            "earned back": "19.0 h" if candidate not in (None, "exit") else "–",
+            "earned back": "19.0 h" if candidate not in (None, "close") else "–",
             "8 weeks in 10": "−$2.1 to 48" if edges else f"−{cost}",
             "fees a day": "$3.3–12" if edges else "$0.00",
             "LVR a day": "$3.02" if edges else "$0.00",
-            "swaps": "0.41 WETH" if candidate not in (None, "exit") else "–",
+            "swaps": "0.41 WETH" if candidate not in (None, "close") else "–",
             "lasts (95%)": "9.0 h" if edges else "–",
         },
         edges=edges,
@@ -297,14 +297,14 @@ PLAN = PlanView(
     plan_id="plan_3fa29c11",
     headline="#7 WETH/USDC 0.05%",
     recommendation="Widen #7 to 1,575.10 – 2,084.30. Costs $4.10, earned back in 19 h; 9 of 14"
-    " such moves beat holding after 7 days.",
+    " such moves beat keeping it after 7 days.",
     decided="The pool paid 2.10 × its risk in the past 7 days · decided by critic, 2 rounds",
     options=(
         option("Keep", None, (-1120, 160), verdict="below floor", cost="$0.00"),
         option("A widen", "A", (-1400, 1400), recommended=True, day=0.94, week=0.61),
         option("B tighten", "B", (-650, 650), day=0.71, week=0.12, verdict="revise"),
         option("C shift", "C", (-300, 1700), day=0.66, week=0.41),
-        option("Close", "exit", None, day=None, week=None, verdict="possible", cost="$2.02"),
+        option("Close", "close", None, day=None, week=None, verdict="possible", cost="$2.02"),
     ),
     reasons=(
         "The move wins: after its cost of $4.10 it gains $18.16 over HOLD in 7 days.",
@@ -321,7 +321,9 @@ APPROVAL = ApprovalView(
     expires_at=NOW + 540,
     steps=(
         StepView(
-            "exit", ("Burn position #7; receive at least 2.41 WETH and 4,402.10 USDC.",), "close #7"
+            "close #7",
+            ("Burn position #7; receive at least 2.41 WETH and 4,402.10 USDC.",),
+            "close #7",
         ),
         *(
             StepView(
@@ -336,7 +338,7 @@ APPROVAL = ApprovalView(
             for token, amount in (("WETH", "2.4152"), ("USDC", "4,415.3"))
         ),
         StepView(
-            "enter",
+            "sell, open",
             ("Mint a position in WETH/USDC 0.05% from 1,575.10 to 2,084.30 for your wallet.",),
             "sell 0.412 WETH for at least 742.91 USDC, open 1,575.10 – 2,084.30",
         ),
@@ -393,8 +395,8 @@ APPROVED = replace(PLAN, approval=APPROVAL)
 APPLYING = replace(
     APPROVED,
     progress=(
-        StepProgress("exit: included in block 31,204,118", "done", 31_204_118),
-        StepProgress("permit2-WETH: sent"),
+        StepProgress("close #7: included in block 31,204,118", "done", 31_204_118),
+        StepProgress("let Uniswap move tokens: sent"),
     ),
 )
 APPLIED = replace(
@@ -412,12 +414,12 @@ APPLIED = replace(
         done=True,
         sent=(
             SentTransaction(
-                "exit",
+                "close #7",
                 "0x" + "51" * 32,
                 "https://explorer.test/tx/0x" + "51" * 32,
                 31_204_118,
             ),
-            SentTransaction("enter", "0x" + "c2" * 32, None, 31_204_121),
+            SentTransaction("sell, open", "0x" + "c2" * 32, None, 31_204_121),
         ),
         headline="#7 is now #41",
     ),

@@ -92,7 +92,7 @@ OFFERED: tuple[tuple[tuple[str, ...], str], ...] = (
     (("1", "c"), "collect 7"),
     (("2", "enter"), "recommend 9"),
     (("4", "enter"), "approve A"),
-    (("4", "right", "right", "right", "enter"), "approve exit"),
+    (("4", "right", "right", "right", "enter"), "approve close"),
 )
 
 
@@ -333,7 +333,7 @@ async def test_copying_reaches_the_terminal_by_osc_52(monkeypatch: pytest.Monkey
         await pilot.pause()
 
         assert copied[0] == "#7 WETH/USDC 0.05% $18,204.51"
-        assert copied[1] == "Out of range for 2 h, earning nothing"
+        assert copied[1].startswith("#9 ETH/USDC is out of range")
         assert copied[2] == PLAN.plan_id
         assert copied[3].startswith("scout: The pool has been trending up")
 

@@ -361,17 +361,17 @@ async def test_an_alert_that_grew_older_redraws_its_age_and_nothing_beside_it(
         await pilot.press("2")
         pane = pilot.app.screen.query_one(AlertsPane)
         await play(pilot, AlertsChanged(replace(ALERTS, rows=rows)))
-        at = lines_of(pane)[0].rindex("AGE") - len("<5 min") + len("AGE")
+        at = lines_of(pane)[0].rindex("AGE") - len("<1 min") + len("AGE")
         drawn: list[Region] = []
         with monkeypatch.context() as patched:
             patched.setattr(pane, "refresh", lambda *regions: drawn.extend(regions))
-            pane.show_age(NOW + 299)
-            pane.show_age(NOW + 300)
+            pane.show_age(NOW + 59)
+            pane.show_age(NOW + 60)
 
     within = [region for region in drawn if region.y >= 0 and region.height == 1]
-    cells = [region for region in within if region.width == len("<5 min")]
+    cells = [region for region in within if region.width == len("<1 min")]
     lines = range(1, 2 * len(young) + 1)
-    assert cells == [Region(at, y, len("<5 min"), 1) for y in lines[::2]], "each has two lines"
+    assert cells == [Region(at, y, len("<1 min"), 1) for y in lines[::2]], "each has two lines"
     assert [region for region in drawn if region.y in lines] == cells
 
 
@@ -418,4 +418,4 @@ async def test_one_age_of_all_alerts_is_said_once() -> None:
         await play(pilot, AlertsChanged(replace(ALERTS, rows=rows)))
 
         assert "AGE" not in lines_of(pane)[0]
-        assert "all under 5 min" in str(pane.border_title)
+        assert "all 1 min" in str(pane.border_title)

@@ -134,7 +134,7 @@ POOLS = (
 )
 RECORDS = (
     RecordRow("req_5b1f0c77a1d2e394", NOW - 600, "position #7", "move"),
-    RecordRow("req_09aa77c1e4b25f60", NOW - 90_000, "position #9", "exit"),
+    RecordRow("req_09aa77c1e4b25f60", NOW - 90_000, "position #9", "close"),
     RecordRow(
         "req_77c1e4b25f6009aa", NOW - 200_000, "a new position", "failed: the RPC did not answer"
     ),
@@ -160,14 +160,14 @@ SENT = (
     DispatchView(
         "plan_77aa00c1e4b25f61",
         "Move #9 to 1,702.10…2,014.33",
-        "left, not entered again",
+        "closed, both tokens in the wallet",
         (
-            ("unsubscribe", "final", "0x" + "11" * 32),
-            ("exit", "final", "0x" + "22" * 32),
-            ("swap and enter", "reverted", "0x" + "33" * 32),
+            ("dismiss the subscriber of #9", "final", "0x" + "11" * 32),
+            ("close #9", "final", "0x" + "22" * 32),
+            ("sell, open", "reverted", "0x" + "33" * 32),
         ),
         (
-            "The exit went through and the entry did not: you hold both tokens."
+            "#9 was closed and nothing was opened: you hold both tokens."
             " Make a new plan from here: recommend or create.",
         ),
         ("resolve",),

@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from textual.binding import BindingType
 from textual.message import Message
 
-from chain.base.units import usd
+from chain.base.units import age_text, usd
 from chain.positions.reference import PositionRef, is_v3, position_label
 from zuno_tui.present.views import AlertRow, AlertsView, PositionsView
 from zuno_tui.present.words import round_usd, screen_words
 from zuno_tui.screen.keys import ALERTS
-from zuno_tui.screen.panes.frame import ago, coarse_age, frame, joined, literal, pane_title
+from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 
 _COLUMNS = (
@@ -45,7 +45,7 @@ _MUCH_USD = 1_000.0
 _FEES = "fees"
 """The key of the row that stands for every alert about fees."""
 _OVER = "over"
-_NEW_SECONDS = 300
+_MINUTE = 60
 _SEVERITIES = {
     "critical": ("✗ critical", "bad"),
     "warning": ("▲ warning", "warn"),
@@ -325,5 +325,8 @@ def _message(row: AlertRow) -> str:
 
 
 def _age(seconds: float) -> str:
-    """Coarser than elsewhere: alerts come many at once, and would all be drawn anew each minute."""
-    return "<5 min" if seconds < _NEW_SECONDS else coarse_age(seconds)
+    """In whole minutes, then hours and days: a row's age is drawn once a minute at most."""
+    minutes = int(seconds) // _MINUTE
+    if minutes < 1:
+        return "<1 min"
+    return "1 min" if minutes == 1 else age_text(minutes * _MINUTE)
