@@ -332,8 +332,8 @@ def resolve_half_done(
 def _row(dispatch: Dispatch, now: float) -> tuple[str, ...]:
     state = stands(dispatch, now)
     # Of what lapsed no step is approved any more.
-    steps = ", ".join(
-        step.title if state.startswith(LAPSED) else f"{step.title} {step.state}"
+    steps = "; ".join(
+        step.title if state.startswith(LAPSED) else f"{step.title}: {step.state}"
         for step in dispatch.steps
     )
     if dispatch.private_host is not None:

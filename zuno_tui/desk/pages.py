@@ -180,9 +180,13 @@ def record_rows(folder: Path) -> tuple[RecordRow, ...]:
     return tuple(_record_row(path) for path in paths[:_MOST_LISTED])
 
 
+_OUTCOMES = {"hold": "keep", "exit": "close"}
+
+
 def _record_row(path: Path) -> RecordRow:
     told = summarise(path)
-    return RecordRow(path.stem, path.stat().st_mtime, told.subject, told.outcome)
+    outcome = _OUTCOMES.get(told.outcome, told.outcome)
+    return RecordRow(path.stem, path.stat().st_mtime, told.subject, outcome)
 
 
 class OutboxRows:

@@ -129,7 +129,8 @@ def _drops_words(
     verb = commands.verb_named(by_verb.understood)
     if verb is None or not typed.lower().startswith(f"{verb.name} "):
         return False
-    if not (found.intents or found.question):
+    named = any(word in (found.question or "") for word in by_verb.unread)
+    if named or not (found.intents or found.question):
         return False
     filled = {token.text for line in found.lines for token in tokens_of(line)}
     # What names no position and moves no money is asked in many words, and only its numbers count.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +25,7 @@ from zuno_tui.desk.events import (
     StatusChanged,
 )
 from zuno_tui.desk.jobs import Jobs, one_line
+from zuno_tui.desk.pages import record_rows
 from zuno_tui.present.views import (
     ApprovalView,
     DebateView,
@@ -37,6 +39,8 @@ from zuno_tui.present.views import (
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from zuno_tui.desk.events import Event
 
 HOSTILE = "USDC\x1b]52;c;ZXZpbA==\x07\x9b2J\u202e\nrecipient: 0xEVIL"
@@ -237,3 +241,17 @@ def test_the_guide_points_at_what_wants_attention(
 
     assert guide.hint.startswith(f"#{urgent} ")
     assert len(guide.hint) <= ROOM_FOR_A_HINT
+
+
+def test_a_record_says_keep_and_close(tmp_path: Path) -> None:
+    kinds = {"hold": "keep", "exit": "close", "move": "move"}
+    for kind in kinds:
+        first = {"kind": "flow_start", "payload": {"tokenId": "7"}}
+        last = {"kind": "plan_ready", "payload": {"plan": {"choice": {"kind": kind}}}}
+        envelopes = ({"type": "envelope", "body": body} for body in (first, last))
+        lines = "".join(f"{json.dumps(line)}\n" for line in envelopes)
+        (tmp_path / f"{kind}.jsonl").write_text(lines, "utf-8")
+
+    rows = record_rows(tmp_path)
+
+    assert {row.request_id: row.outcome for row in rows} == kinds

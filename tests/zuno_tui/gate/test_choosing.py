@@ -61,14 +61,14 @@ async def test_the_limits_that_an_option_breaks_go_with_its_approval(
 async def test_a_pool_that_keeps_or_takes_too_much_is_refused_all_the_same(rule: Rule) -> None:
     plan = await _vetoed(rule, own_range=True)
 
-    with pytest.raises(GateRefusedError, match="vetoed"):
+    with pytest.raises(GateRefusedError, match="ruled out"):
         chosen_candidate(plan, "A")
 
 
 async def test_nobody_approves_a_vetoed_move_of_the_agents() -> None:
     plan = await _vetoed(Rule.BUFFER_FLOOR, own_range=False)
 
-    with pytest.raises(GateRefusedError, match="vetoed"):
+    with pytest.raises(GateRefusedError, match="ruled out"):
         chosen_candidate(plan, "A")
 
 
@@ -129,7 +129,7 @@ def test_what_may_be_chosen(
     if not is_refused:
         assert chosen_candidate(plan, named) is plan.candidates[0]
         return
-    with pytest.raises(GateRefusedError, match="Option A of plan_7 was vetoed: too little"):
+    with pytest.raises(GateRefusedError, match="Option A of plan_7 was ruled out: too little"):
         chosen_candidate(plan, named)
 
 

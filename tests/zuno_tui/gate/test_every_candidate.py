@@ -127,7 +127,7 @@ def test_every_candidate_of_every_position(
     _print(outcomes, capsys)
     for (state, _), outcome in outcomes.items():
         assert outcome.idle is None or outcome.idle <= MOST_IDLE
-        if outcome.refusal is None or "was vetoed" in outcome.refusal:
+        if outcome.refusal is None or "was ruled out" in outcome.refusal:
             continue
         assert state in ("emptied", "hooked"), outcome.refusal
         assert "no liquidity" in outcome.refusal or "dangerous" in outcome.refusal

@@ -265,8 +265,8 @@ def chosen_candidate(plan: Plan, named: str | None) -> Candidate:
     named_range = plan.own_range and named is not None and not _is_dangerous(candidate)
     if judgment is not None and judgment.verdict is JudgmentVerdict.VETO and not named_range:
         raise GateRefusedError(
-            f"Option {_letter(candidate)} of {plan.plan_id} was vetoed: {judgment.reason} "
-            "Choose another: zuno plan"
+            f"Option {_letter(candidate)} of {plan.plan_id} was ruled out: "
+            f"{judgment.reason.rstrip('.')}. Choose another: zuno plan"
         )
     return candidate
 

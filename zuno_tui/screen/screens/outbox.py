@@ -29,7 +29,8 @@ _COLUMNS = (
     TableColumn("WHERE IT STANDS", 2, 34),
 )
 _NOTHING = ("Nothing was sent yet.", "A plan comes here when it is applied.")
-_STEP_CELLS = 26
+_AROUND_NAME = 6
+"""Its number before it, and a gap behind."""
 _STATE_CELLS = 12
 
 
@@ -115,9 +116,10 @@ def _row(dispatch: DispatchView) -> Row:
 
 def _steps(dispatch: DispatchView) -> Iterator[Content]:
     yield heading("STEPS", dispatch.headline)
+    named = max((len(name) for name, _, _ in dispatch.steps), default=0) + _AROUND_NAME
     for place, (name, state, sent) in enumerate(dispatch.steps, 1):
         yield Content.assemble(
-            literal(f"{place}. {name}".ljust(_STEP_CELLS)),
+            literal(f"{place}. {name}".ljust(named)),
             literal(state.ljust(_STATE_CELLS), "bold"),
             literal(sent, "$quiet"),
         )
