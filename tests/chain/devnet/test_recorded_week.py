@@ -42,8 +42,9 @@ UNCOMPARED = {
 }
 """A time of the machine and what another node makes differently, which were not recorded; a day,
 which is measured over closed hours since; and what is told besides by now."""
-BY_SWAP = {"fees", "result"}
-"""Of days: they were estimates by the hour, and are exact since (tests/chain/positions)."""
+BY_SWAP = {"fees", "result", "basis", "closed", "missing"}
+"""Of days: they were estimates by the hour, and are exact since (tests/chain/positions); and what
+closed positions earned is told with them."""
 REWORDED = (
     ("can refuse that you take liquidity out", "can stop you from taking liquidity out"),
     ("can refuse that you add liquidity", "can stop you from adding liquidity"),

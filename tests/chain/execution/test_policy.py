@@ -327,9 +327,7 @@ def test_a_dangerous_hook_may_be_left_but_not_entered_unless_allowed() -> None:
         else:
             assert "It can stop you from taking liquidity out." in reasons(steps, wary)
             replaced = {**allowed.code_hashes, key.hooks: "0x" + "cd" * 32}
-            assert "is not the known code" in reasons(
-                steps, replace(allowed, code_hashes=replaced)
-            )
+            assert "is not the known code" in reasons(steps, replace(allowed, code_hashes=replaced))
 
 
 def test_a_pool_that_takes_everything_is_not_entered(bench: Bench) -> None:
