@@ -396,8 +396,11 @@ def record_words(argued: ArguedPlan) -> Iterator[str]:
 def reasons(plan: Plan, pools: Mapping[str, PlanPool], *, argued: bool = True) -> Iterator[str]:
     """Why this was chosen, what it takes, what it survives, and what the rules alone would do."""
     yield from _why_first(plan)
+    said = {option_letter(move.index or 0) for move in plan.candidates if limits_broken(move)}
     for reason in plan.choice.reasons:
-        if reason.rstrip(".") != PASSES_EVERY_LIMIT:  # as its column says
+        # As its column says, or the sentence about all that break the same limit.
+        told = reason.rstrip(".") == PASSES_EVERY_LIMIT or reason.partition(": ")[0] in said
+        if not told:
             yield screen_words(_sentence(reason))
     yield from _why_not(plan)
     if any(_pays_faster(move, plan.hold) for move in plan.candidates):

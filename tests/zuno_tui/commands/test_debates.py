@@ -11,6 +11,7 @@ import pytest
 from agents.numbers.rules import CheckedAssumption
 from tests.agents.conftest import positions_by_state
 from tests.zuno_tui.conftest import CommandLine, Spoken
+from zuno_tui.present.words import screen_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -179,7 +180,8 @@ def test_explain_tells_the_whole_debate(
     turns = [line for line in page.out.splitlines() if "▸" in line]
     assert len(turns) == len(plan["transcript"])
     unwrapped = " ".join(page.out.split())
-    assert all(reason in unwrapped for reason in plan["choice"]["reasons"])
+    assert all(screen_words(reason) in unwrapped for reason in plan["choice"]["reasons"])
+    assert "HOLD" not in page.out
     assert all(source in unwrapped for source in plan["sources"])
     data = desk("explain", plan["planId"], "--json", *flags).data
     assert data["transcript"] == plan["transcript"]

@@ -62,6 +62,7 @@ class Desk:
         """Apply, and kill the process when this step is in the pool and in no block."""
         self.ask("evm_setAutomine", False)
         arguments = ("apply", approval["planId"], "--confirm", approval["hash"], *self.flags)
+        before = [each["step"] for each in approval["transactions"]].index(at)
         told, words = os.pipe()
         with Path(os.devnull).open("r+") as nothing:
             applying = fork_server().start(
@@ -72,11 +73,11 @@ class Desk:
             )
         os.close(words)
         with os.fdopen(told) as lines:
-            for line in lines:
-                if f"{at}: sent" in line:
+            for _ in (line for line in lines if ": sent" in line):
+                if not before:
                     break
-                if ": sent" in line:
-                    self.ask("evm_mine")
+                before -= 1
+                self.ask("evm_mine")
             applying.kill()
             code = applying.ended(10)
         assert code is not None

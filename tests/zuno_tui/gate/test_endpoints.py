@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.contracts.storage import pool_slots
+from chain.execution.decode.titles import name_title
 from tests import node_rpc
 from tests.fakes.proxy import Proxy, refuses
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -316,7 +317,8 @@ def test_without_a_simulation_of_all_the_first_is_tried_and_each_later_one_in_it
 
     assert approval["simulation"]["method"] == "eth_call"
     assert approval["simulation"]["unsimulated"] == steps[1:]
-    assert f"Tried by eth_call: {steps[0]}. Not tried yet: {', '.join(steps[1:])}." in shown.out
+    first, *later = map(name_title, steps)
+    assert f"Tried by eth_call: {first}. Not tried yet: {', '.join(later)}." in shown.out
     assert applied.code == 0, applied.words
     assert applied.data["state"] == "included"
     # Once more before signing, then each later step where the one before it stands.

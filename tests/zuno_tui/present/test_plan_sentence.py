@@ -23,6 +23,7 @@ from zuno_tui.present.plan_card import (
     FIGURES,
     decided_words,
     figures_of,
+    limits_broken,
     option_words,
     plan_pools,
     plan_sentence,
@@ -52,6 +53,19 @@ async def test_a_position_plan_says_what_to_do_with_it(state: str) -> None:
     # Of a danger it is said whose it is before it is said what it can do.
     danger = plan.choice.codes[0] is AdviceReason.DANGER
     assert ("hook" in told.partition(" It can")[0]) is danger, told
+
+
+@pytest.mark.parametrize("wish", [*WISHES, *STATES])
+async def test_why_an_option_is_ruled_out_is_told_once(wish: str) -> None:
+    context = create_context(wish) if wish in WISHES else market_context(wish)
+    plan = (await argue_over(context)).plan
+    told = [*reasons(plan, plan_pools(plan))]
+
+    assert len({*told}) == len(told)
+    for move in plan.candidates:
+        for words in limits_broken(move):
+            of_one = words.partition(": ")[2]
+            assert sum(of_one in sentence for sentence in told) <= 1, told
 
 
 @pytest.mark.parametrize("state", STATES)
