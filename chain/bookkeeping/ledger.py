@@ -247,6 +247,10 @@ def _sent_entries(facts: WalletFacts, sent: PaidTransaction) -> Iterator[LedgerE
 
     def entry(kind: EntryKind, address: Address, amount: int) -> LedgerEntry:
         price = facts.price_then(address, sent.block, None, None)
+        if kind is EntryKind.SWAP:
+            # After it the pool stands where the swap moved it, and its impact would cost nothing.
+            before = facts.price_then(address, sent.block - 1, None, None)
+            price = before if isinstance(before, Known) else price
         return ledger_entry(
             place, kind, _IN_WALLET, TokenAtPrice(facts.tokens[address], price), amount
         )

@@ -417,6 +417,8 @@ async def _facts(
     moments = {transaction.block: transaction.time for transaction in sent.values()} | {
         change.place.block_number: change.timestamp for life in lives for change in life.changes
     }
+    swapped = [transaction for transaction in sent.values() if transaction.swaps]
+    moments = {transaction.block - 1: transaction.time for transaction in swapped} | moments
     prices = await read_past_prices(sources, block, moments, addresses, pools.values())
     return WalletFacts(
         network, worth.overview.wallet.owner, worth, lives, sent, pools, tokens, prices

@@ -388,7 +388,8 @@ _STORY_COLUMNS = (
     OutputColumn("A YEAR", "right"),
 )
 _PROFIT = (
-    "result = out + fees + now − put in − costs (gas and swaps), each at the price of its time"
+    "result = out + fees + now − put in − costs (network and swaps, since the first opening), "
+    "each at the price of its time"
 )
 _WHAT = {
     EntryKind.MINT: "open",

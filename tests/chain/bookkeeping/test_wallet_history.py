@@ -69,6 +69,33 @@ async def test_a_range_that_was_left_swapped_and_entered_anew_is_one_story(
         assert usd == worth.total
 
 
+async def test_a_swap_costs_its_fee_and_its_impact_by_the_prices_before_it(
+    desk: Desk, changing: Moves
+) -> None:
+    """As the page that signs counts it; after it the pool stands where the swap moved it."""
+    owner = WIDE_PROVIDER.address
+    before = await _history(desk, owner, {})
+    keys = {position.pool.key for position in before.facts.worth.overview.wallet.positions}
+    key = next(one for one in keys if one.currency1 == desk.network.stable and one.fee == 500)
+    swapped = changing.swap(WIDE_PROVIDER, key, 20 * 10**18, zero_for_one=True)
+
+    after = await _history(desk, owner, {swapped: "plan"})
+
+    legs = [one for one in after.entries if one.transaction == swapped]
+    legs = [one for one in legs if one.kind is EntryKind.SWAP]
+    assert len(legs) == 2
+    for one in legs:
+        price = before.facts.price_now(one.token.address)
+        assert isinstance(price, Known)
+        assert isinstance(one.usd, Known)
+        assert one.usd.value == price.value * one.amount / 10 ** (one.token.decimals or 0)
+    lost = -sum(one.usd.value for one in legs if isinstance(one.usd, Known))
+    sold = 20 * before.facts.price_now(key.currency0).value  # type: ignore[union-attr]
+    assert lost > sold * Fraction(5, 10_000), "its fee, and its impact besides"
+    usd = sum(one.usd.value for one in after.entries if isinstance(one.usd, Known))
+    assert usd == after.facts.worth.total
+
+
 def _units(known: Quantity[int]) -> int:
     assert isinstance(known, Known)
     return known.value
