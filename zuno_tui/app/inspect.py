@@ -192,8 +192,8 @@ class PositionPage:
         yield "imp. loss", f"{loss}, before fees"
         yield (
             f"past {age_text(self._daily.measured_seconds)}",
-            f"fees {worth(won.fees_a_day, unit)} less LVR {worth(won.lvr_a_day, unit)}"
-            f" = {short_gain(won.net_a_day, unit)}",
+            f"closed hours: fees {worth(won.fees_a_day, unit)} less LVR "
+            f"{worth(won.lvr_a_day, unit)} = {short_gain(won.net_a_day, unit)}",
         )
         gas = _or_reason(account.gas, lambda wei: f"{wei / 10**18:.6f} {self._coin}")
         yield "gas spent", f"{gas}, counted in vs holding"
