@@ -68,10 +68,13 @@ class CommandRegistry:
                 return None if alone else command.intent.from_words(words[count:])
         return None
 
-    def is_for_shell(self, name: str) -> bool:
-        """Whether a command of this name runs in a shell and not at the desk."""
-        command = self._by_path.get((name,))
-        return command is not None and _is_for_shell(command)
+    def shell_only(self, words: Sequence[str]) -> str:
+        """The command these words begin with, where it runs in a shell and not at the desk."""
+        for count in (2, 1):
+            command = self._by_path.get(tuple(words[:count]))
+            if command is not None and _is_for_shell(command):
+                return " ".join(command.intent.command)
+        return ""
 
     def verb_named(self, name: str) -> Verb | None:
         return self._by_words.get(tuple(name.lower().split()))

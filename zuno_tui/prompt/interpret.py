@@ -103,6 +103,9 @@ def interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> I
     words = words_of(text)
     if (refused := _refused(text, words)) is not None:
         return Interpretation(misunderstood=refused)
+    if " " in (alone := commands.shell_only(words)):
+        # Of two words it is meant to the letter; one may begin a sentence.
+        return Interpretation(misunderstood=_for_shell(alone))
     by_verb = _by_verb(words, context, commands)
     if not isinstance(by_verb, Misunderstood):
         exact = _exact(by_verb, words, text, context, commands)
@@ -117,6 +120,10 @@ def interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> I
     ):
         return Interpretation(misunderstood=by_verb)
     return found
+
+
+def _for_shell(command: str) -> Misunderstood:
+    return Misunderstood(f"`zuno {command}` is typed in a shell, not here.", command)
 
 
 def _drops_words(
@@ -165,9 +172,9 @@ def _of_meaning(
 def may_look(intent: Intent, commands: CommandRegistry) -> bool:
     """Whether a sentence may run it: it only reads."""
     name, path = commands.name_of(intent), getattr(intent, "command", ())
-    acts = (getattr(intent, part, None) for part in ("action", "token", "what"))
+    acts = (getattr(intent, part, None) for part in ("action", "token", "what", "forget"))
     changes = any(acts) or getattr(intent, "everything", False)
-    listing = name in ("alert", "orders", "outbox", "revoke")
+    listing = name in ("alert", "doctor", "orders", "outbox", "revoke")
     # `order cancel` is no `cancel`: of a command below another both must only look.
     return is_look(name) and all(map(is_look, path[:1])) and not (listing and changes)
 
@@ -259,8 +266,8 @@ def _by_verb(
     if len(words) == 1 and _BARE_POSITION.fullmatch(words[0]):
         words = ("inspect", *words)
     found = commands.verb_at_start(words)
-    if found is None and commands.is_for_shell(words[0]):
-        return Misunderstood(f"`zuno {words[0]}` is typed in a shell, not here.", words[0])
+    if found is None and (alone := commands.shell_only(words)):
+        return _for_shell(alone)
     if found is None:
         unknown = Misunderstood(f"I do not know '{words[0]}'.", offer="help")
         return commands.shell_intent(words) or unknown

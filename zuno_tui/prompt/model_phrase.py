@@ -63,6 +63,8 @@ def proposed_question(
 def _looked_at(
     phrase: str, context: PhraseContext, commands: CommandRegistry
 ) -> Interpretation | None:
+    if "--" in phrase:  # a flag may do more than look, and a model names none
+        return None
     try:
         found = interpret(phrase, context, commands)
     except NotReadYetError:

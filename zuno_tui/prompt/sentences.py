@@ -53,6 +53,12 @@ class PlainAnswer(Struct, frozen=True):
 Meaning = Lines | Question | PlainAnswer
 
 
+def _unread_words(typed: str) -> str:
+    if typed.startswith("0x"):
+        return f"No sentence takes '{typed}': give an address or a hash to a command by its name."
+    return f"I cannot read '{typed}'. Write the number by itself."
+
+
 def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
     """None where no row fits. NotReadYetError says what must be read first."""
     sentence = read_sentence(text, context)
@@ -62,7 +68,7 @@ def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
     if sentence.unclear:
         return Question(f"{sentence.unclear} can be read in two ways. Write it like 1,000.5")
     if sentence.unread:
-        return Question(f"I cannot read '{sentence.unread}'. Write the number by itself.")
+        return Question(_unread_words(sentence.unread))
     clauses = _clauses(sentence)
     if len(clauses) > 1:
         return _by_clauses(clauses, context)

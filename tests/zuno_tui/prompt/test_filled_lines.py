@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tools.phrase_report import DESK, desk_of, list_names, recorded
-from zuno_tui.catalog.intents import ChangeSetting, Show
+from zuno_tui.catalog.intents import ChangeSetting, Doctor, Show
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli.parser import build_parser
 from zuno_tui.features.orders.intents import CancelOrders, ListOrders
@@ -365,6 +365,8 @@ def test_a_command_below_another_is_no_look_for_its_last_word() -> None:
     assert not may_look(CancelOrders("all"), registry())
     assert may_look(ListOrders(), registry())
     assert not may_look(ListOrders("go"), registry())
+    assert may_look(Doctor(), registry())
+    assert not may_look(Doctor(forget="0x" + 40 * "1"), registry())
 
 
 def test_the_prompt_changes_only_how_things_are_shown() -> None:
