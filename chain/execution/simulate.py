@@ -87,7 +87,7 @@ _TOO_LITTLE_THERE = (
 _SENTENCES: Mapping[tuple[str, tuple[str, ...]], str] = {
     ("CurrencyNotSettled", ()): (
         "less of a token arrives than is sent: it keeps a part of every transfer, "
-        "and no pool can be entered with it"
+        "and no position can be opened with it"
     ),
     ("SafeCastOverflow", ()): (
         "the pool's hook asks for more than the position pays out; "

@@ -46,7 +46,7 @@ class ShownSigner(Struct, frozen=True):
     def sign(self, transaction: UnsignedTransaction, /) -> SignedTransaction:
         if transaction not in self.shown:
             raise OutboxError(
-                f"What the journal holds as {step_title(transaction)} is not what was shown. "
+                f"The journal's step, {step_title(transaction)}, is not what was shown. "
                 "It was not signed.",
                 "See where things stand: zuno outbox",
             )

@@ -141,7 +141,7 @@ def _elsewhere_faults(
     if swap.amount_out_minimum < least:
         yield (
             f"the swap goes through another pool and accepts {swap.amount_out_minimum}, less than "
-            f"{least} at the price of the pool it enters"
+            f"{least} at the price of the position's pool"
         )
 
 
@@ -178,12 +178,12 @@ def entry_faults(pool: records.DecodedPoolKey, context: PolicyContext) -> Iterat
     """Whether money may be given into the hands of this pool and its hook."""
     facts = context.pools.get(pool)
     if facts is None:
-        yield "the pool it enters was not read"
+        yield "the position's pool was not read"
     elif facts.lp_fee > context.limits.lp_fee_pips:
         most = context.limits.lp_fee_pips
         yield (
             f"the pool takes {facts.lp_fee / 10_000:g}% of every swap, past the "
-            f"{most / 10_000:g}% at which one is still entered; close it instead: zuno close ID"
+            f"{most / 10_000:g}% up to which zuno opens in one; close it instead: zuno close ID"
         )
     if pool.hooks == NO_HOOK:
         return
@@ -191,7 +191,7 @@ def entry_faults(pool: records.DecodedPoolKey, context: PolicyContext) -> Iterat
     if passport.danger is Danger.DANGEROUS and pool.hooks not in context.allowed_hooks:
         yield (
             f"the pool's hook {pool.hooks} is dangerous: {passport.sentences[0]} "
-            "To enter all the same, add it to allowed_hooks in the settings"
+            "To use it all the same, add it to allowed_hooks in the settings"
         )
     yield from code_faults(pool.hooks, context)
 

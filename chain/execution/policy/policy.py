@@ -384,7 +384,7 @@ def batch_faults(step: DecodedStep, context: PolicyContext) -> Iterator[str]:
         return
     places = [_place(single, number, singles) for number, single in enumerate(singles)]
     if places != sorted(places):
-        yield "its calls are not in the order of permissions, exit, entry, permissions taken back"
+        yield "its calls are not in the order of allowances, close, open, allowances taken back"
 
 
 def delegation_faults(

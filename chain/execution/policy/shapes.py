@@ -148,7 +148,7 @@ def _part_faults(call: ModifyLiquidities, context: PolicyContext) -> Iterator[st
         yield "it balances other currencies than the pool's"
     minted = [action.pool for action in call.actions if isinstance(action, DecodedMint)]
     if any(each != pool for each in minted):
-        yield "it would enter another pool than the one it leaves"
+        yield "it would open in another pool than the one it closes in"
     yield from _recipients(call.actions, {context.owner, SENDER})
     swept = [action.currency for action in call.actions if isinstance(action, DecodedSweep)]
     if swept and swept != [NATIVE]:

@@ -185,7 +185,7 @@ def test_a_position_moves_only_within_its_pool(bench: Bench) -> None:
     assert isinstance(mint, DecodedMint)
     other = replace(mint, pool=mint.pool._replace(fee=500))
     call = replace(step.call, actions=(burn, other, *closing))
-    assert "another pool than the one it leaves" in reasons([replace(step, call=call)], context)
+    assert "another pool than the one it closes in" in reasons([replace(step, call=call)], context)
     call = replace(step.call, actions=(burn, mint, closing[0], closing[0]))
     assert "other currencies" in reasons([replace(step, call=call)], context)
     stranger = spoil(step.call, setting("token_id", lambda token_id: token_id + 1))

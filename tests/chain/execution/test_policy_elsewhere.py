@@ -68,7 +68,7 @@ def test_a_pool_that_pays_the_price_may_be_swapped_in(bench: Bench) -> None:
 def test_a_pool_opened_at_a_price_of_its_own_is_not(bench: Bench, percent: int) -> None:
     step, context = _through(bench, percent)
 
-    assert "price of the pool it enters" in reasons([step], context)
+    assert "price of the position's pool" in reasons([step], context)
 
 
 def _leaving(context: PolicyContext, times: int) -> PolicyContext:

@@ -42,9 +42,9 @@ async def test_a_second_plan_says_how_the_first_did(
 
     assert " such " not in told(first)
     assert " such " not in told(shown[0])
-    assert told(shown[1]) == "1 of 1 such hold beat leaving after 1 day."
+    assert told(shown[1]) == "1 of 1 such plan to keep it beat closing after 1 day."
     assert shown[0].view is not None
     assert shown[1].view is not None
     assert shown[0].view.plan_id == shown[1].view.plan_id
     assert page.title == "zuno scorecard"
-    assert any(line.startswith("hold") and "1 of 1" in line for line in page.lines)
+    assert any(line.startswith("keep") and "1 of 1" in line for line in page.lines)

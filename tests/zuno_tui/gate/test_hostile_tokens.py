@@ -126,7 +126,7 @@ async def test_no_pool_is_entered_with_a_token_that_keeps_a_part(
     with pytest.raises(GateRefusedError) as refused:
         await _opened(desk, pool_with_weth(token))
 
-    assert "keeps a part of every transfer, and no pool can be entered with it" in str(
+    assert "keeps a part of every transfer, and no position can be opened with it" in str(
         refused.value
     )
     assert "Nothing was signed" in str(refused.value)

@@ -104,7 +104,7 @@ def test_what_is_written_into_the_journal_while_the_question_stands_is_not_signe
     code, out, shown = terminal.end()
 
     assert (code, out) == (REFUSED, "")
-    assert "What the journal holds as collect is not what was shown. It was not signed." in shown
+    assert "collect the fees of #26, is not what was shown. It was not signed." in shown
     assert desk.nonce() == before
 
 

@@ -434,9 +434,9 @@ def test_which_pool_and_why_is_said() -> None:
     assert "the best of 2 that quote it: nothing by V4Quoter" in words(
         other, None, {own: 1, replace(KEY, fee=1): 2}
     )
-    assert "through the pool that is entered, the best of 2" in words(own, own, {own: 61, other: 5})
-    assert "against 61 in the pool" in words(other, own, {own: 61, other: 62})
-    assert "against no quote in the pool" in words(other, own, {other: 62})
+    assert "through the position's own pool, the best of 2" in words(own, own, {own: 61, other: 5})
+    assert "against 61 in the position" in words(other, own, {own: 61, other: 62})
+    assert "against no quote in the position" in words(other, own, {other: 62})
 
 
 def test_what_can_be_used_now_of_what_was_allowed() -> None:

@@ -288,14 +288,14 @@ async def test_what_nobody_buys_is_refused_with_what_to_do(market: SimpleNamespa
         ),
         (
             SwapQuotes(SWAP, OWN, FIRST, 9, {FIRST: 8, SECOND: 7}),
-            "the pool that is entered, the best of 2 that quote it: 9 as it is when its turn "
+            "the position's own pool, the best of 2 that quote it: 9 as it is when its turn "
             "comes, 8 by V4Quoter now",
         ),
         (
             SwapQuotes(SWAP, OWN, SECOND, 9, {FIRST: 8, SECOND: 7}),
-            "9 by a replay on its depth, against 7 in the pool that is entered",
+            "9 by a replay on its depth, against 7 in the position's own pool",
         ),
-        (SwapQuotes(SWAP, OWN, THIRD, 9, {FIRST: 8}), "against no quote in the pool that is"),
+        (SwapQuotes(SWAP, OWN, THIRD, 9, {FIRST: 8}), "against no quote in the position"),
     ],
 )
 def test_both_ways_of_quoting_are_told(quotes: SwapQuotes, words: str) -> None:

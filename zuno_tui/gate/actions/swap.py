@@ -52,15 +52,15 @@ class SwapQuotes(Struct, frozen=True):
             )
         if self.swap.pool == self.own:
             return (
-                f"The swap goes through the pool that is entered, {rank}: {replayed} as it is "
+                f"The swap goes through the position's own pool, {rank}: {replayed} as it is "
                 f"when its turn comes, {said} by V4Quoter now."
             )
         beside = self.by_quoter.get(self.own)
         instead = "no quote" if beside is None else amount(beside)
         return (
             f"The swap goes through the {fee} pool, {rank}: {said} by "
-            f"V4Quoter, {replayed} by a replay on its depth, against {instead} in the pool that "
-            "is entered."
+            f"V4Quoter, {replayed} by a replay on its depth, against {instead} in the "
+            "position's own pool."
         )
 
 
