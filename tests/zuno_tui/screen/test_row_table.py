@@ -411,6 +411,21 @@ def test_a_table_spread_over_its_room_ends_at_its_edge() -> None:
     assert [place.width for place in wide.places[1:]] == [5, 5, 5]
 
 
+async def test_ages_a_few_seconds_apart_are_said_once_however_time_passes() -> None:
+    rows = tuple(replace(row, since=NOW - 4 * at) for at, row in enumerate(ALERTS.rows[:3]))
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        pane = pilot.app.screen.query_one(AlertsPane)
+        await play(pilot, AlertsChanged(replace(ALERTS, rows=rows)))
+        titles = []
+        for seconds in range(30, 150, 4):
+            pane.show_age(NOW + seconds)
+            assert "AGE" not in lines_of(pane)[0]
+            titles.append(str(pane.border_title))
+
+    assert all("all " in title for title in titles)
+    assert all(any(f"all {age}" in title for title in titles) for age in ("1 min", "2 min"))
+
+
 async def test_one_age_of_all_alerts_is_said_once() -> None:
     rows = tuple(replace(row, since=NOW - 60) for row in ALERTS.rows[:3])
     async with desk_app().run_test(size=(120, 36)) as pilot:

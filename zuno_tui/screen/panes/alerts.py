@@ -113,8 +113,10 @@ class AlertsPane(RowTable):
             return
         self._now = now
         self._rows_shown = gathered([_as_now(row, self._fees) for row in view.rows], now)
-        ages = {_age(now - row.since) for row in self._rows_shown}
-        self._age_of_all = ages.pop() if len(ages) == 1 < len(self._rows_shown) else ""
+        # By when they began, not by their words: a column must not come and go as minutes pass.
+        begun = sorted(row.since for row in self._rows_shown)
+        alike = len(begun) > 1 and begun[-1] - begun[0] < _MINUTE
+        self._age_of_all = _age(now - begun[0]) if alike else ""
         aged = not self._age_of_all
         # Two cells too many for a narrow pane that shows ages as well.
         arrow = "" if aged and self.size.width < _ARROW_FROM else "→ "
