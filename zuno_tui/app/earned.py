@@ -462,11 +462,9 @@ _DAYS: dict[EarningPeriod, int] = {"today": 1, "yesterday": 2, "week": 7, "month
 """How far back each begins, in UTC days with the present one."""
 _MOST_DAYS = 30
 _COLUMNS = columns("#>", "POOL", "FEES>", "RESULT>", "DAYS>")
-_BY_DAY = "fees: at the prices of their hour; result: fees less LVR, by the UTC days that are known"
-_SINCE_ENTRY = (
-    "fees: at the prices of their hour; result: against holding what was put in, since each "
-    "position was opened"
-)
+_BY_DAY = "result: fees less LVR, by the UTC days that are known"
+_SINCE_ENTRY = "result: against holding what was put in, since each position was opened"
+_PRICED = "fees: at the prices of their hour"
 
 
 class PositionEarned(Struct, frozen=True):
@@ -501,7 +499,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
         heading=(
             f"{session.network.title} · {period} · fees {worth(fees, unit)}, "
             f"result {signed_money(result, unit)}",
-            basis,
+            f"{_PRICED}; {basis}",
             *(f"Not in the sum: {words}" for words in missing),
         ),
         lines=tuple(_lines(rows, over, unit)),

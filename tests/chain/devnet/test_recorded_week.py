@@ -39,12 +39,13 @@ UNCOMPARED = {
     "protocol",
     "feesAYear7d",
     "volatility7d",
+    "closed",
 }
 """A time of the machine and what another node makes differently, which were not recorded; a day,
 which is measured over closed hours since; and what is told besides by now."""
-BY_SWAP = {"fees", "result", "basis", "closed", "missing"}
-"""Of days: they were estimates by the hour, and are exact since (tests/chain/positions); and what
-closed positions earned is told with them."""
+BY_SWAP = {"fees", "result", "missing"}
+"""Of days: they were estimates by the hour, and are exact since (tests/chain/positions). What was
+given away is named since, as what is closed is counted."""
 REWORDED = (
     ("can refuse that you take liquidity out", "can stop you from taking liquidity out"),
     ("can refuse that you add liquidity", "can stop you from adding liquidity"),
