@@ -17,7 +17,6 @@ from chain.contracts.hooks import Danger
 from chain.contracts.networks import Address, Network
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.by_day import since_entry
 from chain.positions.overview import Overview, Worth
 from chain.positions.reference import PositionRef, position_name
 from chain.positions.snapshot import PositionSnapshot
@@ -147,6 +146,9 @@ def won_now(
 ) -> dict[PositionRef, Won]:
     """With results against holding as of this read, by the changes that were read before; where
     there were others since, and of v3, those of then."""
+    # `zuno positions` reads no hours, and starts without what reads them.
+    from chain.positions.by_day import since_entry
+
     told = dict(before)
     for position in overview.wallet.positions:
         ref = position.ref
