@@ -299,8 +299,9 @@ async def test_the_list_of_records_reads_their_ends_alone(
     rows = {row.request_id: (row.subject, row.outcome) for row in record_rows(kept.home.records)}
 
     choice = json.loads(kept.plan.read_text())["choice"]["kind"]
+    assert choice == "hold"
     assert rows == {
-        REQUEST: (f"position #{CONTEXT.position.token_id}", choice),
+        REQUEST: (f"position #{CONTEXT.position.token_id}", "keep"),
         "empty": (UNKNOWN, UNFINISHED),
         "noise": (UNKNOWN, UNFINISHED),
     }
