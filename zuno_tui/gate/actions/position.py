@@ -155,7 +155,7 @@ def _left_out(verb: Together, idle: Sequence[PositionSnapshot]) -> Iterator[str]
 
 def _of_v3(token_ids: Sequence[int]) -> Iterator[str]:
     if token_ids:
-        names = ", ".join(position_label(v3_position(token_id)) for token_id in token_ids)
+        names = ", ".join(position_label(v3_position(token_id)) for token_id in sorted(token_ids))
         yield f"Left out: {names} (v3: use Uniswap's page)."
 
 

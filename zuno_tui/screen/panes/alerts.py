@@ -26,13 +26,14 @@ _COLUMNS = (
 )
 SHORTER = (
     ("Out of range", "Out"),
+    ("Left its range", "Just left"),
     ("Near the ", "Near "),
     ("in range for ", "in range "),
     ("; collecting costs about", ", costs"),
 )
 """What a column has room for; the whole sentence stands in the line below and on its page."""
 _BRIEFER = re.compile(
-    r", costs .*|(?<=Out): [\d,.]+(?=,)|(?<= edge): [\d,.]+ of"
+    r", costs .*|(?<=Out): [\d,.]+(?=,)|(?<=left): [\d,.]+(?=,)|(?<= edge): [\d,.]+ of"
     r"|(?<= to stay) in range"
 )
 """Less, where a line is short: the whole sentence stands on the alert's page."""
