@@ -199,10 +199,15 @@ async def _of_wallet(
     overview = entry.worth.overview
     try:
         positions = await read_earnings(sources, overview, unit, days, watch)
-        closed = await read_closed(sources, overview, unit, days, watch) if with_closed else None
     except RpcError as error:
         return WalletEarnings(entry, trouble=error.sentence)
-    return WalletEarnings(entry, positions, days, closed=closed)
+    told = WalletEarnings(entry, positions, days)
+    if not with_closed:
+        return told
+    try:
+        return replace(told, closed=await read_closed(sources, overview, unit, days, watch))
+    except RpcError as error:
+        return replace(told, closed=ClosedEarnings(unread=error.sentence))
 
 
 async def read_earnings(

@@ -130,8 +130,9 @@ def position_rows(
 def won_by_position(
     overview: Overview, performance: Performance, unit: WorthUnit
 ) -> dict[PositionRef, Won]:
+    worths = {worth.ref: worth.principal for worth in overview.portfolio.positions}
     return {
-        position.ref: _won(overview, position, performance, unit)
+        position.ref: _won(overview, position, worths[position.ref], performance, unit)
         for position in overview.wallet.positions
     }
 
@@ -150,6 +151,7 @@ def won_now(
     from chain.positions.by_day import since_entry
 
     told = dict(before)
+    worths = {worth.ref: worth.principal for worth in overview.portfolio.positions}
     for position in overview.wallet.positions:
         ref = position.ref
         account = known.accounts.get(ref)
@@ -160,18 +162,20 @@ def won_now(
             told[ref] = replace(told[ref], old=old)
         else:
             present = replace(known, accounts={ref: fresh})
-            told[ref] = _won(overview, position, present, unit)
+            told[ref] = _won(overview, position, worths[ref], present, unit)
     return told
 
 
 def _won(
-    overview: Overview, position: PositionSnapshot, performance: Performance, unit: WorthUnit
+    overview: Overview,
+    position: PositionSnapshot,
+    principal: Quantity[Fraction],
+    performance: Performance,
+    unit: WorthUnit,
 ) -> Won:
     token1 = overview.tokens[position.pool.key.currency1]
     gained = performance.gains(position.ref, token1, overview.prices, unit)
-    worths = {position.ref: position for position in overview.portfolio.positions}
-    daily = performance.daily[position.ref]
-    yearly = yearly_fees(daily, gained.fees_a_day, worths[position.ref].principal)
+    yearly = yearly_fees(performance.daily[position.ref], gained.fees_a_day, principal)
     return Won(
         short_gain(gained.against_holding, unit),
         gain_tone(gained.against_holding),
