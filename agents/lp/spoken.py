@@ -257,8 +257,10 @@ def _signed(value: float | None) -> str:
 def _name(context: ScoutContext, candidate: Candidate, among: Sequence[Candidate]) -> str:
     if isinstance(context, MarketContext):
         return advice_words.move_name(candidate, among)
-    pool = _pool_words(observed_pool(context, candidate.pool_id))
-    return f"{advice_words.option_letter(candidate.index or 0)} {pool}"
+    # By the Scout's number too: pools of two pairs may have one fee.
+    index = [each.pool.pool_id for each in context.surveyed_pools].index(candidate.pool_id)
+    pool = _pool_words(context.surveyed_pools[index])
+    return f"{advice_words.option_letter(candidate.index or 0)} pool {index} · {pool}"
 
 
 def _pool_words(observed: ObservedPool) -> str:

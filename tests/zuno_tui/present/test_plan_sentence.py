@@ -233,6 +233,6 @@ async def test_every_option_of_a_new_position_names_its_pool_and_a_fee_that_chan
     tables = [turn.thought.table for turn in argued.ended.transcript if turn.thought.table]
     options = [row.name for table in tables for row in table.rows if row.name[1:2] == " "]
     assert options
-    assert all(re.fullmatch(r"[A-Z] [\d.]+%(\*| hook)?( native)?", name) for name in options), (
-        options
-    )
+    assert all(
+        re.fullmatch(r"[A-Z] pool \d · [\d.]+%(\*| hook)?( native)?", name) for name in options
+    ), options
