@@ -81,7 +81,7 @@ def finding_against(judgment: MoveJudgment | None) -> RuleFinding | None:
     return next(iter(findings_against(judgment)), None)
 
 
-WITHIN_LIMITS, NEVER_PAYS = "within limits", "never pays"
+ALLOWED, NEVER_PAYS = "allowed", "never pays"
 
 
 def never_pays(move: Candidate) -> bool:
@@ -90,7 +90,7 @@ def never_pays(move: Candidate) -> bool:
 
 
 def judged_words(judgment: MoveJudgment, move: Candidate) -> str:
-    """`within limits`, or why it is not, in a word or two: the same in debate and plan.
+    """`allowed`, or why it is not, in a word or two: the same in debate and plan.
 
     What breaks no limit and loses all the same is no approval.
     """
@@ -100,7 +100,7 @@ def judged_words(judgment: MoveJudgment, move: Candidate) -> str:
         return NEVER_PAYS if late else _TOO[against.rule]
     if judgment.verdict is not JudgmentVerdict.ACCEPT:
         return "ruled out"
-    return NEVER_PAYS if never_pays(move) else WITHIN_LIMITS
+    return NEVER_PAYS if never_pays(move) else ALLOWED
 
 
 MOST_EDGE_SHOWN = 10.0

@@ -73,7 +73,7 @@ def _token(address: str, decimals: int | None) -> Token:
 _NOTHING = SpokenCell(text="–")
 _CHECKS = {
     Rule.BUFFER_FLOOR: "lasts (95%)",
-    Rule.GAS_YIELD: "gas ÷ day's fees",
+    Rule.GAS_YIELD: "gas ÷ fees",
     Rule.BREAK_EVEN: "earned back",
     Rule.OWN_SWAP: "impact",
     Rule.REPLAY: "fees past 24 h",
@@ -210,7 +210,7 @@ def _checked_row(
         cells=(
             SpokenCell(
                 text=(words := advice_words.judged_words(move.judgment, candidate)),
-                passed=words == advice_words.WITHIN_LIMITS,
+                passed=words == advice_words.ALLOWED,
             ),
             *(
                 _check(rule, [each for each in findings if each.rule is rule], candidate)

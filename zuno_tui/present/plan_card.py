@@ -97,7 +97,7 @@ PLAN_TERMS = {
     "net APR": "fees APR less LVR APR",
     "past 24 h": "what the range would have netted over the last day, and how much was in range",
     "past 7 d": "the same over the last week",
-    "judged": "chosen, within limits, never pays, or which floor of your profile it breaks",
+    "judged": "chosen, allowed, never pays, or which floor of your profile it breaks",
 }
 POSITION_TERMS = {
     "ID": "the number of the position: inspect 7, recommend 7",

@@ -181,7 +181,7 @@ async def test_hold_and_exit_stand_beside_every_candidate() -> None:
         assert (row.cells[-2].passed is True) <= (argued.plan.choice.kind == "move")
         assert row.name.startswith(f"{option_letter(move.index or 0)} ")
         assert {cell.passed for cell in row.cells[:3]} <= {True, False}
-        passes = row.cells[-1].text == "within limits"
+        passes = row.cells[-1].text == "allowed"
         assert row.cells[-1].passed is passes
 
 

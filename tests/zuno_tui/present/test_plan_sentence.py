@@ -97,7 +97,7 @@ async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more(
     assert re.search(rf"[Ii]t beats {listed(passing)} on ", told)
     assert judged[chosen.index] == "chosen"
     for each in others:
-        if (each.net_7d or 0.0) > (chosen.net_7d or 0.0) and judged[each.index] != "within limits":
+        if (each.net_7d or 0.0) > (chosen.net_7d or 0.0) and judged[each.index] != "allowed":
             assert f"; {option_letter(each.index or 0)} {judged[each.index]}" in told
     names = [move_name(each, plan.candidates) for each in plan.candidates]
     kinds = [each.kind for each in plan.candidates]
@@ -107,7 +107,7 @@ async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more(
 
 @pytest.mark.parametrize(
     ("net", "breaks_even", "judged"),
-    [(5.0, True, "within limits"), (-0.01, True, "never pays"), (5.0, False, "never pays")],
+    [(5.0, True, "allowed"), (-0.01, True, "never pays"), (5.0, False, "never pays")],
 )
 async def test_what_never_earns_its_cost_back_is_not_called_passing(
     net: float, judged: str, *, breaks_even: bool

@@ -152,7 +152,7 @@ def test_what_was_chosen_has_a_star_and_what_passed_no_colour() -> None:
 
 
 async def test_beside_its_plan_a_debate_does_not_repeat_its_figures() -> None:
-    cells = tuple(SpokenCell(text=text) for text in ("within limits", "49 h", "0.16 ×"))
+    cells = tuple(SpokenCell(text=text) for text in ("allowed", "49 h", "0.16 ×"))
     rows = (
         SpokenRow(name="Keep", cells=(*[SpokenCell(text="–")] * 3,)),
         SpokenRow(name="A widen", cells=cells),

@@ -85,7 +85,7 @@ _DECISIVE = ("net next 7 d", "cost")
 _DECIDES = " ◂"
 _LONGEST_LABEL = 12
 _JUDGED, _OVER_KEEP = "judged", "over Keep"
-_PASSING = ("chosen", "within limits")
+_PASSING = ("chosen", "allowed")
 BRIEF = (
     *("pool", "net next 7 d", _OVER_KEEP, "lasts (95%)", "fees (95%)", _JUDGED),
     *("cost", "earned back"),
