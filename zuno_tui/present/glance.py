@@ -84,7 +84,7 @@ def _day_words(day: DayGain | None, unit: WorthUnit) -> str:
         return ""
     text = _rounded(day.gained, unit)
     gained = text if day.gained < 0 else f"+{text}"
-    return f"{gained} in {day.hours} h, fees {_rounded(day.fees, unit)}"
+    return f"{gained} in {day.hours} h ({_rounded(day.fees, unit)} fees)"
 
 
 def _rounded(value: Fraction, unit: WorthUnit) -> str:

@@ -245,7 +245,7 @@ async def every_figure(url: str, home: Path) -> None:
         change, _, _ = glance.ether_change.partition("%")
         assert figure(change.replace("▲", "").replace("▼", "−")) == pytest.approx(went, abs=0.051)
 
-        day_words, fees_words = glance.day.split(" in 24 h, fees ")
+        day_words, fees_words = glance.day.removesuffix(" fees)").split(" in 24 h (")
         assert figure(fees_words) == pytest.approx(fees_of_day, abs=0.51 + followed_fees * 0.06)
         # Of what is followed through another pool only how far ether went at most is known here.
         assert figure(day_words) == pytest.approx(gained, abs=1.01 + followed * 0.06)

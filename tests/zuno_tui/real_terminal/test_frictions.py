@@ -46,8 +46,9 @@ _DESK = (
         "desk",
         "",
         (
-            r"\$\d+,\d{3}  positions \$\d+,\d{3}  \+?−?\$[\d.,]+ in 24 h, fees \$\d+  to collect",
-            r"VALUE +FEES +.*VS HOLD",
+            r"positions \$\d+,\d{3} incl\. \$[\d,]+ to collect  "
+            r"value [+−]?\$[\d.,]+ in 24 h \(\$\d+ fees\)",
+            r"VALUE +COLLECT +.*VS HOLD",
             r"#26 +WETH/USDC 0\.3% +(v4 +)?✗ out",
             r"→ #26 is out of range: no fees until it is back\.",
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -34,7 +35,7 @@ _WALK = (
     (
         "The desk",
         "",
-        r"#26 WETH/USDC 0\.3% +(v4 +)?✗ out",
+        r"#26 +WETH/USDC 0\.3% +(v4 +)?✗ out",
         r"[✗▲] +(\d+|critical|warning) +#26",
         r"→ #26 is out of range: no fees until it is back\. Press r",
     ),
@@ -71,7 +72,7 @@ _WALK = (
     (
         "The desk afterwards",
         "\x1b",
-        r"#39 WETH/USDC 0\.3% +(v4 +)?● in",
+        r"#39 +WETH/USDC 0\.3% +(v4 +)?● in",
         r"resolved[\s\S]+#26",
         r"→ (Applied\.|#\d+ is (out of range|near the edge))",
     ),
@@ -113,6 +114,7 @@ def test_the_hints_lead_from_the_start_to_an_applied_plan(
                 done = "Done." in terminal.text
                 terminal.send("\x1b")
                 if done:  # the next hint is about the next position
+                    terminal.wait_gone("goes back to the desk")
                     break
         took = time.monotonic() - began
         terminal.send(":quit\r")
@@ -122,7 +124,8 @@ def test_the_hints_lead_from_the_start_to_an_applied_plan(
     print(f"\n{size[0]}×{size[1]}: {' → '.join(typed)} in {took:.0f} s")  # noqa: T201
     assert typed[0] == "r"
     assert {"a, Enter", "apply"} <= set(typed)
-    assert list(tmp_path.iterdir()) == []
+    # Of the homes none is left; what vouches for approvals lasts as long as the machine runs.
+    assert {path.name for path in tmp_path.iterdir()} <= {f"zuno-{os.getuid()}"}
 
 
 @pytest.mark.soak

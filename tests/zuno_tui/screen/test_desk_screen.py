@@ -446,7 +446,7 @@ async def test_next_and_last_are_said_in_one_line_where_it_fits() -> None:
 
 
 async def test_a_narrow_header_says_what_gained() -> None:
-    glance = replace(GLANCE, beside="positions $90,000", day="+$3,042 in 24 h, fees $117")
+    glance = replace(GLANCE, beside="positions $90,000", day="+$3,042 in 24 h ($117 fees)")
     async with desk_app().run_test(size=(80, 24)) as pilot:
         await play(pilot, PositionsChanged(replace(POSITIONS, glance=glance)))
         assert "positions +$3,042 in 24 h  to collect" in text_of(pilot, "#glance")

@@ -86,6 +86,7 @@ _TONE_COLOURS = {
     "dim": "$quiet",
 }
 _BESIDE_FROM = 100
+_AROUND_STATUS = 2
 _GAP = 2
 _SUBSCRIPTIONS = {"none": "", "live": "live blocks", "lost": "polling, live blocks lost"}
 
@@ -166,7 +167,7 @@ class GlanceLine(TextLine):
             collect = ""
         elif view.beside and day:
             # The worth before it is of the wallet, too, and did not gain that.
-            day = f"positions {view.day.partition(', ')[0]}"
+            day = f"positions {view.day.partition(' (')[0]}"
         change = "$error" if view.ether_change.startswith("▼") else "$success"
         parts = [
             Content.assemble(("worth ", "$quiet"), literal(view.worth, "bold")),
@@ -205,19 +206,22 @@ class StatusLine(TextLine):
         age = "" if view.seen_at is None else coarse_age(now - view.seen_at)
         block = "" if view.block is None else f"block {view.block:,} {age}"
         work = ", ".join(f"{job.name}: {job.words}" if job.words else job.name for job in view.jobs)
-        self.tell(
-            joined(
-                literal(view.trouble, "bold $warning") if view.trouble else "",
-                literal(work, "bold $accent") if work else "",
-                literal(view.network, "bold"),
-                view.wallet,
-                block,
-                _SUBSCRIPTIONS[view.subscription],
-                view.model,
-                _mesh_words(view, now),
-                view.market or "",
-            )
+        before = (
+            literal(view.trouble, "bold $warning") if view.trouble else "",
+            literal(work, "bold $accent") if work else "",
+            literal(view.network, "bold"),
         )
+        after = (
+            block,
+            _SUBSCRIPTIONS[view.subscription],
+            view.model,
+            _mesh_words(view, now),
+            view.market or "",
+        )
+        whole = joined(*before, view.wallet, *after)
+        # Whose wallet it is changes least: it makes room for what does.
+        fits = not self.size.width or len(whole.plain) <= self.size.width - _AROUND_STATUS
+        self.tell(whole if fits else joined(*before, *after))
 
 
 def _mesh_words(view: StatusView, now: float) -> str:
