@@ -55,7 +55,9 @@ _DESK = (
         never=f"{_POETRY}|earns nothing|Nothing needs you",
     ),
     Look("sorted and filtered", "o/weth", (r"by value", r"#35 +WETH/USDC"), r"#30 +USDC"),
-    Look("alerts", f"{_ESCAPE}2", (r"[✗▲] +(\d+|critical|warning) +#26", r"Fees on \d+ positions")),
+    Look(
+        "alerts", f"{_ESCAPE}2", (r"[✗▲] +((\d+|critical|warning) +)?#26", r"Fees on \d+ positions")
+    ),
     Look(
         "position",
         ":show 28\r",

@@ -36,7 +36,7 @@ _WALK = (
         "The desk",
         "",
         r"#26 +WETH/USDC 0\.3% +(v4 +)?✗ out",
-        r"[✗▲] +(\d+|critical|warning) +#26",
+        r"[✗▲] +((\d+|critical|warning) +)?#26",
         r"→ #26 is out of range: no fees until it is back\. Press r",
     ),
     ("The debate", ":recommend 26\r", r"· position #26 · (speaking|decided)[\s\S]+▌ [A-Z]+"),
