@@ -13,6 +13,7 @@ from zuno_tui.desk.debates import SpeakerProse
 from zuno_tui.desk.events import DebateChanged
 from zuno_tui.present.views import DebateView
 from zuno_tui.screen.app.app import ZunoApp
+from zuno_tui.screen.full_collections import FullCollections
 
 if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
@@ -63,7 +64,8 @@ def main() -> None:
             await asyncio.sleep(1 / TOKENS_A_SECOND)
         app.call_from_thread(app.exit)
 
-    app = ZunoApp(Nobody(), after_first_paint=begin)
+    collections = FullCollections(time.monotonic)  # as at the desk
+    app = ZunoApp(Nobody(), after_first_paint=begin, collections=collections)
     app.run(mouse=False)
     Path(sys.argv[1]).write_text("\n".join(map(str, late)), "utf-8")
 

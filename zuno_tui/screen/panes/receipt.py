@@ -82,8 +82,7 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
     elif bounds:
         yield Content("")
         counted = f"; dollars at {receipt.prices}" if receipt.prices else ""
-        what = "the transaction" if approval.as_one else "a step"
-        yield from _titled("LIMITS", f"beyond these {what} reverts{counted}", width)
+        yield from _titled("LIMITS", f"the chain enforces these{counted}", width)
         yield from _ledger(bounds, room, column)
 
 
