@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from types import MappingProxyType
@@ -248,17 +249,21 @@ def story_result(
     story: PositionStory,
     entries: Sequence[LedgerEntry] = (),
     plans: Mapping[str, str] = MappingProxyType({}),
+    sharing: Mapping[str, int] = MappingProxyType({}),
 ) -> StoryResult:
-    """`entries` is the ledger, which knows the swaps; `plans` as in `stories`."""
+    """`entries` is the ledger, which knows the swaps; `plans` as in `stories`.
+
+    `sharing` tells of how many stories a transaction was: each bears its part of what it cost.
+    """
     accounts = [_account(facts, life) for life in story.lives]
     held = [_held(facts, life) for life in story.lives]
     open_results = [
         combine(Fraction.__sub__, worth, account.cost)
         for account, worth in zip(accounts, held, strict=True)
     ]
-    changed = {change.place.transaction_hash for life in story.lives for change in life.changes}
+    changed = _changed_by(story)
     own = changed | _planned_with(changed, plans)
-    beside = _spent(entries, EntryKind.GAS, own - changed)
+    beside = _spent(entries, EntryKind.GAS, own - changed, sharing)
     rolled = _total(
         *(combine(min, left.paid_out, entered.paid_in) for left, entered in pairwise(accounts))
     )
@@ -272,9 +277,22 @@ def story_result(
         realised=combine(_less, _total(*(account.realised for account in accounts)), beside),
         unrealised=_total(*open_results),
         uncollected=_total(*(_held(facts, life, fees_alone=True) for life in story.lives)),
-        swap_costs=_spent(entries, EntryKind.SWAP, own),
+        swap_costs=_spent(entries, EntryKind.SWAP, own, sharing),
         capital_seconds=_total(*(_capital_seconds(facts, life) for life in story.lives)),
     )
+
+
+def stories_sharing(told: Iterable[PositionStory], plans: Mapping[str, str]) -> Counter[str]:
+    """Of how many stories each transaction was, with those of the same plan."""
+    shared = Counter[str]()
+    for story in told:
+        changed = _changed_by(story)
+        shared.update(changed | _planned_with(changed, plans))
+    return shared
+
+
+def _changed_by(story: PositionStory) -> set[str]:
+    return {change.place.transaction_hash for life in story.lives for change in life.changes}
 
 
 def _planned_with(transactions: set[str], plans: Mapping[str, str]) -> set[str]:
@@ -284,11 +302,16 @@ def _planned_with(transactions: set[str], plans: Mapping[str, str]) -> set[str]:
 
 
 def _spent(
-    entries: Sequence[LedgerEntry], kind: EntryKind, transactions: set[str]
+    entries: Sequence[LedgerEntry],
+    kind: EntryKind,
+    transactions: set[str],
+    sharing: Mapping[str, int],
 ) -> Quantity[Fraction]:
     """What entries of these transactions took from the wallet, less what they brought."""
     moved = [
-        entry.usd for entry in entries if entry.kind is kind and entry.transaction in transactions
+        _part(entry.usd, Fraction(1, sharing.get(entry.transaction, 1)))
+        for entry in entries
+        if entry.kind is kind and entry.transaction in transactions
     ]
     return _total(*moved).map(lambda gained: -gained)
 

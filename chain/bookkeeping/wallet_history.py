@@ -9,7 +9,14 @@ from msgspec.structs import replace
 
 from chain.base.units import Known, Quantity, Unknown
 from chain.bookkeeping.ledger import LedgerEntry, PaidTransaction, ledger_of, read_transactions
-from chain.bookkeeping.results import PositionLife, StoryResult, WalletFacts, stories, story_result
+from chain.bookkeeping.results import (
+    PositionLife,
+    StoryResult,
+    WalletFacts,
+    stories,
+    stories_sharing,
+    story_result,
+)
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolId, PoolKey
@@ -291,7 +298,9 @@ async def _read(
     pools = await _pool_keys(sources, _swapped(sent.values()), pools)
     facts = await _facts(sources, worth, lives, sent, pools)
     entries = ledger_of(facts)
-    results = tuple(story_result(facts, story, entries, plans) for story in stories(lives, plans))
+    told = stories(lives, plans)
+    sharing = stories_sharing(told, plans)
+    results = tuple(story_result(facts, story, entries, plans, sharing) for story in told)
     return WalletHistory(facts, entries, results, tuple(_gaps(facts, custody)))
 
 

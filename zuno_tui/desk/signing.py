@@ -45,7 +45,7 @@ from zuno_tui.present.result_card import (
     result_notes,
     sent_transactions,
 )
-from zuno_tui.present.views import ApprovalView, ResultView, StepProgress, StepView
+from zuno_tui.present.views import ApprovalView, PlanView, ResultView, StepProgress, StepView
 
 Act = Callable[[Passphrase | None], Awaitable[None]]
 
@@ -70,6 +70,13 @@ def resumption_view(resumption: Resumption, network: Network, *, expires_at: flo
         recipients=signing.recipients(parties),
         terms=signing.terms(network, parties, resumption.gas, resumption.tokens),
     )
+
+
+def _is_another(shown: PlanView | None, approved_id: str) -> bool:
+    """Whether a plan that was argued and not applied is on the card, and not what was approved."""
+    if shown is None or not shown.options or shown.result is not None:
+        return False
+    return shown.plan_id != approved_id
 
 
 APPLY = "apply"
@@ -167,6 +174,11 @@ class Signing:
         async with session.connections(context.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
                 approval, dispatch = unused_approval(outbox, plan_id, None)
+                if plan_id is None and _is_another(shown, approval.plan_id):
+                    raise GateRefusedError(
+                        "The plan shown is not approved. To sign what was approved before, "
+                        f"{approval.headline}: apply {approval.plan_id}"
+                    )
                 try:
                     judgment = await judge_again(
                         context.sources,

@@ -17,7 +17,14 @@ from chain.bookkeeping.ledger import (
     TokenAtPrice,
     ledger_entry,
 )
-from chain.bookkeeping.results import SOON_SECONDS, PositionLife, WalletFacts, stories, story_result
+from chain.bookkeeping.results import (
+    SOON_SECONDS,
+    PositionLife,
+    WalletFacts,
+    stories,
+    stories_sharing,
+    story_result,
+)
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.history.events import LogPlace
@@ -174,14 +181,27 @@ def test_a_swap_of_the_same_plan_is_a_cost_and_a_year_is_of_the_capital_that_was
 
     [story] = stories((first, second), plans)
     result = story_result(facts, story, swap, plans)
+    shared = story_result(facts, story, swap, plans, {"0xswap": 4})
 
     assert story.name == "#26 → #39"
     assert _value(result.swap_costs) == 20
+    assert _value(shared.swap_costs) == 5
     assert _value(result.paid_in) == 1_000
     assert _value(result.paid_out) == 1_110
     assert _value(result.result) == 1_100 - 1_000 + 1_090 - 1_080 - 20
     used = 1_000 * DAY + 1_080 * (2 * DAY - 1)
     assert _value(result.per_year) == Fraction(90 * 365 * DAY, used)
+
+
+def test_what_one_plan_did_for_several_positions_is_borne_by_each_in_part() -> None:
+    both = [_life(number, _change(0, 10), _change(DAY, 0, amounts=(10, 0))) for number in (26, 28)]
+    collected = f"0x{DAY:064x}"
+    plans = {collected: "plan", "0xdismissed": "plan", "0xelsewhere": "another"}
+
+    told = stories(both, plans)
+
+    assert [story.name for story in told] == ["#26", "#28"]
+    assert stories_sharing(told, plans) == {f"0x{0:064x}": 2, collected: 2, "0xdismissed": 2}
 
 
 def _no_worth() -> WalletWorth:

@@ -70,6 +70,24 @@ async def test_a_recommendation_ends_in_a_plan_on_the_card(
     assert "tick" not in plan.options[1].low
 
 
+async def test_a_plan_that_is_shown_and_not_approved_is_not_signed_by_another_approval(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["below its range"]
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        before = await approved_to_collect(desk, token_id)
+        await desk.ask(Recommend(v4_position(token_id)))
+        await desk.until(PlanChanged, lambda told: bool(told.view and told.view.options))
+        await desk.ask(Apply())
+        refused = await desk.until(Said, lambda said: "not approved" in said.words)
+        assert not desk.all_heard(ConfirmationAsked)
+        await desk.ask(Apply(before.plan_id))
+        asked = await desk.until(ConfirmationAsked)
+
+    assert refused.words.endswith(f"{before.headline}: apply {before.plan_id}")
+    assert asked.approval.hash == before.hash
+
+
 async def test_the_typed_word_has_one_effect(
     devnet: DevnetReady, node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
