@@ -109,8 +109,8 @@ def _headline(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
         return headline(plan)
     which = "new" if plan.position is None else position_label(plan.position)
     several = len({candidate.pool_id for candidate in plan.candidates}) > 1
-    named = pool.pair.name if several and plan.choice.kind != "move" else pool.name
-    pair = f"{which} {named}"
+    # Of several pools any may be approved: each option names its own.
+    pair = f"{which} {pool.pair.name if several else pool.name}"
     return f"{pair} · {plan.profile.value} · {plan.regime.value} market"
 
 

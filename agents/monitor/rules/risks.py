@@ -214,17 +214,20 @@ def approval_changed(situation: Situation, _: Thresholds, __: bool) -> Finding |
     custody, baseline = situation.position.custody, situation.baseline
     if custody.approved == baseline.approved and custody.subscriber == baseline.subscriber:
         return None
+    undo = " If that was not you, take it back."
     if custody.approved != baseline.approved and custody.approved is not None:
         told, severity = f"{shortened(custody.approved)} may move it now", Severity.CRITICAL
     elif custody.subscriber != baseline.subscriber and custody.subscriber is not None:
         told = f"{shortened(custody.subscriber)} is told of its changes now and can refuse them"
         severity = Severity.WARNING
+    elif custody.subscriber != baseline.subscriber:
+        told, severity, undo = "its subscription ended", Severity.INFO, ""
     else:
-        told, severity = "a permission on it was taken away", Severity.INFO
+        told, severity, undo = "nobody else may move it any more", Severity.INFO, ""
     return Finding(
         AlertKind.APPROVAL_CHANGED,
         severity,
-        f"{situation.name}: {told}. If that was not you, take it back.",
+        f"{situation.name}: {told}.{undo}",
         "who may touch the position changed",
         situation.command("inspect"),
         {"approved": custody.approved, "subscriber": custody.subscriber},
@@ -252,10 +255,11 @@ def operators_changed(
         return None
     names = ", ".join(map(shortened, come or gone))
     told = f"{names} may move every position of it now" if come else f"{names} no longer may"
+    undo = " If that was not you, take it back." if come else ""
     return Finding(
         AlertKind.APPROVAL_CHANGED,
         Severity.CRITICAL if come else Severity.INFO,
-        f"The wallet's operators changed: {told}. If that was not you, take it back.",
+        f"The wallet's operators changed: {told}.{undo}",
         "who may move all positions changed",
         f"zuno --network {network.name} positions",
         {"come": len(come), "gone": len(gone)},

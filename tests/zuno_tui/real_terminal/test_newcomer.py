@@ -57,7 +57,7 @@ _WALK = (
         "The confirmation",
         ":apply\r",
         r"━ Sign and send · Move position #26 to .* ━",
-        r" recipient  0x2A66090e5fBa13C69cC270a0b48A8EE5c73a6F4f",
+        r" recipient +0x2A66090e5fBa13C69cC270a0b48A8EE5c73a6F4f",
         r"Type apply and press Enter to sign and send\. Escape goes back; nothing is signed",
     ),
     ("Another word", "yes\r", r"That was not the word apply\. Nothing was signed\."),

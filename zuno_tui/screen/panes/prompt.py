@@ -138,6 +138,8 @@ class PromptPane(Input):
         self._put(self._history.later())
 
     def action_leave(self) -> None:
+        if self._offered:  # nobody typed it
+            self.clear()
         self.post_message(self.Left())
 
     def action_paste(self) -> None:
