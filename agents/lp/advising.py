@@ -62,6 +62,13 @@ def move_advice(
     return _move_advice(evaluation, _market(evaluation, changed), move, since)
 
 
+def advised_move(context: ScoutContext, move: Evaluated) -> MoveAdvice:
+    """The same in the pool that it is made for."""
+    shape = move.candidate.shape
+    pool = 0 if shape is None else shape.pool_index
+    return move_advice(context, evaluation_of(context, pool), move)
+
+
 # Each agent asks this of the same candidates; both are told apart as objects.
 @lru_cache(maxsize=64)
 def _observed_move(

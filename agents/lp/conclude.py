@@ -11,9 +11,9 @@ from agents.lp.advice_words import (
     standing_words,
 )
 from agents.lp.advising import (
+    advised_move,
     decided_by_rule,
     hours_since_action,
-    move_advice,
     standing_advice,
     still_permitted,
 )
@@ -170,7 +170,7 @@ def is_permitted(context: ScoutContext, move: JudgedCandidate) -> bool:
     """Whether no floor vetoes a move and the rule lets it win over HOLD and EXIT."""
     return (
         move.judgment.by_rules is not JudgmentVerdict.VETO
-        and move_advice(context, _evaluation(context, move), move.evaluated).permits
+        and advised_move(context, move.evaluated).permits
     )
 
 
@@ -301,7 +301,7 @@ def _choice(context: ScoutContext, judged: JudgedRound, chosen: JudgedCandidate 
     if chosen is None or not is_permitted(context, chosen):
         hold = _hold(context, judged, standing)
         return hold.model_copy(update={"reasons": (*hold.reasons, *not_closed(context))})
-    told = move_advice(context, _evaluation(context, chosen), chosen.evaluated)
+    told = advised_move(context, chosen.evaluated)
     return Choice(
         kind="move",
         index=chosen.evaluated.candidate.index,
@@ -335,7 +335,7 @@ def _hold(context: ScoutContext, judged: JudgedRound, standing: Advice) -> Choic
     if best is None or best.verdict is JudgmentVerdict.VETO:
         return _held((AdviceReason.NO_CANDIDATE,), _ALL_VETOED, *_veto_reasons(judged))
     move = judged.moves[best.index]
-    told = move_advice(context, _evaluation(context, move), move.evaluated)
+    told = advised_move(context, move.evaluated)
     reason = told.advice.reasons[0]
     if reason in (AdviceReason.GAIN_UNDER_COST, AdviceReason.MOVE_PAYS):
         return _held(told.advice.reasons, move_words(told))

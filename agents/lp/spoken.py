@@ -5,7 +5,13 @@ from math import exp
 
 from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
 from agents.lp import advice_words
-from agents.lp.advising import MoveAdvice, hours_since_action, move_advice, settled, standing_advice
+from agents.lp.advising import (
+    MoveAdvice,
+    advised_move,
+    hours_since_action,
+    settled,
+    standing_advice,
+)
 from agents.lp.conclude import (
     chosen_move,
     is_permitted,
@@ -204,7 +210,7 @@ def _checked_row(
     debate: Debate, move: JudgedCandidate, rules: Sequence[Rule], name: str
 ) -> SpokenRow:
     candidate, findings = move.candidate, move.judgment.findings
-    told = _advised(debate.context, move.evaluated)
+    told = advised_move(debate.context, move.evaluated)
     return SpokenRow(
         name=name,
         cells=(
@@ -322,7 +328,7 @@ def stance_sentence(
         reason = advice_words.SHORT_REASONS[choice.codes[0]]
         return f"The rules take none of these over {other}: {reason}."
     move = moves[choice.index]
-    told = _advised(context, move)
+    told = advised_move(context, move)
     letter = advice_words.option_letter(choice.index)
     picked = f"The rules pick {letter}"
     if number > 1:
@@ -334,12 +340,6 @@ def stance_sentence(
     figure = advice_words.tiebreak_words(rules, move.candidate)
     weighed = advice_words.WEIGHED_BY[rules.tiebreak]
     return f"{picked}, for its {weighed}, {figure}; it nets {gain}."
-
-
-def _advised(context: ScoutContext, move: Evaluated) -> MoveAdvice:
-    shape = move.candidate.shape
-    pool = 0 if shape is None else shape.pool_index
-    return move_advice(context, evaluation_of(context, pool), move)
 
 
 def _span(move: MoveAdvice) -> str:
@@ -355,7 +355,7 @@ def closing_sentence(context: ScoutContext, plan: Plan, judged: JudgedRound) -> 
     if choice.kind == "move":
         # What the pool pays was said in the same breath, of HOLD.
         chosen = next(move for move in judged.moves if move.candidate.index == choice.index)
-        reason = advice_words.gain_words(_advised(context, chosen.evaluated))
+        reason = advice_words.gain_words(advised_move(context, chosen.evaluated))
     if choice.codes[0] is AdviceReason.DANGER:
         reason = f"its hook is dangerous, {reason[:1].lower()}{reason[1:]}"
     moves = choice.kind == "move" and choice.index is not None

@@ -219,7 +219,7 @@ async def test_an_alert_about_fees_tells_what_waits_by_the_last_read() -> None:
             alert_id=str(place),
             ref=row.ref,
             fees=50.0,
-            message=f"{position_label(row.ref)} $50.00 of fees to collect.",
+            message=f"{position_label(row.ref)} $50.00 to collect, $50.00 once.",
         )
         for place, row in enumerate(waiting)
     )
@@ -231,7 +231,7 @@ async def test_an_alert_about_fees_tells_what_waits_by_the_last_read() -> None:
         await play(pilot, PositionsChanged(replace(told.view, rows=tuple(rows))))
         assert "Fees on 2 positions, $120" in " ".join(lines_of(pane))
         await play(pilot, AlertsChanged(replace(ALERTS, rows=alerts[:1])))
-        assert "$60.00 of fees to collect" in " ".join(lines_of(pane))
+        assert "$60.00 to collect, $50.00 once" in " ".join(lines_of(pane))
 
 
 def test_much_money_to_collect_comes_before_warnings_and_after_what_is_critical() -> None:

@@ -248,7 +248,8 @@ def _as_now(row: AlertRow, fees: Mapping[PositionRef, float]) -> AlertRow:
     now = None if row.ref is None or row.place or row.state == "resolved" else fees.get(row.ref)
     if row.fees is None or now is None:
         return row
-    return replace(row, fees=now, message=row.message.replace(usd(row.fees), usd(now)))
+    # The fees stand first in it: what collecting costs may be as much, and stays.
+    return replace(row, fees=now, message=row.message.replace(usd(row.fees), usd(now), 1))
 
 
 def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
