@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -50,9 +50,9 @@ def check_derivation(name: object, fields: Mapping[str, object], available: int 
         raise _hostile("uses a key derivation other than scrypt and pbkdf2")
 
 
-def available_memory() -> int | None:
+def available_memory(sources: Sequence[Path] = _MEMORY_SOURCES) -> int | None:
     """Bytes this process may still take, by the tightest limit that can be read."""
-    found = [read for path in _MEMORY_SOURCES if (read := _memory_in(path)) is not None]
+    found = [read for path in sources if (read := _memory_in(path)) is not None]
     return min(found, default=None)
 
 

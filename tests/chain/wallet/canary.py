@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import io
+from traceback import walk_tb
 from typing import TYPE_CHECKING
 
 from chain.contracts.addresses import keccak
+from chain.wallet.errors import WalletError
+from chain.wallet.secrets import Passphrase, PrivateKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +54,20 @@ def told_with_locals(error: BaseException) -> str:
         )
     )
     return console.export_text()
+
+
+def open_secrets(error: BaseException) -> list[PrivateKey | Passphrase]:
+    """Keys and passphrases that the failed frames still hold and that nobody wiped."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    held = [value for frame in frames for value in frame.f_locals.values()]
+    return [each for each in held if isinstance(each, PrivateKey | Passphrase) and is_open(each)]
+
+
+def is_open(secret: PrivateKey | Passphrase) -> bool:
+    try:
+        return bool(secret.reveal())
+    except WalletError:
+        return False
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +13,7 @@ from chain.base.errors import Failure
 from chain.base.home import Home
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET, RESIDENTS, WATCH_KEY
-from chain.wallet import keystore, keystore_file, watch_key
+from chain.wallet import keystore, watch_key
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.demo import demo_watch_key, refuse_known_key
 from chain.wallet.errors import KeyringUnusableError, KeystoreError, WalletError, WalletRefusedError
@@ -28,7 +29,7 @@ from chain.wallet.keystore import (
 from chain.wallet.keystore_file import keystore_path
 from chain.wallet.secrets import Passphrase, PrivateKey
 from chain.wallet.watch_key import make_watch_key, open_watch_signer, remove_watch_key
-from tests.chain.wallet.canary import ADDRESS, KEY, PASSPHRASE
+from tests.chain.wallet.canary import ADDRESS, KEY, PASSPHRASE, open_secrets
 from tests.chain.wallet.test_keyring_store import Forgetful, Kept, install
 
 if TYPE_CHECKING:
@@ -61,9 +62,8 @@ class Place(NamedTuple):
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lightly_encrypted: None) -> Place:
     """With a keyring that works; files are encrypted lightly."""
-    monkeypatch.setattr(keystore_file, "cost_for", lambda _: 2**12)
     backend = Kept()
     install(monkeypatch, backend)
     return Place(Home(tmp_path / "home", tmp_path / "cache"), [], backend)
@@ -156,17 +156,12 @@ def test_a_keyring_that_is_needed_is_to_be_unlocked(
             action()
 
 
-def test_another_wallets_key_in_a_file_is_wiped(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_wallets_key_in_a_file_is_wiped(place: Place) -> None:
     place.keep(StoreChoice.FILE)
     keystore_path(place.home.keystore, ADDRESS).rename(keystore_path(place.home.keystore, STRANGER))
-    wiped = list[object]()
-    monkeypatch.setattr(PrivateKey, "wipe", lambda key: wiped.append(key.address))
-    monkeypatch.setattr(Passphrase, "wipe", lambda _: wiped.append("passphrase"))
-    with pytest.raises(KeystoreError, match="another wallet's key"):
+    with pytest.raises(KeystoreError, match="another wallet's key") as refused:
         open_kept_key(place.home, STRANGER, KeyStorage.FILE, place.passphrase)
-    assert wiped == ["passphrase", ADDRESS]
+    assert open_secrets(refused.value) == []
 
 
 @pytest.mark.parametrize("account", [DEMO_WALLET, WATCH_KEY, *RESIDENTS], ids=str)
@@ -186,12 +181,11 @@ def test_a_process_is_guarded_before_a_key_is_in_it(
     class GuardedError(Exception):
         pass
 
-    def guard() -> None:
+    def guard(*_: object) -> None:
         raise GuardedError
 
     place.keep(StoreChoice.FILE)
-    for module in (keystore, watch_key):
-        monkeypatch.setattr(module, "guard_process", guard)
+    monkeypatch.setattr(resource, "setrlimit", guard)
     place.asked.clear()
     for action in (
         lambda: place.keep(StoreChoice.FILE),
@@ -283,9 +277,7 @@ def test_forgetting_a_watched_wallet_deletes_no_key(place: Place) -> None:
     change_book(place.home.keystore, lambda book: book.without(ADDRESS))
 
 
-def test_the_demos_key_is_not_even_opened_for_another_chain(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(keystore, "demo_key", lambda _: pytest.fail("the key was opened"))
-    with pytest.raises(WalletRefusedError, match="embedded chain only"):
+def test_the_demos_key_is_not_even_opened_for_another_chain(place: Place) -> None:
+    with pytest.raises(WalletRefusedError, match="embedded chain only") as refused:
         open_signer(place.home, BASE, DEMO_WALLET.address, lambda _: place.passphrase())
+    assert (place.asked, open_secrets(refused.value)) == ([], [])

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from chain.wallet import files
 from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.files import MOST_BYTES, read_bounded, read_private, write_once
 from chain.wallet.secrets import guard_process
@@ -47,7 +45,7 @@ def test_a_secret_of_somebody_else_is_refused(
 ) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 1_234)
     user = 1_234 if owner == "own" else owner
-    status = SimpleNamespace(st_mode=stat.S_IFREG | 0o600, st_uid=user)
+    status = os.stat_result((stat.S_IFREG | 0o600, 0, 0, 1, user, 0, 0, 0, 0, 0))
     monkeypatch.setattr(os, "fstat", lambda _: status)
     if is_taken:
         assert read_private(file) == SECRET
@@ -87,12 +85,15 @@ def test_a_secret_is_on_disk_with_its_name_when_it_is_said_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, synced = tmp_path / "secret", list[object]()
-    monkeypatch.setattr(os, "fsync", lambda _: synced.append(path.stat().st_size))
-    monkeypatch.setattr(files, "sync_folder", synced.append)
 
+    def sync(file: int) -> None:
+        place = Path(f"/proc/self/fd/{file}").readlink()
+        synced.append((place, path.stat().st_size))
+
+    monkeypatch.setattr(os, "fsync", sync)
     write_once(path, SECRET)
 
-    assert synced == [len(SECRET), tmp_path]
+    assert synced == [(path, len(SECRET)), (tmp_path, len(SECRET))]
 
 
 def test_a_disk_that_keeps_something_else_is_found_out_and_the_file_taken_away(

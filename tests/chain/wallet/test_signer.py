@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import import_module
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,20 +28,11 @@ from chain.wallet.errors import NoSuchWalletError, WalletError, WalletRefusedErr
 from chain.wallet.keystore import open_signer
 from chain.wallet.keystore_file import keystore_path, write_keystore
 from chain.wallet.secrets import CURVE_ORDER, Passphrase, PrivateKey
-from chain.wallet.signer import (
-    Signer,
-    _delegates_on,
-    _is_of,
-    _network_on,
-    _Point,
-    _possible,
-    _quantity,
-    _signature,
-    _signs,
-)
+from chain.wallet.signer import Signer
 from tests.chain.wallet.canary import ADDRESS, KEY, PASSPHRASE, seen_in, told_with_locals
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 DEVNET = network_named("devnet")
@@ -291,19 +281,32 @@ def _no_passphrase(_: Wallet) -> Passphrase:
     pytest.fail("no passphrase should be asked for")
 
 
-def test_the_other_of_two_signatures_is_not_taken() -> None:
-    """Of each signature there is a mirror image with a high s, of another hash; nodes refuse it."""
-    honest = _signature(TRANSACTION, PrivateKey(KEY))
-    assert _is_of(honest, TRANSACTION)
-    assert not _is_of(honest._replace(raw=honest.raw + b"\0"), TRANSACTION)
+def _mirrored(point: Any) -> dict[str, Any]:
+    """The same signature's mirror image, with a high s: of another hash, and nodes refuse it."""
+    return {"v": 1 - point.v, "r": point.r, "s": CURVE_ORDER - point.s}
+
+
+def test_the_other_of_two_signatures_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     rlp: Any = import_module("rlp")
-    *fields, _, _, _ = rlp.decode(honest.raw[1:])
-    point = honest.point
-    other = point._replace(parity=1 - point.parity, s=CURVE_ORDER - point.s)
-    ends = [_quantity(number) for number in other]
-    mirror = honest._replace(raw=b"\x02" + rlp.encode([*fields, *ends]), point=other)
-    assert sender_of(mirror.raw) == ADDRESS
-    assert not _is_of(mirror, TRANSACTION)
+    honestly = Account.sign_transaction
+
+    def spoilt(change: Callable[[Any], dict[str, Any]]) -> Callable[[Any, bytes], Any]:
+        def sign(fields: Any, key: bytes) -> Any:
+            honest = honestly(fields, key)
+            return honest._replace(**change(honest))
+
+        return sign
+
+    def mirror(honest: Any) -> dict[str, Any]:
+        *fields, _, _, _ = rlp.decode(bytes(honest.raw_transaction)[1:])
+        point = _mirrored(honest)
+        ends = [number.to_bytes((number.bit_length() + 7) // 8, "big") for number in point.values()]
+        return {**point, "raw_transaction": b"\x02" + rlp.encode([*fields, *ends])}
+
+    for change in (mirror, lambda honest: {"raw_transaction": honest.raw_transaction + b"\0"}):
+        monkeypatch.setattr(Account, "sign_transaction", spoilt(change))
+        with pytest.raises(WalletError, match="not the transaction that was to be signed"):
+            signer().sign(TRANSACTION)
 
 
 LENDING = replace(
@@ -414,15 +417,17 @@ def test_a_process_with_a_key_leaves_no_core_and_cannot_be_traced() -> None:
 def test_every_field_has_the_width_that_chains_give_it(
     fields: dict[str, Any], is_possible: bool
 ) -> None:
-    assert _possible(replace(TRANSACTION, **fields)) is is_possible
+    if is_possible:
+        assert sender_of(signer().sign(replace(TRANSACTION, **fields)).raw) == ADDRESS
+        return
+    with pytest.raises(WalletRefusedError, match="No chain can hold this transaction"):
+        signer().sign(replace(TRANSACTION, **fields))
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [(0, ""), (1, "01"), (127, "7f"), (128, "80"), (255, "ff"), (256, "0100"), (65_536, "010000")],
-)
-def test_a_number_is_written_without_a_leading_zero(value: int, written: str) -> None:
-    assert _quantity(value).hex() == written
+@pytest.mark.parametrize("value", [0, 1, 127, 128, 255, 256, 65_536])
+def test_a_number_of_any_width_is_signed_as_the_library_reads_it(value: int) -> None:
+    signed = signer().sign(replace(TRANSACTION, value=value)).raw
+    assert TypedTransaction.from_bytes(HexBytes(signed)).as_dict()["value"] == value
 
 
 def test_an_account_is_lent_on_the_first_chain_and_on_none_without_a_number() -> None:
@@ -440,30 +445,30 @@ def test_an_account_is_lent_on_the_first_chain_and_on_none_without_a_number() ->
                 signer(0).sign(lent)
 
 
-def test_a_network_without_known_code_lends_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _delegates_on(BASE.chain_id) == {"0x" + "00" * 20, BASE.contracts.delegate}
-    assert _network_on(BASE.chain_id) is BASE
-    assert _network_on(424_242).name == "devnet"
-    bare = replace(BASE, contracts=replace(BASE.contracts, delegate=None))
-    monkeypatch.setattr("chain.wallet.signer._network_on", lambda _: bare)
-    assert _delegates_on(BASE.chain_id) == {"0x" + "00" * 20}
-
-
 @pytest.mark.parametrize(
-    ("s", "is_taken"), [(CURVE_ORDER // 2, True), (CURVE_ORDER // 2 + 1, False), (1, True)]
+    ("chain_id", "delegate", "is_known"),
+    [
+        (BASE.chain_id, BASE.contracts.delegate, True),
+        (BASE.chain_id, "0x" + "00" * 20, True),
+        (BASE.chain_id, "0x" + "33" * 20, False),
+        # An embedded chain may have any id that is no other network's.
+        (424_242, DEVNET.contracts.delegate, True),
+        (424_242, "0x" + "33" * 20, False),
+    ],
 )
-def test_of_two_signatures_the_lower_is_taken_up_to_the_middle(
-    monkeypatch: pytest.MonkeyPatch, s: int, is_taken: bool
+def test_an_account_is_lent_to_known_code_alone(
+    chain_id: int, delegate: str, is_known: bool
 ) -> None:
-    monkeypatch.setattr("chain.wallet.signer.recovered_address", lambda _, **__: ADDRESS)
-    assert _signs(_Point(0, 1, s), b"", ADDRESS) is is_taken
-    assert not _signs(_Point(0, 1, s), b"", "0x" + "33" * 20)
+    authorization = replace(LENDING.authorization, chain_id=chain_id, delegate=delegate)
+    lent = replace(LENDING, chain_id=chain_id, authorization=authorization)
+    if is_known:
+        assert sender_of(signer(chain_id).sign(lent).raw) == ADDRESS
+        return
+    with pytest.raises(WalletRefusedError, match="only to known code"):
+        signer(chain_id).sign(lent)
 
 
 def test_a_lending_that_another_key_signed_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = _signature(LENDING, PrivateKey(KEY))
-    assert _is_of(honest, LENDING)
-    assert not _is_of(honest._replace(lending=None), LENDING)
     honestly = Account.sign_authorization
     monkeypatch.setattr(
         Account, "sign_authorization", lambda given, _: honestly(given, bytes([5]) * 32)
@@ -473,11 +478,13 @@ def test_a_lending_that_another_key_signed_is_found_out(monkeypatch: pytest.Monk
 
 
 def test_bytes_that_cannot_be_read_back_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise ValueError
+    honestly = Account.sign_transaction
 
-    monkeypatch.setattr("chain.wallet.signer.recovered_address", fail)
-    with pytest.raises(WalletError, match=r"could not be read back \(ValueError\)"):
+    def endless(fields: Any, key: bytes) -> Any:
+        return honestly(fields, key)._replace(r=-1)
+
+    monkeypatch.setattr(Account, "sign_transaction", endless)
+    with pytest.raises(WalletError, match=r"could not be read back \(OverflowError\)"):
         signer().sign(TRANSACTION)
 
 
@@ -551,7 +558,7 @@ def test_an_order_that_a_library_signs_otherwise_is_dropped(
 
     def mirrored(digest: bytes, key: bytes) -> object:
         found = honestly(digest, key)
-        return SimpleNamespace(v=27 + 28 - found.v, r=found.r, s=CURVE_ORDER - found.s)
+        return found._replace(v=27 + 28 - found.v, s=CURVE_ORDER - found.s)
 
     for dishonest in (mirrored, lambda digest, _: honestly(digest, bytes([5]) * 32)):
         monkeypatch.setattr(Account, "unsafe_sign_hash", dishonest)

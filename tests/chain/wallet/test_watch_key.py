@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from chain.base.home import Home
 from chain.contracts.delegation import DELEGATION_MANAGER
 from chain.contracts.networks import network_named
 from chain.execution.transaction import Authorization
-from chain.wallet.errors import KeystoreError, WalletError, WalletRefusedError
-from chain.wallet.secrets import PrivateKey
+from chain.wallet.errors import KeystoreError, WalletError, WalletRefusedError, WrongPassphraseError
+from chain.wallet.keystore import StoreChoice
+from chain.wallet.secrets import Passphrase, PrivateKey
 from chain.wallet.signer import Signer
-from chain.wallet.watch_key import PASSPHRASE_FILE, WatchSigner, _kept_passphrase
+from chain.wallet.watch_key import PASSPHRASE_FILE, WatchSigner, make_watch_key, open_watch_signer
 from tests.chain.wallet.canary import ADDRESS, KEY
 from tests.chain.wallet.test_signer import TRANSACTION
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-DEVNET = network_named("devnet")
+BASE, DEVNET = network_named("base"), network_named("devnet")
 HOME, STRANGER = "0x" + "33" * 20, "0x" + "44" * 20
 LENT = Authorization(DEVNET.chain_id, STRANGER, 4)
 
@@ -62,16 +64,28 @@ def test_a_closed_watch_key_signs_nothing(watch: WatchSigner) -> None:
         watch.sign(redeeming)
 
 
-def test_its_passphrase_comes_from_a_private_file_that_is_named(tmp_path: Path) -> None:
+def test_its_passphrase_comes_from_a_private_file_that_is_named(
+    tmp_path: Path, lightly_encrypted: None
+) -> None:
     named, credential = tmp_path / "named", tmp_path / "zuno-watch-key"
     for path, text in ((named, "one two\n"), (credential, "three four")):
         path.write_text(text)
         path.chmod(0o600)
-    both = {PASSPHRASE_FILE: str(named), "CREDENTIALS_DIRECTORY": str(tmp_path)}
-    assert _kept_passphrase(both).reveal() == b"one two"
-    assert _kept_passphrase({"CREDENTIALS_DIRECTORY": str(tmp_path)}).reveal() == b"three four"
+    home = Home(tmp_path / "home", tmp_path / "cache")
+    made = make_watch_key(
+        home,
+        choice=StoreChoice.FILE,
+        new_passphrase=lambda _: Passphrase.from_text("three four"),
+    )
+    systemd = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
+    both = {PASSPHRASE_FILE: str(named), **systemd}
+    with pytest.raises(WrongPassphraseError):
+        open_watch_signer(home, BASE, environment=both)
+    watch = open_watch_signer(home, BASE, environment=systemd)
+    assert watch.address == made.key.address
+    watch.close()
     with pytest.raises(KeystoreError, match=PASSPHRASE_FILE):
-        _kept_passphrase({})
+        open_watch_signer(home, BASE, environment={})
     named.chmod(0o644)
     with pytest.raises(WalletError, match="read by others"):
-        _kept_passphrase(both)
+        open_watch_signer(home, BASE, environment=both)
