@@ -15,8 +15,6 @@ from chain.execution.outbox.same_chain import (
     ChainState,
     Genesis,
     Head,
-    _anchors,
-    _embedded_state,
     keep_sight,
     sight_chain,
 )
@@ -25,7 +23,6 @@ from chain.rpc.errors import REORG_DEPTH, NoEndpoint, Unreachable
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, bench_on
-from tests.chain.execution.told_node import ANCHOR, block, sent
 from tests.fakes.proxy import Proxy
 from tests.fakes.told_reader import ToldReader
 
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.contracts.networks import Network
-    from chain.rpc.records import Block
     from tests.chain.moves import Moves
 
 
@@ -192,36 +188,6 @@ async def test_a_rewritten_embedded_chain_ends_what_is_signed_and_missing(bench:
     with pytest.raises(PlanOverError):
         await replace(bench.sender(), evidence=EMBEDDED).resume("hash", 0)
     assert bench.nonce("pending") == first
-
-
-async def test_only_endpoints_that_have_a_block_there_count() -> None:
-    dispatch, _ = sent()
-    answers = (
-        block(ANCHOR.number),
-        block(ANCHOR.number, fork="bb"),
-        None,
-        Unreachable("it is silent", endpoint="x"),
-    )
-    readers = (ToldReader(lambda *_, answer=answer: answer) for answer in answers)
-    named = tuple(NamedReader(str(place), reader) for place, reader in enumerate(readers))
-    assert await _anchors(named[0].reads, Evidence(named), dispatch) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("head", "there", "state"),
-    [
-        (8, block(9), ChainState.RESTARTED),
-        (9, block(9), ChainState.KNOWN),
-        (9, block(9, fork="bb"), ChainState.REWRITTEN),
-        (12, None, ChainState.REWRITTEN),
-    ],
-)
-async def test_the_embedded_chain_is_known_by_its_highest_block(
-    head: int, there: Block | None, state: ChainState
-) -> None:
-    reads = ToldReader(lambda _method, _params: there)
-    highest = Head(9, block(9).hash)
-    assert await _embedded_state(reads, block(head), highest) is state
 
 
 async def test_a_live_network_that_is_lower_and_old_lags_and_ends_nothing(bench: Bench) -> None:

@@ -27,9 +27,7 @@ from chain.execution.build.requests import (
     WrapRequest,
 )
 from chain.execution.decode.decoder import (
-    _EXECUTE,
     DecodingError,
-    _written,
     decode,
     decode_call,
     encode_call,
@@ -344,4 +342,4 @@ def test_the_router_is_given_as_many_inputs_as_commands(
     codes: bytes, inputs: tuple[bytes, ...]
 ) -> None:
     with pytest.raises(DecodingError, match=f"{len(codes)} codes come with {len(inputs)} inputs"):
-        decode_call(_written(_EXECUTE, (codes, inputs, 1)))
+        decode_call(abi.encode_call("execute(bytes,bytes[],uint256)", codes, [*inputs], 1))

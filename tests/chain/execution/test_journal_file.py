@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import resource
 import sqlite3
 import stat
 import tarfile
@@ -212,20 +214,6 @@ def test_after_a_restart_the_very_same_bytes_may_be_signed_once_more(tmp_path: P
     assert (first[0].sent_at, again[0].sent_at) == (0, 1)
 
 
-def test_a_journal_that_cannot_be_used_now_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def locked(_connection: sqlite3.Connection) -> None:
-        raise sqlite3.OperationalError("database is locked")
-
-    path = tmp_path / "outbox.db"
-    Outbox.open(path).close()
-    monkeypatch.setattr(journal, "prepare", locked)
-
-    with pytest.raises(OutboxError, match="cannot be used now"):
-        Outbox.open(path)
-
-
 def test_after_the_first_signature_a_failed_write_never_says_that_nothing_was_sent() -> None:
     first, second = transfer(5), transfer(6)
     plan = planned(first, second)
@@ -295,57 +283,36 @@ def test_a_journal_that_is_closed_or_refused_leaves_nothing_open(tmp_path: Path)
         assert _descriptors() == before, spoil
 
 
-def test_a_journal_that_cannot_be_used_now_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def locked(_connection: sqlite3.Connection) -> None:
-        raise sqlite3.OperationalError("database is locked")
-
+def test_a_journal_on_a_full_disk_is_refused_and_closed(tmp_path: Path) -> None:
     path = tmp_path / "outbox.db"
-    Outbox.open(path).close()
-    before = _descriptors()
-    monkeypatch.setattr(journal, "make_durable", locked)
-    with pytest.raises(OutboxError, match="cannot be used now: database is locked"):
-        Outbox.open(path)
+    written(path, planned(transfer(0)))
+    before, limits = _descriptors(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(OutboxError, match=r"cannot be used now: .* Nothing is signed"):
+            Outbox.open(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert _descriptors() == before
+    with Outbox.open(path) as outbox:
+        assert [each.hash for each in outbox.dispatches()] == ["hash"]
 
 
-def test_a_new_journal_lasts_by_its_name_and_one_begun_meanwhile_is_used(
+def test_a_new_journal_lasts_by_its_name_and_one_that_is_there_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced = list[Path]()
-    monkeypatch.setattr(journal, "sync_folder", synced.append)
+    monkeypatch.setattr(
+        os, "fsync", lambda file: synced.append(Path(f"/proc/self/fd/{file}").readlink())
+    )
     path = tmp_path / "outbox.db"
     written(path, planned(transfer(0)))
     assert synced == [tmp_path]
     Outbox.open(path).close()
-    journal._begin(path)
     assert synced == [tmp_path]
     with Outbox.open(path) as outbox:
         assert [each.hash for each in outbox.dispatches()] == ["hash"]
     assert [each.name for each in tmp_path.iterdir()] == ["outbox.db"]
-
-
-def test_a_journal_that_is_there_is_not_begun_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun = list[Path]()
-    begin = journal._begin
-
-    def count(path: Path) -> None:
-        begun.append(path)
-        begin(path)
-
-    monkeypatch.setattr(journal, "_begin", count)
-    path, link, dangling = (tmp_path / name for name in ("outbox.db", "link.db", "dangling.db"))
-    for _ in range(2):
-        Outbox.open(path).close()
-    link.symlink_to(path)
-    dangling.symlink_to(tmp_path / "nowhere")
-    for each in (link, dangling):
-        with pytest.raises(OutboxError, match="cannot be opened"):
-            Outbox.open(each)
-    assert begun == [path]
 
 
 def test_a_file_that_another_zuno_has_begun_and_not_written_is_written(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
-from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence
@@ -17,10 +16,6 @@ from chain.execution.outbox.resume import (
     ResumeChoice,
     StepFinding,
     StepSituation,
-    _by_state,
-    _finding,
-    _Found,
-    _over,
     look,
 )
 from chain.execution.outbox.sender import Fees, cancellation
@@ -28,7 +23,6 @@ from chain.rpc.client import RpcClient
 from chain.rpc.errors import REORG_DEPTH
 from chain.rpc.requests import Reader
 from tests import node_rpc
-from tests.chain.execution import told_node
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, planned, signed_by, transfer
 from tests.chain.execution.sending_kit import Bench, SendFault, bench_on, through
 from tests.fakes import faults
@@ -254,38 +248,6 @@ async def test_a_plan_of_another_chain_is_over(bench: Bench) -> None:
     assert bench.received() == 0
 
 
-@pytest.mark.parametrize(
-    ("state", "included", "situation"),
-    [
-        (StepState.REPLACED, True, StepSituation.CANCELLED),
-        (StepState.REPLACED, False, StepSituation.REPLACED),
-        (StepState.SENT, False, StepSituation.PENDING),
-        (StepState.SIGNED, False, StepSituation.NOT_SENT),
-        (StepState.INCLUDED, True, StepSituation.INCLUDED),
-    ],
-)
-def test_what_is_written_down_of_a_step_says_how_it_stands(
-    state: StepState, included: bool, situation: StepSituation
-) -> None:
-    inclusion = Inclusion("0xab", 7, "0x" + "ab" * 32) if included else None
-    assert _by_state(replace(told_node.sent()[1], state=state, inclusion=inclusion)) is situation
-
-
-def test_only_what_no_pool_has_may_be_in_private_keeping() -> None:
-    dispatch, _ = told_node.sent()
-    private = replace(dispatch, private_host="private.example")
-    for situation, words in (
-        (StepSituation.NOT_SENT, "private.example may have it"),
-        (StepSituation.PENDING, "waits for a block"),
-    ):
-        sentence = _finding(private, _Found("hash", 0, situation)).sentence
-        assert words in sentence
-        assert ("private.example" in sentence) is (situation is StepSituation.NOT_SENT)
-    assert (
-        "may have it" not in _finding(dispatch, _Found("hash", 0, StepSituation.NOT_SENT)).sentence
-    )
-
-
 async def test_an_endpoint_that_lags_far_says_so_of_what_is_open(bench: Bench) -> None:
     bench.mine(REORG_DEPTH + 2)
     signed_and_left(bench, bench.plan())
@@ -306,19 +268,6 @@ async def test_an_endpoint_that_lags_far_says_so_of_what_is_open(bench: Bench) -
     late = await told(bench.head_time() + 61.0)
     assert late.situation is StepSituation.UNKNOWN
     assert "the endpoint lags" in late.sentence
-
-
-def test_the_end_of_a_plan_without_a_step_that_stopped_is_told_at_its_last(bench: Bench) -> None:
-    first = bench.nonce()
-    plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
-    bench.approved(plan)
-    bench.outbox.end("hash", EndCode.OTHER_CHAIN, now=bench.waits.now)
-    dispatch = bench.outbox.dispatch("hash")
-    stopped = dispatch.stopped_at
-    finding = _over(dispatch, EndCode.OTHER_CHAIN)
-    assert finding.step == (stopped or dispatch.steps[1])
-    waiting = tuple(replace(step, state=StepState.INCLUDED) for step in dispatch.steps)
-    assert _over(replace(dispatch, steps=waiting), EndCode.OTHER_CHAIN).step == waiting[1]
 
 
 async def test_a_refused_resend_says_why(bench: Bench) -> None:

@@ -23,10 +23,9 @@ from chain.execution.decode.records import (
     ModifyLiquidities,
     Permit2Approval,
     TokenApproval,
-    Unsubscribe,
 )
 from chain.execution.policy.bounds import amount_faults, code_faults, notional, swap_faults
-from chain.execution.policy.policy import Allowed, PolicyRefused, _place, _takes_back, check
+from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from chain.execution.policy.shapes import PolicyLimits
 from chain.math.liquidity import Amounts
 from tests.chain.execution.made_up_plans import context_of
@@ -77,27 +76,6 @@ def test_no_setting_lets_a_step_take_more_than_a_good_part_of_a_block(bench: Ben
     assert context.notional_today == 0, "a day on which nothing was moved yet"
 
 
-def test_the_order_of_a_batch_is_permissions_wrapping_exit_entry_permissions_taken_back(
-    bench: Bench,
-) -> None:
-    exits, enters, wraps = (bench.alone(name)[0] for name in ("close", "create", "wrap"))
-    allows = bench.plans["swap"][0][0]
-    assert isinstance(allows.call, TokenApproval)
-    back = replace(allows, call=replace(allows.call, amount=0))
-    dismisses = replace(exits, call=Unsubscribe(5))
-    steps = (allows, dismisses, wraps, exits, enters, back)
-
-    assert [_place(step, number, steps)[0] for number, step in enumerate(steps)] == [
-        0,
-        1,
-        2,
-        3,
-        4,
-        6,
-    ]
-    assert [_takes_back(step) for step in steps] == [*[False] * 5, True]
-
-
 def test_code_that_nobody_knows_is_not_what_it_is_known_to_be(bench: Bench) -> None:
     _, context = bench.alone("wrap")
     address = "0x" + "99" * 20
@@ -113,17 +91,6 @@ def test_code_that_nobody_knows_is_not_what_it_is_known_to_be(bench: Bench) -> N
             pinned_code_hashes={address: pinned} if pinned else {},
         )
         assert (not [*code_faults(address, given)]) is fits
-
-
-def test_a_token_is_set_to_nothing_before_it_is_set_to_anything_else(bench: Bench) -> None:
-    first = bench.plans["swap"][0][0]
-    assert isinstance(first.call, TokenApproval)
-    given = {amount: replace(first, call=replace(first.call, amount=amount)) for amount in range(3)}
-    for amount in (1, 2):
-        steps = given[0], given[amount]
-        places = [_place(step, number, steps) for number, step in enumerate(steps)]
-        assert places == sorted(places)
-        assert places[0] != places[1], amount
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -226,7 +227,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr("chain.execution.outbox.receipts.asyncio.sleep", sleep)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     return waits
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -18,8 +18,6 @@ from chain.execution.outbox.same_chain import (
     ChainState,
     Genesis,
     Head,
-    _anchors,
-    _known_height,
     begin_heads_again,
     end_unused,
     highest_head,
@@ -183,20 +181,26 @@ def plan(outbox: Outbox, name: str, number: int, *, nonce: int = 5, chain_id: in
     outbox.approve(name, now=0)
 
 
-def test_a_chain_is_at_least_as_high_as_what_is_approved_and_unused_on_it(outbox: Outbox) -> None:
-    assert _known_height(outbox, CHAIN) == 0
+async def test_a_chain_is_at_least_as_high_as_what_is_approved_and_unused_on_it(
+    outbox: Outbox,
+) -> None:
+    async def looks(*, now: float) -> int:
+        """How often a chain of nine blocks is asked for its newest one."""
+        reads = reader(block(9))
+        await sighted(outbox, reads, EMBEDDED, now=now)
+        return sum(params[0] == "latest" for _, params in reads.asked)
+
+    assert await looks(now=1) == 1
     plan(outbox, "elsewhere", 900, chain_id=1)
     plan(outbox, "used", 800)
     outbox.consume("used", now=1)
     plan(outbox, "over", 700)
     outbox.end("over", EndCode.OTHER_CHAIN, now=1)
-    assert _known_height(outbox, CHAIN) == 0
-    plan(outbox, "unused", 50)
-    assert _known_height(outbox, CHAIN) == 50
-    outbox.note_head(CHAIN, Head(40, "0x40"), now=1)
-    assert _known_height(outbox, CHAIN) == 50
-    outbox.note_head(CHAIN, Head(60, "0x60"), now=1)
-    assert _known_height(outbox, CHAIN) == 60
+    assert await looks(now=1) == 1
+    plan(outbox, "unused", 9)
+    assert await looks(now=1) == 1
+    plan(outbox, "higher", 50)
+    assert await looks(now=1) > 1
 
 
 @pytest.mark.parametrize(
@@ -427,17 +431,6 @@ async def test_an_endpoint_that_lags_says_nothing_of_a_plan(outbox: Outbox) -> N
     with pytest.raises(OutboxError, match=r"the endpoint lags.* Nothing was sent"):
         await required(outbox, reader(old), ONE_ENDPOINT)
     assert outbox.highest_head(CHAIN) == Head(10_000, "0xff")
-
-
-async def test_who_fails_to_answer_counts_for_neither(outbox: Outbox) -> None:
-    class Broken(ToldReader):
-        async def settle(self, requests: object) -> list[object]:  # type: ignore[override]
-            raise SILENT
-
-    plan(outbox, "plan", ANCHOR.number)
-    readers = (reader(HERE), Broken(lambda *_: None), reader(HERE, blocks=ELSEWHERE))
-    named = tuple(NamedReader(str(at), cast("Reader", each)) for at, each in enumerate(readers))
-    assert await _anchors(readers[0], Evidence(named), outbox.dispatch("plan")) == (1, 1)
 
 
 def test_heads_are_kept_by_chain_and_begun_again_alone(outbox: Outbox) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
 from chain.execution.outbox.records import EndCode, StepState
-from chain.execution.outbox.sender import Sender
 from chain.rpc.errors import Unreachable
 from tests.chain.execution.outbox_kit import HALF_WAY, transfer
 from tests.chain.execution.sending_kit import Bench, bench_on
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.contracts.networks import Network
-    from chain.execution.outbox.records import Dispatch, PlanStep
+    from chain.execution.outbox.records import Dispatch
     from chain.execution.transaction import UnsignedTransaction
     from tests.chain.moves import Moves
 
@@ -111,30 +109,3 @@ async def test_a_silence_without_end_leaves_the_step_unsigned(bench: Bench) -> N
     assert dispatch.steps[1].state is StepState.DISCARDED
     assert dispatch.safe_state == HALF_WAY
     assert bench.received() == 1
-
-
-@pytest.mark.parametrize(("position", "waited"), [(0, 0), (1, 30)])
-async def test_a_silence_ends_a_plan_that_has_not_begun_and_holds_up_one_that_has(
-    position: int, waited: int
-) -> None:
-    class Silent:
-        async def ask(self, *_asked: object) -> None:
-            raise Unreachable("nobody answers", endpoint="one")
-
-    slept: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-
-    sending = SimpleNamespace(
-        clock=lambda: sum(slept),
-        sleep=sleep,
-        reads=Silent(),
-        patience=SimpleNamespace(inclusion_seconds=30.0, poll_seconds=1.0),
-    )
-    step = SimpleNamespace(position=position, deadline=None)
-
-    with pytest.raises(Unreachable):
-        await Sender._is_late(cast("Sender", sending), cast("PlanStep", step))
-
-    assert sum(slept) == waited
