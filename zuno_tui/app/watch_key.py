@@ -49,7 +49,7 @@ def run(session: Session, arguments: Namespace) -> int:
         case "remove":
             return asyncio.run(_remove(session, arguments))
         case "sweep":
-            return asyncio.run(_sweep(session, arguments))
+            return asyncio.run(sweep(session, arguments))
         case _:
             return _show(session, arguments)
 
@@ -102,7 +102,7 @@ async def _remove(session: Session, arguments: Namespace) -> int:
     found = _needed(session)
     if session.network.name == DEMO_NETWORK:
         raise WalletRefusedError("The embedded chain's watch key belongs to it, and stays.")
-    await _refuse_funded(session, found.address)
+    await refuse_funded(session, found.address)
     address = checksummed(found.address)
     given = arguments.confirm or typed_word(f"Type {address[:6]} to remove {address}: ")
     if given.lower() not in (found.address, found.address[:6]):
@@ -114,7 +114,7 @@ async def _remove(session: Session, arguments: Namespace) -> int:
     return DONE
 
 
-async def _refuse_funded(session: Session, key: Address) -> None:
+async def refuse_funded(session: Session, key: Address) -> None:
     """On this network, and on every other that orders were made for."""
     kept = {kept.order.chain_id for kept in StandingOrders(session.home.orders).all()}
     others = [
@@ -137,7 +137,7 @@ async def _refuse_funded(session: Session, key: Address) -> None:
         )
 
 
-async def _sweep(session: Session, arguments: Namespace) -> int:
+async def sweep(session: Session, arguments: Namespace) -> int:
     """What is left of its coin, to one address."""
     found, to = _needed(session), arguments.to or session.address
     async with session.sources() as sources, session.connections(sources) as connections:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests import node_rpc
+from tests.process_guard import opened_again
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,6 +33,6 @@ def changed_world(devnet: DevnetReady, node: Node) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def open_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Signing shuts a process off from others, which the tests after it could not undo."""
-    monkeypatch.setattr("chain.wallet.signer.guard_process", lambda: None)
+def open_process() -> Iterator[None]:
+    with opened_again():
+        yield

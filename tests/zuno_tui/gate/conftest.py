@@ -8,6 +8,7 @@ import pytest
 
 from tests import node_rpc
 from tests.embedded_chain import embedded_chain
+from tests.process_guard import opened_again
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 
@@ -30,6 +31,12 @@ def chain(_gate_chain: DevnetReady) -> Iterator[DevnetReady]:
     snapshot = node_rpc.ask(_gate_chain.url, "evm_snapshot")
     yield _gate_chain
     node_rpc.take_back(_gate_chain.url, snapshot)
+
+
+@pytest.fixture(autouse=True)
+def _open_process() -> Iterator[None]:
+    with opened_again():
+        yield
 
 
 @pytest.fixture

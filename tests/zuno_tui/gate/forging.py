@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -12,8 +12,7 @@ from chain.contracts.calldata import approve_through_permit2, approve_token
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS, USDC, WETH
-from chain.wallet.errors import WalletError
-from chain.wallet.signer import Signer
+from chain.execution.outbox.outbox import Outbox
 from tests.chain.moves import NEVER, Moves
 from tests.zuno_tui.gate.forged_journal import Draft, KeptJournal, read_draft, write_forged
 from tests.zuno_tui.gate.forgeries import FORGERIES, loosen_terms
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    import pytest
-
-    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+    from chain.execution.transaction import UnsignedTransaction
     from tests.zuno_tui.conftest import Spoken
     from tests.zuno_tui.gate.desk import Desk
 
@@ -46,35 +43,10 @@ class Forged:
 
 
 @dataclass
-class CaughtSignatures:
-    """Every transaction that a key signed; none of them goes any further."""
-
-    signed: list[UnsignedTransaction] = field(default_factory=list)
-
-
-@contextmanager
-def caught_signatures(monkeypatch: pytest.MonkeyPatch) -> Iterator[CaughtSignatures]:
-    caught = CaughtSignatures()
-    sign = Signer.sign
-
-    def catch(signer: Signer, transaction: UnsignedTransaction) -> SignedTransaction:
-        sign(signer, transaction)
-        caught.signed.append(transaction)
-        raise WalletError("The signature was caught.")
-
-    with monkeypatch.context() as patch:
-        # Signing shuts a process off from others, which the tests after it could not undo.
-        patch.setattr("chain.wallet.signer.guard_process", lambda: None)
-        patch.setattr(Signer, "sign", catch)
-        yield caught
-
-
-@dataclass
 class ThiefAtHome:
     desk: Desk
     approvals: dict[str, dict[str, Any]]
     journal: KeptJournal
-    caught: CaughtSignatures
     nonce: int
 
     @property
@@ -105,9 +77,18 @@ class ThiefAtHome:
     def applied(self, forged: Forged, confirmed: str) -> Spoken:
         return self.desk.here("apply", forged.plan_id, "--confirm", confirmed)
 
+    def signed(self) -> list[UnsignedTransaction]:
+        """Everything that a key signed here: what is signed is written down before it is sent."""
+        return signed_in(self.path)
+
     def put_back(self) -> None:
-        self.caught.signed.clear()
         self.journal.put_back()
+
+
+def signed_in(journal: Path) -> list[UnsignedTransaction]:
+    with Outbox.open(journal) as outbox:
+        steps = [step for dispatch in outbox.dispatches() for step in dispatch.steps]
+    return [version.transaction.unsigned for step in steps for version in step.versions]
 
 
 def forgeries_in_turn(
@@ -144,13 +125,10 @@ def honest_home(desk: Desk, kinds: tuple[str, ...]) -> HonestHome:
 
 
 @contextmanager
-def thief_at(
-    desk: Desk, home: HonestHome, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[ThiefAtHome]:
-    with caught_signatures(monkeypatch) as caught:
-        thief = ThiefAtHome(desk, home.approvals, home.journal, caught, home.nonce)
-        yield thief
-        thief.put_back()
+def thief_at(desk: Desk, home: HonestHome) -> Iterator[ThiefAtHome]:
+    thief = ThiefAtHome(desk, home.approvals, home.journal, home.nonce)
+    yield thief
+    thief.put_back()
 
 
 def _approved(desk: Desk, kind: str) -> dict[str, Any]:

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
 
 from chain.base.units import Known, Unknown
 from chain.contracts.networks import NATIVE
 from chain.prices.price import DollarPrice, PriceBook
 from chain.tokens import Token
-from zuno_tui.gate import worth as pricing
-from zuno_tui.gate.worth import ActionWorth, order_worth, read_worth
-
-if TYPE_CHECKING:
-    import pytest
-
-    from chain.positions.overview import Sources
-    from chain.rpc.records import Block
+from zuno_tui.gate.worth import ActionWorth, order_worth
 
 TOKEN = "0x" + "5a" * 20
 TOKENS = {
@@ -65,31 +56,3 @@ def test_gas_is_worth_what_its_coin_is() -> None:
     assert order_worth(TOKENS, _book(1, 1)).usd_per_wei is None
     half = ActionWorth({}, {TOKEN: 0.5, NATIVE: 3.0}, None)
     assert half.micro_dollars == {TOKEN: Fraction(500_000), NATIVE: Fraction(3_000_000)}
-
-
-async def test_prices_are_read_at_the_block_and_the_coins_with_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def tokens_at(given: object, wanted: object, at: str) -> object:
-        assert (given, wanted, at) == ("no memory", (TOKEN, NATIVE), "0xb1")
-        return TOKENS
-
-    async def read_prices(*given: object, **named: object) -> PriceBook:
-        assert given == ("client", "network", (TOKEN, NATIVE))
-        assert named == {"coingecko": "coingecko", "at": "0xb1"}
-        return _book(100, 150)
-
-    monkeypatch.setattr(pricing, "tokens_at", tokens_at)
-    monkeypatch.setattr(pricing, "read_prices", read_prices)
-    sources = cast(
-        "Sources",
-        SimpleNamespace(
-            client="client",
-            network="network",
-            coingecko="coingecko",
-            without_memory=lambda: "no memory",
-        ),
-    )
-    block = cast("Block", SimpleNamespace(hash="0xb1"))
-    for asked in ((TOKEN,), (TOKEN, NATIVE), (TOKEN, TOKEN)):
-        assert await read_worth(sources, asked, block) == order_worth(TOKENS, _book(100, 150))

@@ -274,8 +274,7 @@ def test_code_other_than_the_shipped_is_refused_at_approve_and_at_apply(
     assert dispatch["state"] == "approved, not applied"
 
 
-def test_an_endpoint_that_lags_cannot_vouch(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zuno_tui.gate.agreement.CATCH_UP_SECONDS", 0.5)
+def test_an_endpoint_that_lags_cannot_vouch(desk: Desk) -> None:
     head = int(desk.ask("eth_blockNumber"), 16)
 
     def behind(call: Call) -> Answer | None:

@@ -33,8 +33,8 @@ from tests.zuno_tui.gate.forged_journal import KeptJournal, read_draft, write_fo
 from tests.zuno_tui.gate.forging import (
     Forged,
     ThiefAtHome,
-    caught_signatures,
     honest_home,
+    signed_in,
     thief_at,
 )
 
@@ -55,10 +55,10 @@ def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def thief(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThiefAtHome]:
+def thief(desk: Desk) -> Iterator[ThiefAtHome]:
     before = desk.ask("evm_snapshot")
     home = honest_home(desk, ("collect", "close", "move with a swap"))
-    with thief_at(desk, home, monkeypatch) as made:
+    with thief_at(desk, home) as made:
         yield made
     node_rpc.take_back(desk.devnet.url, before)
 
@@ -78,7 +78,7 @@ def test_one_approval_in_the_place_of_another_is_not_signed(thief: ThiefAtHome) 
     by_its_own = thief.applied(forged, forged.hash)
 
     assert (by_the_honest_hash.code, by_its_own.code) == (REFUSED, REFUSED)
-    assert thief.caught.signed == []
+    assert thief.signed() == []
 
 
 def test_whoever_has_the_machines_key_too_is_held_to_the_hash_that_was_shown(
@@ -90,7 +90,7 @@ def test_whoever_has_the_machines_key_too_is_held_to_the_hash_that_was_shown(
     by_the_honest_hash = thief.applied(forged, forged.honest_hash)
 
     assert by_the_honest_hash.code == REFUSED
-    assert thief.caught.signed == []
+    assert thief.signed() == []
 
 
 def test_bytes_that_pay_a_stranger_are_not_exported_under_a_stolen_tag(
@@ -183,7 +183,7 @@ def test_a_swap_led_through_a_thiefs_own_pool_is_not_signed(
 
     spoken = thief.applied(forged, forged.hash)
 
-    assert thief.caught.signed == [], spoken.words
+    assert thief.signed() == [], spoken.words
     assert spoken.code == REFUSED, spoken.words
 
 
@@ -206,9 +206,7 @@ def waiting(desk: Desk) -> Iterator[dict[str, Any]]:
     node_rpc.take_back(desk.devnet.url, before)
 
 
-def test_a_dearer_copy_of_forged_bytes_is_not_signed(
-    desk: Desk, waiting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dearer_copy_of_forged_bytes_is_not_signed(desk: Desk, waiting: dict[str, Any]) -> None:
     path = desk.command.home / "outbox.db"
     journal = KeptJournal(path)
     draft = read_draft(path, waiting["hash"])
@@ -217,13 +215,14 @@ def test_a_dearer_copy_of_forged_bytes_is_not_signed(
     draft.rewrite(place, taken, replace(taken, recipient=STRANGER.address))
     sealed = write_forged(path, draft)
 
-    with caught_signatures(monkeypatch) as caught:
-        forged = desk.here("outbox", "speed-up", waiting["planId"], "--confirm", sealed)
-        signed_of_forged = list(caught.signed)
-        journal.put_back()
-        honest = desk.here("outbox", "speed-up", waiting["planId"], "--confirm", waiting["hash"])
+    signed_before = signed_in(path)
+    forged = desk.here("outbox", "speed-up", waiting["planId"], "--confirm", sealed)
+    signed_of_forged = signed_in(path)
+    journal.put_back()
+    honest = desk.here("outbox", "speed-up", waiting["planId"], "--confirm", waiting["hash"])
+    signed = signed_in(path)
     journal.close()
 
-    assert signed_of_forged == []
+    assert signed_of_forged == signed_before
     assert forged.code == REFUSED, forged.words
-    assert [one.data for one in caught.signed] == [honest_bytes], honest.words
+    assert [one.data for one in signed] == [honest_bytes] * 2, honest.words

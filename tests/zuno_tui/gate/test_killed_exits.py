@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
+import aiohttp
 import pytest
 
 from agents.trade.facts import DeskSettings
@@ -23,6 +24,7 @@ from zuno_tui.features.trade.gate import ApprovedTrade, Trading, apply_trade
 from zuno_tui.gate.approval_tag import ApprovalTags
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from agents.trade.plan import TradePlan
@@ -48,7 +50,9 @@ async def exit_plan(tmp_path: Path) -> TradePlan:
     return plan.model_copy(update={**closing, "symbol": ETH})
 
 
-def mortal(venue: Any, dies_at: int) -> None:
+@contextmanager
+def mortal(dies_at: int) -> Iterator[None]:
+    """Gone before or after one of the requests to the exchange."""
     left = dies_at
 
     def moment() -> None:
@@ -57,16 +61,17 @@ def mortal(venue: Any, dies_at: int) -> None:
             raise Killed
         left -= 1
 
-    for name in ("now", "_placed", "find", "cancel"):
-        asked = getattr(venue, name)
+    ask = aiohttp.ClientSession._request
 
-        async def counted(*given: Any, asked: Any = asked) -> Any:
-            moment()
-            answer = await asked(*given)
-            moment()
-            return answer
+    async def counted(*given: Any, **named: Any) -> Any:
+        moment()
+        answer = await ask(*given, **named)
+        moment()
+        return answer
 
-        setattr(venue, name, counted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aiohttp.ClientSession, "_request", counted)
+        yield
 
 
 async def closed(
@@ -82,10 +87,8 @@ async def closed(
             await send_orders(journal, venue, entry, [BUY, *GUARDS], sleep=double.pass_time)
         double.now += 30
         async with opened(double) as venue:
-            if dies_at is not None:
-                mortal(venue, dies_at)
             desk = _desk(venue, journal, folder)
-            with suppress(Killed):
+            with suppress(Killed), nullcontext() if dies_at is None else mortal(dies_at):
                 await apply_trade(
                     desk, ApprovedTrade(plan, leave, (CLOSE,)), sleep=double.pass_time
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from msgspec.structs import replace
@@ -10,10 +10,9 @@ from msgspec.structs import replace
 from chain.base.store import Store
 from chain.contracts.addresses import keccak
 from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
-from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.networks import NATIVE, network_named, shipped_code_hashes
 from chain.positions.overview import Sources
 from tests.fakes.told_reader import ToldReader
-from zuno_tui.gate import contract_code
 from zuno_tui.gate.contract_code import (
     CodeHashes,
     called_contracts,
@@ -78,26 +77,22 @@ def test_on_what_grounds_code_is_trusted_is_said() -> None:
     )
 
 
-async def test_code_is_held_against_what_was_shipped_then_against_what_was_met(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    code = {ONE: b"\1", TWO: b"\2", THREE: b"\3", NATIVE: b""}
+async def test_code_is_held_against_what_was_shipped_then_against_what_was_met() -> None:
+    one, shipped = OURS.permit2, shipped_code_hashes(BASE)
+    code = {one: b"\1", TWO: b"\2", THREE: b"\3", NATIVE: b""}
     hashes = {each: "0x" + keccak(value).hex() for each, value in code.items()}
-    monkeypatch.setattr(
-        contract_code, "shipped_code_hashes", lambda _: {ONE: "0xship", "0x9": "0x"}
-    )
-    client = ToldReader(lambda _, params: code[cast("Any", params[0])])
+    client = ToldReader(lambda _, params: code[str(params[0])])
     own, pins = Store.in_memory(), Store.in_memory()
     sources = Sources(cast("RpcClient", client), BASE, own, None, lambda: 7.0)
-    pins.put_many("contract-code-8453", {ONE: "0xpinned", TWO: "0xpinned"}, now=0)
+    pins.put_many("contract-code-8453", {one: "0xpinned", TWO: "0xpinned"}, now=0)
 
     found = await read_code_hashes(
-        sources, (ONE, TWO, THREE, NATIVE, ONE), "0x" + "b1" * 32, pins=pins
+        sources, (one, TWO, THREE, NATIVE, one), "0x" + "b1" * 32, pins=pins
     )
 
-    assert found.now == {each: hashes[each] for each in (ONE, TWO, THREE)}
-    assert found.pinned == {ONE: "0xship", TWO: "0xpinned", THREE: hashes[THREE]}
-    assert (found.shipped, found.first_met) == (frozenset({ONE}), frozenset({THREE}))
+    assert found.now == {each: hashes[each] for each in (one, TWO, THREE)}
+    assert found.pinned == {one: shipped[one], TWO: "0xpinned", THREE: hashes[THREE]}
+    assert (found.shipped, found.first_met) == (frozenset({one}), frozenset({THREE}))
     assert pinned_code(own, BASE) == {THREE: hashes[THREE]}
     assert len(client.asked) == 4
     assert forget_code(own, BASE, THREE)

@@ -50,12 +50,6 @@ def chain(chain: DevnetReady) -> tuple[DevnetReady, UnlistedPosition]:
     return chain, unlisted_position(chain)
 
 
-@pytest.fixture(autouse=True)
-def open_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Signing shuts a process off from others, which the tests after it could not undo."""
-    monkeypatch.setattr("chain.wallet.signer.guard_process", lambda: None)
-
-
 @pytest.fixture
 def actions(
     chain: tuple[DevnetReady, UnlistedPosition],

@@ -9,13 +9,8 @@ import pytest
 
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import Span
-from chain.math.fees import ProtocolFee
-from chain.math.ticks import sqrt_price_at_tick
-from chain.pools.state import PoolState
 from tests.zuno_tui.gate.desk import REFUSED
-from zuno_tui.gate.actions.limit import _beside, limit_words
-from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.actions.limit import limit_words
 
 if TYPE_CHECKING:
     from tests.zuno_tui.gate.desk import Desk
@@ -47,33 +42,6 @@ def test_a_limit_is_said_in_these_ways(
 )
 def test_other_words_are_no_limit(phrase: str) -> None:
     assert limit_words(phrase) is None
-
-
-@pytest.mark.parametrize(
-    ("level", "rises", "span"),
-    [
-        (20, True, (20, 30)),
-        (14, True, (10, 20)),
-        (10, True, (10, 20)),
-        (0, True, None),
-        (-20, False, (-30, -20)),
-        (0, False, (-10, 0)),
-        (10, False, None),
-        (-30, True, None),
-    ],
-)
-def test_it_stands_on_one_step_of_ticks_wholly_beyond_the_price(
-    level: int, rises: bool, span: tuple[int, int] | None
-) -> None:
-    state = PoolState(
-        KEY, KEY.pool_id, sqrt_price_at_tick(5), 5, 500, ProtocolFee(0, 0), liquidity=1
-    )
-    at = sqrt_price_at_tick(level)
-    if span is None:
-        with pytest.raises(GateRefusedError, match="there already"):
-            _beside(state, at, rises=rises)
-        return
-    assert _beside(state, at, rises=rises) == Span(*span)
 
 
 @pytest.mark.parametrize(

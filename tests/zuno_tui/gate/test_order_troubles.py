@@ -28,10 +28,9 @@ from tests.zuno_tui.gate.test_standing_orders import (
     redeemable,
 )
 from zuno_tui.app.session import Session
-from zuno_tui.app.watch_key import _refuse_funded, _sweep
+from zuno_tui.app.watch_key import refuse_funded, sweep
 from zuno_tui.catalog.feature import obeyed_word
 from zuno_tui.features.orders import keeper
-from zuno_tui.features.orders.keeper import OrderWork
 from zuno_tui.features.orders.news import order_news
 from zuno_tui.features.orders.sight import SeenClock, held
 from zuno_tui.features.orders.stop_word import hear
@@ -39,7 +38,6 @@ from zuno_tui.settings import Flags, load_settings
 from zuno_tui.settings.channels import channel_settings
 
 if TYPE_CHECKING:
-    from chain.standing_orders.book import KeptOrder
     from tests.zuno_tui.gate.desk import Desk
 
 
@@ -150,29 +148,6 @@ def test_a_look_that_could_not_be_made_neither_confirms_a_condition_nor_begins_i
     assert (too_long.met_at, behind.met_at, broken.met_at) == (1_091, 990, None)
 
 
-def test_an_order_that_hangs_takes_no_look_from_another(
-    delegated: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk, token_id = delegated, str(delegated.token_id(STATE))
-    for share in (0.99, 0.98):
-        ordered(desk, "close", token_id, "below", level(desk, share))
-    looked: list[int] = []
-
-    async def do(_work: OrderWork, kept: KeptOrder) -> None:
-        if kept.order.number == 1:
-            await asyncio.Event().wait()
-        looked.append(kept.order.number)
-
-    monkeypatch.setattr(OrderWork, "do", do)
-    monkeypatch.setattr(keeper, "_LOOK_LIMIT", 0.05)
-    watching = Watching(desk)
-    watching.look()
-
-    assert looked == [2]
-    assert watching.order(1).progress.reason == "no answer came in time."
-    assert watching.order(2).progress.reason == ""
-
-
 def test_each_collect_is_told(delegated: Desk) -> None:
     desk, token_id = delegated, str(delegated.token_id(STATE))
     ordered(desk, "collect", token_id, "every", "10m", "over", "$0.000001", "times", "3")
@@ -214,9 +189,9 @@ def test_an_order_ends_with_other_code_of_its_hook(delegated: Desk) -> None:
 def test_a_watch_key_with_coin_is_not_removed(desk: Desk) -> None:
     session = _session(desk)
     with pytest.raises(WalletRefusedError, match="watch-key sweep"):
-        asyncio.run(_refuse_funded(session, WATCH_KEY.address))
+        asyncio.run(refuse_funded(session, WATCH_KEY.address))
     desk.ask("anvil_setBalance", WATCH_KEY.address, "0x1")
-    asyncio.run(_refuse_funded(session, WATCH_KEY.address))
+    asyncio.run(refuse_funded(session, WATCH_KEY.address))
 
 
 class _SweepArguments:
@@ -234,7 +209,7 @@ def test_a_sweep_to_a_delegated_account_leaves_what_the_data_costs(delegated: De
     session = _session(desk)
     network = replace(session.network, stack="op")
     arguments = _SweepArguments(desk.devnet.wallet)
-    asyncio.run(_sweep(replace(session, network=network), arguments))  # type: ignore[arg-type]
+    asyncio.run(sweep(replace(session, network=network), arguments))  # type: ignore[arg-type]
     desk.ask("evm_mine")
     left = int(desk.ask("eth_getBalance", WATCH_KEY.address, "latest"), 16)
 

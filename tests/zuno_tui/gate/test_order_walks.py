@@ -10,6 +10,7 @@ from collections import Counter
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -50,7 +51,6 @@ from zuno_tui.features.orders.signing import FLOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.fakes.proxy import Answer, Call
 
@@ -176,19 +176,19 @@ class Walk:
 
 @contextmanager
 def crashing(*, after: bool) -> Iterator[None]:
-    """Ends the process as it writes something down: before it does, or right after."""
-    write = StandingOrders.note
+    """Ends the process as it writes something down of an order: before it does, or right after."""
+    put = Path.replace
 
-    def note(book: StandingOrders, number: int, change: object) -> object:
+    def replaced(path: Path, target: Path) -> Path:
+        if "orders" not in Path(target).parts:
+            return put(path, target)
         if after:
-            write(book, number, change)  # type: ignore[arg-type]
+            put(path, target)
         raise CrashError
 
-    StandingOrders.note = note  # type: ignore[method-assign, assignment]
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "replace", replaced)
         yield
-    finally:
-        StandingOrders.note = write  # type: ignore[method-assign]
 
 
 def held_long_enough(looks: list[Look]) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+import asyncio
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +12,8 @@ from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import Span
 from chain.execution.build.requests import QuotedSwap
+from tests.agents.lp.debating import argue_over
+from tests.agents.lp.made_up_markets import market_context
 from zuno_tui.gate.actions.plan import planned_span, refuse_worse_than_planned
 from zuno_tui.gate.refusal import GateRefusedError
 
@@ -21,8 +23,11 @@ if TYPE_CHECKING:
 KEY = PoolKey(NATIVE, "0x" + "22" * 20, 3_000, 60, NATIVE)
 
 
+MOVE = asyncio.run(argue_over(market_context("outside"))).plan.candidates[0]
+
+
 def planned(swap: PrepSwap | None) -> Candidate:
-    return cast("Candidate", SimpleNamespace(prep_action=swap))
+    return MOVE.model_copy(update={"prep_action": swap})
 
 
 def quoted(amount_in: int, amount_out: int, *, zero_for_one: bool = True) -> QuotedSwap:
@@ -66,8 +71,8 @@ def test_a_swap_that_was_not_planned_or_goes_the_other_way_is_not_held_to_it() -
 
 @pytest.mark.parametrize(("lower", "upper"), [(None, 60), (60, None), (None, None)])
 def test_a_choice_without_a_range_is_refused(lower: int | None, upper: int | None) -> None:
-    whole = cast("Candidate", SimpleNamespace(tick_lower=-60, tick_upper=60))
-    part = cast("Candidate", SimpleNamespace(tick_lower=lower, tick_upper=upper))
+    whole = MOVE.model_copy(update={"tick_lower": -60, "tick_upper": 60})
+    part = MOVE.model_copy(update={"tick_lower": lower, "tick_upper": upper})
 
     assert planned_span(whole) == Span(-60, 60)
     with pytest.raises(GateRefusedError):

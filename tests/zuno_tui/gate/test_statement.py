@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
-
 import pytest
 from msgspec.structs import replace
 
-from chain.contracts.networks import NATIVE
-from chain.execution.build.facts import SpenderAllowance, TokenAllowances
+from chain.contracts.networks import NATIVE, network_named
+from chain.execution.build.facts import ChainFacts, FeeCaps, SpenderAllowance, TokenAllowances
+from chain.execution.build.requests import QuotedSwap
 from chain.execution.simulate import Simulation, StepOutcome
 from chain.positions.reference import v4_position
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import block, position
 from tests.zuno_tui.gate.test_drift import BEFORE
 from zuno_tui.gate.actions.action import ActionTarget
-from zuno_tui.gate.basis import WHOLE_TRIAL, Gas, statement
+from zuno_tui.gate.basis import WHOLE_TRIAL, Basis, Gas, statement
 from zuno_tui.gate.contract_code import CodeHashes
 from zuno_tui.gate.drift import OtherPosition
-
-if TYPE_CHECKING:
-    from zuno_tui.gate.basis import Basis
 
 ONE, TWO, SPENDER = "0x" + "11" * 20, "0x" + "22" * 20, "0x" + "33" * 20
 
@@ -35,10 +30,15 @@ def basis(
 ) -> Basis:
     step = StepOutcome("exit", success, 100_000, {TWO: 2, ONE: 1}, None, {ONE: 3})
     held = position(0) if with_position else None
-    made = SimpleNamespace(
+    return Basis(
         subject=ActionTarget(block(100), None, held),
         circumstances=BEFORE,
-        facts=SimpleNamespace(
+        facts=ChainFacts(
+            network_named("base"),
+            SPENDER,
+            0,
+            0,
+            FeeCaps(1, 1),
             balances={NATIVE: 5, ONE: 6, TWO: 7},
             allowances={
                 ONE: TokenAllowances(8, {SPENDER: SpenderAllowance(9, 10)}),
@@ -50,10 +50,9 @@ def basis(
             TWO: Token(TWO, "TWO", 6, verified=True, suspicious=False),
         },
         codes=CodeHashes({ONE: "0xaa", TWO: "0xbb"}, {}, frozenset(), frozenset()),
-        swap=None if pays is None else SimpleNamespace(amount_out=pays),
+        swap=None if pays is None else QuotedSwap(position(0).pool.key, True, 5, pays, 1),
         simulation=Simulation(method, (step,), ()),  # type: ignore[arg-type]
     )
-    return cast("Basis", made)
 
 
 def test_each_fact_has_its_name() -> None:
@@ -85,12 +84,14 @@ def test_each_fact_has_its_name() -> None:
 def test_of_several_positions_each_is_told_by_its_number() -> None:
     first = replace(position(0), fees0=3, fees1=4)
     second = replace(position(0, number=8), fees0=5, fees1=6)
-    made = basis()
-    made.subject = ActionTarget(block(100), None, first, (second,))  # type: ignore[misc]
     other = OtherPosition(v4_position(8), "0xowner", 9, "0xpool", None, None, 3 << 96, 500)
-    made.circumstances = replace(BEFORE, others=(other,))  # type: ignore[misc]
-
-    told = statement(made)
+    told = statement(
+        replace(
+            basis(),
+            subject=ActionTarget(block(100), None, first, (second,)),
+            circumstances=replace(BEFORE, others=(other,)),
+        )
+    )
 
     assert (told["fees waiting"], told["fees waiting of #8"]) == ((3, 4), (5, 6))
     assert (told["owner of #8"], told["liquidity of #8"]) == ("0xowner", 9)

@@ -219,26 +219,32 @@ async def test_an_ended_trade_is_learned_from_once(tmp_path: Path) -> None:
         assert not (await desk.account()).positions
 
 
+class UnfitVenue(PaperVenue):
+    """An exchange that answers like any other, and tells this of the account."""
+
+    found = AccountCheck(remarks=("20×",), may_withdraw=True)
+
+    async def check(self, _symbol: str) -> AccountCheck:
+        return self.found
+
+
 async def test_an_account_that_is_not_fit_is_refused_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     double, wall = ExchangeDouble(), Wall()
-    async with trading(tmp_path, double, wall) as desk:
+    async with trading(tmp_path, double, wall) as fit:
+        venue = UnfitVenue(tmp_path / "paper.db", fit.market, PaperTerms())
+        desk = replace(fit, venue=venue)
         plan = await planned(desk)
-        check = AccountCheck(remarks=("20×",), may_withdraw=True)
-
-        async def found(_self: object, _symbol: str) -> AccountCheck:
-            return check
-
-        monkeypatch.setattr(PaperVenue, "check", found)
         with pytest.raises(GateRefusedError, match="may withdraw"):
             await approve_trade(desk, plan)
         assert desk.journal.approval(plan.plan_id) is None
         allowed = await approve_trade(replace(desk, allow_withdrawing=True), plan)
         assert allowed.remarks == ("20×",)
-        check = AccountCheck(faults=("set one-way mode",))
+        venue.found = AccountCheck(faults=("set one-way mode",))
         with pytest.raises(GateRefusedError, match="one-way mode"):
             await waiting_trade(desk, plan, None)
+        await venue.close()
 
 
 async def test_a_trade_is_sent_after_the_monitor_of_the_same_desk_has_tended(

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from chain.base.store import Store
 from chain.base.units import Numeral
 from chain.contracts.networks import network_named
-from chain.execution.outbox.sender import PLAIN_TRANSFER_GAS
 from chain.positions.overview import Sources
 from chain.positions.reference import v4_position
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.rpc.requests import RequestLimits
-from tests.fakes.told_reader import ToldReader
 from zuno_tui.gate.actions.position import action_to_decrease
 from zuno_tui.gate.actions.wallet import action_to_revoke, action_to_unwrap, action_to_wrap
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.resume import _transfer_gas
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from chain.rpc.records import Json
 
 WALLET = "0x" + "aa" * 20
 
@@ -70,22 +66,3 @@ async def test_a_part_is_from_one_to_ninety_nine(
 ) -> None:
     with pytest.raises(GateRefusedError if refused else RpcError):
         await action_to_decrease(silent, v4_position(7), WALLET, percent)
-
-
-@pytest.mark.parametrize(
-    ("estimate", "gas"),
-    [(20_000, 21_000), (21_000, 21_000), (21_001, 31_501), (400_000, 600_000)],
-)
-async def test_a_cancel_has_half_as_much_gas_again_as_was_estimated(
-    estimate: int, gas: int
-) -> None:
-    def answer(method: str, _params: tuple[Json, ...]) -> object:
-        assert method == "eth_estimateGas"
-        return estimate
-
-    with Store.in_memory() as store:
-        reader = cast("Any", ToldReader(answer))
-        sources = Sources(reader, network_named("devnet"), store, None, lambda: 0.0)
-        found = await _transfer_gas(sources, WALLET)
-
-    assert (found, PLAIN_TRANSFER_GAS) == (gas, 21_000)

@@ -42,12 +42,6 @@ MOST_DISK = 60 * DISK_STEP
 RECIPES = (("wrap", "0.04"), ("unwrap", "0.04"), ("collect", "transferred in"))
 
 
-@pytest.fixture(autouse=True)
-def open_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Signing shuts a process off from others, which the tests after it could not undo."""
-    monkeypatch.setattr("chain.wallet.signer.guard_process", lambda: None)
-
-
 def _none_until(seconds: float, *methods: str) -> Habit:
     """Nothing of a transaction before so long after it was first asked about."""
     began: list[float] = []

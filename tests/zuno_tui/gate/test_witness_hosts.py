@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from zuno_tui.gate.agreement import _by_host
+from chain.contracts.networks import network_named
+from chain.rpc.client import RpcClient
+from zuno_tui.gate.agreement import open_connections
+from zuno_tui.settings import Settings
+
+BASE = network_named("base")
+
+
+async def witnesses(*urls: str) -> list[str]:
+    """Who is asked besides, where there are several."""
+    settings = Settings(endpoints={"base": urls})
+    async with (
+        RpcClient(BASE, urls) as reads,
+        open_connections(settings, BASE, reads) as found,
+    ):
+        return [witness.host for witness in found.witnesses]
 
 
 @pytest.mark.parametrize(
@@ -17,18 +32,12 @@ from zuno_tui.gate.agreement import _by_host
         "http://rpc.example.com:8545",
     ],
 )
-def test_one_host_is_one_witness_however_it_is_written(other: str) -> None:
-    assert list(_by_host(["https://rpc.example.com/v2/key", other])) == ["rpc.example.com"]
+async def test_one_host_is_one_witness_however_it_is_written(other: str) -> None:
+    assert await witnesses("https://rpc.example.com/v2/key", other) == []
+    three = await witnesses("https://rpc.example.com/v2/key", other, "https://rpc2.example.com")
+    assert three == ["rpc.example.com", "rpc2.example.com"]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
-def test_on_this_machine_each_port_is_an_endpoint(host: str) -> None:
-    assert len(_by_host([f"http://{host}:8545", f"http://{host}:8546"])) == 2
-
-
-def test_two_hosts_are_two_witnesses() -> None:
-    assert len(_by_host(["https://rpc.example.com", "https://rpc2.example.com"])) == 2
-
-
-def test_a_url_without_a_host_is_a_witness_of_no_name() -> None:
-    assert list(_by_host(["http:///key", "http:///other"])) == [""]
+async def test_on_this_machine_each_port_is_an_endpoint(host: str) -> None:
+    assert len(await witnesses(f"http://{host}:8545", f"http://{host}:8546")) == 2
