@@ -54,7 +54,7 @@ async def approve_order(session: Session, make_action: ActionMaker) -> CommandAn
     """Approve what was asked for on the chain as it is now."""
     async with session.sources() as sources:
         dry_run = await dry_run_made(session, sources, make_action)
-        approved = approve(sources, session.home.outbox, dry_run)
+        approved = approve(session.home.outbox, dry_run)
     await hold_for_approvals(session)
     return approval_answer(approved)
 

@@ -8,8 +8,9 @@ from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch, PlanStep
 from zuno_tui.app.session import Session
 from zuno_tui.gate.actions.action import read_wallet
+from zuno_tui.gate.acts import refuse_over
 from zuno_tui.gate.apply import unused_approval
-from zuno_tui.gate.approvals import Approval
+from zuno_tui.gate.approvals import Approval, given_for
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.judgment import judge_transactions
 from zuno_tui.gate.limits import gate_limits
@@ -22,6 +23,7 @@ async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> 
     async with session.sources() as sources:
         with Outbox.open(session.home.outbox) as outbox:
             approval, dispatch = unused_approval(outbox, plan_id, None)
+            _, given = given_for(outbox, dispatch)
         if dispatch.chain_id != session.network.chain_id:
             raise GateRefusedError(
                 f"{approval.plan_id} was approved on chain {dispatch.chain_id}, and this is "
@@ -32,10 +34,7 @@ async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> 
         limits = gate_limits(session.settings.limits, session.network)
         await judge_transactions(sources, approval.plan_id, transactions, limits)
         head = (await read_wallet(sources)).block
-    if network_time(sources, head.timestamp) >= approval.bounds.expires_at:
-        raise GateRefusedError(
-            f"The approval of {approval.plan_id} has ended. Approve it again: zuno approve PLAN"
-        )
+    refuse_over(given, network_time(sources, head.timestamp))
     if any(step.transaction.authorization is not None for step in dispatch.steps):
         raise GateRefusedError(
             "A delegation is signed by the account's own key, and not exported. "

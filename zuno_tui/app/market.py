@@ -12,6 +12,7 @@ from chain.base.clean_text import clean_text, without_own_marks
 from chain.base.errors import Failure, ZunoError
 from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.devnet.defaults import control_url
+from chain.execution.outbox.approvals import ActKind
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from zuno_tui.app.session import Session
@@ -104,11 +105,9 @@ def open_approvals(journal: Path) -> Mapping[str, int]:
     try:
         with Outbox.open(journal) as outbox:
             return {
-                dispatch.hash: int(dispatch.expires_at)
-                for dispatch in outbox.dispatches()
-                if dispatch.expires_at is not None
-                and dispatch.consumed_at is None
-                and dispatch.ended is None
+                given.hash: int(given.expires_at)
+                for given in outbox.unused()
+                if given.kind is ActKind.PLAN and outbox.dispatch(given.hash).ended is None
             }
     except OutboxError:
         return {}  # whoever applies says what is wrong with the journal

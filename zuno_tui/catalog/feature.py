@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from chain.contracts.signed_delegation import SignedDelegation
     from chain.positions.overview import Overview, Sources
     from chain.positions.reference import PositionRef
-    from chain.wallet.secrets import Passphrase
     from zuno_tui.app.agents_elsewhere import Gathering
     from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import SettingsSource
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.events import Event
+    from zuno_tui.desk.questions import Questions
     from zuno_tui.desk.thread import DeskLink
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.present.output import Json
@@ -101,10 +101,6 @@ class DeskPart(Protocol):
     def ask(self, intent: Apply, plan_id: str) -> None:
         """Show what would be sent, and wait for the typed word."""
 
-    def waits_for(self, approval_hash: str) -> bool: ...
-
-    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None: ...
-
     def close(self) -> None: ...
 
 
@@ -118,7 +114,7 @@ class Feature(Struct, frozen=True, kw_only=True):
     plan_flow: Callable[[], PlanFlow] | None = None
     intents: tuple[type[Intent], ...] = ()
     """Those that its part of the desk takes."""
-    desk_part: Callable[[DeskContext, EmbeddedMarket | None], DeskPart] | None = None
+    desk_part: Callable[[DeskContext, EmbeddedMarket | None, Questions], DeskPart] | None = None
     screen_for: Callable[[Event, DeskLink, Callable[[], float]], Screen[None] | None] | None = None
     attachment: str = ""
     """What it attaches to positions, as documents name it."""

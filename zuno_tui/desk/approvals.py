@@ -156,7 +156,7 @@ class Approvals:
     async def _approve(self, make_action: ActionMaker, twin: str) -> None:
         context, began = self._context, self._context.clock()
         dry_run = await self._dry_run_made(make_action)
-        approved = approve(context.sources, context.session.home.outbox, dry_run)
+        approved = approve(context.session.home.outbox, dry_run)
         if self._market is not None:
             # From here on the approval itself holds the market, until it is used or lapses.
             await self._market.go_on()

@@ -50,6 +50,7 @@ from zuno_tui.desk.jobs import Progress
 from zuno_tui.desk.pages import OutboxRows, Pages, Pools, Records
 from zuno_tui.desk.portfolio import PortfolioReader
 from zuno_tui.desk.proposals import PhraseProposals
+from zuno_tui.desk.questions import Questions
 from zuno_tui.desk.reading import PositionReader
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
@@ -101,7 +102,8 @@ class Dispatcher:
         self._deciding = deciding
         self._debates = Debates(context, self.card)
         self._approvals = Approvals(context, self.card, deciding)
-        self._signing = Signing(context, self.card, self._happened)
+        self._questions = Questions(context.tell, context.jobs, context.clock, self._happened)
+        self._signing = Signing(context, self.card, self._questions)
         self._outbox = OutboxRows(context)
         self._pages = Pages(context)
         self._pools = Pools(context)
@@ -172,17 +174,14 @@ class Dispatcher:
         approval = None if view is None else view.approval
         network = self._context.session.network
         now = head.timestamp if network.clock == "head" else self._context.clock()
-        if approval is not None and now >= approval.expires_at and not self._signing.busy:
+        if approval is not None and now >= approval.expires_at and not self._questions.answering:
             self.card.lapsed()
-            self._signing.expire(approval)
+            words = f"{approval.headline}: the approval lapsed. Nothing was signed."
+            self._questions.withdraw(approval.hash, words)
             self._loops.append(asyncio.create_task(self._happened(), name="zuno after expiry"))
 
     def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
-        for part in self._features.values():
-            if part.waits_for(approval_hash):
-                part.confirm(approval_hash, word, passphrase)
-                return
-        self._signing.confirm(approval_hash, word, passphrase)
+        self._questions.confirm(approval_hash, word, passphrase)
 
     async def take(self, intent: Intent) -> None:
         """To the part that does it; what no part is made for is prepared, or read as a page."""
@@ -224,7 +223,7 @@ class Dispatcher:
         if feature is None or feature.desk_part is None:
             return None
         if feature.name not in self._features:
-            part = feature.desk_part(self._context, self._deciding)
+            part = feature.desk_part(self._context, self._deciding, self._questions)
             self._features[feature.name] = part
         return self._features[feature.name]
 

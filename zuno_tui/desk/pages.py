@@ -253,7 +253,7 @@ class OutboxRows:
 def _outbox_row(
     outbox: Outbox, dispatch: Dispatch, findings: Sequence[UnsettledStep], now: float
 ) -> DispatchView:
-    approval = read_approval(outbox.store, dispatch.hash)
+    approval = read_approval(outbox, dispatch.hash)
     about = [finding for finding in findings if finding.dispatch == dispatch.hash]
     state = stands(dispatch, now)
     steps = tuple(

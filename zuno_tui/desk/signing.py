@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
-from msgspec import Struct
-
+from chain.base.units import APPROVAL_SECONDS
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, Network
 from chain.execution.outbox.outbox import Outbox
@@ -21,11 +20,13 @@ from zuno_tui.catalog.intents import OpenOutbox as AskedOutbox
 from zuno_tui.desk.approval_views import replacement_view, signing_key, waiting_view
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.context import DeskContext
-from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
+from zuno_tui.desk.events import ConfirmationAsked, Said
 from zuno_tui.desk.jobs import fault_words
+from zuno_tui.desk.questions import Act, Questions
 from zuno_tui.gate.apply import apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import GateLimits, gate_limits
+from zuno_tui.gate.question import Question
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.results import read_result
 from zuno_tui.gate.resume import (
@@ -46,8 +47,6 @@ from zuno_tui.present.result_card import (
     sent_transactions,
 )
 from zuno_tui.present.views import ApprovalView, PlanView, ResultView, StepProgress, StepView
-
-Act = Callable[[Passphrase | None], Awaitable[None]]
 
 RESUME = "resume"
 
@@ -79,29 +78,16 @@ def _is_another(shown: PlanView | None, approved_id: str) -> bool:
     return shown.plan_id != approved_id
 
 
-APPLY = "apply"
 _READ_PATIENCE = 60.0
-_GOOD_SECONDS = 600.0
 _PATIENCE = 3 * 3600.0
 """Seconds; each step ends its own waiting long before."""
 
 
-class _Question(Struct, frozen=True):
-    view: ApprovalView
-    act: Act
-    until: float
-    """By the wall's clock: nobody signs what was shown to somebody an hour ago."""
-
-
 class Signing:
-    def __init__(
-        self, context: DeskContext, card: Card, done: Callable[[], Awaitable[None]]
-    ) -> None:
+    def __init__(self, context: DeskContext, card: Card, questions: Questions) -> None:
         self._context = context
         self._card = card
-        self._done = done
-        """Told whenever something may have happened on the chain."""
-        self._question: _Question | None = None
+        self._questions = questions
 
     def ask(self, intent: Apply) -> None:
         """Show once more what is approved, read from its bytes, and wait for the word."""
@@ -129,42 +115,6 @@ class Signing:
             lambda _: self._ask_replacement(action, plan_id),
             seconds=_READ_PATIENCE,
         )
-
-    @property
-    def busy(self) -> bool:
-        return self._context.jobs.is_running(APPLY)
-
-    def expire(self, approval: ApprovalView) -> None:
-        self._question = None
-        self._end(approval.hash, f"{approval.headline}: the approval lapsed. Nothing was signed.")
-
-    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
-        """Sign what was asked about last, if this is its hash and its word to the letter."""
-        question = self._question
-        objection = _objection(question, approval_hash, word, passphrase, self._context.clock())
-        if question is None or objection is not None:
-            _wipe(passphrase)
-            self._end(approval_hash, f"{objection} Nothing was signed.")
-            return
-        self._question = None
-        started = self._context.jobs.start(
-            APPLY,
-            "Signing and sending",
-            lambda _: self._act(question, passphrase),
-            seconds=_PATIENCE,
-            cancellable=False,
-        )
-        if not started:
-            _wipe(passphrase)
-
-    async def _act(self, question: _Question, passphrase: Passphrase | None) -> None:
-        try:
-            await question.act(passphrase)
-        except Exception as error:
-            self._end(question.view.hash, fault_words(error))
-        finally:
-            _wipe(passphrase)
-            await self._done()
 
     async def _ask(self, plan_id: str | None) -> None:
         context, session, shown = self._context, self._context.session, self._card.view
@@ -213,7 +163,7 @@ class Signing:
         replacement = await replacement_of(context.sources, dispatch, action, self._limits)
         key = signing_key(session.home, session.network, dispatch.sender)
         view = replacement_view(
-            replacement, session.network, key, expires_at=context.clock() + _GOOD_SECONDS
+            replacement, session.network, key, expires_at=context.clock() + APPROVAL_SECONDS
         )
         self._put(view, lambda passphrase: self._replace(replacement, passphrase))
 
@@ -224,7 +174,7 @@ class Signing:
                 resumption = await prepare_resume(
                     context.sources, connections, outbox, plan_id, limits=self._limits
                 )
-        until = context.clock() + _GOOD_SECONDS
+        until = context.clock() + APPROVAL_SECONDS
         view = resumption_view(resumption, session.network, expires_at=until)
         self._put(view, lambda _passphrase: self._resume(resumption))
 
@@ -241,11 +191,22 @@ class Signing:
                     changed=lambda _: None,
                 )
         step = dispatch.steps[resumption.step.position]
-        self._end(resumption.dispatch.hash, f"{step.title}: {step.state}. Follow it: outbox")
+        self._questions.end(
+            resumption.dispatch.hash, f"{step.title}: {step.state}. Follow it: outbox"
+        )
 
-    def _put(self, view: ApprovalView, act: Act) -> None:
-        self._question = _Question(view, act, self._context.clock() + _GOOD_SECONDS)
-        self._context.tell(ConfirmationAsked(view))
+    def _put(self, view: ApprovalView, do: Callable[[Passphrase | None], Awaitable[None]]) -> None:
+        left = APPROVAL_SECONDS if view.seconds_left is None else view.seconds_left
+        question = Question(
+            view.hash,
+            view.word,
+            self._questions.until(left),
+            refusal="" if view.can_sign else view.signs_with,
+            needs_passphrase=view.needs_passphrase,
+        )
+        self._questions.put(
+            question, ConfirmationAsked(view), Act("Signing and sending", do, _PATIENCE)
+        )
 
     async def _apply(
         self,
@@ -326,7 +287,7 @@ class Signing:
                         signer,
                         limits=self._limits,
                     )
-        self._end(
+        self._questions.end(
             replacement.transaction.digest,
             f"{step.title}: {replacement.action} {step.state}. Follow it: outbox",
         )
@@ -357,12 +318,7 @@ class Signing:
             self._card.ended(ResultView(view.plan_id, "interrupted", lines, None))
         else:
             self._card.refused(ResultView(view.plan_id, "refused", lines, None))
-        self._end(view.hash, words)
-
-    def _end(self, approval_hash: str, words: str) -> None:
-        """No confirmation waits for an answer that will not come."""
-        self._context.tell(ConfirmationEnded(approval_hash, words))
-        self._context.tell(Said(words, "warn"))
+        self._questions.end(view.hash, words)
 
 
 def _how_far(step: PlanStep) -> Literal["under way", "done", "stopped"]:
@@ -370,28 +326,3 @@ def _how_far(step: PlanStep) -> Literal["under way", "done", "stopped"]:
     if step.state in SUCCEEDED:
         return "done"
     return "stopped" if step.state in STOPPED else "under way"
-
-
-def _objection(
-    question: _Question | None,
-    approval_hash: str,
-    word: str,
-    passphrase: Passphrase | None,
-    now: float,
-) -> str | None:
-    """Why this may not be signed; None when it may."""
-    if question is None or approval_hash != question.view.hash or now >= question.until:
-        return "Nothing is waiting under that hash. Ask again: apply."
-    view = question.view
-    if word != view.word:
-        return f"That was not the word {view.word!r}."
-    if not view.can_sign:
-        return f"It would be signed with {view.signs_with}."
-    if view.needs_passphrase and passphrase is None:
-        return "The passphrase is missing."
-    return None
-
-
-def _wipe(passphrase: Passphrase | None) -> None:
-    if passphrase is not None:
-        passphrase.wipe()

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.errors import ZunoError
-from chain.base.store import Store
 from chain.contracts.networks import Address, Network
 from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.titles import step_title
 from chain.execution.decode.words import describe, names_on
+from chain.execution.outbox.approvals import ActKind
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch, PlanStep
@@ -22,16 +22,14 @@ from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from chain.positions.overview import Sources
 from chain.rpc.errors import RpcRefused
 from chain.tokens import Token
+from zuno_tui.gate.acts import waiting_approval
 from zuno_tui.gate.agreement import Connections, evidence_of
-from zuno_tui.gate.approval_tag import refuse_untagged
 from zuno_tui.gate.approvals import (
     Approval,
-    find_approval,
-    read_approval,
+    approval_in,
     refuse_past_the_day,
     refuse_tampered,
 )
-from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
     from zuno_tui.gate.judgment import SigningJudgment
@@ -87,23 +85,9 @@ def unused_approval(
     outbox: Outbox, plan_id: str | None, confirmed: str | None
 ) -> tuple[Approval, Dispatch]:
     """The newest approval of the plan, refused when another hash was confirmed or it was used."""
-    store = outbox.store
-    approval = find_approval(store, plan_id)
-    if confirmed is not None and confirmed != approval.hash:
-        raise GateRefusedError(
-            f"{_whose(store, approval, confirmed)} Nothing was sent. "
-            f"What is approved of {approval.plan_id} now: {approval.hash}",
-            RefusalCode.ANOTHER_HASH,
-        )
-    dispatch = outbox.dispatch(approval.hash)
-    if dispatch.consumed_at is not None:
-        raise GateRefusedError(
-            f"{approval.plan_id} was applied before. Nothing was sent now. "
-            "See what it did: zuno outbox",
-            RefusalCode.ALREADY_APPLIED,
-        )
-    refuse_tampered(approval, dispatch)
-    refuse_untagged(store, approval.hash, approval.plan_id)
+    given = waiting_approval(outbox, ActKind.PLAN, plan_id, confirmed)
+    approval, dispatch = approval_in(outbox, given), outbox.dispatch(given.hash)
+    refuse_tampered(approval, dispatch, given)
     return approval, dispatch
 
 
@@ -155,12 +139,3 @@ async def _objection(
         return f"it could not be tried before it was signed: {error.sentence}"
     failed = next((step for step in tried.steps if not step.success), None)
     return None if failed is None else f"tried before it was signed, it fails: {failed.failure}"
-
-
-def _whose(store: Store, approval: Approval, confirmed: str) -> str:
-    other = read_approval(store, confirmed)
-    if other is None:
-        return "Nothing with that hash is approved."
-    if other.plan_id != approval.plan_id:
-        return f"That hash belongs to {other.plan_id}, not to {approval.plan_id}."
-    return f"That hash is of an earlier approval of {approval.plan_id}."

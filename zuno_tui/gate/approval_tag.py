@@ -11,53 +11,24 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import Struct
+from zuno_tui.gate.refusal import GateRefusedError
 
-from chain.base.store import Store
-from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-_TAGS = "approval-tags"
 _FILE = "approval.key"
 _KEY_BYTES = 32
 
 
-def tag_approval(
-    store: Store, approval_hash: str, *, now: float, environment: Mapping[str, str] = os.environ
-) -> None:
-    """Vouch for an approval that was just shown."""
-    tag = _tag(_key(environment, create=True), approval_hash)
-    store.put(_TAGS, approval_hash, tag, now=now)
+def make_tag(approval_hash: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Vouches for an approval that was just shown."""
+    return _tag(_key(environment, create=True), approval_hash)
 
 
-def refuse_untagged(
-    store: Store, approval_hash: str, plan_id: str, environment: Mapping[str, str] = os.environ
-) -> None:
-    """Refuse what lies in the journal and was not approved on this machine since it started."""
-    kept = store.get(_TAGS, approval_hash)
-    key = _key(environment, create=False)
-    if not isinstance(kept, str) or not hmac.compare_digest(kept, _tag(key, approval_hash)):
-        raise GateRefusedError(
-            f"The approval of {plan_id} was not given here, or not since this machine started. "
-            "Nothing was sent. Approve it again: zuno approve PLAN",
-            RefusalCode.NOT_APPROVED_HERE,
-        )
-
-
-class ApprovalTags(Struct, frozen=True):
-    """Vouches for approvals that are kept elsewhere than in the outbox."""
-
-    store: Store
-    clock: Callable[[], float]
-
-    def tag(self, approval_hash: str) -> None:
-        tag_approval(self.store, approval_hash, now=self.clock())
-
-    def refuse_untagged(self, approval_hash: str, plan_id: str) -> None:
-        refuse_untagged(self.store, approval_hash, plan_id)
+def is_tagged(approval_hash: str, tag: str, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether it was approved on this machine since it started."""
+    return hmac.compare_digest(tag, _tag(_key(environment, create=False), approval_hash))
 
 
 def _tag(key: bytes, approval_hash: str) -> str:

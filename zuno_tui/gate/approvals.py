@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict, fields, replace
 
-from chain.base.store import Store
 from chain.base.strict_json import canonical, digest
 from chain.base.units import DAY
 from chain.contracts.networks import Address
@@ -16,14 +15,17 @@ from chain.execution.decode.decoder import DecodingError, decode
 from chain.execution.decode.records import DecodedStep
 from chain.execution.decode.words import field_table
 from chain.execution.exit_tax import kept_back
+from chain.execution.outbox.approvals import GivenApproval
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Anchor, Dispatch, PlannedDispatch, PlannedStep
 from chain.execution.policy.policy import VERSION
 from chain.execution.simulate import Simulation
 from zuno_tui.gate.actions.action import TargetKind
+from zuno_tui.gate.acts import refuse_changed
+from zuno_tui.gate.acts import seal as seal_of
 from zuno_tui.gate.drift import DriftLimits, WalletState
-from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:
     from zuno_tui.gate.prepare import Prepared
@@ -64,7 +66,7 @@ def _sealed(
             for step, deadline in steps
         ],
     }
-    return digest(canonical(content))
+    return seal_of(content)
 
 
 def dispatch_of(prepared: Prepared, sealed: str, private_host: str | None) -> PlannedDispatch:
@@ -122,11 +124,6 @@ def simulation_digest(simulation: Simulation) -> str:
         ],
     }
     return digest(canonical(content))
-
-
-_APPROVALS = "approvals"
-_NEWEST = "approved-plans"
-_ANY = "newest"
 
 
 class Approval(Struct, frozen=True, rename="camel"):
@@ -210,69 +207,53 @@ def approval_of(
     return replace(unsealed, hash=seal(prepared, unsealed.terms, private_host))
 
 
-def refuse_tampered(approval: Approval, dispatch: Dispatch) -> None:
+def refuse_tampered(approval: Approval, dispatch: Dispatch, given: GivenApproval) -> None:
     """Refuse what is kept under a hash and does not give that hash any more."""
     try:
-        intact = seal_again(dispatch, approval.terms) == approval.hash
+        sealed = seal_again(dispatch, approval.terms)
     except DecodingError:
-        intact = False
-    if not intact:
-        raise GateRefusedError(
-            f"What is stored of {approval.plan_id} is not what was approved: something changed it "
-            "on disk. Nothing was sent. Approve it again: zuno approve PLAN",
-            RefusalCode.CHANGED_ON_DISK,
-        )
+        sealed = None
+    # The row's own age and plan are sealed nowhere else.
+    same_row = (approval.plan_id, approval.bounds.expires_at) == (given.plan_id, given.expires_at)
+    refuse_changed(given, sealed if same_row else None)
 
 
-def keep_approval(store: Store, approval: Approval, *, now: float) -> None:
-    """The newest approval of a plan is the only one that can be applied."""
-    store.put(_APPROVALS, approval.hash, approval.terms, now=now)
-    newest = {approval.plan_id: approval.hash, _ANY: approval.hash}
-    store.put_many(_NEWEST, newest, now=now)
-
-
-def find_approval(store: Store, plan_id: str | None) -> Approval:
-    """The newest approval of a plan, or of all when none is named."""
-    sealed = store.get(_NEWEST, plan_id or _ANY)
-    if not isinstance(sealed, str):
-        what = "Nothing" if plan_id is None else f"{plan_id}"
-        be = "is approved" if plan_id is None else "is not approved"
-        raise GateRefusedError(f"{what} {be}. Nothing was sent. Approve first: zuno approve PLAN")
-    found = approval_under(store, sealed)
-    if plan_id not in (None, found.plan_id):
-        raise GateRefusedError(
-            f"The stored approval of {plan_id} belongs to {found.plan_id}. "
-            "Nothing was sent. Approve it again: zuno approve PLAN"
-        )
-    return found
-
-
-def approval_under(store: Store, sealed: str) -> Approval:
-    found = read_approval(store, sealed)
+def approval_in(outbox: Outbox, given: GivenApproval) -> Approval:
+    found = read_approval(outbox, given.hash)
     if found is None:
-        raise GateRefusedError(f"{unread_approval(store, sealed)} Approve again: zuno approve")
+        raise GateRefusedError(
+            f"{unread_approval(outbox, given.hash)} Approve again: zuno approve {given.plan_id}"
+        )
     return found
 
 
-def unread_approval(store: Store, sealed: str) -> str:
+def given_for(outbox: Outbox, dispatch: Dispatch) -> tuple[Approval, GivenApproval]:
+    """What a dispatch was approved under, whether it was used or not."""
+    given = outbox.given(dispatch.hash)
+    if given is None:
+        raise GateRefusedError("What was approved is no longer known. Approve again: zuno approve")
+    return approval_in(outbox, given), given
+
+
+def unread_approval(outbox: Outbox, sealed: str) -> str:
     """Why what was approved cannot be told."""
-    document = store.get(_APPROVALS, sealed)
+    given = outbox.given(sealed)
     # The hash is the key and stands in no document.
     known = {field.encode_name for field in fields(Approval)} - {"hash"}
-    if not isinstance(document, dict) or document.keys() == known:
+    if given is None or not given.terms or given.terms.keys() == known:
         return "What was approved is no longer known."
-    age = "An older" if known - document.keys() else "A newer"
+    age = "An older" if known - given.terms.keys() else "A newer"
     return f"{age} zuno approved it, in a form that this one does not read."
 
 
-def read_approval(store: Store, sealed: str) -> Approval | None:
+def read_approval(outbox: Outbox, sealed: str) -> Approval | None:
     """What is kept under a hash; None when it is nothing, or nothing that can be read."""
-    document = store.get(_APPROVALS, sealed)
-    if not isinstance(document, dict):
+    given = outbox.given(sealed)
+    if given is None:
         return None
     try:
         # Amounts are kept as text. What is read too kindly here gives another hash.
-        return convert({**document, "hash": sealed}, Approval, strict=False)
+        return convert({**given.terms, "hash": sealed}, Approval, strict=False)
     except ValidationError:
         return None
 
@@ -280,7 +261,7 @@ def read_approval(store: Store, sealed: str) -> Approval | None:
 def notional_of_today(outbox: Outbox, now: float) -> int:
     """Micro-dollars that plans applied within a day put into ranges."""
     applied = [
-        read_approval(outbox.store, dispatch.hash)
+        read_approval(outbox, dispatch.hash)
         for dispatch in outbox.dispatches()
         if dispatch.consumed_at is not None and now - dispatch.consumed_at < DAY
     ]

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from chain.base.units import APPROVAL_SECONDS
 from chain.contracts.abi import encode_call
 from chain.contracts.addresses import keccak, shortened
 from chain.contracts.delegation import delegate_in
@@ -193,11 +192,9 @@ class Drift(NamedTuple):
         return f"{self.what}: {self.before} when approved, {self.after} now"
 
 
-def drifts(
-    before: WalletState, after: WalletState, bounds: DriftLimits, now: float
-) -> tuple[Drift, ...]:
+def drifts(before: WalletState, after: WalletState, bounds: DriftLimits) -> tuple[Drift, ...]:
     """Everything that has moved further than it may."""
-    return tuple(_drifts(before, after, bounds, now))
+    return tuple(_drifts(before, after, bounds))
 
 
 def code_drifts(told: Mapping[Address, str], now: Mapping[Address, str]) -> Iterator[Drift]:
@@ -217,9 +214,7 @@ def kept_drifts(told: Mapping[Address, int], kept: Iterable[ExitTax]) -> Iterato
             yield Drift(what, f"{share / 10_000:.2f}%", f"{each.millionths / 10_000:.2f}%")
 
 
-def _drifts(
-    before: WalletState, after: WalletState, bounds: DriftLimits, now: float
-) -> Iterator[Drift]:
+def _drifts(before: WalletState, after: WalletState, bounds: DriftLimits) -> Iterator[Drift]:
     same = {
         "owner": (before.owner, after.owner),
         "liquidity": (before.liquidity, after.liquidity),
@@ -239,12 +234,6 @@ def _drifts(
         yield Drift(
             "base fee", f"at most {bounds.max_fee_per_gas} wei a gas", f"{after.base_fee} wei a gas"
         )
-    given_at = bounds.expires_at - int(APPROVAL_SECONDS)
-    if now < given_at - _CLOCK_SLACK:
-        yield Drift("approval", f"given at {given_at}", f"{int(now)}, before that")
-    if now >= bounds.expires_at:
-        late = int(now) - bounds.expires_at
-        yield Drift("approval", "good for ten minutes", f"{late} s past its end")
 
 
 def _other_drifts(

@@ -15,14 +15,15 @@ from chain.execution.decode.records import DecodedStep, Unsubscribe
 from chain.execution.decode.titles import step_title
 from chain.execution.decode.words import describe, names_on
 from chain.execution.exit_tax import shortfall_words, untold_tokens
+from chain.execution.outbox.approvals import ActKind
 from chain.execution.outbox.outbox import Outbox
 from chain.positions.overview import Sources, tokens_at
 from chain.positions.reference import PositionRef, position_label
 from chain.tokens import Token
 from zuno_tui.gate.actions.action import Action, subject_of
+from zuno_tui.gate.acts import vouched
 from zuno_tui.gate.agreement import Agreement, Connections, require_agreement
-from zuno_tui.gate.approval_tag import tag_approval
-from zuno_tui.gate.approvals import approval_of, dispatch_of, keep_approval, notional_of_today
+from zuno_tui.gate.approvals import approval_of, dispatch_of, notional_of_today
 from zuno_tui.gate.basis import Basis, BasisQuestion, SwapInput
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.limits import GateLimits
@@ -185,7 +186,7 @@ def _basis(prepared: Prepared, tokens: Mapping[Address, Token]) -> Basis:
     )
 
 
-def approve(sources: Sources, journal: Path, dry_run: DryRun) -> Approved:
+def approve(journal: Path, dry_run: DryRun) -> Approved:
     """Let what was rehearsed be applied once, within ten minutes, exactly as it is told."""
     prepared = dry_run.prepared
     approval = approval_of(prepared, dry_run.warnings, dry_run.untold, dry_run.private_host)
@@ -198,8 +199,9 @@ def approve(sources: Sources, journal: Path, dry_run: DryRun) -> Approved:
                 "The same transactions were applied before. Wait for the next block and try again.",
                 RefusalCode.ALREADY_APPLIED,
             )
+        given = vouched(ActKind.PLAN, approval.plan_id, sealed, approval.terms, now=prepared.now)
         if dispatch.expires_at is None:
-            outbox.approve(sealed, now=prepared.now)
-        keep_approval(outbox.store, approval, now=sources.clock())
-        tag_approval(outbox.store, sealed, now=sources.clock())
+            outbox.approve(sealed, now=prepared.now, given=given)
+        else:
+            outbox.give(given)
     return Approved(sealed, dry_run)

@@ -37,8 +37,9 @@ from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.records import Block
 from zuno_tui.gate.actions.action import ActionTarget, read_subject, read_wallet
+from zuno_tui.gate.acts import refuse_over
 from zuno_tui.gate.agreement import Agreement, Connections, refuse_silent_route, require_agreement
-from zuno_tui.gate.approvals import Approval, notional_of_today
+from zuno_tui.gate.approvals import Approval, given_for, notional_of_today
 from zuno_tui.gate.basis import Basis, BasisQuestion, SwapInput, read_basis, replay_swap
 from zuno_tui.gate.contract_code import (
     CodeHashes,
@@ -210,6 +211,7 @@ async def judge_again(
         raise changed(approval, [Drift(str(approval.about), "there", "gone")])
     block = subject.block
     head_time, now = earliest_time(sources, block), network_time(sources, block.timestamp)
+    refuse_over(given_for(outbox, dispatch)[1], now)
     named = await read_named(fresh, steps, block)
     question = BasisQuestion(
         approval.about,
@@ -232,7 +234,7 @@ async def judge_again(
     newest = await sources.client.ask(requests.transaction_count(dispatch.sender, "latest"))
     circumstances = replace(basis.circumstances, nonce=max(newest, basis.circumstances.nonce))
     if moved := (
-        *drifts(approval.before, circumstances, approval.bounds, now),
+        *drifts(approval.before, circumstances, approval.bounds),
         *code_drifts(approval.codes, codes),
         *_rerouted(dispatch.private_host, connections.route.private_host),
         *_joined(waiting),

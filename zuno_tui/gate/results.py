@@ -132,9 +132,9 @@ async def _outcome_with_aftermath(
     """With where the tokens are, of a plan that did not come to its end."""
     if dispatch.ended is None and dispatch.stopped_at is None:
         return told
-    approval = read_approval(outbox.store, dispatch.hash)
+    approval = read_approval(outbox, dispatch.hash)
     if approval is None:
-        return told._replace(unread=unread_approval(outbox.store, dispatch.hash))
+        return told._replace(unread=unread_approval(outbox, dispatch.hash))
     try:
         return told._replace(aftermath=await read_aftermath(sources, approval, dispatch))
     except RpcError as error:

@@ -29,7 +29,7 @@ from chain.read.gas import read_gas_price
 from chain.rpc import requests
 from chain.tokens import Token, read_tokens
 from zuno_tui.gate.agreement import Connections, evidence_of, refuse_silent_route
-from zuno_tui.gate.approvals import approval_under, refuse_tampered
+from zuno_tui.gate.approvals import given_for, refuse_tampered
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.judgment import decoded, judge_transactions
 from zuno_tui.gate.limits import GateLimits
@@ -91,8 +91,8 @@ async def prepare_resume(
     version = step.newest
     if version is None:
         raise GateRefusedError(f"{step.title} was never signed. {_LOOK}")
-    approval = approval_under(outbox.store, dispatch.hash)
-    refuse_tampered(approval, dispatch)
+    approval, given = given_for(outbox, dispatch)
+    refuse_tampered(approval, dispatch, given)
     parties = await _judge(sources, dispatch, version, limits)
     await refuse_silent_route(connections.route)
     tokens = await read_tokens(
@@ -281,7 +281,8 @@ async def _judge_replacement(
     """Nothing to oneself is harmless whatever the journal says; the same bytes again are not."""
     dispatch, transaction = replacement.dispatch, replacement.transaction
     if replacement.action == SPEED_UP:
-        refuse_tampered(approval_under(outbox.store, dispatch.hash), dispatch)
+        approval, given = given_for(outbox, dispatch)
+        refuse_tampered(approval, dispatch, given)
         await judge_transactions(sources, dispatch.plan_id, [transaction], limits)
     else:
         refuse_unlike_cancel(transaction)

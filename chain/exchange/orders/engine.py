@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.exchange.orders.hedge import HedgeStart, PlanOrders
-from chain.exchange.orders.journal import JournalEntry, JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.journal import JournalEntry, JournalState, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError, TakesGroups, Venue
 from chain.prices.market_http import MarketError
@@ -86,7 +86,7 @@ _WORDS = {
 async def send_orders(
     journal: TradeJournal,
     venue: Venue,
-    approval: TradeApproval,
+    plan_id: str,
     orders: Sequence[VenueOrder],
     hedge: HedgeStart | None = None,
     *,
@@ -102,8 +102,8 @@ async def send_orders(
     """
     parts = [part for order in orders for part in await venue.parts(order)]
     parts.sort(key=_waits)
-    journal.begin(approval, parts, await venue.now(), hedge)
-    plan = _Plan(journal, venue, approval.plan_id, sleep)
+    journal.begin(plan_id, venue.name, parts, await venue.now(), hedge)
+    plan = _Plan(journal, venue, plan_id, sleep)
     guards = [part for part in parts if _guards(part)] if not _only_closes(parts) else []
     sent: list[OrderProgress] = []
     for part in (part for part in parts if part not in guards):

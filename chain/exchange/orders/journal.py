@@ -1,8 +1,8 @@
-"""What was approved and sent to a venue, on disk before it is sent, so that a crash forgets none.
+"""What is sent to a venue, on disk before it is sent, so that a crash forgets none.
 
-An order is written down as `intended` with its plan's approval, becomes `sending` before the first
-byte leaves, and `acknowledged` once the venue has answered. What is found between on the next
-start is asked for by its own name: the venue knows whether it has it.
+An order is written down as `intended` with all others of its plan, becomes `sending` before the
+first byte leaves, and `acknowledged` once the venue has answered. What is found between on the
+next start is asked for by its own name: the venue knows whether it has it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.sqlite import open_versioned, transaction
-from chain.base.units import APPROVAL_SECONDS
 from chain.exchange.orders.hedge import HedgeStart
 from chain.exchange.orders.order import OrderProgress, VenueOrder
 
-_VERSION = 1
+_VERSION = 2
 """Of the tables below; a change to them needs a migration."""
 _TABLES = (
     """
-CREATE TABLE IF NOT EXISTS approval (
+CREATE TABLE IF NOT EXISTS begun (
     plan_id TEXT PRIMARY KEY,
-    hash TEXT NOT NULL,
-    venue TEXT NOT NULL,
-    approved_at REAL NOT NULL,
-    used_at REAL
+    venue TEXT NOT NULL
 )""",
     """
 CREATE TABLE IF NOT EXISTS sent_order (
@@ -77,17 +73,6 @@ class JournalState(StrEnum):
     """The venue never had it, and it will not be sent any more."""
 
 
-class TradeApproval(Struct, frozen=True):
-    plan_id: str
-    hash: str
-    venue: str
-    approved_at: float
-    used_at: float | None = None
-
-    def is_over(self, now: float) -> bool:
-        return not 0 <= now - self.approved_at <= APPROVAL_SECONDS
-
-
 class JournalEntry(Struct, frozen=True):
     plan_id: str
     venue: str
@@ -108,7 +93,7 @@ class KeyEnd(Struct, frozen=True):
     """Of the network whose watch asked, which tells of it."""
 
 
-class ApprovalUsedError(Exception):
+class AlreadySentError(Exception):
     """The plan was applied already: applying it again sends nothing."""
 
 
@@ -119,6 +104,11 @@ class TradeJournal:
         self._connection = connection
         for table in _TABLES:
             connection.execute(table)
+        if self._kept_approvals():
+            connection.execute(
+                "INSERT OR IGNORE INTO begun"
+                " SELECT plan_id, venue FROM approval WHERE used_at IS NOT NULL"
+            )
 
     @classmethod
     def open(cls, path: Path) -> TradeJournal:
@@ -130,47 +120,36 @@ class TradeJournal:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def approve(self, approval: TradeApproval) -> None:
-        """Approved again, it lasts anew; one that was used stays used."""
-        with transaction(self._connection):
-            known = self.approval(approval.plan_id)
-            if known is not None and known.used_at is not None:
-                raise ApprovalUsedError(f"{approval.plan_id} was applied already.")
-            self._connection.execute(
-                "INSERT OR REPLACE INTO approval VALUES (?, ?, ?, ?, NULL)",
-                (approval.plan_id, approval.hash, approval.venue, approval.approved_at),
-            )
+    def was_approved_before(self, plan_id: str) -> bool:
+        """Whether an earlier version approved it, which kept its approvals here."""
+        row = "SELECT 1 FROM approval WHERE plan_id = ?"
+        return self._kept_approvals() and self._has(row, plan_id)
 
-    def approval(self, plan_id: str) -> TradeApproval | None:
-        row = self._connection.execute(
-            "SELECT plan_id, hash, venue, approved_at, used_at FROM approval WHERE plan_id = ?",
-            (plan_id,),
-        ).fetchone()
-        return None if row is None else TradeApproval(*row)
+    def has_begun(self, plan_id: str) -> bool:
+        """Whether anything of it was sent, or written down to be."""
+        return self._has("SELECT 1 FROM begun WHERE plan_id = ?", plan_id)
 
     def begin(
         self,
-        approval: TradeApproval,
+        plan_id: str,
+        venue: str,
         orders: Sequence[VenueOrder],
         now: float,
         hedge: HedgeStart | None = None,
     ) -> None:
-        """Use the approval up and write its orders down with what they hedge: all or nothing."""
+        """Write a plan's orders down with what they hedge, once: all or nothing."""
         with transaction(self._connection):
-            known = self.approval(approval.plan_id)
-            if known is None or known.used_at is not None or known.hash != approval.hash:
-                raise ApprovalUsedError(f"{approval.plan_id} was applied already.")
-            self._connection.execute(
-                "UPDATE approval SET used_at = ? WHERE plan_id = ?", (now, approval.plan_id)
-            )
+            if self.has_begun(plan_id):
+                raise AlreadySentError(f"{plan_id} was applied already.")
+            self._connection.execute("INSERT INTO begun VALUES (?, ?)", (plan_id, venue))
             self._connection.executemany(
                 "INSERT INTO sent_order VALUES (?, ?, ?, ?, ?, ?, NULL, ?)",
                 [
                     (
                         order.client_id,
-                        approval.plan_id,
+                        plan_id,
                         place,
-                        approval.venue,
+                        venue,
                         msgspec.json.encode(order),
                         JournalState.INTENDED,
                         now,
@@ -181,7 +160,7 @@ class TradeJournal:
             if hedge is not None:
                 self._connection.execute(
                     "INSERT INTO hedge VALUES (?, ?)",
-                    (approval.plan_id, msgspec.json.encode(replace(hedge, time=now))),
+                    (plan_id, msgspec.json.encode(replace(hedge, time=now))),
                 )
 
     def mark(
@@ -295,8 +274,8 @@ class TradeJournal:
     def hedges(self, venue: str) -> dict[str, HedgeStart]:
         """By plan, the oldest first."""
         rows = self._connection.execute(
-            "SELECT hedge.plan_id, hedge.body FROM hedge JOIN approval USING (plan_id)"
-            " WHERE approval.venue = ? ORDER BY hedge.rowid",
+            "SELECT hedge.plan_id, hedge.body FROM hedge JOIN begun USING (plan_id)"
+            " WHERE begun.venue = ? ORDER BY hedge.rowid",
             (venue,),
         )
         return {plan: msgspec.json.decode(body, type=HedgeStart) for plan, body in rows}
@@ -304,10 +283,16 @@ class TradeJournal:
     def venues(self) -> tuple[str, ...]:
         """Where anything was ever hedged."""
         rows = self._connection.execute(
-            "SELECT DISTINCT approval.venue FROM hedge JOIN approval USING (plan_id)"
+            "SELECT DISTINCT begun.venue FROM hedge JOIN begun USING (plan_id)"
         )
         return tuple(venue for (venue,) in rows)
 
     def has_hedges(self) -> bool:
         """Whether anything was ever hedged, on any venue."""
         return self._connection.execute("SELECT 1 FROM hedge LIMIT 1").fetchone() is not None
+
+    def _kept_approvals(self) -> bool:
+        return self._has("SELECT 1 FROM sqlite_master WHERE name = ?", "approval")
+
+    def _has(self, row: str, key: str) -> bool:
+        return self._connection.execute(row, (key,)).fetchone() is not None

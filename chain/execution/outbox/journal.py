@@ -14,6 +14,7 @@ from chain.base.errors import Failure, ZunoError
 from chain.base.home import locked_if_free, sync_folder
 from chain.base.sqlite import connect, make_durable, transaction
 from chain.base.store import TABLE
+from chain.base.units import APPROVAL_SECONDS
 from chain.execution.outbox.records import (
     NEXT_STATES,
     Anchor,
@@ -29,7 +30,7 @@ from chain.execution.outbox.records import (
 )
 from chain.execution.transaction import Authorization, SignedTransaction, UnsignedTransaction
 
-JOURNAL_VERSION = 3
+JOURNAL_VERSION = 4
 
 _VERSIONS_TABLE = """
     CREATE TABLE IF NOT EXISTS outbox_versions (
@@ -46,6 +47,18 @@ _VERSIONS_TABLE = """
         UNIQUE (dispatch, position, hash),
         FOREIGN KEY (dispatch, position) REFERENCES outbox_steps (dispatch, position)
     ) WITHOUT ROWID
+    """
+
+_APPROVALS_TABLE = """
+    CREATE TABLE IF NOT EXISTS approvals (
+        hash TEXT PRIMARY KEY,
+        kind TEXT NOT NULL,
+        plan_id TEXT NOT NULL,
+        given_at REAL NOT NULL,
+        terms TEXT NOT NULL,
+        tag TEXT NOT NULL,
+        used_at REAL
+    )
     """
 
 _SCHEMA = (
@@ -83,15 +96,7 @@ _SCHEMA = (
     ) WITHOUT ROWID
     """,
     _VERSIONS_TABLE,
-    """
-    CREATE TABLE IF NOT EXISTS outbox_approvals (
-        hash TEXT PRIMARY KEY,
-        dispatch TEXT NOT NULL REFERENCES outbox_dispatches (hash),
-        approved_at REAL NOT NULL,
-        expires_at REAL NOT NULL,
-        consumed_at REAL
-    ) WITHOUT ROWID
-    """,
+    _APPROVALS_TABLE,
     """
     CREATE TABLE IF NOT EXISTS outbox_history (
         id INTEGER PRIMARY KEY,
@@ -130,7 +135,21 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         "INSERT INTO outbox_versions SELECT hash, dispatch, position, ordinal, kind, unsigned,"
         " raw, signed_at, sent_at FROM outbox_versions_2",
         "DROP TABLE outbox_versions_2",
-    )
+    ),
+    3: (
+        # Without a tag: what was used stays known, what was not must be approved again.
+        TABLE,
+        _APPROVALS_TABLE,
+        "INSERT INTO approvals SELECT a.hash,"
+        " CASE WHEN a.hash = a.dispatch THEN 'plan' ELSE 'replacement' END, d.plan_id,"
+        " a.approved_at, coalesce((SELECT value FROM remembered"
+        " WHERE namespace = 'approvals' AND key = a.hash), 'null'), '', a.consumed_at"
+        " FROM outbox_approvals a JOIN outbox_dispatches d ON d.hash = a.dispatch"
+        " ORDER BY a.approved_at",
+        "DROP TABLE outbox_approvals",
+        "DELETE FROM remembered"
+        " WHERE namespace IN ('approvals', 'approved-plans', 'approval-tags')",
+    ),
 }
 """By the version they begin with, what makes the next one of it."""
 
@@ -175,15 +194,15 @@ def one_transaction(
 def read_dispatch(connection: sqlite3.Connection, dispatch_hash: str) -> Dispatch | None:
     row = connection.execute(
         "SELECT d.plan_id, d.chain_id, d.sender, d.anchor_number, d.anchor_hash,"
-        " d.private_host, d.planned_at, a.expires_at, a.consumed_at, d.resolved_at, e.code, e.at"
+        " d.private_host, d.planned_at, a.given_at, a.used_at, d.resolved_at, e.code, e.at"
         " FROM outbox_dispatches d"
-        " LEFT JOIN outbox_approvals a ON a.hash = d.hash"
+        " LEFT JOIN approvals a ON a.hash = d.hash"
         " LEFT JOIN outbox_ends e ON e.dispatch = d.hash WHERE d.hash = ?",
         (dispatch_hash,),
     ).fetchone()
     if row is None:
         return None
-    plan_id, chain_id, sender, number, block_hash, host, planned, expires, consumed, done = row[:10]
+    plan_id, chain_id, sender, number, block_hash, host, planned, given, used, done = row[:10]
     code, ended_at = row[10:]
     return Dispatch(
         hash=dispatch_hash,
@@ -193,8 +212,8 @@ def read_dispatch(connection: sqlite3.Connection, dispatch_hash: str) -> Dispatc
         anchor=Anchor(number, block_hash),
         private_host=host,
         planned_at=planned,
-        expires_at=expires,
-        consumed_at=consumed,
+        expires_at=None if given is None else given + APPROVAL_SECONDS,
+        consumed_at=used,
         resolved_at=done,
         ended=None if code is None else PlanEnd(EndCode(code), ended_at),
         steps=_read_steps(connection, dispatch_hash),

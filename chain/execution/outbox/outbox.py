@@ -7,6 +7,15 @@ from typing import Self
 
 from chain.base.store import Store
 from chain.execution.outbox import rules
+from chain.execution.outbox.approvals import (
+    ActKind,
+    GivenApproval,
+    give_approval,
+    newest_approval,
+    read_approval,
+    unused_approvals,
+    use_approval,
+)
 from chain.execution.outbox.journal import (
     OutboxError,
     add_version,
@@ -136,11 +145,36 @@ class Outbox:
                 remember(journal, planned.hash, position, StepState.PLANNED, now=now)
             return self._dispatch(planned.hash)
 
-    def approve(self, dispatch_hash: str, *, now: float) -> Dispatch:
+    def give(self, given: GivenApproval) -> None:
+        """Let what this hash is over happen once, within ten minutes."""
+        with one_transaction(self._connection, may_have_sent=False):
+            give_approval(self._connection, given)
+
+    def use(self, approval: str, *, now: float) -> None:
+        """Use an approval up; of any number of callers exactly one gets past here."""
+        with one_transaction(self._connection, may_have_sent=False):
+            use_approval(self._connection, approval, now)
+
+    def given(self, approval: str) -> GivenApproval | None:
+        with reading(self._connection):
+            return read_approval(self._connection, approval)
+
+    def newest_given(self, kind: ActKind, plan_id: str | None) -> GivenApproval | None:
+        with reading(self._connection):
+            return newest_approval(self._connection, kind, plan_id)
+
+    def unused(self) -> tuple[GivenApproval, ...]:
+        with reading(self._connection):
+            return unused_approvals(self._connection)
+
+    def approve(
+        self, dispatch_hash: str, *, now: float, given: GivenApproval | None = None
+    ) -> Dispatch:
         """Let this hash be applied once, within ten minutes."""
         with one_transaction(self._connection, may_have_sent=False):
             dispatch = self._dispatch(dispatch_hash)
-            rules.grant(self._connection, dispatch_hash, dispatch_hash, now)
+            plain = GivenApproval(dispatch_hash, ActKind.PLAN, dispatch.plan_id, now)
+            give_approval(self._connection, given or plain)
             for step in dispatch.steps:
                 move_step(self._connection, step, StepState.APPROVED, now=now)
             return self._dispatch(dispatch_hash)
@@ -150,7 +184,7 @@ class Outbox:
         with one_transaction(self._connection, may_have_sent=False):
             dispatch = self._dispatch(dispatch_hash)
             rules.check_not_over(dispatch)
-            rules.spend(self._connection, dispatch_hash, now)
+            use_approval(self._connection, dispatch_hash, now)
             rules.check_unspent(dispatch, self._siblings(dispatch))
             return self._dispatch(dispatch_hash)
 
@@ -179,7 +213,9 @@ class Outbox:
         """Let one dearer version of a step be signed once, within ten minutes."""
         with one_transaction(self._connection):
             self._check_replaceable(dispatch_hash, position, unsigned)
-            rules.grant(self._connection, unsigned.digest, dispatch_hash, now)
+            plan_id = self._dispatch(dispatch_hash).plan_id
+            given = GivenApproval(unsigned.digest, ActKind.REPLACEMENT, plan_id, now)
+            give_approval(self._connection, given)
 
     def consume_replacement(
         self, dispatch_hash: str, position: int, unsigned: UnsignedTransaction, *, now: float
@@ -187,7 +223,7 @@ class Outbox:
         """Spend the approval of a dearer version; only then may it be signed."""
         with one_transaction(self._connection):
             self._check_replaceable(dispatch_hash, position, unsigned)
-            rules.spend(self._connection, unsigned.digest, now)
+            use_approval(self._connection, unsigned.digest, now)
 
     def record_replacement(
         self, dispatch_hash: str, position: int, signed: SignedTransaction, *, now: float
@@ -198,7 +234,7 @@ class Outbox:
             dispatch = self._dispatch(dispatch_hash)
             step = dispatch.steps[position]
             kind = self._check_replaceable(dispatch_hash, position, signed.unsigned)
-            rules.check_spent(self._connection, signed.unsigned.digest)
+            rules.check_used(self._connection, signed.unsigned.digest)
             rules.claim_nonce(self._connection, dispatch, position)
             add_version(self._connection, step, kind, signed, now)
             reason = f"{kind} signed"

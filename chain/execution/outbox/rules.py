@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from itertools import pairwise
 
-from chain.base.units import APPROVAL_SECONDS
+from chain.execution.outbox.approvals import read_approval
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import (
     HOLDS_NONCE,
@@ -139,41 +139,10 @@ def check_signature(signed: SignedTransaction) -> None:
         raise OutboxError("The signed bytes do not have the hash that was given for them.")
 
 
-def grant(journal: sqlite3.Connection, approval: str, dispatch_hash: str, now: float) -> None:
-    known = "SELECT 1 FROM outbox_approvals WHERE hash = ?"
-    if journal.execute(known, (approval,)).fetchone():
-        raise OutboxError(
-            "This was approved before, and an approval is given once.", "Build it again."
-        )
-    journal.execute(
-        "INSERT INTO outbox_approvals VALUES (?, ?, ?, ?, NULL)",
-        (approval, dispatch_hash, now, now + APPROVAL_SECONDS),
-    )
-
-
-def spend(journal: sqlite3.Connection, approval: str, now: float) -> None:
-    row = journal.execute(
-        "SELECT expires_at, consumed_at FROM outbox_approvals WHERE hash = ?", (approval,)
-    ).fetchone()
-    if row is None:
-        raise OutboxError("This was never approved.", "Approve it first: zuno approve P")
-    expires_at, consumed_at = row
-    if consumed_at is not None:
-        raise OutboxError(
-            "This approval was used already. Nothing was sent now.", "See what it did: zuno outbox"
-        )
-    if now >= expires_at:
-        raise OutboxError(
-            "This approval is older than ten minutes. Nothing was sent.",
-            "Approve it again: zuno approve P",
-        )
-    journal.execute("UPDATE outbox_approvals SET consumed_at = ? WHERE hash = ?", (now, approval))
-
-
-def check_spent(journal: sqlite3.Connection, approval: str) -> None:
+def check_used(journal: sqlite3.Connection, approval: str) -> None:
     """Refuse what was signed without using its approval."""
-    used = "SELECT 1 FROM outbox_approvals WHERE hash = ? AND consumed_at IS NOT NULL"
-    if journal.execute(used, (approval,)).fetchone() is None:
+    given = read_approval(journal, approval)
+    if given is None or given.used_at is None:
         raise OutboxError("Nothing is signed before its approval is used.")
 
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.exchange.orders.engine import NoticeKind, send_orders, tend_orders
-from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venue import AccountCheck, OrderUnansweredError
 from chain.exchange.orders.venues.paper.venue import cancelled
@@ -141,12 +141,11 @@ async def test_what_nobody_answers_for_is_not_sent_again_and_found_later(
 ) -> None:
     """The request was lost, or is still on its way when it is asked for."""
     double.placing = [(fault, False)]
-    approval = TradeApproval("plan_1", "aa", "demo:loopback", 0.0)
+    plan_id = "plan_1"
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(approval)
         async with opened(double) as venue:
             with pytest.raises(OrderUnansweredError, match="entry"):
-                await send_orders(journal, venue, approval, [BUY], sleep=_no_time)
+                await send_orders(journal, venue, plan_id, [BUY], sleep=_no_time)
             assert await tend_orders(journal, venue) == ()
             assert [one.state for one in journal.entries()] == [JournalState.SENDING]
             double.now += int(venue.late_seconds) + 1
@@ -165,13 +164,11 @@ async def test_a_lost_order_is_looked_for_until_it_cannot_come_any_more(
     double: AccountDouble, tmp_path: Path
 ) -> None:
     double.placing = [(LATE, True)]
-    approval = TradeApproval("plan_1", "aa", "demo:loopback", 0.0)
-    lost = TradeApproval("plan_2", "aa", "demo:loopback", 0.0)
+    plan_id = "plan_1"
+    lost = "plan_2"
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(approval)
-        journal.approve(lost)
         async with opened(double) as venue:
-            [late] = await send_orders(journal, venue, approval, [BUY], sleep=double.pass_time)
+            [late] = await send_orders(journal, venue, plan_id, [BUY], sleep=double.pass_time)
             double.placing = [(SILENT, False)]
             other = replace(BUY, client_id="other")
             [gone] = await send_orders(journal, venue, lost, [other], sleep=double.pass_time)
@@ -265,11 +262,10 @@ async def test_slices_are_orders_of_their_own_here(double: AccountDouble, tmp_pa
     async def passing(seconds: float) -> None:
         waited.append(seconds)
 
-    approval = TradeApproval("plan_1", "aa", "demo:loopback", 0.0)
+    plan_id = "plan_1"
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(approval)
         async with opened(double) as venue:
-            sent = await send_orders(journal, venue, approval, [sliced], sleep=passing)
+            sent = await send_orders(journal, venue, plan_id, [sliced], sleep=passing)
 
     assert double.taken == ["entry.0", "entry.1", "entry.2"]
     assert [one.order.quantity for one in sent] == [0.033, 0.033, 0.034]
@@ -280,11 +276,10 @@ async def test_slices_are_orders_of_their_own_here(double: AccountDouble, tmp_pa
 async def test_a_refused_entry_leaves_no_stop_behind(double: AccountDouble, tmp_path: Path) -> None:
     double.placing = [(error(400, -2019, "Margin is insufficient."), False)]
     stop = order(OrderSide.SELL, OrderType.STOP, 1.0, 10.0, name="stop", reduce_only=True)
-    approval = TradeApproval("plan_1", "aa", "demo:loopback", 0.0)
+    plan_id = "plan_1"
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(approval)
         async with opened(double) as venue:
-            [refused] = await send_orders(journal, venue, approval, [BUY, stop])
+            [refused] = await send_orders(journal, venue, plan_id, [BUY, stop])
         states = [one.state for one in journal.entries()]
 
     assert refused.state is OrderState.REFUSED
@@ -322,16 +317,15 @@ async def _lived(
     double: AccountDouble, folder: Path, orders: list[VenueOrder], polls: int = 2
 ) -> tuple[list[NoticeKind], list[NoticeKind]]:
     """What is told while orders are sent, and by polls after that."""
-    approval = TradeApproval("plan_1", "aa", "demo:loopback", 0.0)
+    plan_id = "plan_1"
     told: list[NoticeKind] = []
     later: list[NoticeKind] = []
     with TradeJournal.open(folder / "trades.db") as journal:
-        journal.approve(approval)
         async with opened(double) as venue:
             await send_orders(
                 journal,
                 venue,
-                approval,
+                plan_id,
                 orders,
                 sleep=double.pass_time,
                 on_notice=lambda notice: told.append(notice.kind),
@@ -447,11 +441,10 @@ async def test_a_resting_entry_is_protected_part_by_part_as_it_fills(
         covered.append((account.position(ETH).quantity, sum(one.left for one in stops)))
         double.trade(1_400.0, 3_000.0, next(traded, 1e6))
 
-    approval = TradeApproval("plan_1", "aa", "demo:loopback", 0.0)
+    plan_id = "plan_1"
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(approval)
         async with opened(double) as venue:
-            done = await send_orders(journal, venue, approval, [entry, *GUARDS], sleep=passing)
+            done = await send_orders(journal, venue, plan_id, [entry, *GUARDS], sleep=passing)
 
     assert covered == [(0.0, 0.0), (0.4, 0.4)]
     stops = [one for one in done if one.order.type is OrderType.STOP]

@@ -15,7 +15,7 @@ from chain.exchange.orders.hedge import (
     TakenOver,
     position_hedges,
 )
-from chain.exchange.orders.journal import TradeApproval, TradeJournal
+from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from chain.exchange.public.market import FundingPayment
 from chain.positions.reference import v4_position
@@ -124,10 +124,9 @@ def test_funding_is_of_what_was_short_when_it_was_paid() -> None:
 
 
 def test_what_is_hedged_is_written_down_with_the_orders_or_not_at_all(tmp_path: Path) -> None:
-    approval = TradeApproval("plan_1", "aa", "test", float(START))
+    plan_id = "plan_1"
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(approval)
-        journal.begin(approval, [], START + 3.0, start(2**200, 0.0, TakenOver("7", 1.0)))
+        journal.begin(plan_id, "test", [], START + 3.0, start(2**200, 0.0, TakenOver("7", 1.0)))
 
         found = journal.hedges("test")["plan_1"]
         assert found == start(2**200, START + 3.0, TakenOver("7", 1.0))

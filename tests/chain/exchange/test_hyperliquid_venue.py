@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.exchange.orders.engine import NoticeKind, send_orders, tend_orders
-from chain.exchange.orders.journal import TradeApproval, TradeJournal
+from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType
 from chain.exchange.orders.venue import VenueKeys
 from tests.chain.exchange.markets import ETH, order
@@ -30,7 +30,7 @@ pytest.importorskip("aiodns", reason="the extra trade is not installed")
 
 SIGNED = json.loads(Path(__file__).with_name("hyperliquid_signatures.json").read_text("utf-8"))
 """Made by Hyperliquid's own SDK."""
-APPROVAL = TradeApproval("plan_1", "aa", "hyperliquid", 0.0)
+PLAN = "plan_1"
 BUY = order(OrderSide.BUY, OrderType.MARKET, 0.5, name="entry")
 REST = order(OrderSide.BUY, OrderType.MAKER, 0.5, 2_900.0, name="entry", expires=900)
 GUARDS = [
@@ -58,9 +58,8 @@ async def sent(
     double: HyperliquidDouble, folder: Path, orders: list[VenueOrder], account: str = MASTER
 ) -> list[tuple[str, OrderState, float]]:
     with TradeJournal.open(folder / "trades.db") as journal:
-        journal.approve(APPROVAL)
         async with opened(double, account) as venue:
-            done = await send_orders(journal, venue, APPROVAL, orders, sleep=double.pass_time)
+            done = await send_orders(journal, venue, PLAN, orders, sleep=double.pass_time)
     return [(one.order.client_id, one.state, one.filled) for one in done]
 
 
@@ -283,7 +282,6 @@ async def _killed(
         left -= 1
 
     with TradeJournal.open(folder / "trades.db") as journal:
-        journal.approve(APPROVAL)
         async with opened(double) as venue:
             for name in ("now", "_posted", "find", "cancel"):
                 asked = getattr(venue, name)
@@ -296,7 +294,7 @@ async def _killed(
 
                 setattr(venue, name, counted)
             with suppress(Killed):
-                await send_orders(journal, venue, APPROVAL, orders, sleep=double.pass_time)
+                await send_orders(journal, venue, PLAN, orders, sleep=double.pass_time)
 
 
 def _fresh(folder: Path) -> Path:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.exchange.orders.engine import OrderNotice, send_orders, tend_orders
-from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderType, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 
 VENUE = "demo:loopback"
-APPROVAL = TradeApproval("plan_0123456789abcdef", "aa", VENUE, 0.0)
+PLAN = "plan_0123456789abcdef"
 STOP, PROFIT = 1_000.0, 9_000.0
 GUARDS = [
     order(OrderSide.SELL, OrderType.STOP, 1.0, STOP, name="stop", reduce_only=True),
@@ -86,7 +86,7 @@ def _sender(double: AccountDouble, orders: list[VenueOrder], dies_at: int) -> An
     async def use(journal: TradeJournal, venue: Any) -> None:
         _mortal(venue, dies_at)
         with suppress(OrderUnansweredError):
-            await send_orders(journal, venue, APPROVAL, orders, sleep=double.pass_time)
+            await send_orders(journal, venue, PLAN, orders, sleep=double.pass_time)
 
     return use
 
@@ -156,8 +156,6 @@ def run(folder: Path, seed: str, dies_at: int) -> str:
     life, ends_by = draws.choice(list(LIVES)), draws.choice(["stop", "profit"])
     double = _drawn(draws)
     double.path = folder / "venue.db"
-    with TradeJournal.open(folder / "trades.db") as journal:
-        journal.approve(APPROVAL)
     _killed(folder, double, _sender(double, LIVES[life], dies_at))
     for seconds in POLLS:
         double.now += seconds

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from chain.base.sqlite import open_database, transaction
 from chain.exchange.orders.engine import send_orders, tend_orders
-from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from chain.exchange.orders.venues.paper.venue import PaperAccount, cancelled, placed
 from tests.chain.exchange.markets import START, account, moment, order, unsettled
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from chain.exchange.orders.order import VenueOrder
 
-APPROVAL = TradeApproval("plan_0123456789abcdef", "aa", "test", float(START))
+PLAN = "plan_0123456789abcdef"
 ORDERS = [
     order(OrderSide.BUY, OrderType.MARKET, 1.0, name="entry"),
     order(OrderSide.SELL, OrderType.STOP, 1.0, 2950.0, name="stop", reduce_only=True),
@@ -101,8 +101,6 @@ class LastingVenue(PlainVenue):
 
 def _run(folder: Path, dies_at: int, habit: str, orders: Sequence[VenueOrder] = ORDERS) -> None:
     """One life in a process that is killed, then a start that finds out what happened."""
-    with TradeJournal.open(folder / "trades.db") as journal:
-        journal.approve(APPROVAL)
     child = os.fork()
     if child == 0:
         _live(folder, dies_at, habit, orders)
@@ -138,7 +136,7 @@ async def _sent(journal: TradeJournal, venue: LastingVenue, orders: Sequence[Ven
         return None
 
     with suppress(VenueSilentError):
-        await send_orders(journal, venue, APPROVAL, orders, sleep=no_time)
+        await send_orders(journal, venue, PLAN, orders, sleep=no_time)
 
 
 @pytest.mark.parametrize("habit", ["prompt", "twice", "silent"])
@@ -162,7 +160,6 @@ def test_a_killed_hedge_never_sells_more_than_was_approved(
 def test_what_finishes_a_hedge_takes_what_is_left(tmp_path: Path) -> None:
     venue = LastingVenue(tmp_path / "venue.db")
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(APPROVAL)
         asyncio.run(_sent(journal, venue, HEDGE))
         rest = journal.entries()[1]
 

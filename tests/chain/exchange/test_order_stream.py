@@ -13,7 +13,7 @@ import pytest
 from chain.base.home import Home, locked_if_free
 from chain.exchange.orders.ccxt_client import order_bell
 from chain.exchange.orders.engine import send_orders, tend_orders
-from chain.exchange.orders.journal import TradeApproval, TradeJournal
+from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderType
 from tests.chain.exchange import test_binance_venue, test_hyperliquid_venue, test_upbit_venue
 from tests.chain.exchange.markets import ETH, order
@@ -124,17 +124,16 @@ async def resting(
     folder: Path, name: str = "demo:loopback"
 ) -> AsyncIterator[tuple[AccountDouble, Venue, TradeJournal]]:
     """An entry rests, and whoever sent it was killed before it was filled."""
-    double, approval = double_at(folder), TradeApproval("plan_1", "aa", name, 0.0)
+    double, plan_id = double_at(folder), "plan_1"
 
     async def killed(_: float) -> None:
         raise KeyboardInterrupt
 
     with TradeJournal.open(folder / "trades.db") as journal:
-        journal.approve(approval)
         async with test_binance_venue.opened(double) as venue:
             venue.name = name
             with pytest.raises(KeyboardInterrupt):
-                await send_orders(journal, venue, approval, [REST, STOP], sleep=killed)
+                await send_orders(journal, venue, plan_id, [REST, STOP], sleep=killed)
             yield double, venue, journal
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.exchange.orders.engine import send_orders, tend_orders
-from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import (
     OrderProgress,
     OrderSide,
@@ -26,7 +26,7 @@ from tests.chain.exchange.test_venue import Killed, MortalVenue
 if TYPE_CHECKING:
     from pathlib import Path
 
-APPROVAL = TradeApproval("plan_0123456789abcdef", "aa", "test", float(START))
+PLAN = "plan_0123456789abcdef"
 RULES = ContractRules(ETH, 0.01, 0.001, 20.0)
 SLICED = VenueOrder(
     client_id="entry",
@@ -80,11 +80,10 @@ def test_parts_are_the_whole_in_steps_that_the_venue_takes() -> None:
 async def test_parts_are_sent_in_turn_and_what_protects_follows_the_first(tmp_path: Path) -> None:
     venue, told = SlicingVenue(), []
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(APPROVAL)
         sent = await send_orders(
             journal,
             venue,
-            APPROVAL,
+            PLAN,
             [SLICED, STOP],
             sleep=venue.sleep,
             on_sent=lambda one: told.append(one.order.client_id),
@@ -103,8 +102,7 @@ async def test_after_a_part_that_is_refused_no_other_is_sent(tmp_path: Path) -> 
     venue = SlicingVenue()
     venue.refuses = "entry.1"
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(APPROVAL)
-        await send_orders(journal, venue, APPROVAL, [SLICED, STOP], sleep=venue.sleep)
+        await send_orders(journal, venue, PLAN, [SLICED, STOP], sleep=venue.sleep)
         states = [one.state for one in journal.entries()]
 
     assert venue.taken == NAMES[:3]
@@ -118,10 +116,8 @@ async def test_killed_at_any_step_each_part_is_there_once_or_known_to_be_missing
 ) -> None:
     venue = SlicingVenue()
     venue.steps_left = steps
-    with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(APPROVAL)
-        with suppress(Killed):
-            await send_orders(journal, venue, APPROVAL, [SLICED, STOP], sleep=venue.sleep)
+    with TradeJournal.open(tmp_path / "trades.db") as journal, suppress(Killed):
+        await send_orders(journal, venue, PLAN, [SLICED, STOP], sleep=venue.sleep)
     venue.steps_left = None
     taken = list(venue.taken)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.exchange.orders.engine import send_orders, tend_orders
-from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
@@ -106,13 +106,12 @@ async def test_faults_end_right_or_in_one_sentence(tmp_path: Path) -> None:
             assert known.state is OrderState.FILLED
         assert len(double.taken) == len(set(double.taken))
 
-        approval = TradeApproval("plan_1", "aa", NAME, 0.0)
+        plan_id = "plan_1"
         double.placing = [(SILENT, False)]
         with TradeJournal.open(tmp_path / "trades.db") as journal:
-            journal.approve(approval)
             lost = order(BUY, OrderType.MARKET, 0.01, name="lost")
             with pytest.raises(OrderUnansweredError):
-                await send_orders(journal, venue, approval, [lost], sleep=_no_time)
+                await send_orders(journal, venue, plan_id, [lost], sleep=_no_time)
             double.now += int(venue.late_seconds) + 1
             await tend_orders(journal, venue)
             assert [one.state for one in journal.entries()] == [JournalState.ABANDONED]
@@ -133,11 +132,10 @@ async def test_slices_are_orders_of_their_own(tmp_path: Path) -> None:
 
     async def passing(_: float) -> None: ...
 
-    approval = TradeApproval("plan_1", "aa", NAME, 0.0)
+    plan_id = "plan_1"
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(approval)
         async with opened(double) as venue:
-            await send_orders(journal, venue, approval, [sliced], sleep=passing)
+            await send_orders(journal, venue, plan_id, [sliced], sleep=passing)
 
     assert double.taken == ["entry.0", "entry.1", "entry.2"]
     assert double.held["ETH"] == pytest.approx(0.1)

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.base.units import APPROVAL_SECONDS
 from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import (
-    ApprovalUsedError,
+    AlreadySentError,
     JournalState,
-    TradeApproval,
     TradeJournal,
 )
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
     from chain.exchange.orders.order import VenueOrder
 
-APPROVAL = TradeApproval("plan_0123456789abcdef", "aa", "test", float(START))
+PLAN = "plan_0123456789abcdef"
 ORDERS = [
     order(OrderSide.BUY, OrderType.MARKET, 1.0, name="entry"),
     order(OrderSide.SELL, OrderType.STOP, 1.0, 2950.0, name="stop", reduce_only=True),
@@ -75,26 +73,22 @@ async def test_killed_at_any_step_an_order_is_there_once_or_known_to_be_missing(
 ) -> None:
     venue = MortalVenue()
     venue.steps_left = steps
-    with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(APPROVAL)
-        with pytest.raises(Killed):
-            await send_orders(journal, venue, APPROVAL, ORDERS)
+    with TradeJournal.open(tmp_path / "trades.db") as journal, pytest.raises(Killed):
+        await send_orders(journal, venue, PLAN, ORDERS)
     venue.steps_left = None
 
     with TradeJournal.open(tmp_path / "trades.db") as journal:
         await tend_orders(journal, venue)
-        entries = journal.entries(APPROVAL.plan_id)
+        entries = journal.entries(PLAN)
         assert not unsettled(journal)
         for entry in entries:
             there = entry.order.client_id in venue.held.orders
             assert (entry.state is JournalState.ACKNOWLEDGED) is there
         begun = bool(entries)
-        approval = journal.approval(APPROVAL.plan_id)
-        assert approval is not None
-        assert (approval.used_at is not None) is begun
+        assert journal.has_begun(PLAN) is begun
         if begun:
-            with pytest.raises(ApprovalUsedError):
-                await send_orders(journal, venue, APPROVAL, ORDERS)
+            with pytest.raises(AlreadySentError):
+                await send_orders(journal, venue, PLAN, ORDERS)
     assert set(venue.held.orders) <= {"entry", "stop"}
     opened = venue.held.position(ETH).quantity > 0
     assert opened is ("stop" in venue.held.orders), "what is opened has its stop"
@@ -103,17 +97,10 @@ async def test_killed_at_any_step_an_order_is_there_once_or_known_to_be_missing(
 async def test_an_undisturbed_plan_is_sent_whole_and_never_again(tmp_path: Path) -> None:
     venue = MortalVenue()
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        journal.approve(APPROVAL)
-        sent = await send_orders(journal, venue, APPROVAL, ORDERS)
+        sent = await send_orders(journal, venue, PLAN, ORDERS)
         states = [entry.state for entry in journal.entries()]
 
         assert [one.state for one in sent] == [OrderState.FILLED, OrderState.OPEN]
         assert states == [JournalState.ACKNOWLEDGED] * 2
-        with pytest.raises(ApprovalUsedError):
-            journal.approve(APPROVAL)
-
-
-def test_an_approval_lasts_ten_minutes_and_not_from_the_future() -> None:
-    assert not APPROVAL.is_over(START + APPROVAL_SECONDS)
-    assert APPROVAL.is_over(START + APPROVAL_SECONDS + 1)
-    assert APPROVAL.is_over(START - 1)
+        with pytest.raises(AlreadySentError):
+            await send_orders(journal, venue, PLAN, ORDERS)

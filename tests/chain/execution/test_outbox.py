@@ -78,7 +78,7 @@ def test_an_approval_is_used_once(outbox: Outbox) -> None:
     outbox.consume("hash", now=1)
     with pytest.raises(OutboxError, match="used already"):
         outbox.consume("hash", now=1)
-    with pytest.raises(OutboxError, match="given once"):
+    with pytest.raises(OutboxError, match="used once"):
         outbox.approve("hash", now=2)
 
 

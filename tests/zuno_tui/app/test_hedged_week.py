@@ -23,7 +23,6 @@ from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_CURRENCY, WETH_USDC
 from chain.exchange.orders.engine import send_orders
 from chain.exchange.orders.hedge import HedgeStart
-from chain.exchange.orders.journal import TradeApproval
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
 from chain.positions.overview import read_one, read_overview
 from chain.positions.reference import v4_position
@@ -208,9 +207,8 @@ async def rehedge(
             block=facts.block,
             time=0.0,
         )
-        approval = TradeApproval(f"plan_{name}", name, trading.venue.name, 0.0)
-        trading.journal.approve(approval)
-        [sent] = await send_orders(trading.journal, trading.venue, approval, [order], start)
+        plan_id = f"plan_{name}"
+        [sent] = await send_orders(trading.journal, trading.venue, plan_id, [order], start)
     assert sent.state is OrderState.FILLED
     assert sent.average is not None
     return side.sign * sent.filled, sent.average

@@ -18,7 +18,7 @@ from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.base.home import Home
 from chain.contracts.networks import network_named
 from chain.exchange.orders.hedge import HedgeStart
-from chain.exchange.orders.journal import TradeApproval, TradeJournal
+from chain.exchange.orders.journal import TradeJournal
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, UPPER, position
 from tests.agents.monitor.made_up_readings import MadeUpChain
@@ -33,9 +33,8 @@ start = HedgeStart(chain_id=NETWORK.chain_id, token_id="7", wallet=WALLET, coin=
     symbol="ONEUSDT", token=KEY.currency0, ratio=0.5, amount0="0", amount1="0",
     sqrt_price_x96="1", mark=1.0, block=1, time=0.0)
 with TradeJournal.open(home.trades) as journal:
-    approval = TradeApproval("plan_1", "aa", "paper:Binance", 0.0)
-    journal.approve(approval)
-    journal.begin(approval, [], 0.0, start)
+    plan_id = "plan_1"
+    journal.begin(plan_id, "paper:Binance", [], 0.0, start)
 read = asyncio.run(HomeHedges(home, Settings(), NETWORK).held_hedges())
 assert asyncio.run(HomeHedges(home, Settings(), NETWORK).tend_trades()) == {}
 chain = MadeUpChain(AlertStore.open(home, now=NOW), WatchSettings(Thresholds()))

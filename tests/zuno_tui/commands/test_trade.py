@@ -11,7 +11,7 @@ import pytest
 from agents.trade.data_set import DataSet, RunRow, SentRow
 from chain.base.home import Home
 from chain.devnet.defaults import control_url
-from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderType
 from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
@@ -176,10 +176,9 @@ def test_a_poll_of_the_monitor_sends_the_stop_that_a_crash_left_out(desk: Desk) 
         address = ExchangeAddress(control_url(desk.url), EMBEDDED)
         async with BinancePublic(address) as market:
             venue = PaperVenue(home.paper, market, PaperTerms())
-            approval = TradeApproval("plan_1", "aa", venue.name, 0.0)
+            plan_id = "plan_1"
             with TradeJournal.open(home.trades) as journal:
-                journal.approve(approval)
-                journal.begin(approval, [buy, stop], await venue.now())
+                journal.begin(plan_id, venue.name, [buy, stop], await venue.now())
                 journal.mark("entry", JournalState.SENDING, await venue.now())
                 await venue.submit(buy)
             await venue.close()

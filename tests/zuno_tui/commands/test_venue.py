@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from chain.base.home import Home
 from chain.contracts.networks import network_named
-from chain.exchange.orders.journal import JournalState, TradeApproval, TradeJournal
+from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from chain.positions.reference import v4_position
 from chain.wallet import keyring_store
@@ -142,11 +142,10 @@ async def test_whoever_only_looks_goes_on_without_keys(kept: Kept, tmp_path: Pat
     settings = Settings(trade=TradeTable(venue="demo"))
     hedges = HomeHedges(home, settings, network_named("ethereum"))
     assert await hedges.held_hedges() == {}
-    approval = TradeApproval("plan_1", "aa", "demo:Binance", 0.0)
+    plan_id = "plan_1"
     with TradeJournal.open(home.trades) as journal:
-        journal.approve(approval)
         assert not journal.has_hedges()
-        journal.begin(approval, [], 0.0, start(7))
+        journal.begin(plan_id, "demo:Binance", [], 0.0, start(7))
 
     assert await hedges.held_hedges() is None
     assert kept.texts == {}
@@ -159,9 +158,8 @@ def test_keys_are_removed_and_not_while_something_is_held(
     kept.texts["zuno", "venue:binance:live"] = "{}"
     sold = order(OrderSide.SELL, OrderType.MARKET, 0.5)
     with TradeJournal.open(tmp_path / "trades.db") as journal:
-        approval = TradeApproval("plan_1", "hash", "live:Binance", 0.0)
-        journal.approve(approval)
-        journal.begin(approval, [sold], 0.0)
+        plan_id = "plan_1"
+        journal.begin(plan_id, "live:Binance", [sold], 0.0)
         answer = OrderProgress(
             order=sold, state=OrderState.FILLED, placed_at=0.0, filled=0.5, average=3_000.0
         )
@@ -185,9 +183,8 @@ async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
     bought = order(OrderSide.BUY, OrderType.MARKET, 0.5, name="entry")
     stop = order(OrderSide.SELL, OrderType.STOP, 0.5, 10.0, name="stop", reduce_only=True)
     with TradeJournal.open(home.trades) as journal:
-        approval = TradeApproval("plan_1", "hash", "live:Binance", 0.0)
-        journal.approve(approval)
-        journal.begin(approval, [bought, stop], 0.0)
+        plan_id = "plan_1"
+        journal.begin(plan_id, "live:Binance", [bought, stop], 0.0)
         answer = OrderProgress(order=bought, state=OrderState.FILLED, placed_at=0.0, filled=0.5)
         journal.mark("entry", JournalState.ACKNOWLEDGED, 0.0, answer)
         settings = Settings(trade=TradeTable(venue=set_by_now))
@@ -226,10 +223,9 @@ async def test_coins_on_the_spot_venue_stand_in_the_status(
         seen = await status(session)
 
         bought = order(OrderSide.BUY, OrderType.MARKET, 0.5)
-        approval = TradeApproval("plan_1", "hash", "upbit:the exchange that is set", 0.0)
+        plan_id = "plan_1"
         with TradeJournal.open(home.trades) as journal:
-            journal.approve(approval)
-            journal.begin(approval, [bought], 0.0)
+            journal.begin(plan_id, "upbit:the exchange that is set", [bought], 0.0)
             done = OrderProgress(order=bought, state=OrderState.FILLED, placed_at=0.0, filled=0.5)
             journal.mark(bought.client_id, JournalState.ACKNOWLEDGED, 0.0, done)
         venues = []
@@ -257,10 +253,9 @@ async def test_a_key_that_ends_is_an_alert_with_its_command(
     home, network = Home(tmp_path, tmp_path / "cache"), network_named("ethereum")
     entry = "venue:hyperliquid:live"
     kept.texts["zuno", entry] = json.dumps({"key": MASTER, "secret": AGENT_KEY})
-    approval = TradeApproval("plan_1", "aa", "hyperliquid", 0.0)
+    plan_id = "plan_1"
     with TradeJournal.open(home.trades) as journal:
-        journal.approve(approval)
-        journal.begin(approval, [], 0.0, start(7))
+        journal.begin(plan_id, "hyperliquid", [], 0.0, start(7))
     settings = Settings(trade=TradeTable(venue="hyperliquid"))
     double = HyperliquidDouble()
     ends = time.time() + 30 * 86_400
@@ -302,10 +297,9 @@ async def test_a_hedge_on_a_venue_that_is_set_no_more_is_named_with_the_way_to_c
 ) -> None:
     home = Home(tmp_path, tmp_path / "cache")
     sold = order(OrderSide.SELL, OrderType.MARKET, 0.5)
-    approval = TradeApproval("plan_1", "aa", "live:Binance", 0.0)
+    plan_id = "plan_1"
     with TradeJournal.open(home.trades) as journal:
-        journal.approve(approval)
-        journal.begin(approval, [sold], 0.0, start(7))
+        journal.begin(plan_id, "live:Binance", [sold], 0.0, start(7))
         done = OrderProgress(
             order=sold, state=OrderState.FILLED, placed_at=0.0, filled=0.5, average=3_000.0
         )

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from chain.base.units import APPROVAL_SECONDS
 from chain.execution.decode.decoder import DecodingError, decode_call, encode_call
 from chain.execution.outbox.journal import unsigned_to_text
 from chain.execution.outbox.outbox import Outbox
-from zuno_tui.gate.approval_tag import tag_approval
+from zuno_tui.gate.approval_tag import make_tag
 from zuno_tui.gate.approvals import read_approval, seal_again
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 _UNSEALED = "f" * 64
-_NEVER_ENDS = 2.0**40
 
 
 @dataclass
@@ -65,14 +65,14 @@ def read_draft(path: Path, sealed: str) -> Draft:
     """The approval under a hash, as the file holds it."""
     with Outbox.open(path) as outbox:
         dispatch = outbox.dispatch(sealed)
-        terms = outbox.store.get("approvals", sealed)
-    assert isinstance(terms, dict)
+        given = outbox.given(sealed)
+    assert given is not None
     return Draft(
         dispatch.plan_id,
         sealed,
         [step.transaction for step in dispatch.steps],
         [step.deadline for step in dispatch.steps],
-        copy.deepcopy(terms),
+        copy.deepcopy(dict(given.terms)),
     )
 
 
@@ -91,21 +91,15 @@ def write_forged(path: Path, draft: Draft, *, seal: bool = True, tag: bool = Tru
             ("outbox_dispatches", "hash"),
             ("outbox_steps", "dispatch"),
             ("outbox_versions", "dispatch"),
-            ("outbox_approvals", "hash"),
-            ("outbox_approvals", "dispatch"),
+            ("approvals", "hash"),
         ):
             journal.execute(
                 f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (sealed, _UNSEALED)
             )
-        journal.execute("UPDATE remembered SET key = ? WHERE key = ?", (sealed, _UNSEALED))
-        for key in (draft.plan_id, "newest"):
+        if tag:
             journal.execute(
-                "UPDATE remembered SET value = ? WHERE namespace = 'approved-plans' AND key = ?",
-                (json.dumps(sealed), key),
+                "UPDATE approvals SET tag = ? WHERE hash = ?", (make_tag(sealed), sealed)
             )
-    if tag:
-        with Outbox.open(path) as outbox:
-            tag_approval(outbox.store, sealed, now=0)
     return sealed
 
 
@@ -124,8 +118,8 @@ def _write(journal: sqlite3.Connection, draft: Draft, sealed: str) -> None:
         else (sealed, "0x" + "00" * 20, 0, honest),
     )
     journal.execute(
-        "UPDATE outbox_approvals SET hash = ?, dispatch = ?, expires_at = ? WHERE hash = ?",
-        (sealed, sealed, _NEVER_ENDS, honest),
+        "UPDATE approvals SET hash = ?, given_at = ?, plan_id = ?, terms = ? WHERE hash = ?",
+        (sealed, _given_at(draft), _plan_id(draft), json.dumps(draft.terms), honest),
     )
     for place, (step, deadline) in enumerate(zip(draft.steps, draft.deadlines, strict=True)):
         safe_state, state, changed_at = kept_states[min(place, len(kept_states) - 1)]
@@ -148,16 +142,24 @@ def _write(journal: sqlite3.Connection, draft: Draft, sealed: str) -> None:
                 changed_at,
             ),
         )
-    journal.execute(
-        "UPDATE remembered SET key = ?, value = ? WHERE namespace = 'approvals' AND key = ?",
-        (sealed, json.dumps(draft.terms), honest),
-    )
+
+
+def _given_at(draft: Draft) -> float:
+    """As the forged terms have it, so that row and terms agree."""
+    try:
+        return float(draft.terms["bounds"]["expires_at"]) - APPROVAL_SECONDS
+    except (KeyError, TypeError, ValueError):
+        return 0.0
+
+
+def _plan_id(draft: Draft) -> str:
+    return str(draft.terms.get("planId", draft.plan_id))
 
 
 def _sealed(path: Path) -> str:
     """The hash that makes everything consistent; any where the bytes cannot be read."""
     with Outbox.open(path) as outbox:
-        approval = read_approval(outbox.store, _UNSEALED)
+        approval = read_approval(outbox, _UNSEALED)
         if approval is None:
             return "a" * 64
         try:

@@ -11,17 +11,17 @@ import pytest
 
 from agents.trade.facts import DeskSettings
 from agents.trade.terms import TradeDecision
-from chain.base.store import Store
 from chain.exchange.orders.engine import send_orders, tend_orders
-from chain.exchange.orders.journal import TradeApproval, TradeJournal
+from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderType
 from chain.exchange.orders.venue import VenueFees
+from chain.execution.outbox.approvals import ActKind, GivenApproval
+from chain.execution.outbox.outbox import Outbox
 from tests.chain.exchange.markets import ETH, order
 from tests.chain.exchange.test_binance_venue import BUY, GUARDS, opened
 from tests.fakes.exchange_account import AccountDouble, error
 from tests.zuno_tui.gate.test_trades import Wall, planned, trading, unchanged
 from zuno_tui.features.trade.gate import ApprovedTrade, Trading, apply_trade
-from zuno_tui.gate.approval_tag import ApprovalTags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,19 +79,18 @@ async def closed(
 ) -> tuple[float, dict[str, float]]:
     """What is held and waits after a trade was opened, its exit was cut off, and one poll."""
     double.path = folder / "venue.db"
-    entry, leave = (TradeApproval(name, "aa", VENUE, 0.0) for name in ("plan_1", "plan_2"))
+    leave = GivenApproval("aa", ActKind.TRADE, "plan_2", Wall()())
     with TradeJournal.open(folder / "trades.db") as journal:
-        journal.approve(entry)
-        journal.approve(leave)
         async with opened(double) as venue:
-            await send_orders(journal, venue, entry, [BUY, *GUARDS], sleep=double.pass_time)
+            await send_orders(journal, venue, "plan_1", [BUY, *GUARDS], sleep=double.pass_time)
         double.now += 30
         async with opened(double) as venue:
-            desk = _desk(venue, journal, folder)
-            with suppress(Killed), nullcontext() if dies_at is None else mortal(dies_at):
-                await apply_trade(
-                    desk, ApprovedTrade(plan, leave, (CLOSE,)), sleep=double.pass_time
-                )
+            with Outbox.in_memory() as outbox, suppress(Killed):
+                outbox.give(leave)
+                desk = _desk(venue, journal, outbox, folder)
+                waiting = ApprovedTrade(plan, leave, (CLOSE,))
+                with nullcontext() if dies_at is None else mortal(dies_at):
+                    await apply_trade(desk, waiting, sleep=double.pass_time)
         double.now += 30
         async with opened(double) as venue:
             await tend_orders(journal, venue, sleep=double.pass_time)
@@ -99,12 +98,11 @@ async def closed(
     return double.held().position(ETH).quantity, waiting
 
 
-def _desk(venue: Any, journal: TradeJournal, folder: Path) -> Trading:
-    tags = ApprovalTags(Store.in_memory(), Wall())
+def _desk(venue: Any, journal: TradeJournal, outbox: Outbox, folder: Path) -> Trading:
     settings = DeskSettings(order_usd=2_000.0, account_leverage=2.0)
     lock = folder / "lock"
     return Trading(
-        venue.contracts, venue, journal, VenueFees(), settings, Wall(), lock, tags, unchanged
+        venue.contracts, venue, journal, VenueFees(), settings, Wall(), lock, outbox, unchanged
     )
 
 

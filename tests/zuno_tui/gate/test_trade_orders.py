@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from agents.trade.facts import DeskSettings
 from agents.trade.plan import TradePlan, identified
 from agents.trade.terms import TradeDecision
-from chain.exchange.orders.journal import TradeApproval
 from chain.exchange.orders.order import OrderSide, OrderType, VenueOrder
+from chain.execution.outbox.approvals import ActKind, GivenApproval
 from tests.agents.trade.cases import HEDGED, NOW
 from tests.fakes.exchange import ExchangeDouble
 from tests.printed import printed
@@ -83,8 +83,10 @@ async def forge(folder: Path, count: int, seed: int) -> tuple[int, int]:
                 continue
             seen.add(forged.plan_id)
             # Whoever writes into the home can compute the hash, and cannot make the tag.
-            sealed = approval_hash(forged, desk.venue.name)
-            desk.journal.approve(TradeApproval(forged.plan_id, sealed, desk.venue.name, float(NOW)))
+            sealed = approval_hash(forged, desk.venue.name, float(NOW))
+            desk.outbox.give(
+                GivenApproval(sealed, ActKind.TRADE, forged.plan_id, float(NOW), {}, "ab" * 32)
+            )
             with pytest.raises(GateRefusedError):
                 await waiting_trade(desk, forged, sealed)
             refused += 1

@@ -16,13 +16,14 @@ from agents.trade.observe.observer import MarketObserver
 from agents.trade.plan_document import trade_document
 from agents.trade.terms import TradeDecision
 from chain.base.home import Home, locked_if_free
-from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venue import AccountCheck
 from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
+from chain.execution.outbox.approvals import ActKind
+from chain.execution.outbox.outbox import Outbox
 from tests.agents.trade.cases import HEDGED, NOW, question
 from tests.agents.trade.desks import Seen, argue
 from tests.fakes.exchange import ExchangeDouble
@@ -30,7 +31,6 @@ from tests.printed import printed
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, waiting_trade
 from zuno_tui.features.trade.lessons import desk_record, learn, recalled, trade_memory
-from zuno_tui.gate.approval_tag import ApprovalTags
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.settings import Settings
 
@@ -69,10 +69,11 @@ async def trading(
         venue = PaperVenue(folder / "paper.db", market, terms)
         with TradeJournal.open(folder / "trades.db") as journal:
             settings = DeskSettings(order_usd=2_000.0, account_leverage=2.0)
-            tags = ApprovalTags(Store.in_memory(), wall)
-            yield Trading(
-                market, venue, journal, terms.fees, settings, wall, folder / "lock", tags, position
-            )
+            lock = folder / "lock"
+            with Outbox.open(folder / "outbox.db") as outbox:
+                yield Trading(
+                    market, venue, journal, terms.fees, settings, wall, lock, outbox, position
+                )
         await venue.close()
 
 
@@ -104,12 +105,11 @@ async def test_a_plan_is_refused_when_it_is_old_or_the_price_has_moved(tmp_path:
         approved = await approve_trade(desk, plan)
         assert await refusal(desk, plan, "0" * 64) is RefusalCode.ANOTHER_HASH
         assert await refusal(desk, plan.model_copy(update={"quantity": 9.0})) is (
-            RefusalCode.ANOTHER_HASH
+            RefusalCode.CHANGED_ON_DISK
         )
-        wall.now = NOW - 1.0
-        assert await refusal(desk, plan) is RefusalCode.OTHER
-        wall.now = NOW + 601.0
-        assert await refusal(desk, plan) is RefusalCode.OTHER
+        for later in (-61.0, -1.0, 600.0, 601.0):
+            wall.now = NOW + later
+            assert await refusal(desk, plan) is RefusalCode.DRIFT
         wall.now = float(NOW)
         before = double.now
         while abs((await desk.market.funding(plan.symbol)).mark / plan.mark - 1) <= 0.005:
@@ -134,7 +134,7 @@ async def test_a_plan_is_approved_on_the_venue_it_was_made_for_alone(tmp_path: P
 
         with pytest.raises(GateRefusedError, match="was made for live:binance, and this is paper"):
             await approve_trade(desk, elsewhere)
-        assert desk.journal.approval(plan.plan_id) is None
+        assert desk.outbox.newest_given(ActKind.TRADE, None) is None
 
 
 async def test_a_plan_from_the_future_is_not_approved(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ async def test_an_account_that_is_not_fit_is_refused_before_anything_is_written(
         plan = await planned(desk)
         with pytest.raises(GateRefusedError, match="may withdraw"):
             await approve_trade(desk, plan)
-        assert desk.journal.approval(plan.plan_id) is None
+        assert desk.outbox.newest_given(ActKind.TRADE, None) is None
         allowed = await approve_trade(replace(desk, allow_withdrawing=True), plan)
         assert allowed.remarks == ("20×",)
         venue.found = AccountCheck(faults=("set one-way mode",))

@@ -116,7 +116,7 @@ def _waiting_answer(draft: OrderDraft) -> CommandAnswer:
             "until": draft.call.until,
             "times": draft.call.times,
             "endpoints": draft.endpoints,
-            "expiresAt": draft.expires_at,
+            "expiresAt": draft.approval.expires_at,
         },
         remarks=(
             "Nothing is signed yet; this stands for ten minutes. To sign it: "

@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from chain.positions.reference import PositionRef, position_label
-from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from chain.wallet.secrets import Passphrase
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import Apply, Approve
+from zuno_tui.desk.approval_views import signing_key
 from zuno_tui.desk.approvals import EmbeddedMarket
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import ConfirmationEnded, Said
-from zuno_tui.desk.jobs import fault_words
+from zuno_tui.desk.questions import Act, Questions
 from zuno_tui.features.orders.events import OrderApprovalView, OrderConfirmationAsked
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
 from zuno_tui.features.orders.page import draft_recipient, draft_rows, draft_terms, headline
@@ -26,6 +26,7 @@ from zuno_tui.features.orders.signing import (
     waiting_order,
 )
 from zuno_tui.gate.apply import WORD
+from zuno_tui.gate.question import Question
 from zuno_tui.gate.refusal import GateRefusedError
 
 _PATIENCE = 60.0
@@ -34,10 +35,12 @@ _BETWEEN_LOOKS = 3.0
 
 
 class Orders:
-    def __init__(self, context: DeskContext, _market: EmbeddedMarket | None = None) -> None:
+    def __init__(
+        self, context: DeskContext, _market: EmbeddedMarket | None, questions: Questions
+    ) -> None:
         self._context = context
+        self._questions = questions
         self._draft: OrderDraft | None = None
-        self._asked: str | None = None
         self.changed_at = 0.0
 
     @property
@@ -68,27 +71,6 @@ class Orders:
 
     def ask(self, _asked: Apply, plan_id: str) -> None:
         self.show(plan_id)
-
-    def waits_for(self, approval_hash: str) -> bool:
-        return self._asked == approval_hash
-
-    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
-        draft, self._asked = self._draft, None
-        fits = draft is not None and draft.hash == approval_hash and word == WORD
-        started = (
-            draft is not None
-            and fits
-            and self._context.jobs.start(
-                "send",
-                "Signing the order",
-                lambda _: self._sign(draft, passphrase),
-                seconds=_PATIENCE,
-            )
-        )
-        if not started:
-            if passphrase is not None:
-                passphrase.wipe()
-            self._end(approval_hash, "That was not the word, or something is being signed.")
 
     def _open(self, words: str, read: Callable[[], Awaitable[None]]) -> None:
         self._context.jobs.start(
@@ -131,50 +113,46 @@ class Orders:
         self._ask(await waiting_order(self._context.session, plan_id))
 
     def _ask(self, draft: OrderDraft) -> None:
-        self._draft, self._asked = draft, draft.hash
+        self._draft = draft
         self.changed_at = self._context.clock()
-        session = self._context.session
-        wallet = read_book(session.home.keystore).at(session.address)
+        session, left = self._context.session, draft.approval.expires_at - draft.now
+        key = signing_key(session.home, session.network, session.address)
         view = OrderApprovalView(
             draft.plan_id,
             draft.hash,
             WORD,
-            draft.expires_at - self._context.clock(),
+            left,
             headline(draft.order, draft.call),
             draft_terms(draft),
             draft_recipient(draft),
             draft_rows(draft),
-            wallet is not None and wallet.keeping is KeyStorage.FILE,
+            key.needs_passphrase,
         )
-        self._context.tell(OrderConfirmationAsked(view))
+        question = Question(
+            draft.hash,
+            WORD,
+            self._questions.until(left),
+            refusal="" if key.can_sign else key.words,
+            needs_passphrase=key.needs_passphrase,
+        )
+        act = Act("Signing the order", lambda given: self._sign(draft, given), _PATIENCE)
+        self._questions.put(question, OrderConfirmationAsked(view), act)
 
     async def _sign(self, shown: OrderDraft, passphrase: Passphrase | None) -> None:
-        session, draft = self._context.session, shown
+        session = self._context.session
 
         def give_passphrase(_: object) -> Passphrase:
             if passphrase is None:
                 raise WalletError("The passphrase is missing. Nothing was signed. Try again.")
             return passphrase
 
-        try:
-            # A word takes its time, and the chain does not wait for it.
-            draft = await waiting_order(session, shown.plan_id)
-            if draft.hash != shown.hash:
-                raise GateRefusedError("What was shown is not what waits. Nothing was signed.")
-            with open_signer(
-                session.home, session.network, session.address, give_passphrase
-            ) as signer:
-                order = keep_signed(session, draft, signer.sign_delegation(draft.order.signed))
-        except Exception as error:
-            self._end(draft.hash, fault_words(error))
-            raise
-        finally:
-            if passphrase is not None:
-                passphrase.wipe()
+        # A word takes its time, and the chain does not wait for it.
+        draft = await waiting_order(session, shown.plan_id)
+        if draft.hash != shown.hash:
+            raise GateRefusedError("What was shown is not what waits. Nothing was signed.")
+        with open_signer(session.home, session.network, session.address, give_passphrase) as signer:
+            order = keep_signed(session, draft, signer.sign_delegation(draft.order.signed))
         words = f"Order {order.number} stands: {headline(order, draft.call)}."
-        self._end(draft.hash, f"{words} See it: orders")
+        self._context.tell(ConfirmationEnded(draft.hash, f"{words} See it: orders"))
         twin = f"zuno apply {draft.plan_id}"
         self._context.tell(Said(words, "good", twin))
-
-    def _end(self, approval_hash: str, words: str) -> None:
-        self._context.tell(ConfirmationEnded(approval_hash, words))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.events import Event
+    from zuno_tui.desk.questions import Questions
     from zuno_tui.desk.thread import DeskLink
 
 _ATTACHED = "orders"
@@ -107,10 +108,12 @@ def _ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, ...]:
     )
 
 
-def _desk_part(context: DeskContext, market: EmbeddedMarket | None) -> DeskPart:
+def _desk_part(
+    context: DeskContext, market: EmbeddedMarket | None, questions: Questions
+) -> DeskPart:
     from zuno_tui.features.orders.desk_part import Orders
 
-    return Orders(context, market)
+    return Orders(context, market, questions)
 
 
 def _screen_for(event: Event, link: DeskLink, clock: Callable[[], float]) -> Screen[None] | None:

@@ -1,16 +1,12 @@
 """From words to a signed order: proposed on a fresh reading, approved, read again, signed."""
 
 import secrets
-import time
-from collections.abc import Callable
-from contextlib import closing
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
 from agents.bus.plan_store import DamagedPlanError, PlanStore
-from chain.base.strict_json import canonical, digest
-from chain.base.units import APPROVAL_SECONDS
+from chain.base.strict_json import digest
 from chain.contracts.delegation import (
     DELEGATION_MANAGER,
     EXACT_EXECUTION,
@@ -23,6 +19,8 @@ from chain.contracts.hooks import hook_passport
 from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import SignedDelegation, ask_nonce
 from chain.execution.build.facts import Span
+from chain.execution.outbox.approvals import ActKind, GivenApproval
+from chain.execution.outbox.outbox import Outbox
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources, tokens_at
@@ -52,8 +50,8 @@ from zuno_tui.features.orders.intents import OrderClose, OrderCollect
 from zuno_tui.features.orders.sight import OrderSight, hook_code, read_sight
 from zuno_tui.features.orders.terms import LEAST_HOLD, OrderTerms, OrderWordsError, read_terms
 from zuno_tui.gate.actions.action import owned_position
+from zuno_tui.gate.acts import refuse_changed, refuse_over, seal, vouched, waiting_approval
 from zuno_tui.gate.agreement import Connections
-from zuno_tui.gate.approval_tag import ApprovalTags
 from zuno_tui.gate.contract_code import read_code_hashes
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.limits import gate_limits
@@ -96,10 +94,11 @@ class OrderDraft(Struct, frozen=True):
     """An order that waits for the owner's word, with what is told of it."""
 
     plan_id: str
-    hash: str
     order: StandingOrder
     call: OrderCall
-    approved_at: float
+    approval: GivenApproval
+    now: float
+    """By the network's clock."""
     tokens: dict[Address, Token]
     endpoints: int
     """How many decide when it is carried out; none where the chain is embedded."""
@@ -116,8 +115,8 @@ class OrderDraft(Struct, frozen=True):
     """None where the position is gone or its tokens' decimals are unknown."""
 
     @property
-    def expires_at(self) -> float:
-        return self.approved_at + APPROVAL_SECONDS
+    def hash(self) -> str:
+        return self.approval.hash
 
 
 async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> OrderDraft:
@@ -163,17 +162,14 @@ async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> O
         )
         await _refuse_unfit(session, sources, connections, order, sight)
         worth = await read_worth(sources, tuple(tokens), sight.head)
-        draft = _draft(session, order, worth, connections, sight, approved_at=time.time())
+        plan_id = f"plan_{digest(order.delegation.encode())[:16]}"
+        approval = vouched(ActKind.ORDER, plan_id, _sealed(order, now), {}, now=now)
+        draft = _draft(session, order, worth, connections, sight, approval=approval, now=now)
     PlanStore(session.home.plans).keep(
-        {
-            "planId": draft.plan_id,
-            "flow": FLOW,
-            "order": to_builtins(order),
-            "approvedAt": draft.approved_at,
-            "approvalHash": draft.hash,
-        }
+        {"planId": draft.plan_id, "flow": FLOW, "order": to_builtins(order)}
     )
-    _tags(session, lambda tags: tags.tag(draft.hash))
+    with Outbox.open(session.home.outbox) as outbox:
+        outbox.give(draft.approval)
     return draft
 
 
@@ -204,27 +200,45 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
     document = PlanStore(session.home.plans).find(plan_id, FLOW)
     try:
         order = convert(document.get("order"), StandingOrder)
-        approved_at = convert(document.get("approvedAt"), float)
     except ValidationError:
         raise DamagedPlanError("This order cannot be read. Ask for it again.") from None
+    with Outbox.open(session.home.outbox) as outbox:
+        approval = waiting_approval(
+            outbox,
+            ActKind.ORDER,
+            str(document.get("planId")),
+            happened=lambda _: _is_kept(session, order),
+            kept_elsewhere="approvalHash" in document,
+        )
+    refuse_changed(approval, _sealed(order, approval.given_at))
     async with session.sources() as sources, session.connections(sources) as connections:
         call = read_call(order.signed, session.network)
         sight = await read_sight(sources.client, session.network, call.ref, order.signed)
+        now = network_time(sources, sight.head.timestamp)
+        refuse_over(approval, now)
         worth = await read_worth(sources, call.currencies, sight.head)
-        draft = _draft(session, order, worth, connections, sight, approved_at=approved_at)
-        if draft.hash != document.get("approvalHash") or draft.plan_id != document.get("planId"):
-            raise GateRefusedError("The order was changed after it was shown. Nothing was signed.")
-        _tags(session, lambda tags: tags.refuse_untagged(draft.hash, draft.plan_id))
-        if not 0 <= time.time() - approved_at <= APPROVAL_SECONDS:
-            raise GateRefusedError(
-                "What was shown is older than ten minutes. Nothing was signed. Ask for it again."
-            )
+        draft = _draft(session, order, worth, connections, sight, approval=approval, now=now)
         await _refuse_unfit(session, sources, connections, order, sight)
     return draft
 
 
+def _sealed(order: StandingOrder, given_at: float) -> str:
+    return seal({"order": to_builtins(order), "givenAt": given_at})
+
+
+def _is_kept(session: Session, order: StandingOrder) -> bool:
+    """Whether it stands, or stood, as it was signed."""
+    unsigned = order.signed
+    return any(
+        kept.order.signed._replace(signature=unsigned.signature) == unsigned
+        for kept in StandingOrders(session.home.orders).all()
+    )
+
+
 def keep_signed(session: Session, draft: OrderDraft, signed: SignedDelegation) -> StandingOrder:
     """Into the book, as a pair with the stop or profit that the position has already."""
+    with Outbox.open(session.home.outbox) as outbox:
+        outbox.use(draft.hash, now=draft.now)
     order = replace(draft.order, delegation=delegation_text(signed))
     return keep_order(StandingOrders(session.home.orders), order, draft.call)
 
@@ -249,14 +263,13 @@ def _draft(
     connections: Connections,
     sight: OrderSight,
     *,
-    approved_at: float,
+    approval: GivenApproval,
+    now: float,
 ) -> OrderDraft:
     tokens = dict(worth.tokens)
     call = read_call(order.signed, session.network)
     if call.recipient != session.address or order.chain_id != session.network.chain_id:
         raise GateRefusedError("The order is of another wallet or network. Nothing was signed.")
-    sealed = digest(canonical({"order": to_builtins(order), "approvedAt": approved_at}))
-    plan_id = f"plan_{digest(order.delegation.encode())[:16]}"
     embedded = session.network.clock == "head"
     endpoints = 0 if embedded else len(connections.witnesses) or 1
     own = watch_key(session.home, session.network)
@@ -268,11 +281,11 @@ def _draft(
         reach = pair.price_text(level)
     condition = order.condition
     return OrderDraft(
-        plan_id,
-        sealed,
+        approval.plan_id,
         order,
         call,
-        approved_at,
+        approval,
+        now,
         tokens,
         endpoints,
         reach,
@@ -438,8 +451,3 @@ def _delegate(session: Session, named: str | None) -> Address:
             "or name the one of the machine that watches: --by 0x…"
         )
     return own.address
-
-
-def _tags(session: Session, use: Callable[[ApprovalTags], None]) -> None:
-    with closing(session.open_store()) as store:
-        use(ApprovalTags(store, time.time))

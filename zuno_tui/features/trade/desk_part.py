@@ -15,7 +15,6 @@ from agents.trade.services import recorded_market
 from agents.trade.terms import DeskLimits, TradeMode
 from chain.exchange.orders.engine import OrderNotice
 from chain.exchange.orders.order import OrderProgress
-from chain.wallet.secrets import Passphrase
 from zuno_tui.app.market import MarketClockError
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import Apply, Approve
@@ -24,6 +23,7 @@ from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.debates import DebateHearing
 from zuno_tui.desk.events import ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
+from zuno_tui.desk.questions import Act, Questions
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
 from zuno_tui.features.trade.gate import ApprovedTrade, apply_trade, approve_trade, waiting_trade
 from zuno_tui.features.trade.intents import ASKED, Hedge, Trade, Unhedge
@@ -42,19 +42,13 @@ from zuno_tui.features.trade.run_view import (
 from zuno_tui.features.trade.trade import TRADE_WORD, progress_words, read_hedged, waiting_lines
 from zuno_tui.features.trade.trading import argue_trade, open_trading
 from zuno_tui.features.trade.unhedging import unhedged
+from zuno_tui.gate.question import Question
 from zuno_tui.present.views import DebateView
 
-RUN, SENDING = "trade", "send"
+RUN = "trade"
 _PATIENCE = 900.0
 _READ_PATIENCE = 60.0
 _DECIDING = float(DeskLimits().plan_seconds)
-
-
-class _Waiting(Struct, frozen=True):
-    plan: TradePlan
-    hash: str
-    until: float
-    """By the wall's clock: nobody sends what was shown to somebody an hour ago."""
 
 
 class _RunSubject(Struct, frozen=True):
@@ -70,14 +64,16 @@ class _RunSubject(Struct, frozen=True):
 
 
 class Trades:
-    def __init__(self, context: DeskContext, market: EmbeddedMarket | None = None) -> None:
+    def __init__(
+        self, context: DeskContext, market: EmbeddedMarket | None, questions: Questions
+    ) -> None:
         self._context = context
+        self._questions = questions
         self._market = market
         """In the demo, whose market leaves a person no time to decide."""
         self._deciding: asyncio.TimerHandle | None = None
         self._view: TradeRunView | None = None
         self.changed_at = 0.0
-        self._asked: _Waiting | None = None
 
     @property
     def plan_id(self) -> str | None:
@@ -135,31 +131,6 @@ class Trades:
             lambda _: self._ask(plan_id),
             seconds=_READ_PATIENCE,
         )
-
-    def waits_for(self, approval_hash: str) -> bool:
-        return self._asked is not None and self._asked.hash == approval_hash
-
-    def confirm(self, approval_hash: str, word: str, _passphrase: Passphrase | None) -> None:
-        asked, self._asked = self._asked, None
-        if asked is None or asked.hash != approval_hash:
-            return
-        if word != TRADE_WORD or self._context.clock() > asked.until:
-            self._end(approval_hash, "That was not the word, or it came too late. Nothing is sent.")
-            return
-        started = self._context.jobs.start(
-            SENDING,
-            f"Sending the orders of {asked.plan.plan_id}",
-            lambda _: self._send(asked),
-            seconds=_PATIENCE
-            + sum(
-                order.slices * order.slice_seconds + (order.expires_seconds or 0)
-                for order in asked.plan.orders
-            ),
-            # Parts that wait for their time may be ended before it.
-            cancellable=_is_sliced(asked.plan),
-        )
-        if not started:
-            self._end(approval_hash, "Another trade is being sent. Nothing of this one is.")
 
     def _start(self, about: _RunSubject) -> None:
         self._context.jobs.start(
@@ -244,43 +215,53 @@ class Trades:
         plan, _ = stored_trade(self._context.session, plan_id)
         async with open_trading(self._context.session, plan) as trading:
             waiting = await waiting_trade(trading, plan, None)
-            left = waiting.expires_at - trading.clock()
+            left = waiting.approval.expires_at - trading.clock()
         view = _approval_view(waiting, left)
-        self._asked = _Waiting(plan, view.hash, self._context.clock() + left)
-        self._context.tell(TradeConfirmationAsked(view))
+        question = Question(
+            view.hash, TRADE_WORD, self._questions.until(left), undone="Nothing was sent."
+        )
+        act = Act(
+            f"Sending the orders of {plan.plan_id}",
+            lambda _: self._send(plan, view.hash),
+            _PATIENCE
+            + sum(
+                order.slices * order.slice_seconds + (order.expires_seconds or 0)
+                for order in plan.orders
+            ),
+            # Parts that wait for their time may be ended before it.
+            cancellable=_is_sliced(plan),
+        )
+        self._questions.put(question, TradeConfirmationAsked(view), act)
 
-    async def _send(self, asked: _Waiting) -> None:
+    async def _send(self, plan: TradePlan, shown: str) -> None:
         try:
-            async with open_trading(self._context.session, asked.plan) as trading:
+            async with open_trading(self._context.session, plan) as trading:
                 # A word takes its time, and the market does not wait for it.
-                waiting = await waiting_trade(trading, asked.plan, asked.hash)
+                waiting = await waiting_trade(trading, plan, shown)
                 told: list[OrderNotice] = []
-                telling = self._telling(asked.plan)
+                telling = self._telling(plan)
                 sent = await apply_trade(trading, waiting, telling, on_notice=told.append)
         except asyncio.CancelledError:
-            self._end(asked.hash, "It was ended. Nothing more is sent.")
-            raise
-        except Exception as error:
-            self._end(asked.hash, fault_words(error))
+            self._questions.end(shown, "It was ended. Nothing more is sent.")
             raise
         await self._decided()
         lines = (
-            *(progress_words(order, asked.plan.coin) for order in sent),
+            *(progress_words(order, plan.coin) for order in sent),
             *(notice.words for notice in told),
         )
-        self._follow(asked.plan.plan_id, "", (f"Sent to {waiting.approval.venue}.", *lines))
+        self._follow(plan.plan_id, "", (f"Sent to {waiting.plan.venue}.", *lines))
         refused = any(order.state.value == "refused" for order in sent) or any(
             notice.is_urgent for notice in told
         )
-        self._end(asked.hash, "; ".join(lines))
-        _, document = stored_trade(self._context.session, asked.plan.plan_id)
-        await report_run(self._context.session, asked.plan, document, lines)
-        keep_sent(self._context.session, asked.plan.plan_id, sent)
+        self._context.tell(ConfirmationEnded(shown, "; ".join(lines)))
+        _, document = stored_trade(self._context.session, plan.plan_id)
+        await report_run(self._context.session, plan, document, lines)
+        keep_sent(self._context.session, plan.plan_id, sent)
         self._context.tell(
             Said(
-                f"{asked.plan.plan_id}: {'; '.join(lines)}",
+                f"{plan.plan_id}: {'; '.join(lines)}",
                 "bad" if refused else "good",
-                f"zuno apply {asked.plan.plan_id}",
+                f"zuno apply {plan.plan_id}",
             )
         )
 
@@ -355,16 +336,13 @@ class Trades:
         self._view, self.changed_at = view, self._context.clock()
         self._context.tell(TradeChanged(view))
 
-    def _end(self, approval_hash: str, words: str) -> None:
-        self._context.tell(ConfirmationEnded(approval_hash, words))
-
 
 def _approval_view(waiting: ApprovedTrade, left: float) -> TradeApprovalView:
     _, *orders, _ = waiting_lines(waiting)
     return TradeApprovalView(
         plan_id=waiting.plan.plan_id,
         hash=waiting.approval.hash,
-        venue=waiting.approval.venue,
+        venue=waiting.plan.venue,
         orders=tuple(line.strip() for line in orders),
         verdict=verdict(waiting.plan),
         word=TRADE_WORD,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.events import Event
+    from zuno_tui.desk.questions import Questions
     from zuno_tui.desk.thread import DeskLink
     from zuno_tui.settings import Settings
 
@@ -50,10 +51,12 @@ async def _run_again(record: Record) -> RunAgain:
     return RunAgain(report, ended.transcript, None if plan is None else plan.plan_id, words)
 
 
-def _desk_part(context: DeskContext, market: EmbeddedMarket | None) -> DeskPart:
+def _desk_part(
+    context: DeskContext, market: EmbeddedMarket | None, questions: Questions
+) -> DeskPart:
     from zuno_tui.features.trade.desk_part import Trades
 
-    return Trades(context, market)
+    return Trades(context, market, questions)
 
 
 def _screen_for(event: Event, link: DeskLink, clock: Callable[[], float]) -> Screen[None] | None:

@@ -21,23 +21,18 @@ from agents.trade.plan import HedgePlan, PlannedOrder, TradePlan
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import DeskLimits, TradeDecision
 from chain.base.home import locked_in_turn
-from chain.base.strict_json import canonical, digest
-from chain.base.units import APPROVAL_SECONDS
 from chain.exchange.orders.engine import CANCELLED_HERE, OrderNotice, send_orders
 from chain.exchange.orders.hedge import HedgeStart, TakenOver
-from chain.exchange.orders.journal import (
-    ApprovalUsedError,
-    JournalState,
-    TradeApproval,
-    TradeJournal,
-)
+from chain.exchange.orders.journal import AlreadySentError, JournalState, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType, VenueOrder
 from chain.exchange.orders.venue import Venue, VenueAccount, VenueFees
 from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import VenueAbilities, contract_symbol
+from chain.execution.outbox.approvals import ActKind, GivenApproval
+from chain.execution.outbox.outbox import Outbox
 from chain.positions.reference import PositionRef, position_label, position_name
 from zuno_tui.features.trade.hedges import hedging_coins, read_hedges
-from zuno_tui.gate.approval_tag import ApprovalTags
+from zuno_tui.gate.acts import refuse_changed, refuse_over, seal, vouched, waiting_approval
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 
@@ -53,8 +48,8 @@ class Trading(Struct, frozen=True):
     """The person's, by which plans and approvals grow old."""
     lock: Path
     """Held while orders are sent, so that nobody takes them for cut off."""
-    tags: ApprovalTags
-    """Vouches for approvals that were given here."""
+    outbox: Outbox
+    """Where approvals are."""
     position: Callable[[PositionRef, str], Awaitable[HedgeFacts | None]]
     """What a position holds of a coin now, by its id; None where that is nothing any more."""
     allow_withdrawing: bool = False
@@ -116,14 +111,10 @@ _NEW_PLAN = "Ask for a new plan: zuno trade {coin}"
 
 class ApprovedTrade(Struct, frozen=True):
     plan: TradePlan
-    approval: TradeApproval
+    approval: GivenApproval
     orders: tuple[VenueOrder, ...]
     remarks: tuple[str, ...] = ()
     """About the account, from its venue."""
-
-    @property
-    def expires_at(self) -> float:
-        return self.approval.approved_at + APPROVAL_SECONDS
 
 
 def venue_orders(plan: TradePlan) -> tuple[VenueOrder, ...]:
@@ -146,10 +137,10 @@ def venue_orders(plan: TradePlan) -> tuple[VenueOrder, ...]:
     )
 
 
-def approval_hash(plan: TradePlan, venue: str) -> str:
-    """Over the whole plan and where it would be sent."""
+def approval_hash(plan: TradePlan, venue: str, given_at: float) -> str:
+    """Over the whole plan, where it would be sent and since when it is approved."""
     content = plan.model_dump(mode="json", by_alias=True)
-    return digest(canonical({"plan": content, "venue": venue}))
+    return seal({"plan": content, "venue": venue, "givenAt": given_at})
 
 
 async def check_account(trading: Trading, symbol: str) -> tuple[str, ...]:
@@ -173,54 +164,46 @@ async def check_account(trading: Trading, symbol: str) -> tuple[str, ...]:
 async def approve_trade(trading: Trading, plan: TradePlan) -> ApprovedTrade:
     """Write the approval down; nothing is sent."""
     now = trading.clock()
-    _refuse_unfit(trading, plan, now)
-    remarks = await check_account(trading, plan.symbol)
-    await _look_again(trading, plan)
-    approval = TradeApproval(
-        plan.plan_id, approval_hash(plan, trading.venue.name), trading.venue.name, now
-    )
-    try:
-        trading.journal.approve(approval)
-    except ApprovalUsedError:
-        raise GateRefusedError(
-            f"{plan.plan_id} was applied already. {_NEW_PLAN.format(coin=plan.coin)}",
-            RefusalCode.ALREADY_APPLIED,
-        ) from None
-    trading.tags.tag(approval.hash)
+    _refuse_sent(trading, plan)
+    remarks = await _judge(trading, plan, now)
+    sealed = approval_hash(plan, trading.venue.name, now)
+    approval = vouched(ActKind.TRADE, plan.plan_id, sealed, {}, now=now)
+    trading.outbox.give(approval)
     return ApprovedTrade(plan, approval, venue_orders(plan), remarks)
 
 
 async def waiting_trade(trading: Trading, plan: TradePlan, confirm: str | None) -> ApprovedTrade:
     """What was approved and not yet used, judged again on the market and account of now."""
-    approval = trading.journal.approval(plan.plan_id)
-    if approval is None:
-        raise GateRefusedError(
-            f"{plan.plan_id} is not approved. Look at it first: zuno approve {plan.plan_id}",
-            RefusalCode.NOT_APPROVED_HERE,
-        )
-    if approval.used_at is not None:
+    _refuse_sent(trading, plan)
+    approval = waiting_approval(
+        trading.outbox,
+        ActKind.TRADE,
+        plan.plan_id,
+        confirm,
+        happened=lambda _: False,
+        kept_elsewhere=trading.journal.was_approved_before(plan.plan_id),
+    )
+    refuse_changed(approval, approval_hash(plan, trading.venue.name, approval.given_at))
+    now = trading.clock()
+    refuse_over(approval, now)
+    remarks = await _judge(trading, plan, now)
+    return ApprovedTrade(plan, approval, venue_orders(plan), remarks)
+
+
+def _refuse_sent(trading: Trading, plan: TradePlan) -> None:
+    if trading.journal.has_begun(plan.plan_id):
         raise GateRefusedError(
             f"{plan.plan_id} was applied already. See where it stands: zuno trade status",
             RefusalCode.ALREADY_APPLIED,
         )
-    expected = approval_hash(plan, trading.venue.name)
-    if approval.hash != expected or confirm not in (None, expected):
-        raise GateRefusedError(
-            "That is not the hash that was approved. Nothing was sent. "
-            f"Look at it again: zuno approve {plan.plan_id}",
-            RefusalCode.ANOTHER_HASH,
-        )
-    trading.tags.refuse_untagged(approval.hash, plan.plan_id)
-    now = trading.clock()
-    if approval.is_over(now):
-        raise GateRefusedError(
-            f"The approval of {plan.plan_id} is over. Nothing was sent. "
-            f"{_NEW_PLAN.format(coin=plan.coin)}"
-        )
+
+
+async def _judge(trading: Trading, plan: TradePlan, now: float) -> tuple[str, ...]:
+    """What is good to know about the account; refuses where the orders may not be sent."""
     _refuse_unfit(trading, plan, now)
     remarks = await check_account(trading, plan.symbol)
     await _look_again(trading, plan)
-    return ApprovedTrade(plan, approval, venue_orders(plan), remarks)
+    return remarks
 
 
 async def apply_trade(
@@ -239,13 +222,14 @@ async def apply_trade(
     try:
         # Whoever tends orders meanwhile would miss what is cancelled here.
         async with locked_in_turn(trading.lock):
+            trading.outbox.use(waiting.approval.hash, now=trading.clock())
             own = _own_orders(trading, plan) if closes else ()
             # On spot a resting order keeps its coins from being sold.
             await _cancel(trading, [order for order in own if spot or not order.reduce_only])
             sent = await send_orders(
                 trading.journal,
                 trading.venue,
-                waiting.approval,
+                plan.plan_id,
                 waiting.orders,
                 hedge_start(waiting.plan),
                 sleep=sleep,
@@ -255,7 +239,7 @@ async def apply_trade(
             if sum(order.filled for order in sent) >= plan.quantity - _DUST:
                 await _cancel(trading, [order for order in own if order.reduce_only and not spot])
             return sent
-    except ApprovalUsedError as error:
+    except AlreadySentError as error:
         raise GateRefusedError(str(error), RefusalCode.ALREADY_APPLIED) from None
 
 

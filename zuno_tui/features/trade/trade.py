@@ -178,8 +178,8 @@ async def approved(session: Session, plan_id: str | None) -> CommandAnswer:
         document={
             "planId": waiting.plan.plan_id,
             "hash": waiting.approval.hash,
-            "venue": waiting.approval.venue,
-            "expiresAt": waiting.expires_at,
+            "venue": waiting.plan.venue,
+            "expiresAt": waiting.approval.expires_at,
             "orders": [order.client_id for order in waiting.orders],
         },
         remarks=(
@@ -199,9 +199,7 @@ async def _applied(session: Session, arguments: Namespace) -> int:
         for line in waiting_lines(waiting):
             say(line)
         if arguments.confirm is None:
-            require_typed(
-                TRADE_WORD, f"Type {TRADE_WORD} to send this to {waiting.approval.venue}: "
-            )
+            require_typed(TRADE_WORD, f"Type {TRADE_WORD} to send this to {waiting.plan.venue}: ")
             # A word takes its time, and the market does not wait for it.
             waiting = await waiting_trade(trading, plan, None)
         with may_have_sent():
@@ -383,7 +381,7 @@ def why(session: Session) -> CommandAnswer:
 def waiting_lines(waiting: ApprovedTrade) -> tuple[str, ...]:
     plan: TradePlan = waiting.plan
     return (
-        f"{plan.plan_id} · {orders_words(plan)} on {waiting.approval.venue}",
+        f"{plan.plan_id} · {orders_words(plan)} on {waiting.plan.venue}",
         *(
             f"  {order_words(planned, plan.coin)} · {order.client_id}"
             for planned, order in zip(plan.orders, waiting.orders, strict=True)

@@ -4,7 +4,7 @@ import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -44,6 +44,7 @@ from chain.exchange.public.deribit import DeribitPublic
 from chain.exchange.public.market import closed_candles, contract_symbol
 from chain.exchange.public.okx import OkxPublic
 from chain.exchange.public.surroundings import DemoSurroundings, FearGreedIndex, Fred
+from chain.execution.outbox.outbox import Outbox
 from chain.prices.market_http import MarketError
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, venue_terms
@@ -60,7 +61,6 @@ from zuno_tui.features.trade.lessons import (
 )
 from zuno_tui.features.trade.models import OpenModels, open_models
 from zuno_tui.features.trade.venue import exchange_address, held_by_journal, open_venue
-from zuno_tui.gate.approval_tag import ApprovalTags
 
 
 @asynccontextmanager
@@ -160,7 +160,7 @@ async def open_trading(
             left = await tend_orders(opened.journal, opened.venue) if nobody_sends else ()
         for notice in left:
             session.narrate(notice.words)
-        with closing(session.open_store()) as store:
+        with Outbox.open(session.home.outbox) as outbox:
             yield Trading(
                 opened.market,
                 opened.venue,
@@ -169,7 +169,7 @@ async def open_trading(
                 desk_settings(session),
                 time.time,
                 session.home.trades_lock,
-                ApprovalTags(store, time.time),
+                outbox,
                 partial(position_now, session, opened.market),
                 session.settings.trade.allow_withdrawing_key,
             )
