@@ -262,7 +262,7 @@ def test_time_and_price_end_an_approval(desk: Desk) -> None:
     expired = desk.refused(*confirmed)
 
     assert "pool price" in dearer.words
-    assert "past its end" in expired.words
+    assert "it lasts ten minutes" in expired.words
     assert desk.nonce() == before
     assert token_id in desk.positions()
 

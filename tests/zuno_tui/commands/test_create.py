@@ -101,7 +101,7 @@ def test_a_plan_that_opens_is_refused_where_it_must_be(desk: Desk) -> None:
         "The wallet holds": short,
         "was made for": foreign,
         "pool price": dearer,
-        "past its end": expired,
+        "it lasts ten minutes": expired,
     }
     for words, spoken in refusals.items():
         assert spoken.code == REFUSED

@@ -175,7 +175,7 @@ async def test_what_moved_since_the_approval_is_told_before_and_after(
     assert refused.view is not None
     assert refused.view.result is not None
     assert refused.view.result.state == "refused"
-    assert any("approval: good for ten minutes" in line for line in refused.view.result.lines)
+    assert any("it lasts ten minutes" in line for line in refused.view.result.lines)
     assert node("eth_getTransactionCount", devnet.wallet, "pending") == before
 
 

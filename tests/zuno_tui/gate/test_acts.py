@@ -32,9 +32,9 @@ def given(outbox: Outbox, kind: ActKind, plan_id: str = "plan_7", at: float = NO
     return approval
 
 
-def refusal(act: Callable[[], object]) -> RefusalCode:
+def refusal(act: Callable[..., object], *given: object) -> RefusalCode:
     with pytest.raises(GateRefusedError) as refused:
-        act()
+        act(*given)
     return refused.value.code
 
 
@@ -42,7 +42,7 @@ def refusal(act: Callable[[], object]) -> RefusalCode:
 def test_it_is_found_by_its_plan_or_as_the_newest_and_only_under_its_hash(
     outbox: Outbox, kind: ActKind
 ) -> None:
-    assert refusal(lambda: waiting_approval(outbox, kind, None)) is RefusalCode.NOT_APPROVED_HERE
+    assert refusal(waiting_approval, outbox, kind, None) is RefusalCode.NOT_APPROVED_HERE
     first = given(outbox, kind)
     other = given(outbox, kind, "plan_8")
     again = given(outbox, kind, at=NOW + 1)
@@ -50,8 +50,7 @@ def test_it_is_found_by_its_plan_or_as_the_newest_and_only_under_its_hash(
     assert waiting_approval(outbox, kind, None) == again
     assert waiting_approval(outbox, kind, "plan_7", again.hash) == again
     for wrong in (first.hash, other.hash, "0" * 64):
-        code = refusal(lambda wrong=wrong: waiting_approval(outbox, kind, "plan_7", wrong))
-        assert code is RefusalCode.ANOTHER_HASH
+        assert refusal(waiting_approval, outbox, kind, "plan_7", wrong) is RefusalCode.ANOTHER_HASH
     for elsewhere in set(KINDS) - {kind}:
         with pytest.raises(GateRefusedError, match=r"^plan_7 is not approved"):
             waiting_approval(outbox, elsewhere, "plan_7")
@@ -80,7 +79,7 @@ def test_it_lasts_ten_minutes_and_is_not_from_the_future(outbox: Outbox, kind: A
     for good in (NOW - 59, NOW, NOW + APPROVAL_SECONDS - 1):
         refuse_over(approval, good)
     for late in (NOW + APPROVAL_SECONDS, NOW + 1e6, NOW - 61):
-        assert refusal(lambda late=late: refuse_over(approval, late)) is RefusalCode.DRIFT
+        assert refusal(refuse_over, approval, late) is RefusalCode.DRIFT
     with pytest.raises(OutboxError, match="older than ten minutes"):
         outbox.use(approval.hash, now=NOW + APPROVAL_SECONDS)
 
@@ -90,8 +89,7 @@ def test_what_was_changed_or_not_vouched_for_here_is_refused(outbox: Outbox, kin
     approval = given(outbox, kind)
     refuse_changed(approval, approval.hash)
     for sealed in (None, "", seal({"plan": "plan_7", "givenAt": NOW + 1})):
-        code = refusal(lambda sealed=sealed: refuse_changed(approval, sealed))
-        assert code is RefusalCode.CHANGED_ON_DISK
+        assert refusal(refuse_changed, approval, sealed) is RefusalCode.CHANGED_ON_DISK
     for tag, words in (("", "before zuno was updated"), ("ab" * 32, "was not given here")):
         outbox.give(GivenApproval("cd" * 32, kind, "plan_9", NOW, {}, tag))
         with pytest.raises(GateRefusedError, match=words):

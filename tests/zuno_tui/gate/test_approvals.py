@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from msgspec.structs import replace
 
-from chain.base.store import Store
 from chain.base.units import DAY
 from chain.contracts import calldata
 from chain.contracts.networks import NATIVE, network_named
+from chain.execution.outbox.approvals import ActKind, GivenApproval
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
@@ -19,16 +19,11 @@ from chain.positions.reference import v4_position
 from tests.agents.monitor.made_up_positions import KEY
 from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
 from zuno_tui.gate.actions.action import TargetKind
-from zuno_tui.gate.apply import (
-    ShownSigner,
-    unused_approval,
-)
-from zuno_tui.gate.approval_tag import tag_approval
+from zuno_tui.gate.acts import vouched
+from zuno_tui.gate.apply import ShownSigner, unused_approval
 from zuno_tui.gate.approvals import (
     Approval,
-    approval_under,
-    find_approval,
-    keep_approval,
+    approval_in,
     notional_of_today,
     read_approval,
     refuse_past_the_day,
@@ -47,6 +42,7 @@ if TYPE_CHECKING:
 BASE = network_named("base")
 WALLET, ONE, TWO = "0x" + "aa" * 20, "0x" + "11" * 20, "0x" + "22" * 20
 UNTIL = 1_700_000_600
+GIVEN_AT = BOUNDS.expires_at - 600.0
 EXIT = UnsignedTransaction(
     chain_id=BASE.chain_id,
     sender=WALLET,
@@ -105,13 +101,16 @@ def _planned(
         sealed = seal_again(draft.plan(plan, now=0), approval.terms)
     outbox.plan(replace(plan, hash=sealed), now=0)
     kept = replace(approval, hash=sealed)
-    keep_approval(outbox.store, kept, now=0)
-    tag_approval(outbox.store, sealed, now=0)
+    outbox.give(_given(kept))
     return kept
 
 
+def _given(kept: Approval) -> GivenApproval:
+    return vouched(ActKind.PLAN, kept.plan_id, kept.hash, kept.terms, now=GIVEN_AT)
+
+
 def _applied(outbox: Outbox, approval: Approval, at: float) -> None:
-    outbox.approve(approval.hash, now=at)
+    outbox.approve(approval.hash, now=at, given=replace(_given(approval), given_at=at))
     outbox.consume(approval.hash, now=at)
 
 
@@ -123,9 +122,8 @@ def _used(approval: Approval, amount: int, nonce: int) -> tuple[Approval, Unsign
 def test_an_approval_is_read_as_it_was_kept(outbox: Outbox) -> None:
     kept = _planned(outbox)
 
-    assert read_approval(outbox.store, kept.hash) == kept
-    assert approval_under(outbox.store, kept.hash) == kept
-    assert find_approval(outbox.store, None) == find_approval(outbox.store, "plan_7") == kept
+    assert read_approval(outbox, kept.hash) == kept
+    assert approval_in(outbox, _given(kept)) == kept
     bare = replace(
         kept,
         hash="bare",
@@ -135,11 +133,11 @@ def test_an_approval_is_read_as_it_was_kept(outbox: Outbox) -> None:
         before=replace(BEFORE, owner=None),
         bounds=BOUNDS,
     )
-    keep_approval(outbox.store, bare, now=0)
-    assert read_approval(outbox.store, "bare") == bare
+    outbox.give(_given(bare))
+    assert read_approval(outbox, "bare") == bare
     alone = replace(bare, hash="alone", about=TargetKind())
-    keep_approval(outbox.store, alone, now=0)
-    assert read_approval(outbox.store, "alone") == alone
+    outbox.give(_given(alone))
+    assert read_approval(outbox, "alone") == alone
 
 
 def test_the_words_that_are_hashed_are_these() -> None:
@@ -199,9 +197,9 @@ def test_whatever_of_an_approval_is_changed_on_disk_it_is_refused(
 ) -> None:
     kept = _planned(outbox)
     dispatch = outbox.dispatch(kept.hash)
-    refuse_tampered(kept, dispatch)
+    refuse_tampered(kept, dispatch, _given(kept))
     with pytest.raises(GateRefusedError) as refused:
-        refuse_tampered(replace(kept, **changed), dispatch)
+        refuse_tampered(replace(kept, **changed), dispatch, _given(kept))
     assert refused.value.code is RefusalCode.CHANGED_ON_DISK
 
 
@@ -233,51 +231,34 @@ def test_whatever_of_its_bytes_is_changed_on_disk_it_is_refused(
         replace(dispatch, anchor=Anchor(100, "0x" + "b2" * 32)),
     ):
         with pytest.raises(GateRefusedError) as refused:
-            refuse_tampered(kept, other)
+            refuse_tampered(kept, other, _given(kept))
         assert refused.value.code is RefusalCode.CHANGED_ON_DISK
 
 
-def test_the_newest_approval_of_a_plan_is_meant(outbox: Outbox) -> None:
-    first = _planned(outbox)
-    second = _planned(outbox, replace(UNSEALED, headline="Close #7 at another block"))
-    third = _planned(outbox, replace(UNSEALED, plan_id="plan_9"))
-
-    assert find_approval(outbox.store, None) == third
-    assert find_approval(outbox.store, "plan_7") == second
-    assert first.hash != second.hash
-    outbox.store.put("approved-plans", "plan_7", third.hash, now=0)
-    with pytest.raises(GateRefusedError, match="approval of plan_7 belongs to plan_9"):
-        find_approval(outbox.store, "plan_7")
-
-
-def test_an_approval_in_another_form_is_said_to_be_older_or_newer() -> None:
-    store = Store.in_memory()
+def test_an_approval_in_another_form_is_said_to_be_older_or_newer(outbox: Outbox) -> None:
     whole = UNSEALED.terms
     older = {name: value for name, value in whole.items() if name != "gasExceeds"}
     kinds = {
-        "nothing": None,
-        "text": "text",
+        "nothing": {},
         "damaged": {**whole, "notional": "much"},
         "older": older,
         "newer": {**whole, "mood": "good"},
         "other": {**older, "mood": "good"},
     }
-    store.put_many("approvals", kinds, now=0)
-    said = {name: unread_approval(store, name).split(" ")[0] for name in kinds}
+    for name, terms in kinds.items():
+        outbox.give(GivenApproval(name, ActKind.PLAN, "plan_7", GIVEN_AT, terms))
+    said = {name: unread_approval(outbox, name).split(" ")[0] for name in kinds}
 
     assert said == {
         "nothing": "What",
-        "text": "What",
         "damaged": "What",
         "older": "An",
         "newer": "A",
         "other": "An",
     }
-    assert [read_approval(store, name) for name in ("nothing", "text", "damaged", "older")] == (
-        [None] * 4
-    )
+    assert [read_approval(outbox, name) for name in ("nothing", "damaged", "older")] == [None] * 3
     with pytest.raises(GateRefusedError, match=r"An older zuno.*Approve again"):
-        approval_under(store, "older")
+        approval_in(outbox, GivenApproval("older", ActKind.PLAN, "plan_7", GIVEN_AT))
 
 
 def test_plans_that_were_applied_within_a_day_count_together(outbox: Outbox) -> None:
@@ -290,8 +271,6 @@ def test_plans_that_were_applied_within_a_day_count_together(outbox: Outbox) -> 
     _planned(outbox, *_used(UNSEALED, 7_000_000, 9))
 
     assert notional_of_today(outbox, now) == 2_500_000
-    outbox.store.forget("approvals")
-    assert notional_of_today(outbox, now) == 0
 
 
 @pytest.mark.parametrize(
@@ -346,9 +325,9 @@ def test_an_approval_is_used_once_by_its_own_hash_where_it_was_given(
         (tmp_path / "elsewhere").mkdir(mode=0o700)
         elsewhere.setenv("XDG_RUNTIME_DIR", str(tmp_path / "elsewhere"))
         assert code(None) is RefusalCode.NOT_APPROVED_HERE
-    outbox.store.put("approvals", kept.hash, {**kept.terms, "notional": "0"}, now=0)
-    assert code(None) is RefusalCode.CHANGED_ON_DISK
-    outbox.store.put("approvals", kept.hash, kept.terms, now=0)
+    for changed in ({"terms": {**kept.terms, "notional": "0"}}, {"given_at": GIVEN_AT + 1}):
+        outbox.give(replace(_given(kept), **changed))
+        assert code(None) is RefusalCode.CHANGED_ON_DISK
     _applied(outbox, kept, 1.0)
     assert code(None) is RefusalCode.ALREADY_APPLIED
 

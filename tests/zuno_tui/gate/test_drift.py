@@ -23,11 +23,10 @@ BEFORE = WalletState(
     base_fee=10**9,
 )
 BOUNDS = DriftLimits(BAND.lowest, BAND.highest, max_fee_per_gas=2 * 10**9, expires_at=1_000_600)
-NOW = 1_000_000
 
 
-def _names(after: WalletState, now: float = NOW) -> list[str]:
-    return [drift.what for drift in drifts(BEFORE, after, BOUNDS, now)]
+def _names(after: WalletState) -> list[str]:
+    return [drift.what for drift in drifts(BEFORE, after, BOUNDS)]
 
 
 def test_nothing_changed() -> None:
@@ -71,29 +70,23 @@ def test_what_stays_within_its_bound_is_let_through(after: WalletState) -> None:
     assert _names(after) == []
 
 
-@pytest.mark.parametrize(("now", "refused"), [(1_000_599, []), (1_000_600, ["approval"])])
-def test_ten_minutes_are_ten_minutes(now: int, refused: list[str]) -> None:
-    assert _names(BEFORE, now) == refused
-
-
 def test_every_drift_is_told_with_before_and_after() -> None:
     moved = replace(BEFORE, nonce=9, base_fee=3 * 10**9, sqrt_price_x96=4 << 96, pool_fee=1_000_000)
 
-    told = [str(drift) for drift in drifts(BEFORE, moved, BOUNDS, 1_000_700)]
+    told = [str(drift) for drift in drifts(BEFORE, moved, BOUNDS)]
 
     assert told == [
         "nonce of the wallet: 7 when approved, 9 now",
         "pool price: let move by -0.500% to +0.500% when approved, +77.778% and past that now",
         "pool fee: 0.3% when approved, 100% now",
         "base fee: at most 2000000000 wei a gas when approved, 3000000000 wei a gas now",
-        "approval: good for ten minutes when approved, 100 s past its end now",
     ]
 
 
 def test_a_pool_that_was_too_dear_before_may_still_be_left() -> None:
     dear = replace(BEFORE, pool_fee=1_000_000)
 
-    assert drifts(dear, dear, BOUNDS, NOW) == ()
+    assert drifts(dear, dear, BOUNDS) == ()
 
 
 def test_what_is_not_about_a_pool_has_no_price_to_drift() -> None:
@@ -107,8 +100,8 @@ def test_what_is_not_about_a_pool_has_no_price_to_drift() -> None:
         pool_fee=None,
     )
 
-    assert drifts(wallet, wallet, replace(BOUNDS, highest_sqrt_price=0), NOW) == ()
-    assert [drift.what for drift in drifts(wallet, BEFORE, BOUNDS, NOW)] == [
+    assert drifts(wallet, wallet, replace(BOUNDS, highest_sqrt_price=0)) == ()
+    assert [drift.what for drift in drifts(wallet, BEFORE, BOUNDS)] == [
         "owner",
         "liquidity",
         "pool",

@@ -20,7 +20,7 @@ from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.drift_kinds import KINDS, LET_THROUGH, Drifting
-from zuno_tui.gate.approvals import find_approval
+from zuno_tui.gate.apply import unused_approval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +56,9 @@ def _judged(drifting: Drifting, kind: str, sizes: int) -> Iterator[tuple[str, bo
     for change in drifting.changes(kind, sizes):
         words = drifting.verdict(kind, change)
         passed = LET_THROUGH in words
-        if not passed:
+        if not passed and kind == "approval":
+            assert "it lasts ten minutes. Nothing was signed" in words
+        elif not passed:
             (told,) = [line for line in words.splitlines() if line.startswith(f"  {kind}: ")]
             assert " when approved, " in told
             assert told.endswith(" now")
@@ -110,7 +112,7 @@ def test_fifty_sizes_of_each_have_the_verdict_specified(
 
 def _kept_bounds(desk: Desk, plan_id: str) -> DriftLimits:
     with Outbox.open(desk.command.home / "outbox.db") as outbox:
-        return find_approval(outbox.store, plan_id).bounds
+        return unused_approval(outbox, plan_id, None)[0].bounds
 
 
 def test_a_plan_to_open_drifts_with_the_pool_it_enters(desk: Desk, moves: Moves) -> None:
@@ -129,7 +131,7 @@ def test_a_plan_to_open_drifts_with_the_pool_it_enters(desk: Desk, moves: Moves)
         "past it": (partial(desk.set_price, pool_id, bounds.highest_sqrt_price + 1), "pool price:"),
         "below": (partial(desk.set_price, pool_id, bounds.lowest_sqrt_price - 1), "pool price:"),
         "nonce": (partial(moves.rpc, "anvil_setNonce", desk.devnet.wallet, "0xfff"), "nonce"),
-        "age": (partial(moves.rpc, "evm_mine", hex(approval["expiresAt"])), "approval: good"),
+        "age": (partial(moves.rpc, "evm_mine", hex(approval["expiresAt"])), "it lasts ten minutes"),
     }
 
     for what, (make, words) in changes.items():

@@ -77,8 +77,8 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_was_rehearsed_is_approved_once_and_waits_to_be_applied(journal: Path) -> None:
-    approved = approve(_sources(), journal, REHEARSED)
-    again = approve(_sources(), journal, REHEARSED)
+    approved = approve(journal, REHEARSED)
+    again = approve(journal, REHEARSED)
 
     assert (approved.dry_run, again.hash) == (REHEARSED, approved.hash)
     with Outbox.open(journal) as outbox:
@@ -89,7 +89,7 @@ def test_what_was_rehearsed_is_approved_once_and_waits_to_be_applied(journal: Pa
         assert dispatch.anchor.hash == HELD.block.hash
         outbox.consume(approved.hash, now=1_000_001)
     with pytest.raises(GateRefusedError) as refused:
-        approve(_sources(), journal, REHEARSED)
+        approve(journal, REHEARSED)
     assert refused.value.code is RefusalCode.ALREADY_APPLIED
 
 

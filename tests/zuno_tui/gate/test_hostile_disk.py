@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -53,16 +53,12 @@ def _edit_steps(desk: Desk, edit: Callable[[Document], object]) -> None:
     journal.close()
 
 
-def _edit_kept(desk: Desk, namespace: str, edit: Callable[[Any], Any]) -> None:
+def _edit_kept(desk: Desk, edit: Callable[[Any], Any]) -> None:
     """Change what is kept beside the journal."""
     with sqlite3.connect(desk.command.home / "outbox.db") as kept:
-        found = "SELECT key, value FROM remembered WHERE namespace = ?"
-        for key, text in kept.execute(found, (namespace,)).fetchall():
-            value = json.dumps(edit(json.loads(text)))
-            kept.execute(
-                "UPDATE remembered SET value = ? WHERE namespace = ? AND key = ?",
-                (value, namespace, key),
-            )
+        for key, text in kept.execute("SELECT hash, terms FROM approvals").fetchall():
+            terms = json.dumps(edit(json.loads(text)))
+            kept.execute("UPDATE approvals SET terms = ? WHERE hash = ?", (terms, key))
     kept.close()
 
 
@@ -134,7 +130,7 @@ def test_what_drift_is_judged_by_cannot_be_changed_after_the_approval(desk: Desk
 
     for what, edit in KEPT_EDITS.items():
         with _put_back(desk):
-            _edit_kept(desk, "approvals", edit)
+            _edit_kept(desk, edit)
             refused = desk.refused(approval["planId"], "--confirm", approval["hash"])
             assert CHANGED in refused.words, what
 
@@ -142,12 +138,14 @@ def test_what_drift_is_judged_by_cannot_be_changed_after_the_approval(desk: Desk
 def test_an_approval_that_cannot_be_read_or_is_another_plans_is_no_approval(desk: Desk) -> None:
     first = _collecting(desk)
     other = desk.approved("close", str(desk.token_id("underpaid")))
-    _edit_kept(desk, "approved-plans", lambda _: other["hash"])
-    swapped = desk.refused(first["planId"])
-    _edit_kept(desk, "approvals", lambda document: {**document, "bounds": []})
+    with _put_back(desk):
+        with closing(sqlite3.connect(desk.command.home / "outbox.db")) as kept, kept:
+            kept.execute("UPDATE approvals SET plan_id = ?", (first["planId"],))
+        swapped = desk.refused(first["planId"])
+    _edit_kept(desk, lambda document: {**document, "bounds": []})
     broken = desk.refused(other["planId"], "--confirm", other["hash"])
 
-    assert f"belongs to {other['planId']}" in swapped.words
+    assert CHANGED in swapped.words
     assert "no longer known" in broken.words
 
 

@@ -11,7 +11,8 @@ from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
-from zuno_tui.gate.approvals import find_approval, refuse_past_the_day
+from zuno_tui.gate.apply import unused_approval
+from zuno_tui.gate.approvals import refuse_past_the_day
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ def test_two_wallets_of_one_home_share_the_days_limit(
 
     with Outbox.open(desk.command.home / "outbox.db") as outbox:
         now = first["expiresAt"] - 600
-        waiting = find_approval(outbox.store, second["planId"])
+        waiting = unused_approval(outbox, second["planId"], None)[0]
         assert 450_000_000 < waiting.notional <= 900_000_000
         refuse_past_the_day(outbox, waiting, now)
         outbox.consume(first["hash"], now=now)

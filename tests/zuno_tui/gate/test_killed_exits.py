@@ -88,9 +88,9 @@ async def closed(
             with Outbox.in_memory() as outbox, suppress(Killed):
                 outbox.give(leave)
                 desk = _desk(venue, journal, outbox, folder)
-                waiting = ApprovedTrade(plan, leave, (CLOSE,))
+                approved = ApprovedTrade(plan, leave, (CLOSE,))
                 with nullcontext() if dies_at is None else mortal(dies_at):
-                    await apply_trade(desk, waiting, sleep=double.pass_time)
+                    await apply_trade(desk, approved, sleep=double.pass_time)
         double.now += 30
         async with opened(double) as venue:
             await tend_orders(journal, venue, sleep=double.pass_time)

@@ -227,7 +227,7 @@ def test_a_further_position_may_drift_no_further_than_the_first(
     before = replace(BEFORE, others=(OTHER,))
     bounds = replace(BOUNDS, others=(LIMITS,))
     now = replace(BEFORE, others=(replace(OTHER, **after),))
-    assert [each.what for each in drifts(before, now, bounds, 1_000_000)] == what
+    assert [each.what for each in drifts(before, now, bounds)] == what
 
 
 def test_positions_that_came_or_went_and_bounds_that_are_missing_are_drift() -> None:
@@ -239,14 +239,14 @@ def test_positions_that_came_or_went_and_bounds_that_are_missing_are_drift() -> 
         (BEFORE, BEFORE, bounds),
         (before, replace(before, others=(OTHER, OTHER)), bounds),
     ):
-        assert [each.what for each in drifts(was, now, limits, 1_000_000)] == ["positions"]
-    told = drifts(before, BEFORE, bounds, 1_000_000)[0]
+        assert [each.what for each in drifts(was, now, limits)] == ["positions"]
+    told = drifts(before, BEFORE, bounds)[0]
     assert str(told) == "positions: 2 of them when approved, others now"
 
 
 def test_another_code_of_the_account_is_drift() -> None:
     now = replace(BEFORE, account_code="0x63")
-    assert [each.what for each in drifts(BEFORE, now, BOUNDS, 1_000_000)] == ["code of the account"]
+    assert [each.what for each in drifts(BEFORE, now, BOUNDS)] == ["code of the account"]
 
 
 def test_what_is_kept_beyond_what_was_told_is_drift() -> None:
@@ -260,5 +260,5 @@ def test_what_is_kept_beyond_what_was_told_is_drift() -> None:
 def test_a_price_that_is_not_known_on_one_side_is_no_price_drift() -> None:
     unknown = replace(BEFORE, sqrt_price_x96=None, pool_fee=None)
     dear = replace(BEFORE, sqrt_price_x96=1, pool_fee=10**6)
-    assert drifts(unknown, dear, BOUNDS, 1_000_000) == ()
-    assert drifts(dear, unknown, BOUNDS, 1_000_000) == ()
+    assert drifts(unknown, dear, BOUNDS) == ()
+    assert drifts(dear, unknown, BOUNDS) == ()

@@ -10,8 +10,7 @@ from chain.contracts.networks import network_named
 from chain.positions.overview import Sources
 from chain.rpc.client import AHEAD_SECONDS, RpcClient
 from chain.rpc.records import Block
-from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
-from zuno_tui.gate.drift import drifts, earliest_time
+from zuno_tui.gate.drift import earliest_time
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 NOW = 1_700_000_000
@@ -44,11 +43,3 @@ def test_a_network_with_a_clock_of_its_own_has_no_future() -> None:
     later = replace(BLOCK, timestamp=NOW + 10**6)
 
     assert earliest_time(_sources("devnet"), later) == NOW + 10**6
-
-
-@pytest.mark.parametrize(("back", "refused"), [(0, False), (60, False), (61, True), (10**7, True)])
-def test_an_approval_is_not_good_before_it_was_given(back: int, refused: bool) -> None:
-    given_at = BOUNDS.expires_at - 600
-    found = [drift.what for drift in drifts(BEFORE, BEFORE, BOUNDS, given_at - back)]
-
-    assert found == (["approval"] if refused else [])

@@ -223,7 +223,7 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
 
 
 def _sealed(order: StandingOrder, given_at: float) -> str:
-    return seal({"order": to_builtins(order), "givenAt": given_at})
+    return seal({"order": to_builtins(order), "givenAt": float(given_at)})
 
 
 def _is_kept(session: Session, order: StandingOrder) -> bool:

@@ -140,7 +140,7 @@ def venue_orders(plan: TradePlan) -> tuple[VenueOrder, ...]:
 def approval_hash(plan: TradePlan, venue: str, given_at: float) -> str:
     """Over the whole plan, where it would be sent and since when it is approved."""
     content = plan.model_dump(mode="json", by_alias=True)
-    return seal({"plan": content, "venue": venue, "givenAt": given_at})
+    return seal({"plan": content, "venue": venue, "givenAt": float(given_at)})
 
 
 async def check_account(trading: Trading, symbol: str) -> tuple[str, ...]:
