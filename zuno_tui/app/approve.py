@@ -25,6 +25,7 @@ from zuno_tui.gate.dry_run import DryRun, approve, make_dry_run
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.approval_card import approval_answer, dry_run_answer
+from zuno_tui.present.approval_view import SigningKey, signing_key
 from zuno_tui.present.only_read import OnlyReadError, carry_out
 from zuno_tui.present.plan_card import limits_broken
 
@@ -56,13 +57,18 @@ async def approve_order(session: Session, make_action: ActionMaker) -> CommandAn
         dry_run = await dry_run_made(session, sources, make_action)
         approved = approve(session.home.outbox, dry_run)
     await hold_for_approvals(session)
-    return approval_answer(approved)
+    return approval_answer(approved, session.address, _key(session))
 
 
 async def simulated(session: Session, plan_id: str | None, candidate: str | None) -> CommandAnswer:
     make_action = action_of_candidate(session, stored_plan(session, plan_id).plan, candidate)
     async with session.sources() as sources:
-        return dry_run_answer(await dry_run_made(session, sources, make_action))
+        dry_run = await dry_run_made(session, sources, make_action)
+    return dry_run_answer(dry_run, session.address, _key(session))
+
+
+def _key(session: Session) -> SigningKey:
+    return signing_key(session.home, session.network, session.address)
 
 
 async def dry_run_made(session: Session, sources: Sources, make_action: ActionMaker) -> DryRun:

@@ -6,35 +6,29 @@ from chain.execution.decode.decoder import decode, single_calls
 from chain.execution.decode.records import DecodedStep, Execute, ModifyLiquidities
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch, PlanStep
+from zuno_tui.app.outbox import approval_page
 from zuno_tui.app.session import Session
-from zuno_tui.gate.actions.action import read_wallet
-from zuno_tui.gate.acts import refuse_over
-from zuno_tui.gate.apply import unused_approval
-from zuno_tui.gate.approvals import Approval, given_for
-from zuno_tui.gate.drift import network_time
-from zuno_tui.gate.judgment import judge_transactions
+from zuno_tui.gate.apply import unused_approval, waiting_of
+from zuno_tui.gate.approvals import Approval
+from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, json_text
+from zuno_tui.present.receipt_lines import page_text
 
 
 async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> CommandAnswer:
-    async with session.sources() as sources:
+    limits = gate_limits(session.settings.limits, session.network)
+    async with session.sources() as sources, session.connections(sources) as connections:
         with Outbox.open(session.home.outbox) as outbox:
             approval, dispatch = unused_approval(outbox, plan_id, None)
-            _, given = given_for(outbox, dispatch)
-        if dispatch.chain_id != session.network.chain_id:
-            raise GateRefusedError(
-                f"{approval.plan_id} was approved on chain {dispatch.chain_id}, and this is "
-                f"{session.network.title}. Name its network: --network NAME"
+            # Another signer will not ask: what would not be signed here is not handed to it.
+            judgment = await judge_again(
+                sources, connections, outbox, approval, dispatch, limits=limits
             )
-        # Another signer will not ask: what this policy refuses is not handed to it.
-        transactions = [step.transaction for step in dispatch.steps]
-        limits = gate_limits(session.settings.limits, session.network)
-        await judge_transactions(sources, approval.plan_id, transactions, limits)
-        head = (await read_wallet(sources)).block
-    refuse_over(given, network_time(sources, head.timestamp))
+        waiting = waiting_of(session.network, approval, dispatch, judgment)
+        page = await approval_page(session, sources, waiting)
     if any(step.transaction.authorization is not None for step in dispatch.steps):
         raise GateRefusedError(
             "A delegation is signed by the account's own key, and not exported. "
@@ -45,7 +39,7 @@ async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> 
         lines=tuple(json_text(document).splitlines()),
         document=document,
         exact=True,
-        remarks=_terms(approval, dispatch),
+        remarks=(*page_text(page), *_terms(approval, dispatch)),
     )
 
 

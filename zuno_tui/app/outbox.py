@@ -43,13 +43,15 @@ from zuno_tui.gate.resume import (
     send_replacement,
     waiting_dispatch,
 )
+from zuno_tui.gate.worth import read_worth
 from zuno_tui.present import signing
-from zuno_tui.present.approval_card import word_lines
+from zuno_tui.present.approval_view import signing_key, waiting_view
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, print_json, print_lines, table
+from zuno_tui.present.receipt_lines import page_text
 from zuno_tui.present.result_card import aftermath_document, show_result
 from zuno_tui.present.terminal import columns
-from zuno_tui.present.transcript import wrapped
+from zuno_tui.present.views import ApprovalView
 from zuno_tui.present.words import NOBODY
 
 
@@ -83,7 +85,8 @@ async def _apply(session: Session, arguments: Namespace) -> int:
                 return waiting_of(session.network, approval, dispatch, judgment)
 
             waiting = await judged()
-            _show(session.network, waiting)
+            for line in page_text(await approval_page(session, sources, waiting)):
+                say(line)
             _ask(waiting, arguments)
             with open_signer(
                 session.home,
@@ -104,15 +107,14 @@ async def _apply(session: Session, arguments: Namespace) -> int:
     return DONE if result.done else FAILED
 
 
-def _show(network: Network, waiting: WaitingApproval) -> None:
-    """Everything that is about to be signed, out of its bytes, and what comes of it by a trial."""
-    judgment = waiting.judgment
-    say(f"{waiting.approval.headline} · {waiting.approval.plan_id}")
-    account_code = judgment.basis.circumstances.account_code
-    _say_terms(network, judgment.parties, judgment.gas, waiting.tokens, account_code)
-    for line in (*word_lines(waiting.words), *map(_indented, signing.outcome_lines(waiting))):
-        say(line)
-    say(f"  hash {waiting.approval.hash}")
+async def approval_page(
+    session: Session, sources: Sources, waiting: WaitingApproval
+) -> ApprovalView:
+    """What is about to be signed, out of its bytes and a trial made just now, as at the desk."""
+    block = waiting.judgment.basis.subject.block
+    worth = await read_worth(sources, tuple(waiting.tokens), block)
+    key = signing_key(session.home, session.network, waiting.dispatch.sender)
+    return waiting_view(waiting, session.network, key, worth)
 
 
 def _say_terms(
@@ -137,10 +139,6 @@ def _ask(waiting: WaitingApproval, arguments: Namespace) -> None:
             f"{signing.GAS_EXCEEDS} Nothing was sent. If that is meant: --anyway",
             RefusalCode.GAS_EXCEEDS,
         )
-
-
-def _indented(line: str) -> str:
-    return wrapped(f"  {line}", indent=4)
 
 
 async def _applied(

@@ -9,12 +9,12 @@ from zuno_tui.app.plans import stored_plan
 from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.catalog.intents import Approve, ExplainPlan, ShowPlan
 from zuno_tui.catalog.intents import SetMarketClock as Asked
-from zuno_tui.desk.approval_views import approved_view, signing_key
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.debates import show_plan, turn_view
 from zuno_tui.desk.events import DebateChanged, Said, ViewAsked
 from zuno_tui.gate.dry_run import DryRun, approve
+from zuno_tui.present.approval_view import approved_view, signing_key
 from zuno_tui.present.argued_plan import ArguedPlan, recorded_turns
 from zuno_tui.present.plan_card import edited_words, record_words
 from zuno_tui.present.views import DebateView, PlanView
@@ -161,7 +161,7 @@ class Approvals:
             # From here on the approval itself holds the market, until it is used or lapses.
             await self._market.go_on()
         key = signing_key(context.session.home, context.session.network, context.wallet)
-        view = approved_view(approved, context.wallet, key)
+        view = approved_view(dry_run, approved.hash, context.wallet, key)
         subject = dry_run.prepared.action.subject
         self._card.approved(view, [snapshot.ref for snapshot in subject.snapshots])
         context.bring("plan", began)

@@ -88,7 +88,8 @@ class Workspace:
         wallet = session.address
         # Whoever is current may change elsewhere; this post stays with whom it was opened for.
         session = replace(session, settings=replace(session.settings, address=wallet))
-        view = StatusView(network=session.network.title, wallet=_named(session, wallet))
+        named = _named(session, wallet)
+        view = StatusView(network=session.network.title, wallet=named, demo=opening.demo)
         async with AsyncExitStack() as stack:
             sources = await stack.enter_async_context(session.sources())
             status = StatusBoard(view, tell)

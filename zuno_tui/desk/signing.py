@@ -17,7 +17,6 @@ from zuno_tui.app.outbox import step_words
 from zuno_tui.catalog.feature import what_outlives
 from zuno_tui.catalog.intents import Apply
 from zuno_tui.catalog.intents import OpenOutbox as AskedOutbox
-from zuno_tui.desk.approval_views import replacement_view, signing_key, waiting_view
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import ConfirmationAsked, Said
@@ -40,6 +39,7 @@ from zuno_tui.gate.resume import (
 )
 from zuno_tui.gate.worth import read_worth
 from zuno_tui.present import signing
+from zuno_tui.present.approval_view import replacement_view, signing_key, waiting_view
 from zuno_tui.present.result_card import (
     ExpectedOutcome,
     result_headline,

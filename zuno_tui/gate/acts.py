@@ -12,7 +12,7 @@ from chain.execution.outbox.outbox import Outbox
 from zuno_tui.gate.approval_tag import is_tagged, make_tag
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
-_NOTHING = "Nothing was signed and nothing was sent."
+_NOTHING = "Nothing was signed. Nothing was sent."
 
 
 def seal(content: Mapping[str, object]) -> str:

@@ -1,137 +1,42 @@
-"""An approval as it is shown: what it does in words, what leaves and comes, what it costs."""
-
-from collections.abc import Iterator, Sequence
+"""An approval in the shell: the page that the desk shows, and the document behind it."""
 
 from msgspec import to_builtins
 
 from chain.base.units import time_text
+from chain.contracts.networks import Address
 from chain.execution.build.recipes import RecipeBounds
-from chain.execution.decode.parties import parties_of
-from chain.execution.decode.titles import name_title
 from chain.execution.decode.words import field_table
-from chain.math.liquidity import Amounts
-from chain.tokens.token import amount_text
 from zuno_tui.gate.actions.swap import SwapQuotes
-from zuno_tui.gate.contract_code import trust_words
 from zuno_tui.gate.dry_run import Approved, DryRun
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.approval_view import SigningKey, approved_view
 from zuno_tui.present.output import Json
-from zuno_tui.present.signing import GAS_EXCEEDS, trial_lines
-from zuno_tui.present.transcript import wrapped
-from zuno_tui.present.words import UNKNOWN
+from zuno_tui.present.receipt_lines import page_text, receipt_document
 
 
-def approval_answer(approved: Approved) -> CommandAnswer:
+def approval_answer(approved: Approved, wallet: Address, key: SigningKey) -> CommandAnswer:
     prepared = approved.dry_run.prepared
     expires = prepared.bounds.expires_at
+    view = approved_view(approved.dry_run, approved.hash, wallet, key)
     return CommandAnswer(
         lines=(
-            *dry_run_lines(approved.dry_run),
-            "",
-            f"  hash     {approved.hash}",
-            f"  expires  {time_text(expires)}",
-            f"  next     zuno apply {prepared.action.plan_id}",
+            *page_text(view),
+            f"expires     {time_text(expires)}",
+            f"next        zuno apply {prepared.action.plan_id}",
         ),
-        document={**_document(approved.dry_run), "hash": approved.hash, "expiresAt": expires},
+        document={
+            **_document(approved.dry_run),
+            "receipt": receipt_document(view),
+            "hash": approved.hash,
+            "expiresAt": expires,
+        },
     )
 
 
-def dry_run_answer(dry_run: DryRun) -> CommandAnswer:
-    return CommandAnswer(tuple(dry_run_lines(dry_run)), _document(dry_run))
-
-
-def dry_run_lines(dry_run: DryRun) -> Iterator[str]:
-    action = dry_run.prepared.action
-    yield f"{action.headline} · {action.plan_id} · block {action.subject.block.number:,}"
-    batched = parties_of(dry_run.prepared.steps).batched
-    if batched:
-        yield f"1 transaction, {batched} steps, all or nothing."
-    elif dry_run.prepared.in_steps:
-        yield dry_run.prepared.in_steps
-    yield ""
-    yield from word_lines(dry_run.words)
-    yield from warning_lines(dry_run.warnings)
-    yield ""
-    yield from (wrapped(line, indent=2) for line in outcome_lines(dry_run))
-
-
-def outcome_lines(dry_run: DryRun) -> Iterator[str]:
-    """What leaves and what comes, within which bounds, at what cost, on whose word; unbroken."""
-    for line in trial_lines(dry_run.prepared.simulation, dry_run.tokens):
-        yield f"  {line}"
-    yield from _swap(dry_run)
-    yield from _bounds(dry_run)
-    yield from _cost(dry_run)
-    yield from _trust(dry_run)
-
-
-def word_lines(words: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
-    for place, (step, sentences) in enumerate(words, 1):
-        yield f"  {place}. {step}"
-        for sentence in sentences:
-            yield wrapped(f"     {sentence}", indent=5)
-
-
-def warning_lines(warnings: Sequence[str]) -> Iterator[str]:
-    for sentence in warnings:
-        yield wrapped(f"  ! {sentence}", indent=4)
-
-
-def _swap(dry_run: DryRun) -> Iterator[str]:
-    quotes = dry_run.prepared.action.quotes
-    if quotes is not None:
-        key, swap = quotes.pool.key, quotes.swap
-        bought = dry_run.tokens[key.currency1 if swap.zero_for_one else key.currency0]
-        yield f"  {quotes.words(lambda units: amount_text(units, bought))}"
-
-
-def _bounds(dry_run: DryRun) -> Iterator[str]:
-    for step in dry_run.prepared.built.bounds:
-        least, title = step.bounds, name_title(step.step)
-        if any(least.paid):
-            yield f"  {title}: at least {_both(least.paid, dry_run)} comes out."
-        if any(least.taken):
-            yield f"  {title}: at most {_both(least.taken, dry_run)} goes in."
-        if any(least.besides):
-            yield (
-                f"  {title}: up to {_both(least.besides, dry_run)} more from your wallet goes "
-                "along, so that a moving price does not stop it; what the range does not take "
-                "comes back."
-            )
-    if dry_run.prepared.action.subject.pool is not None:
-        drift = float(dry_run.prepared.built.tolerance.slippage_bips) / 100
-        yield f"  Refused when the price has moved by more than {drift:.3g}%."
-    for grant in dry_run.prepared.built.grants:
-        told = amount_text(grant.amount, dry_run.tokens[grant.token])
-        yield f"  Allowed through Permit2: {told} until {time_text(grant.expiration)}."
-
-
-def _both(amounts: Amounts, dry_run: DryRun) -> str:
-    pair = dry_run.prepared.action.tokens[:2]
-    return " and ".join(
-        amount_text(amount, dry_run.tokens[token])
-        for amount, token in zip(amounts, pair, strict=True)
-    )
-
-
-def _cost(dry_run: DryRun) -> Iterator[str]:
-    prepared = dry_run.prepared
-    most = prepared.gas.total
-    rate = prepared.action.usd_per_wei
-    usd = UNKNOWN + " in dollars" if rate is None else f"${most * rate:,.4f}"
-    coin = prepared.facts.network.native_symbol
-    yield f"  Gas costs at most {most / 10**18:.6f} {coin} ({usd})."
-    if prepared.gas.exceeds_moved:
-        yield f"  ! {GAS_EXCEEDS}"
-
-
-def _trust(dry_run: DryRun) -> Iterator[str]:
-    if dry_run.private_host is not None:
-        yield f"  Sent through {dry_run.private_host} alone."
-    yield f"  {dry_run.agreement.words}"
-    prepared = dry_run.prepared
-    for words in trust_words(prepared.facts.network, prepared.codes):
-        yield f"  {words}"
+def dry_run_answer(dry_run: DryRun, wallet: Address, key: SigningKey) -> CommandAnswer:
+    view = approved_view(dry_run, "", wallet, key)
+    document = {**_document(dry_run), "receipt": receipt_document(view)}
+    return CommandAnswer(tuple(page_text(view)), document)
 
 
 def _document(dry_run: DryRun) -> dict[str, Json]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chain.tokens.pair import Pair
 
 
-DrawnTone = Tone | Literal["shade", "good shade", "strong", "title"]
+DrawnTone = Tone | Literal["shade", "good shade", "strong", "strong warn", "title"]
 """Shades fill an area; words are never drawn in them."""
 
 

@@ -158,6 +158,7 @@ def receipt_of(facts: ReceiptFacts) -> ReceiptView:
         (*lines, *_bounds(facts)),
         _range(facts),
         *cost,
+        most_cost=_most_dollars(facts),
         planned_cost=facts.planned_cost,
         prices=_price_words(facts),
         halfway=_halfway(facts),
@@ -487,6 +488,12 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     words = f"at most {format_amount(facts.gas, 18, 4)} {coin}"
     yield ReceiptLine("bound", words, dollars, "network")
     yield from _all_in(facts)
+
+
+def _most_dollars(facts: ReceiptFacts) -> float | None:
+    hooked = any(int(hooks, 16) for hooks in _hooks(facts))
+    most = None if hooked else most_cost(facts)
+    return None if most is None else most.total
 
 
 def _all_in(facts: ReceiptFacts) -> Iterator[ReceiptLine]:

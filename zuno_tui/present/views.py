@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec import Struct, field
 
 from chain.positions.reference import PositionRef, is_v3, position_label
+from zuno_tui.present.words import cent_sum
 
 if TYPE_CHECKING:
     from agents.bus.envelope import SpokenTable
@@ -249,12 +250,21 @@ class ReceiptView(Struct, frozen=True):
     swap_cost: float | None = None
     """Dollars that swap fee and price impact are expected to take; None where unknown."""
     network_cost: float | None = None
+    most_cost: float | None = None
+    """Dollars that all of it may cost by the bytes; None where that is unknown or has no bound."""
     planned_cost: float | None = None
     """What the plan expected all of it to cost; None where no plan did."""
     prices: str = ""
     """At which prices dollars are counted."""
     halfway: str = ""
     """What is held where a transaction fails after one that paid out."""
+
+    @property
+    def cost(self) -> float | None:
+        """Dollars that all of it is expected to cost; None where a part is unknown."""
+        if self.swap_cost is None or self.network_cost is None:
+            return None
+        return cent_sum(self.swap_cost, self.network_cost)
 
 
 class StepProgress(Struct, frozen=True):
@@ -387,6 +397,8 @@ class StatusView(Struct, frozen=True):
     """Whether new blocks are announced; without that the chain is polled."""
     trouble: str | None = None
     jobs: tuple[JobView, ...] = ()
+    demo: bool = False
+    """Whether everything that is shown ends with zuno."""
 
 
 class RangeFigure(NamedTuple):

@@ -231,10 +231,11 @@ APPROVAL = TradeApprovalView(
     "5f" * 32,
     "paper",
     (
-        f"{VERDICT.orders[0]} · zuno-0ed9e62f50b89e47-0",
-        f"{VERDICT.orders[1]} · zuno-0ed9e62f50b89e47-1",
+        (VERDICT.orders[0], "zuno-0ed9e62f50b89e47-0"),
+        (VERDICT.orders[1], "zuno-0ed9e62f50b89e47-1"),
     ),
     VERDICT,
     "trade",
     540.0,
+    "trading fees about $2.10, at most $5.24",
 )

@@ -9,7 +9,6 @@ from chain.wallet.keystore import open_signer
 from chain.wallet.secrets import Passphrase
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import Apply, Approve
-from zuno_tui.desk.approval_views import signing_key
 from zuno_tui.desk.approvals import EmbeddedMarket
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import ConfirmationEnded, Said
@@ -28,6 +27,7 @@ from zuno_tui.features.orders.signing import (
 from zuno_tui.gate.apply import WORD
 from zuno_tui.gate.question import Question
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.present.approval_view import signing_key
 
 _PATIENCE = 60.0
 _LONGEST_WAIT = 1_800.0

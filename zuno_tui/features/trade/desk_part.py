@@ -25,12 +25,11 @@ from zuno_tui.desk.events import ConfirmationEnded, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.desk.questions import Act, Questions
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
-from zuno_tui.features.trade.gate import ApprovedTrade, apply_trade, approve_trade, waiting_trade
+from zuno_tui.features.trade.gate import apply_trade, approve_trade, waiting_trade
 from zuno_tui.features.trade.intents import ASKED, Hedge, Trade, Unhedge
 from zuno_tui.features.trade.lessons import keep_run, keep_sent, stored_trade
 from zuno_tui.features.trade.report import report_run
 from zuno_tui.features.trade.run_view import (
-    TradeApprovalView,
     TradeRunView,
     plan_chart,
     run_begun,
@@ -39,7 +38,7 @@ from zuno_tui.features.trade.run_view import (
     run_of_plan,
     verdict,
 )
-from zuno_tui.features.trade.trade import TRADE_WORD, progress_words, read_hedged, waiting_lines
+from zuno_tui.features.trade.trade import TRADE_WORD, approval_view, progress_words, read_hedged
 from zuno_tui.features.trade.trading import argue_trade, open_trading
 from zuno_tui.features.trade.unhedging import unhedged
 from zuno_tui.gate.question import Question
@@ -190,15 +189,14 @@ class Trades:
             keep_run(session, plan, done.document)
         headline = "" if view.verdict is None else view.verdict.headline
         hearing.end(f"{headline}.")
-        words = f"{plan.plan_id}: {headline}"
-        context.tell(Said(words, "bad" if plan.by_failure else "good", about.twin))
+        context.tell(Said(headline, "bad" if plan.by_failure else "good", about.twin))
 
     async def _unhedge(self, asked: Unhedge) -> None:
         """Each plan is kept; the last is shown, the others are named."""
         plans = await unhedged(self._context.session, asked.ref, asked.percent)
         for plan, document in plans:
             view = run_of_plan(plan, str(document.get("requestId", "")))
-            words = f"{plan.plan_id}: close {plan.quantity:g} {plan.coin} of #{plan.ref}"
+            words = f"Close {plan.quantity:g} {plan.coin} of the hedge of #{plan.ref}: approve it"
             self._context.tell(Said(words, "good", asked.twin))
         await self._give_time()
         self._opened(view)
@@ -208,7 +206,8 @@ class Trades:
         async with open_trading(self._context.session, plan) as trading:
             waiting = await approve_trade(trading, plan)
         self._follow(plan_id, f"apply {plan_id}", ("Approved for ten minutes; nothing is sent.",))
-        words = f"{waiting.plan.plan_id}: approved for ten minutes. To send it: apply"
+        headline = verdict(waiting.plan).headline
+        words = f"{headline}: approved for ten minutes. To send it: apply"
         self._context.tell(Said(words, "good", twin))
 
     async def _ask(self, plan_id: str) -> None:
@@ -216,7 +215,7 @@ class Trades:
         async with open_trading(self._context.session, plan) as trading:
             waiting = await waiting_trade(trading, plan, None)
             left = waiting.approval.expires_at - trading.clock()
-        view = _approval_view(waiting, left)
+        view = approval_view(waiting, left)
         question = Question(
             view.hash, TRADE_WORD, self._questions.until(left), undone="Nothing was sent."
         )
@@ -259,7 +258,7 @@ class Trades:
         keep_sent(self._context.session, plan.plan_id, sent)
         self._context.tell(
             Said(
-                f"{plan.plan_id}: {'; '.join(lines)}",
+                f"{verdict(plan).headline}: {'; '.join(lines)}",
                 "bad" if refused else "good",
                 f"zuno apply {plan.plan_id}",
             )
@@ -335,19 +334,6 @@ class Trades:
     def _changed(self, view: TradeRunView) -> None:
         self._view, self.changed_at = view, self._context.clock()
         self._context.tell(TradeChanged(view))
-
-
-def _approval_view(waiting: ApprovedTrade, left: float) -> TradeApprovalView:
-    _, *orders, _ = waiting_lines(waiting)
-    return TradeApprovalView(
-        plan_id=waiting.plan.plan_id,
-        hash=waiting.approval.hash,
-        venue=waiting.plan.venue,
-        orders=tuple(line.strip() for line in orders),
-        verdict=verdict(waiting.plan),
-        word=TRADE_WORD,
-        seconds_left=left,
-    )
 
 
 def _is_sliced(plan: TradePlan) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -109,12 +110,33 @@ _DUST = 1e-9
 _NEW_PLAN = "Ask for a new plan: zuno trade {coin}"
 
 
+class TradeCost(NamedTuple):
+    """Trading fees in dollars."""
+
+    expected: float
+    most: float
+    """With every order at the dearer fee."""
+
+
+def trade_cost(plan: TradePlan, fees: VenueFees) -> TradeCost:
+    expected = most = 0.0
+    for order in plan.trading_orders:
+        worth = order.quantity * (order.price or plan.mark)
+        rests = order.type == "maker"
+        expected += worth * (fees.maker if rests else fees.taker)
+        most += worth * max(fees.maker, fees.taker)
+    return TradeCost(expected, most)
+
+
 class ApprovedTrade(Struct, frozen=True):
     plan: TradePlan
     approval: GivenApproval
     orders: tuple[VenueOrder, ...]
     remarks: tuple[str, ...] = ()
     """About the account, from its venue."""
+    cost: TradeCost | None = None
+    profit: float | None = None
+    """Dollars that closing brings at the mark, fees not counted; None where nothing is closed."""
 
 
 def venue_orders(plan: TradePlan) -> tuple[VenueOrder, ...]:
@@ -165,11 +187,11 @@ async def approve_trade(trading: Trading, plan: TradePlan) -> ApprovedTrade:
     """Write the approval down; nothing is sent."""
     now = trading.clock()
     _refuse_sent(trading, plan)
-    remarks = await _judge(trading, plan, now)
+    judged = await _judge(trading, plan, now)
     sealed = approval_hash(plan, trading.venue.name, now)
     approval = vouched(ActKind.TRADE, plan.plan_id, sealed, {}, now=now)
     trading.outbox.give(approval)
-    return ApprovedTrade(plan, approval, venue_orders(plan), remarks)
+    return judged(approval)
 
 
 async def waiting_trade(trading: Trading, plan: TradePlan, confirm: str | None) -> ApprovedTrade:
@@ -186,8 +208,7 @@ async def waiting_trade(trading: Trading, plan: TradePlan, confirm: str | None) 
     refuse_changed(approval, approval_hash(plan, trading.venue.name, approval.given_at))
     now = trading.clock()
     refuse_over(approval, now)
-    remarks = await _judge(trading, plan, now)
-    return ApprovedTrade(plan, approval, venue_orders(plan), remarks)
+    return (await _judge(trading, plan, now))(approval)
 
 
 def _refuse_sent(trading: Trading, plan: TradePlan) -> None:
@@ -198,12 +219,24 @@ def _refuse_sent(trading: Trading, plan: TradePlan) -> None:
         )
 
 
-async def _judge(trading: Trading, plan: TradePlan, now: float) -> tuple[str, ...]:
-    """What is good to know about the account; refuses where the orders may not be sent."""
+async def _judge(
+    trading: Trading, plan: TradePlan, now: float
+) -> Callable[[GivenApproval], ApprovedTrade]:
+    """What is to be shown of the orders; refuses where they may not be sent."""
     _refuse_unfit(trading, plan, now)
     remarks = await check_account(trading, plan.symbol)
-    await _look_again(trading, plan)
-    return remarks
+    account = await _look_again(trading, plan)
+    cost, profit = trade_cost(plan, trading.fees), _closing_profit(plan, account)
+    return lambda given: ApprovedTrade(plan, given, venue_orders(plan), remarks, cost, profit)
+
+
+def _closing_profit(plan: TradePlan, account: AccountFacts) -> float | None:
+    held = next((each for each in account.positions if each.symbol == plan.symbol), None)
+    closes = plan.decision is TradeDecision.CANCEL_AND_CLOSE
+    if not closes or held is None or not held.entry or held.mark is None:
+        return None
+    sign = 1 if held.quantity > 0 else -1
+    return sign * plan.quantity * (held.mark - held.entry)
 
 
 async def apply_trade(
@@ -309,14 +342,14 @@ def _refuse_unfit(trading: Trading, plan: TradePlan, now: float) -> None:
         )
 
 
-async def _look_again(trading: Trading, plan: TradePlan) -> None:
+async def _look_again(trading: Trading, plan: TradePlan) -> AccountFacts:
     """The orders themselves, held against the market, account and position as they are now."""
     account = await trading.account()
     fault = order_fault(plan, account)
     if fault is not None:
         raise GateRefusedError(f"{fault} Nothing was sent.", RefusalCode.POLICY)
     if plan.decision is TradeDecision.CANCEL_AND_CLOSE:
-        return
+        return account
     new_plan = _NEW_PLAN.format(coin=plan.coin)
     limits = desk_limits(trading.settings)
     funding = await trading.venue.contracts.funding(plan.symbol)
@@ -349,6 +382,7 @@ async def _look_again(trading: Trading, plan: TradePlan) -> None:
             f"{new_plan}",
             RefusalCode.POLICY,
         )
+    return account
 
 
 def _hedge_limit(settings: DeskSettings, hedge: HedgePlan, mark: float) -> float:

@@ -213,10 +213,16 @@ class TradeApprovalView(Struct, frozen=True):
     plan_id: str
     hash: str
     venue: str
-    orders: tuple[str, ...]
+    orders: tuple[tuple[str, str], ...]
+    """Each with the name under which it is sent."""
     verdict: TradeVerdict
     word: str
     seconds_left: float
+    cost: str = ""
+    """What trading fees come to and may come to."""
+    profit: str = ""
+    """Of what is closed; empty where nothing is."""
+    remarks: tuple[str, ...] = ()
 
 
 _CHART_HOURS = 168

@@ -16,11 +16,11 @@ from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.features.trade.drawing import (
+    approval_lines,
     chart_words,
     head_lines,
     is_in_columns,
     outcome_lines,
-    rest_lines,
     sections,
     venue_words,
     without_orphan,
@@ -31,7 +31,7 @@ from zuno_tui.present.charts import StyledText, price_chart
 from zuno_tui.screen.graphics.picture import PictureWay
 from zuno_tui.screen.keys import TRADING
 from zuno_tui.screen.panes.frame import SEPARATOR, heading, joined, literal
-from zuno_tui.screen.panes.receipt import LABEL, wrapped
+from zuno_tui.screen.panes.receipt import LABEL, contents, wrapped
 from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.screens.typed_confirm import TypedConfirmScreen
@@ -244,13 +244,4 @@ class TradeConfirmScreen(TypedConfirmScreen):
         return [*wrapped(venue_words(self._trade.venue), width, f"{'venue':<{LABEL}}", "bold")]
 
     def sheet_lines(self, width: int, _room: int) -> Sequence[Content]:
-        lines = [Content("")]
-        if dissent := self._trade.verdict.dissent:
-            lines += [*wrapped(dissent, width, "▲ ", "$warning", head="$warning"), Content("")]
-        lines.append(heading("ORDERS", "each is sent once, by the name below it"))
-        for place, order in enumerate(self._trade.orders, 1):
-            words, _, name = order.rpartition(" · ")
-            lines += [*wrapped(words, width, f"{place} "), literal(f"  {name}", "$quiet")]
-        lines.append(drawn(rest_lines(self._trade.verdict, width)))
-        lines += [Content(""), *wrapped(self._trade.hash, width, "hash ", "$quiet")]
-        return [row for line in lines for row in line.split(allow_blank=True)]
+        return [Content(""), *contents(approval_lines(self._trade, width))]

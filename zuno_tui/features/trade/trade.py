@@ -2,7 +2,7 @@
 
 import asyncio
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from msgspec import to_builtins
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from agents.trade.facts import HedgeFacts
 from agents.trade.plan import TradePlan
 from agents.trade.terms import TradeMode
+from chain.base.units import usd
 from chain.exchange.orders.ccxt_client import VenuePackageError
 from chain.exchange.orders.engine import OrderNotice
 from chain.exchange.orders.hedge import PositionHedge
@@ -24,6 +25,7 @@ from chain.wallet.errors import WalletError
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say
 from zuno_tui.catalog.arguments import PositionName
+from zuno_tui.features.trade.drawing import approval_lines
 from zuno_tui.features.trade.gate import (
     ApprovedTrade,
     Trading,
@@ -44,12 +46,18 @@ from zuno_tui.features.trade.hedges import (
 from zuno_tui.features.trade.intents import Hedge
 from zuno_tui.features.trade.lessons import keep_run, keep_sent, learn, stored_trade, trade_memory
 from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
-from zuno_tui.features.trade.run_view import order_words, orders_words, trade_answer
+from zuno_tui.features.trade.run_view import (
+    TradeApprovalView,
+    order_words,
+    trade_answer,
+    verdict,
+)
 from zuno_tui.features.trade.trading import ArguedTrade, argue_trade, open_trading
 from zuno_tui.features.trade.unhedging import in_one_answer
 from zuno_tui.features.trade.venue import OpenVenue, VenueUnreadError, held_elsewhere, open_venue
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer, print_answer
+from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json
 from zuno_tui.present.transcript import line_width, wrapped
@@ -174,13 +182,18 @@ async def approved(session: Session, plan_id: str | None) -> CommandAnswer:
     async with open_trading(session, plan) as trading:
         waiting = await approve_trade(trading, plan)
     return CommandAnswer(
-        lines=tuple(waiting_lines(waiting)),
+        lines=tuple(_page(waiting)),
         document={
             "planId": waiting.plan.plan_id,
             "hash": waiting.approval.hash,
             "venue": waiting.plan.venue,
             "expiresAt": waiting.approval.expires_at,
             "orders": [order.client_id for order in waiting.orders],
+            "receipt": {
+                "costUsd": None if waiting.cost is None else waiting.cost.expected,
+                "mostUsd": None if waiting.cost is None else waiting.cost.most,
+                "profitUsd": waiting.profit,
+            },
         },
         remarks=(
             f"Approved for ten minutes; nothing is sent yet. To send it: zuno apply {plan.plan_id}",
@@ -196,7 +209,7 @@ async def _applied(session: Session, arguments: Namespace) -> int:
     plan, document = stored_trade(session, arguments.plan_id)
     async with open_trading(session, plan) as trading:
         waiting = await waiting_trade(trading, plan, arguments.confirm)
-        for line in waiting_lines(waiting):
+        for line in _page(waiting):
             say(line)
         if arguments.confirm is None:
             require_typed(TRADE_WORD, f"Type {TRADE_WORD} to send this to {waiting.plan.venue}: ")
@@ -378,17 +391,33 @@ def why(session: Session) -> CommandAnswer:
     return CommandAnswer(tuple(lines), plan.model_dump(mode="json", by_alias=True, include=told))
 
 
-def waiting_lines(waiting: ApprovedTrade) -> tuple[str, ...]:
-    plan: TradePlan = waiting.plan
-    return (
-        f"{plan.plan_id} · {orders_words(plan)} on {waiting.plan.venue}",
-        *(
-            f"  {order_words(planned, plan.coin)} · {order.client_id}"
+def approval_view(waiting: ApprovedTrade, seconds_left: float) -> TradeApprovalView:
+    plan, cost, profit = waiting.plan, waiting.cost, waiting.profit
+    return TradeApprovalView(
+        plan_id=plan.plan_id,
+        hash=waiting.approval.hash,
+        venue=plan.venue,
+        orders=tuple(
+            (order_words(planned, plan.coin), order.client_id)
             for planned, order in zip(plan.orders, waiting.orders, strict=True)
         ),
-        *(f"  {remark}" for remark in waiting.remarks),
-        f"  hash {waiting.approval.hash}",
+        verdict=verdict(plan),
+        word=TRADE_WORD,
+        seconds_left=seconds_left,
+        cost=""
+        if cost is None
+        else f"trading fees about {usd(cost.expected)}, at most {usd(cost.most)}",
+        profit="" if profit is None else f"{dollar_gain(profit)} at the price now, before fees",
+        remarks=waiting.remarks,
     )
+
+
+def _page(waiting: ApprovedTrade) -> Iterator[str]:
+    """The desk's page as text."""
+    view = approval_view(waiting, 0.0)
+    yield f"{view.verdict.headline} · {view.plan_id} · {view.venue}"
+    for line in approval_lines(view, line_width() or _PAGE_WIDTH):
+        yield plain(line).rstrip()
 
 
 def progress_words(progress: OrderProgress, coin: str) -> str:

@@ -18,12 +18,13 @@ from textual.message import Message
 
 from chain.base.clean_text import DROP
 from chain.positions.reference import PositionRef, position_label
+from zuno_tui.present.receipt_lines import receipt_lines, step_lines
 from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 from zuno_tui.present.words import percent
 from zuno_tui.screen.keys import MOVING, PLAN
 from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.frame import ago, frame, heading, joined, literal, pane_title
-from zuno_tui.screen.panes.receipt import receipt_lines, step_lines
+from zuno_tui.screen.panes.receipt import contents
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_title
 from zuno_tui.screen.panes.row_table import fitted
 from zuno_tui.screen.panes.text import PlainText
@@ -381,16 +382,16 @@ def _approval(
     """The receipt and the steps; every byte of them stands on the page that signs."""
     yield heading(f"{'APPLYING' if progress else 'APPROVED'}  {approval.headline}")
     if progress:
-        yield from step_lines(approval, progress, width)
+        yield from contents(step_lines(approval, progress, width))
         yield Content("")
-        yield from receipt_lines(approval, width)
+        yield from contents(receipt_lines(approval, width))
         return
     if approval.can_sign:
         yield literal("Nothing is signed yet. Type apply to review and sign.", "bold $accent")
     yield Content("")
-    yield from receipt_lines(approval, width)
+    yield from contents(receipt_lines(approval, width))
     yield Content("")
-    yield from step_lines(approval, (), width)
+    yield from contents(step_lines(approval, (), width))
     ends = datetime.fromtimestamp(approval.expires_at, UTC)
     yield literal(f"approval ends {ends:%H:%M:%S} UTC (network time)", "$quiet")
 

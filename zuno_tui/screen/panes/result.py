@@ -7,9 +7,10 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from chain.base.clean_text import DROP
+from zuno_tui.present.receipt_lines import PROGRESS_MARKS, step_lines
 from zuno_tui.present.views import PlanView, ResultView, SentTransaction
 from zuno_tui.screen.panes.frame import heading, literal
-from zuno_tui.screen.panes.receipt import PROGRESS_MARKS, step_lines, wrapped
+from zuno_tui.screen.panes.receipt import contents, wrapped
 from zuno_tui.screen.panes.row_table import fitted
 
 _HASH_ENDS = 6, 4
@@ -36,7 +37,7 @@ def applied_lines(
     if not result.done and plan.progress:
         yield Content("")
         if plan.approval is not None:
-            yield from step_lines(plan.approval, plan.progress, width)
+            yield from contents(step_lines(plan.approval, plan.progress, width))
         else:
             for step in plan.progress:
                 yield from wrapped(step.words, width, f"{PROGRESS_MARKS[step.state]} ")

@@ -55,6 +55,7 @@ _STYLES = {
     "shade": "$shade",
     "good shade": "$good-shade",
     "strong": "bold",
+    "strong warn": "bold $warning",
     "title": "bold $primary",
 }
 

@@ -286,7 +286,7 @@ class Asking(Screen[None]):
     def action_leave(self) -> None:
         from zuno_tui.screen.screens.quit import QuitScreen
 
-        self.app.push_screen(QuitScreen(self.told.status.jobs), self._left)
+        self.app.push_screen(QuitScreen(self.told), self._left)
 
     def _left(self, quits: bool | None) -> None:
         if quits:

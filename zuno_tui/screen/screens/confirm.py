@@ -14,11 +14,7 @@ from textual.content import Content
 from chain.base.units import APPROVAL_SECONDS
 from zuno_tui.desk.events import ConfirmationAsked, Event, PlanChanged, Said
 from zuno_tui.desk.thread import DeskLink
-from zuno_tui.present.views import SENT_AS, UNDOING, ApprovalView, PlanView
-from zuno_tui.screen.links import can_link
-from zuno_tui.screen.panes.authority import authority_lines, can_confirm
-from zuno_tui.screen.panes.frame import heading
-from zuno_tui.screen.panes.receipt import (
+from zuno_tui.present.receipt_lines import (
     cost_words,
     detail_lines,
     receipt_lines,
@@ -26,6 +22,11 @@ from zuno_tui.screen.panes.receipt import (
     step_lines,
     term_lines,
 )
+from zuno_tui.present.views import SENT_AS, UNDOING, ApprovalView, PlanView
+from zuno_tui.screen.links import can_link
+from zuno_tui.screen.panes.authority import authority_lines, can_confirm
+from zuno_tui.screen.panes.frame import heading
+from zuno_tui.screen.panes.receipt import contents
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_title
 from zuno_tui.screen.screens.typed_confirm import BACK, TypedConfirmScreen
 
@@ -86,20 +87,20 @@ class ConfirmScreen(TypedConfirmScreen):
             told = applied_lines(plan, result, width, links=links, whole=whole)
             return [Content(""), *told]
         if self.has_class("-details"):
-            return [Content(""), *detail_lines(approval, width)]
+            return [Content(""), *contents(detail_lines(approval, width))]
         progress = () if plan is None else plan.progress
         for brief in (False, True):
             body = [
                 *([] if brief else [Content("")]),
-                *receipt_lines(approval, width, brief=brief),
+                *contents(receipt_lines(approval, width, brief=brief)),
                 Content(""),
-                *step_lines(approval, progress, width, brief=brief),
+                *contents(step_lines(approval, progress, width, brief=brief)),
             ]
             if len(body) < room:
                 break
         # In how many transactions it is sent, the steps have said.
         left = tuple(term for term in approval.terms if term[0] != SENT_AS)
-        contracts = term_lines(replace(approval, terms=left), width)
+        contracts = contents(term_lines(replace(approval, terms=left), width))
         terms = [Content(""), heading("CONTRACTS AND DEADLINES"), *contracts]
         # Whoever lends the account sees who else may act for it, and how that is undone.
         lends = any(label == UNDOING for label, _ in approval.terms)

@@ -1,26 +1,30 @@
 """What is approved, as card and confirmation show it: words from bytes, outcome from a trial."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from chain.base.home import Home
+from chain.base.units import time_text
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, Network, network_named
 from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.parties import parties_of
 from chain.execution.decode.records import DecodedStep
+from chain.execution.decode.titles import name_title
 from chain.execution.decode.words import names_on
 from chain.execution.simulate import Simulation
+from chain.math.liquidity import Amounts
 from chain.rpc.records import Block
+from chain.tokens.token import amount_text
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.demo import DEMO_NETWORK
 from zuno_tui.gate.apply import WaitingApproval
-from zuno_tui.gate.dry_run import Approved
+from zuno_tui.gate.contract_code import trust_words
+from zuno_tui.gate.dry_run import DryRun
 from zuno_tui.gate.resume import Replacement
 from zuno_tui.gate.worth import ActionWorth
 from zuno_tui.present import signing
-from zuno_tui.present.approval_card import outcome_lines
 from zuno_tui.present.receipt import (
     ReceiptFacts,
     given_right,
@@ -29,7 +33,9 @@ from zuno_tui.present.receipt import (
     step_brief,
     step_part,
 )
+from zuno_tui.present.signing import GAS_EXCEEDS, trial_lines
 from zuno_tui.present.views import ApprovalView, StepView
+from zuno_tui.present.words import UNKNOWN
 
 
 class SigningKey(Struct, frozen=True):
@@ -58,9 +64,10 @@ def signing_key(home: Home, network: Network, wallet: Address) -> SigningKey:
             return SigningKey(f"nothing: {known.name} is watch-only", can_sign=False)
 
 
-def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> ApprovalView:
-    """Right after approving, with everything the trial showed."""
-    dry_run = approved.dry_run
+def approved_view(
+    dry_run: DryRun, approval_hash: str, wallet: Address, key: SigningKey
+) -> ApprovalView:
+    """Right after approving, with everything the trial showed; without a hash nothing waits."""
     prepared = dry_run.prepared
     parties, network, action = parties_of(prepared.steps), prepared.facts.network, prepared.action
     facts = ReceiptFacts(
@@ -79,7 +86,7 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
     return ApprovalView(
         plan_id=action.plan_id,
         headline=action.headline,
-        hash=approved.hash,
+        hash=approval_hash,
         expires_at=float(prepared.bounds.expires_at),
         steps=_steps(dry_run.words, facts),
         receipt=receipt_of(facts),
@@ -213,3 +220,70 @@ def _steps(
         )
         for (name, sentences), step in zip(words, facts.steps, strict=True)
     )
+
+
+def outcome_lines(dry_run: DryRun) -> Iterator[str]:
+    """What leaves and what comes, within which bounds, at what cost, on whose word; unbroken."""
+    for line in trial_lines(dry_run.prepared.simulation, dry_run.tokens):
+        yield f"  {line}"
+    yield from _swap(dry_run)
+    yield from _bounds(dry_run)
+    yield from _cost(dry_run)
+    yield from _trust(dry_run)
+
+
+def _swap(dry_run: DryRun) -> Iterator[str]:
+    quotes = dry_run.prepared.action.quotes
+    if quotes is not None:
+        key, swap = quotes.pool.key, quotes.swap
+        bought = dry_run.tokens[key.currency1 if swap.zero_for_one else key.currency0]
+        yield f"  {quotes.words(lambda units: amount_text(units, bought))}"
+
+
+def _bounds(dry_run: DryRun) -> Iterator[str]:
+    for step in dry_run.prepared.built.bounds:
+        least, title = step.bounds, name_title(step.step)
+        if any(least.paid):
+            yield f"  {title}: at least {_both(least.paid, dry_run)} comes out."
+        if any(least.taken):
+            yield f"  {title}: at most {_both(least.taken, dry_run)} goes in."
+        if any(least.besides):
+            yield (
+                f"  {title}: up to {_both(least.besides, dry_run)} more from your wallet goes "
+                "along, so that a moving price does not stop it; what the range does not take "
+                "comes back."
+            )
+    if dry_run.prepared.action.subject.pool is not None:
+        drift = float(dry_run.prepared.built.tolerance.slippage_bips) / 100
+        yield f"  Refused when the price has moved by more than {drift:.3g}%."
+    for grant in dry_run.prepared.built.grants:
+        told = amount_text(grant.amount, dry_run.tokens[grant.token])
+        yield f"  Allowed through Permit2: {told} until {time_text(grant.expiration)}."
+
+
+def _both(amounts: Amounts, dry_run: DryRun) -> str:
+    pair = dry_run.prepared.action.tokens[:2]
+    return " and ".join(
+        amount_text(amount, dry_run.tokens[token])
+        for amount, token in zip(amounts, pair, strict=True)
+    )
+
+
+def _cost(dry_run: DryRun) -> Iterator[str]:
+    prepared = dry_run.prepared
+    most = prepared.gas.total
+    rate = prepared.action.usd_per_wei
+    usd = UNKNOWN + " in dollars" if rate is None else f"${most * rate:,.4f}"
+    coin = prepared.facts.network.native_symbol
+    yield f"  Gas costs at most {most / 10**18:.6f} {coin} ({usd})."
+    if prepared.gas.exceeds_moved:
+        yield f"  ! {GAS_EXCEEDS}"
+
+
+def _trust(dry_run: DryRun) -> Iterator[str]:
+    if dry_run.private_host is not None:
+        yield f"  Sent through {dry_run.private_host} alone."
+    yield f"  {dry_run.agreement.words}"
+    prepared = dry_run.prepared
+    for words in trust_words(prepared.facts.network, prepared.codes):
+        yield f"  {words}"
