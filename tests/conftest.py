@@ -97,6 +97,19 @@ def _chains_given_back() -> Iterator[None]:
     give_chains_back()
 
 
+@pytest.fixture
+def lightly_encrypted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is kept in a file costs thousands of steps, not hundreds of thousands."""
+    from eth_keyfile import keyfile
+
+    encrypt = keyfile.create_keyfile_json
+
+    def lightly(*given: Any, **named: Any) -> object:
+        return encrypt(*given, **{**named, "iterations": 2**12})
+
+    monkeypatch.setattr(keyfile, "create_keyfile_json", lightly)
+
+
 # Whoever waits for terminals, processes and clocks goes first, so that no worker is left alone
 # with one of them at the end.
 _LONG_FIRST = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import msgspec
@@ -53,7 +54,7 @@ def test_numbers_that_were_cleared_away_are_those_that_are_too_old() -> None:
 
 
 def test_without_its_package_a_key_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.mesh.frame.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(MeshKeyError, match="pip install"):
         new_key()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -14,6 +14,7 @@ from chain.rpc.records import Block
 from tests.fakes.told_reader import ToldReader
 
 if TYPE_CHECKING:
+    from chain.rpc.client import RpcClient
     from chain.rpc.records import Json
 
 FIRST, LAST = 1_000, 2_000
@@ -35,7 +36,8 @@ async def test_every_block_gets_its_time_and_few_are_asked_about(count: int) -> 
     reader = ToldReader(header)
     known = [(FIRST, made_at(FIRST)), (LAST, made_at(LAST))]
     with Store.in_memory() as store:
-        sources = Sources(cast("Any", reader), network_named("base"), store, None, lambda: 0.0)
+        client = cast("RpcClient", reader)
+        sources = Sources(client, network_named("base"), store, None, lambda: 0.0)
         times = await WatchReader(sources).times([*blocks, FIRST], known)
 
     assert times == {number: made_at(number) for number in (FIRST, *blocks, LAST)}

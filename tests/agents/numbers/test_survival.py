@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import exp, log, pi, sin, sqrt
 
 import numpy as np
 import pytest
@@ -124,15 +124,17 @@ def test_survival_only_falls_and_ignores_which_edge_is_which(
 
 
 @pytest.mark.parametrize("fraction", [0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75])
-def test_the_two_series_join_without_a_seam(
-    fraction: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    meeting = model._SERIES_MEET
-    monkeypatch.setattr(model, "_SERIES_MEET", 2 * meeting)
-    images = model._survival(fraction, meeting), model._exit_density(fraction, meeting)
-    monkeypatch.setattr(model, "_SERIES_MEET", meeting / 2)
-    sines = model._survival(fraction, meeting), model._exit_density(fraction, meeting)
-    assert images == pytest.approx(sines, abs=1e-14)
+@pytest.mark.parametrize("scaled", [0.02, 0.09, 0.0999, 0.1, 0.1001, 0.3])
+def test_it_is_the_whole_series_of_sines(fraction: float, scaled: float) -> None:
+    """On both sides of where two short series meet."""
+    width = 1_000.0
+    edges = Edges(fraction * width, (1 - fraction) * width)
+    hours = scaled * width * width / 300**2 * 24
+    whole = sum(
+        4 / (n * pi) * sin(n * pi * fraction) * exp(-n * n * pi * pi * scaled / 2)
+        for n in range(1, 200, 2)
+    )
+    assert survival(edges, 300, hours, 0.0) == pytest.approx(whole, abs=1e-12)
 
 
 @pytest.mark.parametrize("edges", [Edges(-1, 100), Edges(100, -1), Edges(0, 100), Edges(100, 0)])

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from contextlib import suppress
+from itertools import product
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, Or
 from chain.exchange.orders.venues.paper.venue import PaperAccount, cancelled, placed
 from tests.chain.exchange.markets import START, account, moment, order, unsettled
 from tests.chain.exchange.plain_venue import PlainVenue
+from tests.samples import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -148,8 +150,10 @@ def test_a_killed_order_is_there_once_or_known_to_be_missing(tmp_path: Path, hab
         _run(folder, draws.randrange(_MOMENTS + 1), habit)
 
 
-@pytest.mark.parametrize("habit", ["prompt", "twice", "silent"])
-@pytest.mark.parametrize("dies_at", [*range(_HEDGE_MOMENTS), -1])
+@pytest.mark.parametrize(
+    ("habit", "dies_at"),
+    some_of(product(["prompt", "twice", "silent"], [*range(_HEDGE_MOMENTS), -1]), 15, seed=44),
+)
 def test_a_killed_hedge_never_sells_more_than_was_approved(
     tmp_path: Path, habit: str, dies_at: int
 ) -> None:

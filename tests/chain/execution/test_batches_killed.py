@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +25,7 @@ from tests.chain.execution.outbox_kit import RECIPIENT, transfer
 from tests.chain.execution.sending_kit import Bench, SendFault, bench_on
 from tests.chain.execution.test_outbox_kill import FAULTS, run
 from tests.fakes.fault_server import FaultServer
+from tests.samples import some_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -117,8 +119,10 @@ async def killed(bench: Bench, database: Path, url: str, moment: str, countdown:
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("moment", "countdown"), POINTS)
+@pytest.mark.parametrize(
+    ("kind", "moment", "countdown"),
+    some_of(((kind, *point) for kind in KINDS for point in POINTS), 10, seed=44),
+)
 async def test_killed_at_every_moment(
     bench: Bench, tmp_path: Path, kind: str, moment: str, countdown: int
 ) -> None:
@@ -130,8 +134,7 @@ async def test_killed_at_every_moment(
     await carried_to_its_end(bench, tmp_path / "zuno.db", kind)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("kind", "fault"), some_of(product(KINDS, FAULTS), 4, seed=44))
 async def test_killed_while_the_node_misbehaves(
     bench: Bench, tmp_path: Path, kind: str, fault: str
 ) -> None:

@@ -38,13 +38,12 @@ def test_a_secret_that_others_could_read_or_write_is_refused(file: Path, mode: i
 
 
 @pytest.mark.parametrize(
-    ("owner", "is_taken"), [("own", True), (0, True), (1, False), (-1, False), (4_321, False)]
+    ("user", "is_taken"), [(1_234, True), (0, True), (1, False), (-1, False), (4_321, False)]
 )
 def test_a_secret_of_somebody_else_is_refused(
-    file: Path, monkeypatch: pytest.MonkeyPatch, owner: object, is_taken: bool
+    file: Path, monkeypatch: pytest.MonkeyPatch, user: int, is_taken: bool
 ) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 1_234)
-    user = 1_234 if owner == "own" else owner
     status = os.stat_result((stat.S_IFREG | 0o600, 0, 0, 1, user, 0, 0, 0, 0, 0))
     monkeypatch.setattr(os, "fstat", lambda _: status)
     if is_taken:

@@ -459,6 +459,7 @@ def test_an_account_is_lent_on_the_first_chain_and_on_none_without_a_number() ->
 def test_an_account_is_lent_to_known_code_alone(
     chain_id: int, delegate: str, is_known: bool
 ) -> None:
+    assert LENDING.authorization is not None
     authorization = replace(LENDING.authorization, chain_id=chain_id, delegate=delegate)
     lent = replace(LENDING, chain_id=chain_id, authorization=authorization)
     if is_known:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from datetime import UTC, datetime
 from math import exp
 from random import Random
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import node_rpc
-from zuno_tui.charts import drawing as installed
 from zuno_tui.cli import main
 from zuno_tui.features.lab.commands.backtest import RunBacktest, read_hours
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
@@ -157,7 +157,8 @@ def test_a_picture_is_a_png(bars: str, tmp_path: Path) -> None:
 def test_without_the_extra_a_picture_says_what_installs_it(
     bars: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(installed, "find_spec", lambda _name: None)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
 
     assert main(["backtest", "--bars", bars, "--png", "x.png"]) == FAILED
     assert "[charts]" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import datetime, timedelta
 from math import exp
 from random import Random
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.numbers.survival import SIGMA_SCATTER
-from zuno_tui.charts import drawing as installed
 from zuno_tui.cli import main
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 
@@ -82,7 +82,8 @@ def test_without_the_extra_a_picture_says_what_installs_it(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(installed, "find_spec", lambda _name: None)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["calibrate", "--hours", hours, "--png", str(tmp_path / "curve.png")]) == FAILED
     assert "[charts]" in capsys.readouterr().err
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.lp.payloads import SCOUT, USUAL_TOKENS
-from chain.wallet import keyring_store
-from chain.wallet.keyring_store import Keyring
+from chain.wallet.keyring_store import find_keyring
+from tests.chain.wallet.test_keyring_store import Kept, install
 from tests.fakes.model_endpoint import fails, says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from tests.fakes.model_servers.shapes import bad_request
-from zuno_tui.app import wallet_secrets
+from tests.typed_secrets import types
 from zuno_tui.app.debate_setup import debate_limits
 from zuno_tui.cli import main
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, USAGE
@@ -180,32 +180,18 @@ def test_the_time_for_reading_is_a_setting_and_what_was_read_is_said_to_be_kept(
     assert "reading_seconds" in limits.reading_advice
 
 
-class _Backend:
-    def __init__(self) -> None:
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        del self.kept[service, username]
-
-
 @pytest.mark.parametrize("role", [None, "critic"])
 def test_a_key_is_kept_in_the_keyring_and_read_from_there(
     zuno: Zuno, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, role: str | None
 ) -> None:
-    backend = _Backend()
-    monkeypatch.setattr(keyring_store, "find_keyring", lambda: Keyring("Chest", backend, 5.0))
-    monkeypatch.setattr(wallet_secrets, "ask_model_key", lambda _title: f" {KEY}\n")
+    backend = Kept()
+    install(monkeypatch, backend)
+    types(monkeypatch, f" {KEY}\n")
     which = () if role is None else ("--role", role)
     code, told, printed = zuno("model", "key", *which)
     assert code == DONE, printed
-    assert told == {"kept": "model:openai", "in": "Chest"}
-    assert backend.kept == {("zuno", "model:openai"): KEY}
+    assert told == {"kept": "model:openai", "in": find_keyring().title}
+    assert backend.entries == {("zuno", "model:openai"): KEY}
     assert KEY not in printed + (tmp_path / "settings.toml").read_text()
 
     asked: list[str] = []
@@ -221,7 +207,7 @@ def test_a_key_is_kept_in_the_keyring_and_read_from_there(
     assert (code, asked) == (DONE, [f"Bearer {KEY}"]), printed
     assert KEY not in printed
 
-    backend.kept.clear()
+    backend.entries.clear()
     code, _, printed = zuno("model", "test", "--role", "critic", OPENAI_BASE_URL=url)
     assert code == USAGE
     assert "zuno model key" in printed

@@ -7,7 +7,9 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import keyring
 import pytest
+from keyring.backends import fail
 from msgspec.structs import replace
 
 from chain.base.home import Home
@@ -15,16 +17,14 @@ from chain.contracts.networks import network_named
 from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from chain.positions.reference import v4_position
-from chain.wallet import keyring_store
-from chain.wallet.errors import KeyringUnusableError
-from chain.wallet.keyring_store import Keyring
 from tests.chain.exchange.markets import order
 from tests.chain.exchange.test_hedge import start
+from tests.chain.wallet.test_keyring_store import Kept, install
 from tests.fakes.exchange import ExchangeDouble
 from tests.fakes.hyperliquid import AGENT, AGENT_KEY, MASTER, HyperliquidDouble
 from tests.fakes.upbit import KEYS, UpbitDouble
 from tests.printed import printed
-from zuno_tui.app import wallet_secrets
+from tests.typed_secrets import types
 from zuno_tui.app.session import Session
 from zuno_tui.cli import main
 from zuno_tui.features.trade.trade import status
@@ -42,26 +42,11 @@ if TYPE_CHECKING:
 SECRET = "s3cr3t-0f-the-account"
 
 
-class Kept:
-    """A keyring's backend in memory."""
-
-    def __init__(self) -> None:
-        self.texts: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.texts.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.texts[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        del self.texts[service, username]
-
-
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
+    """A keyring in memory."""
     backend = Kept()
-    monkeypatch.setattr(keyring_store, "find_keyring", lambda: Keyring("memory", backend, 5.0))
+    install(monkeypatch, backend)
     return backend
 
 
@@ -84,9 +69,9 @@ def test_an_account_needs_its_keys_and_the_setting(
         assert main(["trade", "status", *home]) == REFUSED
         assert f"zuno venue {mode}" in capsys.readouterr().err
 
-    monkeypatch.setattr(wallet_secrets, "ask_model_key", lambda _: SECRET)
+    types(monkeypatch, *[SECRET] * 9)
     assert main(["venue", "demo", *home]) == DONE
-    assert SECRET in str(kept.texts)
+    assert SECRET in str(kept.entries)
     assert main(["trade", "status", *home]) == NETWORK
     told = capsys.readouterr()
     assert SECRET not in told.out + told.err
@@ -104,8 +89,8 @@ def test_an_agent_that_was_given_up_is_never_taken_again(
 ) -> None:
     """Its venue may forget what it signed, and take that once more."""
     pytest.importorskip("aiodns", reason="the extra trade is not installed")
-    typed = iter(["0x" + "a1" * 20, "0x" + "01" * 32] * 3 + ["0x" + "a1" * 20, "0x" + "02" * 32])
-    monkeypatch.setattr(wallet_secrets, "ask_model_key", lambda _: next(typed))
+    account, first, second = "0x" + "a1" * 20, "0x" + "01" * 32, "0x" + "02" * 32
+    types(monkeypatch, *[account, first] * 3, account, second)
     keep = ["venue", "hyperliquid", "--home", str(tmp_path)]
 
     assert main(keep) == DONE
@@ -119,18 +104,15 @@ def test_an_agent_that_was_given_up_is_never_taken_again(
 def test_keys_that_are_none_are_not_kept(
     kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wallet_secrets, "ask_model_key", lambda _: "two words")
+    types(monkeypatch, *["two words"] * 9)
     assert main(["venue", "live", "--home", str(tmp_path)]) == USAGE
-    assert not kept.texts
+    assert not kept.entries
 
 
 def test_without_a_keyring_an_account_is_not_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def silent() -> Keyring:
-        raise KeyringUnusableError("This system has no keyring that answers.")
-
-    monkeypatch.setattr(keyring_store, "find_keyring", silent)
+    monkeypatch.setattr(keyring, "get_keyring", fail.Keyring)
     (tmp_path / "settings.toml").write_text('[trade]\nvenue = "live"\n', "utf-8")
     assert main(["trade", "status", "--home", str(tmp_path)]) == FAILED
     assert main(["venue", "--home", str(tmp_path)]) == DONE
@@ -148,14 +130,14 @@ async def test_whoever_only_looks_goes_on_without_keys(kept: Kept, tmp_path: Pat
         journal.begin(plan_id, "demo:Binance", [], 0.0, start(7))
 
     assert await hedges.held_hedges() is None
-    assert kept.texts == {}
+    assert kept.entries == {}
 
 
 def test_keys_are_removed_and_not_while_something_is_held(
     kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home = ["--home", str(tmp_path)]
-    kept.texts["zuno", "venue:binance:live"] = "{}"
+    kept.entries["zuno", "venue:binance:live"] = "{}"
     sold = order(OrderSide.SELL, OrderType.MARKET, 0.5)
     with TradeJournal.open(tmp_path / "trades.db") as journal:
         plan_id = "plan_1"
@@ -168,9 +150,9 @@ def test_keys_are_removed_and_not_while_something_is_held(
     assert main(["venue", "--remove", *home]) == USAGE
     assert main(["venue", "live", "--remove", *home]) == REFUSED
     assert "still holds -0.5 ETHUSDT" in capsys.readouterr().err
-    assert kept.texts
+    assert kept.entries
     assert main(["venue", "live", "--remove", "--anyway", *home]) == DONE
-    assert not kept.texts
+    assert not kept.entries
     assert main(["venue", "upbit", "--remove", *home]) == DONE
 
 
@@ -178,7 +160,7 @@ def test_keys_are_removed_and_not_while_something_is_held(
 async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
     kept: Kept, tmp_path: Path, set_by_now: str
 ) -> None:
-    assert not kept.texts
+    assert not kept.entries
     home = Home(tmp_path, tmp_path / "cache")
     bought = order(OrderSide.BUY, OrderType.MARKET, 0.5, name="entry")
     stop = order(OrderSide.SELL, OrderType.STOP, 0.5, 10.0, name="stop", reduce_only=True)
@@ -206,7 +188,7 @@ async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
 async def test_coins_on_the_spot_venue_stand_in_the_status(
     kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not kept.texts
+    assert not kept.entries
     pytest.importorskip("aiodns", reason="the extra trade is not installed")
     from chain.exchange.orders.venues.upbit import venue as upbit
 
@@ -252,7 +234,7 @@ async def test_a_key_that_ends_is_an_alert_with_its_command(
 
     home, network = Home(tmp_path, tmp_path / "cache"), network_named("ethereum")
     entry = "venue:hyperliquid:live"
-    kept.texts["zuno", entry] = json.dumps({"key": MASTER, "secret": AGENT_KEY})
+    kept.entries["zuno", entry] = json.dumps({"key": MASTER, "secret": AGENT_KEY})
     plan_id = "plan_1"
     with TradeJournal.open(home.trades) as journal:
         journal.begin(plan_id, "hyperliquid", [], 0.0, start(7))

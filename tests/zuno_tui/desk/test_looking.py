@@ -139,9 +139,8 @@ async def test_the_markets_clock_is_turned_and_told(
 
 @pytest.mark.usefixtures("changed_world")
 async def test_an_order_that_waits_for_a_delegation_is_not_typed_again(
-    devnet: DevnetReady, node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("zuno_tui.features.orders.desk_part._BETWEEN_LOOKS", 0.05)
     token_id = node("zuno_status")["positions"]["healthy"]
     code = delegated_code(str(devnet.contracts.delegate)).hex()
     async with sitting(opening(tmp_path, devnet.url)) as desk:

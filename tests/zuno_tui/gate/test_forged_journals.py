@@ -34,7 +34,7 @@ KINDS = (
     "close", "close with a subscriber", "collect", "decrease", "increase", "increase in the coin",
     "move", "move with a swap", "create", "wrap", "revoke",
 )  # fmt: skip
-A_FEW, A_SLICE, ON_THE_PAGE = 44, 100, 16
+A_FEW, A_SLICE, ON_THE_PAGE = 24, 100, 8
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import keyring
 import pytest
+from keyring.backends import fail
 from textual.widgets import Input, Static
 
 from chain.contracts.addresses import checksummed
@@ -37,14 +39,15 @@ if TYPE_CHECKING:
 SEED = "test test test test test test test test test test test junk"
 SECOND_OF_SEED = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 
-pytestmark = pytest.mark.usefixtures("endpoints_that_serve")
+pytestmark = pytest.mark.usefixtures("endpoints_that_serve", "no_keyring", "lightly_encrypted")
 
 
-async def test_a_key_goes_into_a_file_where_there_is_no_keyring(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(first_steps, "keyring_trouble", lambda: "There is no keyring here.")
-    monkeypatch.setattr("chain.wallet.keystore_file.cost_for", lambda _: 2)
+@pytest.fixture
+def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyring, "get_keyring", fail.Keyring)
+
+
+async def test_a_key_goes_into_a_file_where_there_is_no_keyring(home: Home) -> None:
     answered = Answered()
     async with desk_app().run_test() as pilot:
         screen = await opened(pilot, home, answered)
@@ -58,7 +61,7 @@ async def test_a_key_goes_into_a_file_where_there_is_no_keyring(
         await pilot.press("enter")
         await settled(pilot)
         words = str(screen.query_one("#first-words", Static).content)
-        assert "There is no keyring here." in words
+        assert "keyring" in words
         await pilot.press(*"short", "enter")
         assert "too short" in said(screen)
         await paste(pilot, "a long passphrase")
@@ -98,11 +101,7 @@ async def test_a_key_in_the_addresss_place_is_refused_and_forgotten(home: Home) 
 
 
 @pytest.mark.parametrize("how", ["new", "seed", "keystore"])
-async def test_a_key_is_made_or_brought(
-    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, how: str
-) -> None:
-    monkeypatch.setattr(first_steps, "keyring_trouble", lambda: "There is no keyring here.")
-    monkeypatch.setattr("chain.wallet.keystore_file.cost_for", lambda _: 2)
+async def test_a_key_is_made_or_brought(home: Home, tmp_path: Path, how: str) -> None:
     if how == "seed":
         # What is there already stays, and what was brought is looked at.
         first_steps.watch_address(home, first_steps.StartPlace(network_named("optimism")), ADDRESS)

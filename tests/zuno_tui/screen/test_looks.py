@@ -5,6 +5,7 @@ The main screens at 120×36 are the snapshots' affair: theirs are kept at the ot
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -32,7 +33,7 @@ from zuno_tui.screen.panes.debate import FLUSH_SECONDS
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from textual.pilot import Pilot
 
@@ -61,8 +62,9 @@ async def _settled(pilot: Pilot[None]) -> None:
         await pilot.pause(FLUSH_SECONDS)
 
 
+@pytest.mark.parametrize("themes", [2, pytest.param(len(THEME_NAMES), marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", SCENES)
-async def test_how_it_looks(name: str, pilot: Pilot[None]) -> None:
+async def test_how_it_looks(name: str, pilot: Pilot[None], themes: int) -> None:
     events, keys = SCENES[name]
     small, middle, large = SIZES
     await OneApp.begin_again(pilot, large, with_desk=name not in PAGES)
@@ -76,12 +78,12 @@ async def test_how_it_looks(name: str, pilot: Pilot[None]) -> None:
         else:
             await assert_looks(f"{name} {width}x{height}", pilot)
         assert max(map(len, lines_of(pilot))) <= width
-    await _assert_readable_in_every_theme(pilot)
+    await _assert_readable(pilot, Random(name).sample(THEME_NAMES, themes))
 
 
-async def _assert_readable_in_every_theme(pilot: Pilot[None]) -> None:
+async def _assert_readable(pilot: Pilot[None], themes: Sequence[str]) -> None:
     front = _frames_alike(front_of(pilot))
-    for theme in THEME_NAMES:
+    for theme in themes:
         pilot.app.theme = theme
         await pilot.pause()
         assert _frames_alike(front_of(pilot)) == front, f"{theme} changes more than colours"

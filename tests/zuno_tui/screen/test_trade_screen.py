@@ -86,17 +86,6 @@ async def test_the_word_typed_after_the_end_of_an_approval_sends_nothing() -> No
         assert not screen.query_one("#confirm-fields").display
 
 
-async def test_what_is_typed_before_it_could_be_read_sends_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("zuno_tui.screen.screens.typed_confirm.READING_SECONDS", 1e9)
-    link = ScriptedLink()
-    async with desk_app(link).run_test(size=(80, 24)) as pilot:
-        await play(pilot, TradeConfirmationAsked(APPROVAL))
-        await pilot.press(*"trade", "enter")
-        assert link.confirmed == []
-
-
 async def test_the_chart_is_drawn_in_blocks_where_the_terminal_knows_no_pictures(
     tmp_path: Path,
 ) -> None:

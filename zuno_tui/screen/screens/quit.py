@@ -44,7 +44,7 @@ class QuitScreen(ModalScreen[bool]):
         lines = [literal(words, "bold $warning") for words in _still_at_work(told)]
         if told.status.demo:
             lines.append(literal("The demo ends: everything in it is discarded."))
-        elif lines:
+        elif told.status.jobs:
             lines.append(literal("Sent transactions continue without zuno; see outbox next time."))
         else:
             lines.append(literal("Nothing is running. Your positions stay as they are."))
