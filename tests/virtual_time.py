@@ -12,15 +12,14 @@ import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple, Unpack
 
+from tests.waiting import HUNG_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from concurrent.futures import Executor
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-
-HUNG_SECONDS = 300.0
-"""For what has to happen: whoever waits longer waits for ever, however slow the machine."""
 
 
 class _VirtualSelector(selectors.DefaultSelector):
