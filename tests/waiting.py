@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,13 @@ def pauses(what: object = "it", most: float = HUNG_SECONDS) -> Iterator[float]:
     while (waited := time.monotonic() - began) < most:
         yield waited / 8
     raise AssertionError(f"{what} never came: {what() if callable(what) else ''}")
+
+
+async def until(happened: Callable[[], object], what: object = "it") -> None:
+    """As `wait_until`, while others are at work on an event loop of real time."""
+    waits = pauses(what)
+    while not happened():  # noqa: ASYNC110 - it happens in another process
+        await asyncio.sleep(next(waits))
 
 
 def wait_until(happened: Callable[[], object], what: object = "it") -> None:
