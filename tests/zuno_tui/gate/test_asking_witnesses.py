@@ -136,7 +136,7 @@ async def test_an_endpoint_that_fails_or_is_slow_is_silent_and_says_why(
     assert await _answer(_node()) == {"position #7": "not there"}
 
     async def slow(*_: object, **__: object) -> object:
-        await asyncio.sleep(5)
+        await asyncio.Event().wait()
         return None
 
     monkeypatch.setattr(agreement, "read_basis", slow)
