@@ -218,6 +218,8 @@ def offences(text: str) -> list[Offence]:
     for node, scope in source.scopes.items():
         if isinstance(node, ast.Call):
             found.update(_short_waits(source, scope, node))
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            found.update(_short_limits(source, scope, node))
         elif isinstance(node, ast.Assert) and _is_timed(source, scope, node.test):
             found.add(Offence(node.lineno, "asserts on seconds"))
         elif (
@@ -232,6 +234,18 @@ def offences(text: str) -> list[Offence]:
         ):
             found.add(Offence(node.lineno, "a deadline in less than a minute"))
     return sorted(found)
+
+
+def _short_limits(
+    source: _Source, scope: _Scope, node: ast.Assign | ast.AnnAssign
+) -> Iterator[Offence]:
+    """What is called a timeout is one, whoever reads it."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    for target in targets:
+        if _last_name(target).lower().endswith("timeout") and node.value is not None:
+            for seconds in source.numbers(node.value, scope):
+                if seconds < LEAST_SECONDS:
+                    yield Offence(node.lineno, f"a timeout of {seconds:g} s")
 
 
 def _short_waits(source: _Source, scope: _Scope, call: ast.Call) -> Iterator[Offence]:

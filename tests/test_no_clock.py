@@ -38,6 +38,7 @@ OFFENDERS = {
     "of a queue": "q.get(timeout=1)",
     "of a thread": "t.join(10)",
     "of a mark": "@pytest.mark.timeout(20)\ndef test_x(): ...",
+    "of a handler": "class Handler:\n    timeout = 0.05",
     "nothing at all": "q.get(timeout=0)",
     "a deadline": "import time\nends = time.monotonic() + 10",
     "a clock": "assert time.monotonic() - began < 2",
