@@ -27,6 +27,7 @@ class _VirtualSelector(selectors.DefaultSelector):
         super().__init__()
         self.now = 1_000.0
         self.working: set[asyncio.Future[Any]] = set()
+        self.children: list[asyncio.SubprocessTransport] = []
         self._waker: int | None = None
         self._ports: set[int] = set()
 
@@ -51,7 +52,9 @@ class _VirtualSelector(selectors.DefaultSelector):
         return []
 
     def _is_anybody_asked(self) -> bool:
-        return bool(self.working) or any(
+        if self.working or any(child.get_returncode() is None for child in self.children):
+            return True
+        return any(
             key.fd != self._waker and self._is_elsewhere(key.fd, key.events)
             for key in self.get_map().values()
         )
@@ -106,6 +109,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         working.add(future)
         future.add_done_callback(working.discard)
         return future
+
+    async def subprocess_exec(
+        self, *given: Any, **choices: Any
+    ) -> tuple[asyncio.SubprocessTransport, Any]:
+        transport, protocol = await super().subprocess_exec(*given, **choices)
+        self._selector_of_time.children.append(transport)
+        return transport, protocol
 
 
 def run_virtually(work: Coroutine[None, None, T]) -> T:
