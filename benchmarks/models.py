@@ -28,7 +28,7 @@ from chain.base.store import Store
 from tests.agents.lp.honest_model import SHAPES, honest, sceptical
 from tests.agents.lp.made_up_markets import FixedEyes, market_context, start_of
 from tests.fakes.model_endpoint import model_endpoint
-from tests.fakes.skipping_loop import run_skipping
+from tests.virtual_time import run_virtually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,11 +69,11 @@ class _Taken(Struct):
 
 def run() -> Iterator[str]:
     # What the first debate loads is no part of any.
-    run_skipping(_debate(honest))
-    accepted, prompts = run_skipping(_debate(honest))
-    looked, _ = run_skipping(_debate(honest, looks=2))
-    argued, _ = run_skipping(_debate(sceptical))
-    one = run_skipping(_one_call(prompts))
+    run_virtually(_debate(honest))
+    accepted, prompts = run_virtually(_debate(honest))
+    looked, _ = run_virtually(_debate(honest, looks=2))
+    argued, _ = run_virtually(_debate(sceptical))
+    one = run_virtually(_one_call(prompts))
     yield f"one call                {one.words()}   baseline"
     debates = (
         ("a debate that agrees", accepted),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import sys
 from contextlib import suppress
@@ -18,9 +19,10 @@ from tests.chain_view import give_chains_back
 from tests.embedded_chain import embedded_chain
 from tests.environment import set_environment
 from tests.fork_server import ROOT
+from tests.virtual_time import VirtualLoop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from chain.devnet.launch import DevnetReady
 
@@ -39,6 +41,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _is_soak(config: pytest.Config) -> bool:
     return "soak" in str(config.getoption("-m"))
+
+
+def pytest_asyncio_loop_factories(
+    item: pytest.Item,
+) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Hours pass at once, but for whoever tests processes, terminals or sockets."""
+    is_real = item.get_closest_marker("real_time") is not None
+    return {"loop": asyncio.new_event_loop if is_real else VirtualLoop}
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.waiting import HUNG_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -72,7 +74,11 @@ class ForkServer:
         self._process.wait()
 
     def run(
-        self, module: str, *arguments: str, environment: Mapping[str, str], timeout: float = 60
+        self,
+        module: str,
+        *arguments: str,
+        environment: Mapping[str, str],
+        timeout: float = HUNG_SECONDS,
     ) -> subprocess.CompletedProcess[str]:
         """As `subprocess.run` of `python -m MODULE`, with nothing on stdin."""
         with (

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from chain.devnet.defaults import control_url
+from tests.waiting import HUNG_SECONDS, pauses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @cache
 def http() -> httpx2.Client:
-    return httpx2.Client(verify=False, trust_env=False, timeout=60)
+    return httpx2.Client(verify=False, trust_env=False, timeout=HUNG_SECONDS)
 
 
 def answer_of(url: str, method: str, *params: object) -> dict[str, Any]:
@@ -68,12 +69,11 @@ def wait_until_later(url: str, seconds: int) -> None:
 
 def receipt(url: str, transaction: str) -> dict[str, Any]:
     """Of a transaction that a node mines at once: it may answer before it has."""
-    for _ in range(5_000):
-        if (mined := ask(url, "eth_getTransactionReceipt", transaction)) is not None:
-            found: dict[str, Any] = mined
-            return found
-        time.sleep(0.002)
-    raise AssertionError(f"{transaction} was not mined")
+    waits = pauses(transaction)
+    while (mined := ask(url, "eth_getTransactionReceipt", transaction)) is None:
+        time.sleep(next(waits))
+    found: dict[str, Any] = mined
+    return found
 
 
 def broadcast(url: str, raw: str) -> str:

@@ -39,6 +39,7 @@ from agents.monitor.rules.risks import RULES, HedgeSource
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.monitor.rules.worth_risks import price_crossings
 from chain.base.clean_text import Redactor, clean_text, quoted
+from chain.base.clock import loop_time
 from chain.base.errors import error_kind
 from chain.base.store import Store, StoreError
 from chain.base.units import Unknown
@@ -173,7 +174,7 @@ async def poll_once(
     A chain that cannot be read is reported, and so is a mistake nobody foresaw. Nothing is told
     twice: alerts and the cursors up to which the chain was read are one commit.
     """
-    client, started = watch.sources.client, time.monotonic()
+    client, started = watch.sources.client, loop_time()
     before = client.round_trips
     # Before the chain is read: a stop that is missing does not wait for an endpoint.
     untended = await _tend(watch)
@@ -190,7 +191,7 @@ async def poll_once(
     if any(look.poll.cursor is not None for look in looks):
         watch.urgent = {}
     told = _by_place(events, looks)
-    requests, seconds = client.round_trips - before, time.monotonic() - started
+    requests, seconds = client.round_trips - before, loop_time() - started
     return tuple(
         PollReport(
             network=watch.sources.network.name,

@@ -16,6 +16,7 @@ from agents.monitor.deliver.channel import Channel
 from agents.monitor.deliver.delivery import Delivery, unclickable
 from agents.monitor.poll import PollReport
 from chain.base.clean_text import Redactor, clean_text, quoted
+from chain.base.clock import loop_time
 from chain.base.errors import error_kind
 from chain.base.home import Home
 
@@ -175,7 +176,7 @@ class _Monitor:
         self._write_beat(notebook, (), None)
         try:
             while not self._stop.is_set():
-                began = time.monotonic()
+                began = loop_time()
                 await delivery.use(self._watchlist.channels())
                 await self._round(notebook, began)
                 if blind := self._blind_rounds(notebook):
@@ -185,7 +186,7 @@ class _Monitor:
                 delivery.wake()
                 if once:
                     return await delivery.settle(most_seconds=SETTLE_SECONDS)
-                await self._rest(time.monotonic() - began)
+                await self._rest(loop_time() - began)
                 delivery.check()
         except asyncio.CancelledError:
             # Whoever cancels us cannot wait; who can, sets `stop`.
@@ -213,7 +214,7 @@ class _Monitor:
         beat = self._write_beat(notebook, tuple(map(heartbeat.sight_of, reports)), trouble)
         if beat.trouble is None:
             beat = replace(beat, trouble=notebook.trouble)
-        self._tell(heartbeat.RoundEnded(beat, reports, time.monotonic() - began))
+        self._tell(heartbeat.RoundEnded(beat, reports, loop_time() - began))
         for notice in self._book.notices[self._notices_told :]:
             self._tell(heartbeat.Troubled(notice))
         self._notices_told = len(self._book.notices)

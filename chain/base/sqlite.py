@@ -4,7 +4,7 @@ import errno
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -55,17 +55,22 @@ def connect(path: Path | str, *, any_thread: bool = False) -> sqlite3.Connection
     )
 
 
-def make_durable(connection: sqlite3.Connection) -> None:
+def make_durable(
+    connection: sqlite3.Connection,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> None:
     """Switch to a write-ahead log; of processes that do so at once, sqlite lets none wait."""
-    ends = time.monotonic() + BUSY_SECONDS
+    ends = clock() + BUSY_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             break
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > ends:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or clock() > ends:
                 raise
-            time.sleep(_BETWEEN_TRIES)
+            sleep(_BETWEEN_TRIES)
     connection.execute("PRAGMA synchronous = FULL")
 
 

@@ -13,6 +13,7 @@ from typing import Self, TypeAlias, TypeVar, cast
 
 from msgspec import Struct, field
 
+from chain.base.clock import loop_time
 from chain.base.store import Store
 from chain.contracts.networks import Network
 from chain.rpc.endpoint import (
@@ -64,7 +65,7 @@ class RpcClient(Reader):
         *,
         clock: Callable[[], float] = time.time,
         limits: RequestLimits | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
+        monotonic: Callable[[], float] = loop_time,
         jitter: Callable[[], float] = random.random,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         transport: RpcTransport | None = None,

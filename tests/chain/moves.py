@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -107,8 +106,7 @@ class Moves:
         if not mined:
             return sent
         # A node mines at once, and answers before it has.
-        while (receipt := self.rpc("eth_getTransactionReceipt", sent)) is None:
-            time.sleep(0.002)
+        receipt = node_rpc.receipt(self.url, sent)
         if int(receipt["status"], 16) != 1:
             raise CallFailedError(f"transaction {sent} failed")
         return sent

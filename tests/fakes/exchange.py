@@ -70,7 +70,7 @@ class ExchangeDouble:
 
     async def listened(self, times: int = 1) -> None:
         """Until so many streams were opened."""
-        async with asyncio.timeout(30), self._opened:
+        async with asyncio.timeout(60), self._opened:
             await self._opened.wait_for(lambda: len(self.streams) >= times)
 
     async def _streaming(

@@ -9,6 +9,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 from tests.fakes.fault_server import Asked, Behaviour, Connection, honest
+from tests.virtual_time import pass_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,21 +20,21 @@ MEGABYTE = 1_000_000
 
 
 async def silence(asked: Asked, connection: Connection, node: HonestNode) -> None:
-    await asyncio.sleep(60)
+    await asyncio.Event().wait()
 
 
 async def slow_loris(asked: Asked, connection: Connection, node: HonestNode) -> None:
     await connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
     while True:
         await connection.send(b" ")
-        await asyncio.sleep(0.02)
+        await pass_time(0.02)
 
 
 async def slow_header(asked: Asked, connection: Connection, node: HonestNode) -> None:
     await connection.send(b"HTTP/1.1 200 OK\r\n")
     while True:
         await connection.send(b"X-More: 1\r\n")
-        await asyncio.sleep(0.02)
+        await pass_time(0.02)
 
 
 async def reset(asked: Asked, connection: Connection, node: HonestNode) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from tests.virtual_time import pass_time
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
@@ -63,5 +65,5 @@ class FaultyTransport:
             await asyncio.wait(self._under_way)
 
     async def _later(self, envelope: Envelope, *, droppable: bool) -> None:
-        await asyncio.sleep(DELAY_SECONDS)
+        await pass_time(DELAY_SECONDS)
         await self._inner.send(envelope, droppable=droppable)

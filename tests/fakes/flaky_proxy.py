@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,8 +16,7 @@ from tests import node_rpc
 if TYPE_CHECKING:
     from types import TracebackType
 
-FAULTS = ("busy", "broken", "hangs up", "gibberish", "slow")
-SLOW_SECONDS = 1.0
+FAULTS = ("busy", "broken", "hangs up", "gibberish")
 
 
 @dataclass
@@ -71,8 +69,6 @@ class FlakyProxy:
                 proxy.answered[fate] += 1
                 if fate == "hangs up":
                     return
-                if fate == "slow":
-                    time.sleep(SLOW_SECONDS)
                 if fate in ("busy", "broken", "gibberish"):
                     status = {"busy": 429, "broken": 503, "gibberish": 200}[fate]
                     self._respond(status, b"<html>not what you asked for</html>")

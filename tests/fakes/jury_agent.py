@@ -35,10 +35,7 @@ async def main(role: Role, conduct: str) -> None:
                 sys.exit(1)
             return f"{asker} may use {terms.tokens} tokens"
 
-        async def think(_: Role) -> None:
-            await asyncio.sleep(float(conduct) if conduct.replace(".", "").isdigit() else 0.0)
-
-        return JuryServices(Parrot(), fact, think)
+        return JuryServices(Parrot(), fact)
 
     transport = AgentEnd(JURY.registry, reader, writer)
     host = AgentHost(JURY, role, transport, services, ambient=Ambient(time.time, lambda: "unused"))

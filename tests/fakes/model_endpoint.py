@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tests.virtual_time import pass_time
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 
@@ -201,7 +203,7 @@ def keeps_alive_for_ever() -> Conduct:
         await wire.begin()
         while True:
             await wire.piece(b": still here\n\n")
-            await asyncio.sleep(0.01)
+            await pass_time(0.01)
 
     return conduct
 
@@ -224,7 +226,7 @@ def disconnects(after: str = '{"prose": "I was') -> Conduct:
     async def conduct(request: ChatRequest, wire: Wire) -> None:
         await wire.begin()
         await wire.delta(content=after)
-        await asyncio.sleep(0.01)
+        await pass_time(0.01)
         wire.vanish()
 
     return conduct

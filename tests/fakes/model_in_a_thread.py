@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tests.fakes.model_endpoint import model_endpoint
+from tests.waiting import HUNG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.fakes.model_endpoint import Conduct
-
-_SECONDS = 20.0
 
 
 @contextmanager
@@ -32,10 +31,10 @@ def model_in_a_thread(*conducts: Conduct) -> Iterator[dict[str, str]]:
 
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
     thread.start()
-    assert ready.wait(_SECONDS), "the endpoint never listened"
+    assert ready.wait(HUNG_SECONDS), "the endpoint never listened"
     try:
         yield environment
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(_SECONDS)
+        thread.join(HUNG_SECONDS)
         loop.close()

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import httpx2
 
+from tests.waiting import HUNG_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
@@ -64,7 +66,7 @@ class Proxy:
 
     def __enter__(self) -> Self:
         """Open under the same name as before, where it was open before."""
-        self._http = httpx2.Client(verify=False, timeout=30)
+        self._http = httpx2.Client(verify=False, timeout=HUNG_SECONDS)
         self._server = _QuietServer(("127.0.0.1", self.port), self._handler())
         self._server.daemon_threads = True
         self.port = self._server.server_port

@@ -7,12 +7,12 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tests.waiting import HUNG_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.fakes.telegram import TelegramDouble
-
-_SECONDS = 20.0
 
 
 @contextmanager
@@ -30,10 +30,10 @@ def telegram_served(double: TelegramDouble) -> Iterator[str]:
 
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
     thread.start()
-    assert ready.wait(_SECONDS), "it never listened"
+    assert ready.wait(HUNG_SECONDS), "it never listened"
     try:
         yield urls[0]
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(_SECONDS)
+        thread.join(HUNG_SECONDS)
         loop.close()

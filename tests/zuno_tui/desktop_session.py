@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 _PROGRAMS = ("dbus-run-session", "dbus-send", "gnome-keyring-daemon")
 _PACKAGES = ("gnome-keyring", "dbus")
 _INSTALL_SECONDS = 90
-_START_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def desktop_session(home: Path, *, unlock: str | None) -> Iterator[DesktopSessio
         keyring.kill()
         keyring.wait()
         bus.stdin.close()
-        bus.wait(timeout=_START_SECONDS)
+        bus.wait()
         bus.stdout.close()
 
 
@@ -89,12 +89,7 @@ def _start_keyring(environment: dict[str, str], unlock: str | None) -> subproces
     assert keyring.stdin is not None
     keyring.stdin.write((unlock or "").encode())
     keyring.stdin.close()
-    deadline = time.monotonic() + _START_SECONDS
-    while not _answers(environment):
-        if time.monotonic() > deadline:
-            keyring.kill()
-            raise AssertionError("gnome-keyring did not come up")
-        time.sleep(0.05)
+    wait_until(lambda: _answers(environment), "gnome-keyring")
     return keyring
 
 

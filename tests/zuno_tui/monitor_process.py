@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from tests.waiting import HUNG_SECONDS, pauses
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli.parser import build_parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_SECONDS = 60.0
+_SECONDS = HUNG_SECONDS
 
 
 def command(home: Path, url: str, *, interval: float, address: str | None = None) -> list[str]:
@@ -69,11 +70,10 @@ class MonitorProcess:
         return [line for line in tuple(self.lines) if line["type"] == kind]
 
     def until(self, true: Callable[[], bool], seconds: float = _SECONDS) -> None:
-        deadline = time.monotonic() + seconds
+        waits = pauses(self.told, seconds)
         while not true():
-            assert time.monotonic() < deadline, self.told()
             assert self.process.poll() is None or true(), self.told()
-            time.sleep(0.02)
+            time.sleep(next(waits))
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(number)

@@ -15,6 +15,7 @@ import termios
 import time
 from typing import TYPE_CHECKING
 
+from tests.waiting import HUNG_SECONDS
 from tests.zuno_tui.terminal_emulator import Emulator
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-SECONDS = 20.0
+SECONDS = HUNG_SECONDS
 _HAND_SECONDS = 0.12
 """Between two keys of somebody who types with care."""
 _READ_AT_ONCE = 65_536
@@ -101,7 +102,7 @@ class Terminal:
         """Letter by letter, as a hand does."""
         for letter in word:
             self.send(letter)
-            time.sleep(pause)
+            self.watch(pause)
 
     def answer(self, word: str, shows: str, seconds: float = SECONDS) -> str:
         """Type a word and wait for what comes of it.
@@ -145,7 +146,8 @@ class Terminal:
         deadline = time.monotonic() + seconds
         pieces = []
         while self.raw.find(words.encode(), since) < 0:
-            assert time.monotonic() < deadline, f"{words!r} was never sent"
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{words!r} was never sent")
             if select.select([self._master], [], [], 0.05)[0]:
                 pieces.append(os.read(self._master, _READ_AT_ONCE))
                 self.raw += pieces[-1]
@@ -164,7 +166,13 @@ class Terminal:
     def read_page(self, seconds: float = 1.5) -> None:
         """Take longer than a page must stand before the keys pressed on it count."""
         self.settle()
-        time.sleep(seconds)
+        self.watch(seconds)
+
+    def watch(self, seconds: float) -> None:
+        """As a person does between two keys, for at least so long."""
+        ends = time.monotonic() + seconds
+        while (left := ends - time.monotonic()) > 0:
+            self._read(left)
 
     def resize(self, cols: int, rows: int) -> None:
         self._set_size(cols, rows)

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.fork_server import fork_server
+from tests.waiting import HUNG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_SECONDS = 30.0
+_SECONDS = HUNG_SECONDS
 
 
 @dataclass

@@ -92,7 +92,6 @@ def test_the_canary_would_be_found(environment: dict[str, str], tmp_path: Path) 
         env={**environment, "CRASH_AT": "eth_keyfile.keyfile.create_keyfile_json"},
         capture_output=True,
         text=True,
-        timeout=30,
         check=False,
     )
 

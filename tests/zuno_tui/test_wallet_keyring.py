@@ -112,7 +112,6 @@ def test_a_keyring_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
             env={**session.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,
             text=True,
-            timeout=20,
             check=False,
         )
 

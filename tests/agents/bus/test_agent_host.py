@@ -30,6 +30,7 @@ from tests.fakes.jury import (
 from tests.fakes.jury_agent import READY
 from tests.fakes.pipe_transport import MOST_LINE, DeskEnd
 from tests.fakes.remote_agents import hosted_agents
+from tests.virtual_time import pass_time
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from agents.bus.envelope import Envelope, Role
 
 NEWS, CHARTS, FLOWS = EXPERTS
-QUICK = BusLimits(quiet_seconds=0.7, deadline_seconds=20)
+QUICK = BusLimits(quiet_seconds=0.7, deadline_seconds=600)
+PATIENT = BusLimits(quiet_seconds=300, deadline_seconds=600)
 
 
 @asynccontextmanager
@@ -62,14 +64,20 @@ async def in_another_process(role: Role, conduct: str) -> AsyncIterator[RemoteAg
         await process.wait()
 
 
-async def test_an_agent_in_another_process_that_thinks_long_is_heard_and_replays(
-    tmp_path: Path,
-) -> None:
-    thinking = 3 * QUICK.quiet_seconds
-    async with in_another_process(CHARTS, str(thinking)) as remote:
-        before = time.monotonic()
-        ran = await run_jury(tmp_path / "record.jsonl", remote=remote, limits=QUICK)
-        assert time.monotonic() - before > thinking
+async def test_an_agent_that_thinks_longer_than_silence_may_last_is_heard(tmp_path: Path) -> None:
+    def slow(request_id: str, terms: FlowTerms) -> JuryServices:
+        return JuryServices(Parrot(), lambda role: "x", lambda _: pass_time(200))
+
+    async with hosted(CHARTS, services=slow) as remote:
+        limits = BusLimits(quiet_seconds=10, deadline_seconds=600)
+        ran = await run_jury(tmp_path / "record.jsonl", remote=remote, limits=limits)
+    assert isinstance(ran.outcome.result, Verdict), ran.outcome.failure
+
+
+@pytest.mark.real_time
+async def test_an_agent_in_another_process_is_heard_and_replays(tmp_path: Path) -> None:
+    async with in_another_process(CHARTS, "think") as remote:
+        ran = await run_jury(tmp_path / "record.jsonl", remote=remote, limits=PATIENT)
     assert isinstance(ran.outcome.result, Verdict), ran.outcome.failure
     opinions = [body for body in ran.record.messages() if body["kind"] == JuryKind.OPINION]
     assert opinions[-1]["from"] == CHARTS
@@ -92,13 +100,15 @@ async def test_an_agent_in_another_process_that_thinks_long_is_heard_and_replays
 
 
 @pytest.mark.parametrize(
-    ("conduct", "cause"), [("crash", FailureCause.CRASHED), ("die", FailureCause.LOST)]
+    ("conduct", "limits", "cause"),
+    [("crash", PATIENT, FailureCause.CRASHED), ("die", QUICK, FailureCause.LOST)],
 )
+@pytest.mark.real_time
 async def test_an_agent_that_breaks_in_another_process_ends_the_flow(
-    tmp_path: Path, conduct: str, cause: FailureCause
+    tmp_path: Path, conduct: str, limits: BusLimits, cause: FailureCause
 ) -> None:
     async with in_another_process(CHARTS, conduct) as remote:
-        ran = await run_jury(tmp_path / "record.jsonl", remote=remote, limits=QUICK)
+        ran = await run_jury(tmp_path / "record.jsonl", remote=remote, limits=limits)
     assert ran.outcome.failure is not None
     assert ran.outcome.failure.cause is cause
     assert "secret" not in ran.outcome.failure.reason
@@ -141,7 +151,7 @@ async def test_a_models_words_are_heard_from_elsewhere_while_it_speaks(tmp_path:
 class Murmuring(Parrot):
     async def ask(self, role, prompt, schema, on_prose):  # type: ignore[no-untyped-def]
         answer = await super().ask(role, prompt, schema, on_prose)
-        await asyncio.sleep(0.15)
+        await pass_time(0.15)
         return answer
 
 
@@ -180,7 +190,7 @@ async def test_nobody_elsewhere_can_speak_for_an_agent_here(tmp_path: Path) -> N
 
 async def test_a_flood_from_elsewhere_ends_the_flow(tmp_path: Path) -> None:
     def chatty(request_id: str, terms: FlowTerms) -> JuryServices:
-        return JuryServices(Parrot(), lambda role: "x", lambda _: asyncio.sleep(10))
+        return JuryServices(Parrot(), lambda role: "x", lambda _: pass_time(10))
 
     desk = QueueTransport(JURY.registry.roles)
     limits = BusLimits(remote_messages=50, quiet_seconds=5)
@@ -199,7 +209,7 @@ async def test_a_flood_from_elsewhere_ends_the_flow(tmp_path: Path) -> None:
             )
             await desk.put(CLI, flood)
             await asyncio.sleep(0)
-        ran = await asyncio.wait_for(running, timeout=5)
+        ran = await asyncio.wait_for(running, timeout=60)
     assert ran.outcome.failure is not None
     assert (ran.outcome.failure.stage, ran.outcome.failure.cause) == (NEWS, FailureCause.OVERLOADED)
     assert len(ran.record.messages()) < 70
@@ -227,10 +237,10 @@ async def test_a_flow_that_is_cancelled_stops_the_work_elsewhere() -> None:
         async with bus:
             here = JuryServices(Parrot(), lambda role: "x")
             await bus.start(Question(symbol="ETH"), services=here)
-            await asyncio.wait_for(asked.wait(), timeout=2)
+            await asyncio.wait_for(asked.wait(), timeout=60)
             assert not stopped.is_set()
             await bus.cancel(REQUEST)
-            await asyncio.wait_for(stopped.wait(), timeout=2)
+            await asyncio.wait_for(stopped.wait(), timeout=60)
 
 
 async def test_a_host_opens_a_request_it_has_not_been_told_of_and_none_of_another_flow() -> None:
@@ -248,7 +258,7 @@ async def test_a_host_opens_a_request_it_has_not_been_told_of_and_none_of_anothe
         await desk.send(envelope, droppable=False)
 
     async def heard(kind: str) -> Envelope:
-        while (envelope := await asyncio.wait_for(desk.receive(CLI), timeout=2)).kind != kind:
+        while (envelope := await asyncio.wait_for(desk.receive(CLI), timeout=60)).kind != kind:
             pass
         return envelope
 

@@ -36,6 +36,7 @@ from tests.fakes.small_debate import (
     small_bus,
     thought,
 )
+from tests.virtual_time import pass_time
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -76,7 +77,7 @@ async def test_an_agent_that_says_nothing_ends_the_flow_at_once() -> None:
 
     limits = BusLimits(quiet_seconds=30, deadline_seconds=60)
     async with small_bus(handlers={**AGENTS, CRITIC: mute}, limits=limits) as bus:
-        failed = failure(await asyncio.wait_for(one(bus), timeout=2))
+        failed = failure(await asyncio.wait_for(one(bus), timeout=60))
     assert (failed.stage, failed.cause) == ("critic", FailureCause.SILENT)
     assert "proposal" in failed.reason
 
@@ -126,7 +127,7 @@ async def test_a_lost_structural_message_ends_the_flow(kind: str, stage: str) ->
     )
     limits = BusLimits(quiet_seconds=0.05, deadline_seconds=5)
     async with small_bus(transport=transport, limits=limits) as bus:
-        failed = failure(await asyncio.wait_for(one(bus), timeout=2))
+        failed = failure(await asyncio.wait_for(one(bus), timeout=60))
     assert (failed.stage, failed.cause) == (stage, FailureCause.LOST)
     assert kind in failed.reason
 
@@ -153,7 +154,7 @@ async def test_work_that_takes_long_is_not_taken_for_loss_but_meets_the_deadline
 
     async def hurry(seconds: float) -> None:
         slept.append(seconds)
-        await asyncio.sleep(0.001)
+        await pass_time(0.001)
 
     ambient = Ambient(clock=lambda: 0.0, new_id=Ids(), sleep=hurry)
     limits = BusLimits(quiet_seconds=4, deadline_seconds=30)
@@ -211,7 +212,7 @@ async def test_cancel_stops_the_handler_and_nothing_leaks_afterwards() -> None:
         assert stopped == [True]
         before = len(seen)
         assert not await bus.cancel(flow.request_id)
-        await asyncio.sleep(0.01)
+        await pass_time(0.01)
         reached_the_desk = [envelope async for envelope in flow]
         assert bus.lanes == 0
     assert len(seen) == before
@@ -259,7 +260,7 @@ async def test_a_handler_that_never_stops_holds_nobody_up() -> None:
     async with small_bus(limits=BusLimits(farewell_seconds=0.05)) as bus:
         flow = await bus.start(START, services=Script(deaf))
         await reached.wait()
-        await asyncio.wait_for(bus.cancel(flow.request_id), timeout=1)
+        await asyncio.wait_for(bus.cancel(flow.request_id), timeout=60)
         assert (await one(bus)).kind == SmallKind.PLAN_READY
         released.set()
         await bus.settled()

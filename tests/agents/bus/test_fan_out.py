@@ -170,9 +170,9 @@ async def test_a_board_is_the_same_whatever_came_first(tmp_path: Path) -> None:
 
 async def test_a_replay_whose_next_speaker_is_silent_goes_on_without_order(tmp_path: Path) -> None:
     ran = await run_jury(tmp_path / "record.jsonl")
-    turns = RecordedTurns(ran.record, patience=0.05)
+    turns = RecordedTurns(ran.record, patience=100)
     await turns.turn(CLI)
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(turns.turn(JUDGE), timeout=0.01)
-    await asyncio.wait_for(turns.turn(JUDGE), timeout=2)
-    await asyncio.wait_for(turns.turn(CLERK), timeout=0.01)
+        await asyncio.wait_for(turns.turn(JUDGE), timeout=60)
+    await asyncio.wait_for(turns.turn(JUDGE), timeout=600)
+    await asyncio.wait_for(turns.turn(CLERK), timeout=60)

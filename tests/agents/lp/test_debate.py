@@ -32,6 +32,7 @@ from chain.base.clean_text import Redactor
 from tests.agents.lp.debating import NOW, REQUEST, argue_over, start_of
 from tests.agents.lp.made_up import HOOK_POWER, TOKEN0, Market
 from tests.agents.lp.second_opinion import FLOORS, check_argued
+from tests.virtual_time import pass_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -273,7 +274,7 @@ async def test_eyes_that_never_answer_end_at_the_deadline() -> None:
 async def test_who_stops_waiting_leaves_nothing_running() -> None:
     before = asyncio.all_tasks()
     waiting = asyncio.create_task(looked(Blind(None), []))
-    await asyncio.sleep(0.05)
+    await pass_time(0.05)
     assert len(asyncio.all_tasks()) > len(before) + 1
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -40,7 +40,7 @@ from tests.fakes.model_endpoint import (
     sends,
     stalls,
 )
-from tests.fakes.skipping_loop import run_skipping
+from tests.virtual_time import pass_time, run_virtually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -241,7 +241,7 @@ async def test_a_model_that_fails_leaves_the_plan_of_the_rules_and_is_said_to(
     assert held.took < QUESTIONS * patience.total_seconds + 10
     assert held.document["claims"] == {"cited": 0, "struck": 0}
     await assert_kept_well(held, caplog.text)
-    await asyncio.sleep(0.01)
+    await pass_time(0.01)
     assert len(asyncio.all_tasks()) == 1
 
 
@@ -310,7 +310,7 @@ def test_a_debate_whose_model_hangs_is_finished_by_the_rules_in_its_time(
         assert held.silences == [over] * QUESTIONS
         assert 100 <= held.took < 130
         await assert_kept_well(held, caplog.text)
-        await asyncio.sleep(0.01)
+        await pass_time(0.01)
         assert len(asyncio.all_tasks()) == 1
 
-    run_skipping(debates())
+    run_virtually(debates())

@@ -118,7 +118,7 @@ def _flood_nodes(mesh: Mesh) -> None:
             {"X-Destination-Peer-Id": str(peer.node)},
             method="POST",
         )
-        urllib.request.urlopen(request, timeout=5).close()
+        urllib.request.urlopen(request).close()
 
 
 async def _flood_server(mesh: Mesh) -> None:

@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 import urllib.request
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from chain.base.strict_json import canonical
 from chain.contracts.networks import network_named
 from chain.positions.reference import v4_position
 from tests.fork_server import fork_server
+from tests.waiting import HUNG_SECONDS, wait_until
 from zuno_tui.app.debate_setup import Debating, debate
 from zuno_tui.app.session import Session
 from zuno_tui.settings import Settings
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from tests.fork_server import ForkedProcess
     from zuno_tui.app.agents_elsewhere import AgentPlaces
     from zuno_tui.app.debate_setup import Debated
-
-_PATIENCE = 60.0
 
 
 def nats_program() -> str | None:
@@ -134,7 +132,7 @@ class Mesh:
     def stop_server(self) -> None:
         if self.server is not None:
             self.server.terminate()
-            self.server.wait(10)
+            self.server.wait()
 
     def start(self) -> None:
         if self.engine is Engine.AXL:
@@ -148,10 +146,7 @@ class Mesh:
             self.wait_until_ready(name)
 
     def wait_until_ready(self, name: str, times: int = 1) -> None:
-        ends = time.monotonic() + _PATIENCE
-        while self.log(name).count('"event":"ready"') < times:
-            assert time.monotonic() < ends, self.log(name)
-            time.sleep(0.02)
+        wait_until(lambda: self.log(name).count('"event":"ready"') >= times, lambda: self.log(name))
 
     def log(self, name: str) -> str:
         path = self.folder / f"{name}.log"
@@ -191,14 +186,14 @@ class Mesh:
         for name in self.nodes:
             url = f"http://127.0.0.1:{self._api_port(name)}/faults"
             request = urllib.request.Request(url, json.dumps(faults).encode(), method="POST")
-            urllib.request.urlopen(request, timeout=5).close()
+            urllib.request.urlopen(request).close()
 
     def stop(self) -> None:
         for process in (*self.agents.values(), *self.nodes.values()):
             _end(process)
         if self.server is not None and self.server.poll() is None:
             self.server.kill()
-            self.server.wait(5)
+            self.server.wait()
 
     def _start(self, name: str, module: str, *arguments: str) -> ForkedProcess:
         environment = {
@@ -219,18 +214,19 @@ class Mesh:
 def _end(process: ForkedProcess) -> None:
     if process.ended(0) is None:
         process.kill()
-        process.ended(5)
+        process.ended(HUNG_SECONDS)
 
 
 def _wait_until_listening(port: int) -> None:
-    ends = time.monotonic() + _PATIENCE
-    while time.monotonic() < ends:
-        try:
-            with socket.create_connection(("127.0.0.1", port), 1):
-                return
-        except OSError:
-            time.sleep(0.02)
-    raise TimeoutError(f"nobody listens at port {port}")
+    wait_until(lambda: is_listening(port), f"port {port}")
+
+
+def is_listening(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager

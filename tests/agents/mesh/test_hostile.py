@@ -49,7 +49,7 @@ async def test_no_hostile_message_is_taken_in_the_middle_of_a_flow(
         running = asyncio.create_task(
             run_jury(tmp_path / "record.jsonl", remote=remote, limits=limits)
         )
-        await asyncio.wait_for(thinking.wait(), 10)
+        await asyncio.wait_for(thinking.wait(), 60)
         desk = members.keys["desk"].name
         overheard = [data for to, data in wire.carried if to == desk]
         headers = [
@@ -107,7 +107,7 @@ async def test_a_peer_is_not_heard_in_a_role_that_is_played_here(tmp_path: Path)
         running = asyncio.create_task(
             run_jury(tmp_path / "record.jsonl", remote=remote, limits=BusLimits(quiet_seconds=60))
         )
-        await asyncio.wait_for(thinking.wait(), 10)
+        await asyncio.wait_for(thinking.wait(), 60)
         desk = members.keys["desk"].name
         headers = [
             (frame.sender.name, frame.header)

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import binascii
 import json
-import socket
 import subprocess
 import time
 from contextlib import contextmanager
@@ -32,13 +31,17 @@ from agents.mesh.nats_engine import (
     stream_name,
 )
 from agents.mesh.peers import MEMBER_FILE, Engine, EngineError, Member, Peer, PeerBook, read_member
-from tests.agents.mesh.processes import free_ports, nats_program
+from tests.agents.mesh.processes import free_ports, is_listening, nats_program
+from tests.waiting import HUNG_SECONDS, pauses, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(nats_program() is None, reason="no nats-server: make nats-server")
+pytestmark = [
+    pytest.mark.real_time,
+    pytest.mark.skipif(nats_program() is None, reason="no nats-server: make nats-server"),
+]
 NAME = "scout"
 PASSWORD = "p@ss word"
 IN_URL = "p%40ss%20word"
@@ -122,19 +125,12 @@ def server(folder: Path, settings: str) -> Iterator[int]:
     assert program is not None
     running = subprocess.Popen([program, "-c", str(config), "-l", str(log)])
     try:
-        ends = time.monotonic() + 30
-        while True:
-            assert running.poll() is None, log.read_text() if log.exists() else ""
-            assert time.monotonic() < ends
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                time.sleep(0.02)
+        wait_until(lambda: running.poll() is not None or is_listening(port))
+        assert running.poll() is None, log.read_text() if log.exists() else ""
         yield port
     finally:
         running.kill()
-        running.wait(5)
+        running.wait()
 
 
 @pytest.fixture(scope="module")
@@ -173,12 +169,12 @@ def member_of(folder: Path, url: str, **files: str) -> Member:
 
 async def carries(member: Member) -> bool:
     """Whether what is sent, kept or not, comes back to the one it is for."""
-    engine = NatsEngine(member, BOOK, PEER, patience=30.0)
+    engine = NatsEngine(member, BOOK, PEER, patience=HUNG_SECONDS)
     await engine.open()
     try:
         for keep in (True, False):
             await engine.send(PEER, b"hello", keep=keep)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(HUNG_SECONDS):
                 if await engine.receive() != (b"hello",):
                     return False
     finally:
@@ -192,7 +188,7 @@ async def test_a_message_that_a_server_does_not_take_is_not_called_sent(
 ) -> None:
     with server(folder, "") as port:
         member = member_of(folder, f"nats://127.0.0.1:{port}")
-        engine = NatsEngine(member, BOOK, PEER, patience=30.0)
+        engine = NatsEngine(member, BOOK, PEER, patience=HUNG_SECONDS)
         await engine.open()
         try:
             with pytest.raises(EngineError, match="did not take a message"):
@@ -204,7 +200,7 @@ async def test_a_message_that_a_server_does_not_take_is_not_called_sent(
 async def test_what_is_closed_keeps_no_connection(folder: Path) -> None:
     with server(folder, "") as port:
         member = member_of(folder, f"nats://127.0.0.1:{port}")
-        engine = NatsEngine(member, BOOK, PEER, patience=30.0)
+        engine = NatsEngine(member, BOOK, PEER, patience=HUNG_SECONDS)
         await engine.open()
         client = engine._client
         assert client is not None
@@ -218,21 +214,21 @@ async def test_what_is_closed_keeps_no_connection(folder: Path) -> None:
 async def test_what_finds_no_room_is_not_acknowledged_and_comes_again(folder: Path) -> None:
     with server(folder, "") as port:
         member = member_of(folder, f"nats://127.0.0.1:{port}")
-        engine = NatsEngine(member, BOOK, PEER, patience=30.0)
+        engine = NatsEngine(member, BOOK, PEER, patience=HUNG_SECONDS)
         engine._inbox = asyncio.Queue(1)
         await engine.open()
         try:
             assert engine._stream is not None
             for data in (b"first", b"second"):
                 await engine.send(PEER, data, keep=True)
-            for _ in range(500):
+            for pause in pauses():
                 [kept] = await engine._stream.consumers_info(stream_name(BOOK.mesh))
                 if kept.num_ack_pending == 1 and not kept.num_pending:
                     break
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(pause)
             assert kept.num_ack_pending == 1
             assert await engine.receive() == (b"first",)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(HUNG_SECONDS):
                 assert await engine.receive() == (b"second",)
         finally:
             await engine.close()
@@ -243,7 +239,7 @@ async def test_a_server_keeps_messages_for_ten_minutes_and_no_more_than_it_must(
 ) -> None:
     with server(folder, "") as port:
         member = member_of(folder, f"nats://127.0.0.1:{port}")
-        engine = NatsEngine(member, BOOK, PEER, patience=30.0)
+        engine = NatsEngine(member, BOOK, PEER, patience=HUNG_SECONDS)
         await engine.open()
         try:
             assert engine._stream is not None
@@ -251,14 +247,14 @@ async def test_a_server_keeps_messages_for_ten_minutes_and_no_more_than_it_must(
             config = (await engine._stream.stream_info(name)).config
             [consumer] = await engine._stream.consumers_info(name)
             await engine.send(PEER, b"kept", keep=True)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(HUNG_SECONDS):
                 assert await engine.receive() == (b"kept",)
                 # It is acknowledged, so that the server does not deliver it again.
-                for _ in range(500):
+                for pause in pauses():
                     [kept] = await engine._stream.consumers_info(name)
                     if not kept.num_ack_pending:
                         break
-                    await asyncio.sleep(0.02)
+                    await asyncio.sleep(pause)
         finally:
             await engine.close()
     assert not kept.num_ack_pending
@@ -326,7 +322,7 @@ async def test_a_server_without_tls_is_told_no_password_where_tls_is_wanted(fold
         plain = member_of(folder, f"nats://{NAME}:{IN_URL}@127.0.0.1:{port}")
         assert await carries(plain)
         wanting = member_of(folder, f"tls://{NAME}:{IN_URL}@127.0.0.1:{port}")
-        engine = NatsEngine(wanting, BOOK, PEER, patience=30.0)
+        engine = NatsEngine(wanting, BOOK, PEER, patience=HUNG_SECONDS)
         with pytest.raises(EngineError) as refused:
             await engine.open()
         assert engine._client is None, "it is closed"

@@ -21,10 +21,13 @@ from tests.agents.mesh.test_nats_access import (
     server,
     write_certificates,
 )
+from tests.waiting import HUNG_SECONDS, until
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
     from pathlib import Path
+
+pytestmark = pytest.mark.real_time
 
 INFO = {"server_id": "liar", "version": "2.15.2", "proto": 1, "headers": True, "max_payload": 2**20}
 
@@ -71,14 +74,6 @@ async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     writer.close()
 
 
-async def _until(come: Callable[[], bool]) -> None:
-    for _ in range(400):
-        if come():
-            return
-        await asyncio.sleep(0.05)
-    raise TimeoutError
-
-
 @asynccontextmanager
 async def line_to(server: int | None) -> AsyncIterator[tuple[Line, int]]:
     line = Line(server)
@@ -101,7 +96,7 @@ async def test_a_server_without_tls_is_told_nothing_at_all(folder: Path, user: s
     async with line_to(None) as (line, port):
         member = member_of(folder, f"tls://{user}127.0.0.1:{port}", authority="authority.pem")
         with pytest.raises(EngineError, match="without TLS"):
-            await NatsEngine(member, BOOK, PEER, patience=10.0).open()
+            await NatsEngine(member, BOOK, PEER, patience=HUNG_SECONDS).open()
         assert line.answered == 1, "no further try would end otherwise"
         assert line.heard == b""
 
@@ -114,21 +109,20 @@ async def test_a_reconnect_is_held_to_tls_too_and_goes_on_trying(folder: Path, u
     with server(folder, tls + known) as real:
         async with line_to(real) as (line, port):
             member = member_of(folder, f"tls://{user}127.0.0.1:{port}", authority="authority.pem")
-            engine = NatsEngine(member, BOOK, PEER, patience=10.0)
+            engine = NatsEngine(member, BOOK, PEER, patience=HUNG_SECONDS)
             await engine.open()
             try:
                 line.server = None
                 line.cut()
-                await _until(lambda: line.answered >= 3)
+                await until(lambda: line.answered >= 3)
                 assert "without TLS" in engine.broken
                 with pytest.raises(EngineError):
                     await engine.send(PEER, b"secret", keep=False)
                 line.server = real
                 line.cut()
-                await _until(lambda: not engine.broken)
+                await until(lambda: not engine.broken)
                 await engine.send(PEER, b"hello", keep=False)
-                async with asyncio.timeout(10):
-                    assert await engine.receive() == (b"hello",)
+                assert await engine.receive() == (b"hello",)
             finally:
                 await engine.close()
             assert line.heard == b""

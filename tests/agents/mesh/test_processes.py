@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
     from zuno_tui.app.agents_elsewhere import AgentPlaces
 
+pytestmark = pytest.mark.real_time
+
 ROOT = Path(__file__).parents[3]
 NOBODY = 65_534
 WHAT_OPENS_KEYS = {

@@ -57,9 +57,9 @@ async def test_an_agent_that_is_started_anew_in_the_middle_ends_the_flow_at_once
             running = asyncio.create_task(
                 run_jury(tmp_path / "r.jsonl", remote=remote, limits=BusLimits(quiet_seconds=60))
             )
-            await asyncio.wait_for(stage.reached.wait(), 10)
+            await asyncio.wait_for(stage.reached.wait(), 60)
         async with agent_on(wire, members, JURY, news, looking):
-            ran = await asyncio.wait_for(running, 30)
+            ran = await asyncio.wait_for(running, 60)
     assert ran.outcome.failure is not None
     assert (ran.outcome.failure.stage, ran.outcome.failure.cause) == (news, FailureCause.CRASHED)
 
@@ -75,10 +75,10 @@ async def test_an_agent_that_was_not_asked_yet_may_be_started_anew(tmp_path: Pat
             running = asyncio.create_task(
                 run_jury(tmp_path / "r.jsonl", remote=remote, limits=limits)
             )
-            await asyncio.wait_for(stage.reached.wait(), 10)
+            await asyncio.wait_for(stage.reached.wait(), 60)
         await stack.enter_async_context(agent_on(wire, members, JURY, JUDGE, looking))
         stage.released.set()
-        ran = await asyncio.wait_for(running, 15)
+        ran = await asyncio.wait_for(running, 60)
     assert isinstance(ran.outcome.result, Verdict), ran.outcome.failure
     await assert_replays(ran)
 

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from tests.agents.mesh.processes import Held
     from zuno_tui.app.agents_elsewhere import AgentPlaces
 
-pytestmark = pytest.mark.soak
-"""Seconds of the clock say nothing on a machine that does much else."""
+pytestmark = [pytest.mark.soak, pytest.mark.real_time]
 
-SECONDS = 10.0
 NO_SERVER = pytest.mark.skipif(
     nats_program() is None, reason="no nats-server: make nats-server, or apt install nats-server"
 )
@@ -57,7 +55,7 @@ def kill_way(mesh: Mesh) -> None:
     if mesh.engine is Engine.NATS:
         assert mesh.server is not None
         mesh.server.kill()
-        mesh.server.wait(5)
+        mesh.server.wait()
     for node in mesh.nodes.values():
         node.kill()
 
@@ -72,7 +70,6 @@ async def test_a_mesh_that_is_not_there_is_left_at_once(
     assert held.places[-1].transport == "local"
     assert held.places[-1].reason
     assert held.debated.ended.plan is not None
-    assert took <= SECONDS
     tell(engine, "nothing runs: a plan by this process", took)
 
 
@@ -86,14 +83,12 @@ async def test_one_agent_that_is_missing_or_a_way_that_dies_is_told(
         assert held.places[-1].transport == "local"
         assert "critic" in held.places[-1].reason
         assert held.debated.ended.plan is not None
-        assert took <= SECONDS
         tell(engine, "no Critic: a plan by this process", took)
         mesh.start_agent("critic")
         mesh.wait_until_ready("critic", 2)
         held, took = await timed(mesh, devnet, "mesh", dying=True)
         assert held.failure is not None
         assert held.failure.cause is FailureCause.LOST
-        assert took <= SECONDS
         tell(engine, f"it dies once a debate began: {held.failure.cause}", took)
 
 
@@ -106,5 +101,4 @@ async def test_a_way_that_dies_before_a_word_was_said_is_left(
         assert held.places[-1].transport == "local"
         assert held.places[-1].reason
         assert held.debated.ended.plan is not None
-        assert took <= SECONDS
         tell(engine, "it dies before a word: a plan by this process", took)

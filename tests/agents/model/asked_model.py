@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import pytest
@@ -25,6 +24,7 @@ from agents.model.interface import (
     RoleModels,
 )
 from chain.base.store import Store
+from tests.virtual_time import virtual_now
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
@@ -88,7 +88,7 @@ class Asked:
         )
 
     def _hear(self, text: str) -> None:
-        self.first_word = self.first_word or time.monotonic()
+        self.first_word = self.first_word or virtual_now()
         self.prose.append(text)
         self.heard.set()
 

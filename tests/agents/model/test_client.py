@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from msgspec.structs import replace
@@ -30,6 +29,7 @@ from tests.fakes.model_endpoint import (
     never_answers,
     says,
 )
+from tests.virtual_time import virtual_now
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -56,7 +56,7 @@ async def test_prose_arrives_before_the_answer_is_complete() -> None:
     async with model_endpoint(says(GOOD_TEXT, size=8, pause=0.02)) as endpoint:
         asked = Asked(endpoint)
         await asked.ask()
-        done = time.monotonic()
+        done = virtual_now()
     assert asked.first_word is not None
     assert done - asked.first_word > 0.1
 

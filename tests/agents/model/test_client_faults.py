@@ -7,7 +7,6 @@ import json
 import logging
 import subprocess
 import sys
-import time
 import traceback
 from typing import TYPE_CHECKING
 
@@ -42,6 +41,7 @@ from tests.fakes.model_endpoint import (
     sends,
     stalls,
 )
+from tests.virtual_time import pass_time, virtual_now
 
 if TYPE_CHECKING:
     from tests.fakes.model_endpoint import Conduct
@@ -96,15 +96,13 @@ async def test_whatever_the_endpoint_does_ends_in_a_reason_in_time_and_without_t
 ) -> None:
     caplog.set_level(logging.DEBUG)
     async with model_endpoint(conduct) as endpoint:
-        # A busy machine drips with longer pauses than it is told to.
-        drips_on = replace(HASTE, first_seconds=9.0, stall_seconds=9.0)
-        patience = {"stalled": HASTE, "timed_out": drips_on}.get(reason, LIMITS)
+        patience = {"stalled": HASTE, "timed_out": HASTE}.get(reason, LIMITS)
         asked = Asked(endpoint, limits=patience)
-        before = time.monotonic()
+        before = virtual_now()
         error = await asked.fails()
-        took = time.monotonic() - before
+        took = virtual_now() - before
     assert error.reason == reason
-    assert took < patience.total_seconds + 3
+    assert took <= patience.total_seconds
     ours = {ModelUnavailable, RequestRefusedError, TryLaterError}
     assert _chain(error) <= {*ours, TimeoutError, asyncio.CancelledError}
     told = "".join(traceback.format_exception(error)) + repr(error) + caplog.text
@@ -113,7 +111,7 @@ async def test_whatever_the_endpoint_does_ends_in_a_reason_in_time_and_without_t
     for _ in range(100):
         if len(asyncio.all_tasks()) == 1:
             break
-        await asyncio.sleep(0.01)
+        await pass_time(0.01)
     assert len(asyncio.all_tasks()) == 1
 
 
@@ -143,9 +141,9 @@ async def test_a_busy_endpoint_is_asked_again_when_it_says(
 ) -> None:
     async with model_endpoint(fails(code, dict([header])), says(GOOD_TEXT)) as endpoint:
         asked = Asked(endpoint)
-        before = time.monotonic()
+        before = virtual_now()
         await asked.ask()
-        assert time.monotonic() - before >= 0.3
+        assert virtual_now() - before >= 0.299
     assert asked.budget.report().debate.tokens == 165
 
 
@@ -165,7 +163,7 @@ async def test_an_answer_is_complete_with_its_last_word(ending: str) -> None:
         await wire.begin()
         await wire.delta(content=GOOD_TEXT)
         await wire.delta(finish="stop")
-        await asyncio.sleep(0.02)
+        await pass_time(0.02)
         if ending == "vanish":
             wire.vanish()
         else:
@@ -186,7 +184,7 @@ async def test_cancelling_closes_the_connection_and_keeps_the_reservation() -> N
         try:
             while True:
                 await wire.piece(b": \n\n")
-                await asyncio.sleep(0.01)
+                await pass_time(0.01)
         except ConnectionError:
             closed.set()
 
@@ -197,7 +195,7 @@ async def test_cancelling_closes_the_connection_and_keeps_the_reservation() -> N
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(closed.wait(), timeout=1)
+        await asyncio.wait_for(closed.wait(), timeout=60)
     assert asked.budget.report().debate.tokens > 4000
 
 

@@ -14,7 +14,7 @@ from tests.agents.lp.model_table import A_CALL, Table, assert_kept_well, plan_of
 from tests.fakes.model_endpoint import ends_early, never_answers, refuses
 from tests.fakes.model_servers import habits, hosted, local, strange
 from tests.fakes.model_servers.habits import asks_for, asks_form, at_first, refusing
-from tests.fakes.skipping_loop import run_skipping
+from tests.virtual_time import run_virtually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,4 +161,4 @@ def test_each_habit_ends_in_a_debate_or_in_a_sentence(tmp_path: Path, one: Serve
             assert held.document["budget"]["tokens"] == one.cost * len(replies)
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())

@@ -23,7 +23,7 @@ from tests.agents.lp.model_table import MODEL, Table, assert_kept_well, plan_of_
 from tests.fakes.model_endpoint import drips, never_answers
 from tests.fakes.model_servers import hosted, local
 from tests.fakes.model_servers.shapes import THINKING, bad_request
-from tests.fakes.skipping_loop import run_skipping
+from tests.virtual_time import run_virtually
 from zuno_tui.app.model import ability_words
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def test_a_server_debates_to_the_end_with_its_model(table: Table, server: ZooSer
         assert found(table, first.url) == server.able
         await assert_kept_well(first, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 @pytest.mark.parametrize("conduct", [hosted.deepseek, hosted.groq, local.without_streams])
@@ -108,7 +108,7 @@ def test_what_a_server_can_do_is_found_out_once(table: Table, conduct: Conduct) 
         assert len(again.requests) == QUESTIONS < len(first.requests)
         assert found(table, again.url) == learned
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_a_refusal_that_contradicts_what_is_remembered_makes_it_learn_anew(table: Table) -> None:
@@ -123,7 +123,7 @@ def test_a_refusal_that_contradicts_what_is_remembered_makes_it_learn_anew(table
         assert forms == ["text", "json_object", "json_schema", "json_schema"]
         assert found(table, again.url) == able()
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_what_is_remembered_for_a_week_is_found_out_again(table: Table) -> None:
@@ -136,7 +136,7 @@ def test_what_is_remembered_for_a_week_is_found_out_again(table: Table) -> None:
         another = replace(settings, model="another")
         assert AbilityMemory(table.store, lambda: NOW).recall(another) is None
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 @pytest.mark.parametrize("conduct", [hosted.openai_reasoning, hosted.anthropic])
@@ -151,7 +151,7 @@ def test_a_temperature_that_is_refused_is_left_out(table: Table, conduct: Conduc
             False
         ] * QUESTIONS
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_a_question_that_the_server_cut_is_noticed_and_its_answer_heard(table: Table) -> None:
@@ -165,7 +165,7 @@ def test_a_question_that_the_server_cut_is_noticed_and_its_answer_heard(table: T
             assert held.silences == []
             await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_tools_and_a_form_are_asked_for_together_until_the_server_refuses(table: Table) -> None:
@@ -193,7 +193,7 @@ def test_tools_and_a_form_are_asked_for_together_until_the_server_refuses(table:
         assert learned is not None
         assert (learned.calls_tools, learned.form_beside_tools) == (True, False)
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_thinking_is_told_while_it_lasts_and_the_thoughts_are_not(table: Table) -> None:
@@ -206,7 +206,7 @@ def test_thinking_is_told_while_it_lasts_and_the_thoughts_are_not(table: Table) 
         assert THINKING[:9] not in held.path.read_text()
         assert THINKING[:9] not in "".join(text for _, text in held.prose)
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 async def _bad_key(request: ChatRequest, wire: Wire) -> None:
@@ -240,7 +240,7 @@ def test_where_nothing_can_be_learned_the_rules_speak_and_say_why(
         assert len(held.requests) == calls * len(replies)
         assert held.plan == await plan_of_the_rules(context)
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_a_slow_chain_and_a_model_that_never_answers_end_in_a_plan_by_the_rules(
@@ -256,7 +256,7 @@ def test_a_slow_chain_and_a_model_that_never_answers_end_in_a_plan_by_the_rules(
         assert 20 + PATIENCE.first_seconds <= held.took < 20 + PATIENCE.first_seconds + 10
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_models_that_drag_on_are_cut_off_when_the_time_for_them_is_over(table: Table) -> None:
@@ -272,7 +272,7 @@ def test_models_that_drag_on_are_cut_off_when_the_time_for_them_is_over(table: T
         assert 120 <= held.took < 130
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def found(table: Table, url: str) -> ServerAbilities | None:

@@ -13,7 +13,7 @@ from tests.agents.lp.made_up_markets import market_context
 from tests.agents.lp.model_table import Table, assert_kept_well, plan_of_the_rules
 from tests.fakes.model_servers import strange
 from tests.fakes.model_servers.strange import answers
-from tests.fakes.skipping_loop import run_skipping
+from tests.virtual_time import run_virtually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def test_a_strange_server_debates_to_the_end(table: Table, conduct: Conduct, cal
         assert said == {SCOUT, STRATEGIST, CRITIC}
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_what_cannot_debate_says_why_in_a_sentence(
         assert held.plan == await plan_of_the_rules(context)
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())

@@ -32,7 +32,7 @@ from tests.fakes.model_servers.tools import (
     without_tools,
     writes_calls_as_words,
 )
-from tests.fakes.skipping_loop import run_skipping
+from tests.virtual_time import run_virtually
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,7 +98,7 @@ def test_scout_looks_closer_and_cites_what_it_found(table: Table) -> None:
         assert "closer" not in "".join(text for role, text in held.prose if role == SCOUT)[:6]
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_tools_work_in_whichever_way_a_server_speaks_of_them(
         }
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_bad_arguments_are_told_to_the_model_and_the_debate_goes_on(
         assert not {"exec", "sign", "tokenId"} & set(said.split())
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_no_more_is_looked_up_than_is_allowed(table: Table) -> None:
@@ -186,7 +186,7 @@ def test_no_more_is_looked_up_than_is_allowed(table: Table) -> None:
         assert held.silences == []
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_nothing_more_is_looked_up_when_the_time_for_it_is_over(table: Table) -> None:
@@ -200,7 +200,7 @@ def test_nothing_more_is_looked_up_when_the_time_for_it_is_over(table: Table) ->
         # A replay takes no time, and yet ends its looking where this one did.
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_what_a_model_puts_into_a_call_is_cleaned_before_it_is_kept(table: Table) -> None:
@@ -212,7 +212,7 @@ def test_what_a_model_puts_into_a_call_is_cleaned_before_it_is_kept(table: Table
         assert "note" in answered["arguments"]
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_a_server_without_tools_is_offered_none_from_then_on(table: Table) -> None:
@@ -229,7 +229,7 @@ def test_a_server_without_tools_is_offered_none_from_then_on(table: Table) -> No
             assert held.silences == []
             await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_a_past_that_cannot_be_read_is_no_reason_to_fall_silent(table: Table) -> None:
@@ -250,7 +250,7 @@ def test_a_past_that_cannot_be_read_is_no_reason_to_fall_silent(table: Table) ->
             assert held.silences == []
             await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_a_model_that_falls_silent_among_its_tools_leaves_the_plan_to_the_rules(
@@ -267,7 +267,7 @@ def test_a_model_that_falls_silent_among_its_tools_leaves_the_plan_to_the_rules(
         assert len(held.silences) == 6
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_pools_for_new_capital_are_looked_at_by_their_number(table: Table) -> None:
@@ -279,7 +279,7 @@ def test_pools_for_new_capital_are_looked_at_by_their_number(table: Table) -> No
         assert "no such tool" in past["answer"]
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())
 
 
 def test_three_models_one_of_them_thinking_and_tools_replay_to_the_byte(table: Table) -> None:
@@ -309,4 +309,4 @@ def test_three_models_one_of_them_thinking_and_tools_replay_to_the_byte(table: T
         assert THINKING[:9] not in held.path.read_text()
         await assert_kept_well(held, "")
 
-    run_skipping(debates())
+    run_virtually(debates())

@@ -186,7 +186,7 @@ def test_a_screen_does_not_wait_for_a_writer(home: Home) -> None:
     with book._lock:
         screen = threading.Thread(target=look)
         screen.start()
-        screen.join(timeout=5)
+        screen.join()
 
     assert seen[0] is known
 

@@ -20,6 +20,7 @@ from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.delivery import ChannelWorker
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from tests.agents.monitor.delivery_kit import home_in
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,9 +78,8 @@ def test_killed_while_it_sends_it_loses_nothing(tmp_path: Path, part: int, kills
         for _ in range(kills):
             before = len(taken)
             driver = _driver(home, url, ENDLESS)
-            while len(taken) == before:
-                assert driver.poll() is None
-                time.sleep(0.002)
+            wait_until(lambda: len(taken) > before or driver.poll() is not None)  # noqa: B023
+            assert driver.poll() is None
             time.sleep(draw.random() * 0.1)
             driver.kill()
             driver.wait()

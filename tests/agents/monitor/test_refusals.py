@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
 from contextlib import closing
@@ -28,6 +27,7 @@ from tests.agents.monitor.delivery_kit import (
     telegram,
 )
 from tests.fakes.telegram import Conduct, TelegramDouble
+from tests.virtual_time import pass_time
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -209,7 +209,7 @@ async def _until_refused(told: list[Step], times: int) -> None:
     for _ in range(500):
         if len(told_stops(told)) == times:
             return
-        await asyncio.sleep(0.01)
+        await pass_time(0.01)
     raise AssertionError(f"it was not refused {times} times within five seconds")
 
 

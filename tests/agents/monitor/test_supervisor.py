@@ -20,7 +20,6 @@ def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[so
     name = str(tmp_path / "notify") if request.param == "path" else f"@zuno-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind(name if name[0] == "/" else "\0" + name[1:])
-        listening.settimeout(5)
         yield listening, name
 
 

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpFailure, HttpLimits
+from tests.virtual_time import pass_time
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -30,7 +31,7 @@ async def answering(*pieces: bytes, endless: bool = False) -> AsyncIterator[str]
             for piece in pieces:
                 writer.write(piece)
                 await writer.drain()
-                await asyncio.sleep(0.02)
+                await pass_time(0.02)
             if endless:
                 await asyncio.sleep(60)
         finally:

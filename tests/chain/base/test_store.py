@@ -91,7 +91,7 @@ def test_four_writers_lose_nothing(tmp_path: Path) -> None:
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(30)
+        writer.join()
 
     with Store.open(path, now=0)[0] as store:
         assert len(store.items("many")) == 400

@@ -23,6 +23,7 @@ from chain.devnet.anvil import (
     running_anvil,
 )
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
+from tests.waiting import HUNG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,8 +182,8 @@ def test_a_node_answers_in_order_and_says_why_it_refuses() -> None:
         with pytest.raises(NodeError, match="no object"):
             client.ask_fields("eth_chainId")
         os.kill(node.pid, 9)
-        assert ended.wait(10)
-        assert node.has_ended_within(10)
+        assert ended.wait(HUNG_SECONDS)
+        assert node.has_ended_within(HUNG_SECONDS)
         with pytest.raises(NodeError, match="does not answer"):
             client.ask("eth_chainId")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from chain.devnet.launch import devnet_arguments, read_line
 from tests import node_rpc
 from tests.fork_server import fork_server
+from tests.waiting import HUNG_SECONDS, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are read from /proc")
 
 SEED = 7
-PATIENCE = 20.0
 A_FEW, MANY = 2, 20
 
 
@@ -69,10 +68,8 @@ def runs(pid: int) -> bool:
 
 
 def wait_until_gone(pids: Iterable[int]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while any(map(runs, pids)):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    watched = tuple(pids)
+    wait_until(lambda: not any(map(runs, watched)))
 
 
 def _states_folder(pid: int) -> Path:
@@ -100,7 +97,7 @@ def driver(folder: Path, *, cache: Path | None = None) -> Iterator[Driver]:
             yield Driver(process, words, lines)
     finally:
         os.close(ending)
-        if process.ended(PATIENCE) is None:
+        if process.ended(HUNG_SECONDS) is None:
             process.kill()
 
 
@@ -115,7 +112,7 @@ def test_a_killed_driver_takes_the_node_along(tmp_path: Path, times: int) -> Non
             states = _states_folder(children["anvil"])
             assert states.is_dir()
             chain.process.kill()
-            assert chain.process.ended(PATIENCE) == -signal.SIGKILL
+            assert chain.process.ended(HUNG_SECONDS) == -signal.SIGKILL
             wait_until_gone(children.values())
             assert not states.exists()
 
@@ -127,7 +124,7 @@ def test_a_killed_node_ends_its_driver_which_says_so(tmp_path: Path, times: int)
             chain.ready()
             children = chain.children()
             os.kill(children["anvil"], signal.SIGKILL)
-            assert chain.process.ended(PATIENCE) == 1
+            assert chain.process.ended(HUNG_SECONDS) == 1
             wait_until_gone(children.values())
         assert chain.words.read_text() == (
             "Anvil ended while the embedded chain ran. It was ended by signal 9.\n"
@@ -145,7 +142,7 @@ def test_a_kill_while_the_world_is_made_leaves_nothing_half_made(
             children = chain.children()
             pid = chain.process.pid if victim == "driver" else children["anvil"]
             os.kill(pid, signal.SIGKILL)
-            code = chain.process.ended(PATIENCE)
+            code = chain.process.ended(HUNG_SECONDS)
             wait_until_gone(children.values())
         assert code == (-signal.SIGKILL if victim == "driver" else 1)
         if victim == "anvil":

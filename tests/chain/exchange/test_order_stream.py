@@ -21,6 +21,7 @@ from tests.fakes.exchange import ExchangeDouble, Refusal
 from tests.fakes.exchange_account import KEYS, AccountDouble
 from tests.fakes.hyperliquid import MASTER, HyperliquidDouble
 from tests.fakes.upbit import UpbitDouble
+from tests.virtual_time import pass_time
 from zuno_tui.app.watchlist import SettingsSource
 from zuno_tui.features.trade import watched_hedges
 from zuno_tui.settings import Flags
@@ -104,13 +105,13 @@ class Clock:
 
 
 async def until(reached: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not reached():  # noqa: ASYNC110 - what is waited for is another process's file
-            await asyncio.sleep(0.01)
+    async with asyncio.timeout(60):
+        while not reached():
+            await pass_time(0.01)
 
 
 async def heard(rung: asyncio.Event) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await rung.wait()
     rung.clear()
 
@@ -187,9 +188,9 @@ async def test_a_flood_causes_one_look_at_once_and_one_after(tmp_path: Path) -> 
         await heard(rung)
         # While somebody looks, all the others arrive.
         await until(lambda: len(venue.order_stream._client.orders) == 500)
-        await asyncio.sleep(0.05)
+        await pass_time(0.05)
         rung.clear()  # one more look, whether it is set by then or not
-        await asyncio.sleep(0.1)
+        await pass_time(0.1)
         assert not rung.is_set()
 
 
@@ -259,12 +260,12 @@ async def test_a_monitor_acts_on_what_it_is_told_and_leaves_alone_whoever_sends(
         with locked_if_free(home.trades_lock) as ours:
             assert ours
             double.tell(told())
-            await asyncio.sleep(0.1)
+            await pass_time(0.1)
             assert double.accepted() == ["entry"]
         await until(lambda: double.accepted() == ["entry", "stop"])
         double.trade(1_900.0, 1_950.0)
         double.tell(told("stop"))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await tending  # nothing is left that could change
 
     assert told_of == [], "nothing of it was urgent"

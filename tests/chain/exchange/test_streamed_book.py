@@ -19,6 +19,7 @@ from chain.exchange.public.book import (
 )
 from chain.exchange.public.market import BookLevel, OrderBook
 from chain.prices.market_http import MarketError
+from tests.virtual_time import pass_time
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -124,7 +125,7 @@ class StreamDouble:
     async def running(self) -> AsyncIterator[str]:
         from websockets.asyncio.server import serve
 
-        async with serve(self._serve, "127.0.0.1", 0, close_timeout=0.1) as server:
+        async with serve(self._serve, "127.0.0.1", 0) as server:
             yield f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}"
 
     async def _serve(self, socket: ServerConnection) -> None:
@@ -166,33 +167,33 @@ class StreamDouble:
 
 async def built(double: StreamDouble, live: LiveBook, times: int) -> None:
     """Changes go on until the book was built so often."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while live.rebuilt < times:
             await double.connected.wait()
             await double.change()
-            await asyncio.sleep(0.01)
+            await pass_time(0.01)
 
 
 async def right(double: StreamDouble, live: LiveBook) -> bool:
     """Whether the next book that is told is the venue's, while changes go on."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             await double.connected.wait()
             await double.change()
-            await asyncio.sleep(0.01)
+            await pass_time(0.01)
             with suppress(MarketError):
                 seen = live.book(LEVELS)
                 return seen == double.venue.books[int(seen.time)]
 
 
 async def unknown(live: LiveBook) -> str:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             try:
                 live.book(LEVELS)
             except MarketError as error:
                 return str(error)
-            await asyncio.sleep(0.01)
+            await pass_time(0.01)
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import signal
 import sys
@@ -164,10 +165,11 @@ def plan(database: str, number: int) -> None:
         outbox.plan(planned(transfer(number), hash=name, plan_id=name), now=0)
 
 
-def consume(database: str, hash_: str, at: float, start: float) -> None:
-    """Spend an approval at an agreed moment; exit 0 for the one that did."""
-    with Outbox.open(Path(database)) as outbox:
-        time.sleep(max(0.0, start - time.time()))
+def consume(database: str, hash_: str, at: float, gate: str) -> None:
+    """Spend an approval once the gate is open; exit 0 for the one that did."""
+    with Outbox.open(Path(database)) as outbox, Path(gate).open() as start:
+        Path(f"{gate}.{os.getpid()}").touch()
+        fcntl.flock(start, fcntl.LOCK_SH)
         with suppress(OutboxError):
             outbox.consume(hash_, now=at)
             sys.exit(DONE)

@@ -144,7 +144,7 @@ class SendFault:
         answer = b""
         if not faulty or self.forwards:
             async with httpx2.AsyncClient(verify=False) as http:
-                answer = (await http.post(self.url, json=body, timeout=20)).content
+                answer = (await http.post(self.url, json=body, timeout=None)).content
         if not faulty:
             await connection.respond(answer)
         elif self.message is not None:

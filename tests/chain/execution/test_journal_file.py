@@ -74,7 +74,7 @@ def test_processes_that_begin_it_at_once_begin_one(tmp_path: Path) -> None:
     for starter in starters:
         starter.start()
     for starter in starters:
-        starter.join(30)
+        starter.join()
 
     with Outbox.open(path) as outbox:
         assert {one.hash for one in outbox.dispatches()} == {"plan 0", "plan 1", "plan 2", "plan 3"}

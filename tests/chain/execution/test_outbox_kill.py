@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import multiprocessing
 import random
 import signal
@@ -26,6 +27,7 @@ from tests.chain.execution.outbox_kit import planned, transfer
 from tests.chain.execution.sending_kit import Bench, SendFault, bench_on
 from tests.fakes.fault_server import FaultServer
 from tests.samples import some_of
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -92,8 +94,7 @@ def two_steps(bench: Bench) -> None:
 
 
 async def recovered(bench: Bench, database: Path) -> list[StepSituation]:
-    """Start again: name every state in time, then follow it to the end and count the effects."""
-    started = time.monotonic()
+    """Start again: name every state, then follow it to the end and count the effects."""
     with Outbox.open(database) as outbox:
         sent_before = bench.nonce("pending")
         findings = await look(
@@ -103,7 +104,6 @@ async def recovered(bench: Bench, database: Path) -> list[StepSituation]:
             clock=time.time,
             evidence=EMBEDDED,
         )
-        assert time.monotonic() - started < 5
         assert bench.nonce("pending") == sent_before, "a look sends nothing"
         dispatch = outbox.dispatch("hash")
         open_steps = {step.position for step in dispatch.steps if not step.settled}
@@ -254,6 +254,7 @@ async def test_processes_that_apply_at_once_have_one_effect(bench: Bench, tmp_pa
     await recovered(bench, database)
 
 
+@pytest.mark.real_time
 async def test_of_processes_that_use_an_approval_at_once_one_does(tmp_path: Path) -> None:
     database = tmp_path / "zuno.db"
     with Outbox.open(database) as outbox:
@@ -263,9 +264,13 @@ async def test_of_processes_that_use_an_approval_at_once_one_does(tmp_path: Path
             outbox.plan(plan, now=0)
             outbox.approve(name, now=0)
     for number in range(5):
-        start = time.time() + 0.15
-        arguments = (str(database), f"approval {number}", 1.0, start)
-        codes = await asyncio.gather(*(run(outbox_driver.consume, *arguments) for _ in range(4)))
+        gate = tmp_path / f"gate {number}"
+        with gate.open("w") as closed:
+            fcntl.flock(closed, fcntl.LOCK_EX)
+            arguments = (str(database), f"approval {number}", 1.0, str(gate))
+            ending = asyncio.gather(*(run(outbox_driver.consume, *arguments) for _ in range(4)))
+            await until(lambda: len([*tmp_path.glob(f"{gate.name}.*")]) == 4)  # noqa: B023
+        codes = await ending
         assert sorted(codes) == [outbox_driver.DONE, *[outbox_driver.REFUSED] * 3]
 
 

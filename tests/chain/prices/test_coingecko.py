@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from contextlib import asynccontextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from chain.base.units import Known, Unknown
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.prices.market_http import KEPT_SECONDS, MarketError
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
+from tests.virtual_time import virtual_now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -142,10 +142,10 @@ async def test_a_value_no_market_has_is_refused(entry: object, reason: str) -> N
 )
 async def test_a_server_that_fails_is_a_reason(fault: Answer, reason: str) -> None:
     async with market(CoinGeckoDouble(fault=fault)) as coingecko:
-        begun = time.monotonic()
+        begun = virtual_now()
         with pytest.raises(MarketError, match=reason) as caught:
             await coingecko.usd_by_coin(["ethereum"])
-    assert time.monotonic() - begun < 2
+        assert virtual_now() - begun < 2
     assert "127.0.0.1" not in f"{caught.value} {caught.value.__context__!r}"
 
 

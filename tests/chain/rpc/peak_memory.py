@@ -13,6 +13,7 @@ from chain.rpc.records import LogFilter
 from chain.rpc.requests import RequestLimits
 from tests.chain.rpc.conftest import client_of
 
+PATIENT = RequestLimits().answering_within(600)
 QUESTIONS = (
     requests.gas_price(),
     requests.logs(LogFilter("0x" + "cc" * 20, (), 0, 1)),
@@ -26,12 +27,12 @@ def peak_bytes() -> int:
 
 async def main(honest: str, *faulty: str) -> None:
     base = network_named("base")
-    async with client_of(base, [honest]) as client:
+    async with client_of(base, [honest], PATIENT) as client:
         await client.ask(requests.gas_price())
     before = peak_bytes()
     kinds = []
     for url in faulty:
-        async with client_of(base, [url], RequestLimits()) as client:
+        async with client_of(base, [url], PATIENT) as client:
             for question in QUESTIONS:
                 try:
                     await client.ask(question)

@@ -13,11 +13,13 @@ import sys
 from collections import deque
 from contextlib import suppress
 from dataclasses import asdict, replace
+from math import inf
 from pathlib import Path
 
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tests.fakes.axl.overlay import Faults, Overlay
+from tests.waiting import pauses
 
 QUEUE = 100
 
@@ -101,12 +103,12 @@ def _http(status: int, body: bytes, *headers: str) -> bytes:
 
 def _end_with_parent() -> None:
     parent = os.getppid()
-    loop = asyncio.get_running_loop()
+    loop, waits = asyncio.get_running_loop(), pauses(most=inf)
 
     def look() -> None:
         if os.getppid() != parent:
             os._exit(0)
-        loop.call_later(0.5, look)
+        loop.call_later(next(waits), look)
 
     look()
 

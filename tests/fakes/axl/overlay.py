@@ -7,8 +7,11 @@ import json
 import random
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from tests.waiting import pauses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,11 +89,13 @@ class Overlay:
 
     async def _keep_dialling(self, url: str) -> None:
         place = urlsplit(url)
+        waits = pauses(most=inf)
         while True:
             with suppress(OSError, asyncio.IncompleteReadError, ValueError):
                 reader, writer = await asyncio.open_connection(place.hostname, place.port)
                 await self._link(reader, writer)
-            await asyncio.sleep(0.1)
+                waits = pauses(most=inf)
+            await asyncio.sleep(next(waits))
 
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.IncompleteReadError, ValueError):

@@ -15,6 +15,7 @@ from tests.fakes.model_servers.shapes import (
     streamed,
     whole,
 )
+from tests.virtual_time import pass_time
 
 if TYPE_CHECKING:
     from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
@@ -58,9 +59,9 @@ async def vllm_thinking(request: ChatRequest, wire: Wire) -> None:
     """Names the speaker at once, and then thinks for longer than anybody waits between words."""
     await wire.begin()
     await wire.delta(content="")
-    await asyncio.sleep(THINKING_SECONDS)
+    await pass_time(THINKING_SECONDS)
     for start in range(0, len(THINKING), 10):
-        await asyncio.sleep(1.5)
+        await pass_time(1.5)
         await wire.delta(content=None, reasoning_content=THINKING[start : start + 10])
     await spoken(wire, answer_of(request))
     await ended(request, wire)

@@ -80,7 +80,6 @@ class ServedProvider:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1" if line in ("chunked", "idle close") else "HTTP/1.0"
-            timeout = 0.05 if line == "idle close" else None
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -111,6 +110,8 @@ class ServedProvider:
                     self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
+                if line == "idle close":
+                    self.close_connection = True  # which no header told
 
             def log_message(self, *_said: object) -> None:
                 """Tests have nothing to say here."""

@@ -26,6 +26,7 @@ from chain.contracts.networks import network_named
 from chain.devnet.world.pools import WETH_USDC
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
+from tests.waiting import wait_until
 from tests.zuno_tui.monitor_process import command
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
 from zuno_tui.settings import Flags
@@ -55,10 +56,7 @@ class Supervised:
     lines: list[dict[str, Any]] = field(default_factory=list)
 
     def until(self, true: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
-        while not true():
-            assert time.monotonic() < deadline, self.lines[-3:]
-            time.sleep(0.02)
+        wait_until(true, lambda: self.lines[-3:])
 
     def polls(self) -> int:
         return sum(line["type"] == "poll" for line in tuple(self.lines))
@@ -95,7 +93,7 @@ def _supervised(folder: Path, url: str) -> Iterator[Supervised]:
         finally:
             os.killpg(shell.pid, signal.SIGKILL)
             shell.wait()
-            reading.join(5)
+            reading.join()
 
 
 @contextmanager

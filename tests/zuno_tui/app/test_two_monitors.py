@@ -125,6 +125,6 @@ def _soak(proxy: FlakyProxy, polling: MonitorProcess, seconds: float) -> int:
         proxy.down = elapsed % OUTAGE_EVERY > OUTAGE_EVERY - OUTAGE_SECONDS
         if not warm and elapsed > seconds * WARM_UP:
             warm = polling.resident_bytes()
-        time.sleep(0.1)
+        time.sleep(seconds / 100)
     proxy.down = False
     return polling.resident_bytes() - warm

@@ -115,7 +115,7 @@ class Client:
     def close(self) -> None:
         assert self._child.stdin is not None
         self._child.stdin.close()
-        self._child.wait(10)
+        self._child.wait()
 
     def _write(self, message: dict[str, object]) -> None:
         assert self._child.stdin is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.base.home import Home
-from tests.agents.mesh.processes import free_ports, nats_program
+from tests.agents.mesh.processes import free_ports, is_listening, nats_program
+from tests.waiting import pauses, wait_until
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from zuno_tui.app.demo_place import DemoPlace, genesis_at, registered_demo
@@ -80,30 +80,22 @@ def test_the_mesh_is_tried_beside_the_demo_by_three_commands(
             spoken = _argued(desk)
         finally:
             up.send_signal(signal.SIGINT)
-            assert up.wait(30) == DONE
+            assert up.wait() == DONE
     assert spoken["choice"]["kind"] in ("hold", "exit", "move")
 
 
 def _argued(desk: Desk) -> dict[str, Any]:
     """On the mesh and nowhere else; agents take a while to start."""
     token_id = str(desk.token_id("near the edge"))
-    for _ in range(30):
+    for pause in pauses():
         asked = ("recommend", token_id, "--deterministic", "--transport", "mesh", "--json")
         spoken = desk.here(*asked)
         if spoken.code == DONE:
             document: dict[str, Any] = spoken.data
             return document
-        time.sleep(1)
+        time.sleep(pause)
     raise AssertionError(spoken.words)
 
 
 def _wait_for(port: int) -> None:
-    ends = time.monotonic() + 60
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            assert time.monotonic() < ends
-            time.sleep(0.1)
-        else:
-            return
+    wait_until(lambda: is_listening(port), f"port {port}")

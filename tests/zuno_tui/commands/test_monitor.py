@@ -129,7 +129,7 @@ def manager(tmp_path: Path) -> Iterator[Manager]:
         yield manager
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ending:
             ending.sendto(b"", manager.address)
-        reading.join(5)
+        reading.join()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -167,11 +167,11 @@ def telegram() -> Iterator[tuple[TelegramDouble, str]]:
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     running = double.running()
-    url = asyncio.run_coroutine_threadsafe(running.__aenter__(), loop).result(5)
+    url = asyncio.run_coroutine_threadsafe(running.__aenter__(), loop).result()
     yield double, url
-    asyncio.run_coroutine_threadsafe(running.__aexit__(None, None, None), loop).result(5)
+    asyncio.run_coroutine_threadsafe(running.__aexit__(None, None, None), loop).result()
     loop.call_soon_threadsafe(loop.stop)
-    thread.join(5)
+    thread.join()
     loop.close()
 
 

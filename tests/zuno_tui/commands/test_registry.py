@@ -139,6 +139,7 @@ async def test_one_file_is_a_phrase_with_its_page_at_the_desk(
     assert page.title == asked.twin
 
 
+@pytest.mark.real_time
 async def test_one_file_is_in_the_palette_and_in_the_help(greet: Command) -> None:
     async with desk_app().run_test() as pilot:
         hits = [hit async for hit in DeskCommands(pilot.app.screen).discover()]

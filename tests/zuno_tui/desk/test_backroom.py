@@ -7,10 +7,10 @@ import queue
 import subprocess
 import sys
 import threading
-import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from tests.waiting import HUNG_SECONDS
 from tests.zuno_tui.desk.sitting import opening
 from zuno_tui.catalog.intents import Help, Quit, Show
 from zuno_tui.desk.events import HelpAsked, PositionsChanged, QuitAsked, Said
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
 
-PATIENCE = 20.0
+PATIENCE = HUNG_SECONDS
 _IMPORTED = """
 import sys
 import zuno_tui.commands.desk_actions
@@ -42,9 +42,7 @@ def test_what_is_asked_is_answered_from_another_thread(devnet: DevnetReady, tmp_
 
     room = DeskThread(opened, lambda event: heard.put((threading.get_ident(), event)))
     room.start()
-    began = time.monotonic()
     room.ask(Show("positions"))
-    assert time.monotonic() - began < 1
     told: list[Event] = []
     while not any(isinstance(event, PositionsChanged) for event in told):
         thread, event = heard.get(timeout=PATIENCE)
@@ -78,7 +76,7 @@ def test_leaving_ends_an_opening_that_takes_long(tmp_path: Path) -> None:
     async def opened() -> AsyncIterator[DeskOpening]:
         begun.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         finally:
             ended.set()
         yield opening(tmp_path, "nowhere")
@@ -88,7 +86,7 @@ def test_leaving_ends_an_opening_that_takes_long(tmp_path: Path) -> None:
     assert begun.wait(PATIENCE)
     room.close()
 
-    assert room.wait_closed(5)
+    assert room.wait_closed(PATIENCE)
     assert ended.is_set()
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.virtual_time import pass_time
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import Apply, Approve
 from zuno_tui.commands.position_actions import CollectFees
@@ -81,7 +81,7 @@ async def test_an_approval_that_lapses_lets_the_market_go_and_says_so(
         node("zuno_step", 700)
         lapsed = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.lapsed))
         await desk.until(HintChanged, lambda told: "approval lapsed" in told.words)
-        await asyncio.sleep(4.0)
+        await pass_time(4.0)
         after = node("zuno_status")
 
     assert (after["speed"], after["holds"]) == (60, [])

@@ -11,6 +11,7 @@ from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from chain.positions.reference import stored_position, v3_position, v4_position
+from tests.virtual_time import pass_time
 from zuno_tui.app.market import next_speed
 from zuno_tui.desk import jobs
 from zuno_tui.desk.cleaning import cleaned
@@ -97,7 +98,7 @@ async def test_what_nobody_asked_for_is_shown_when_it_takes_long(
     await here.jobs.idle()
     assert here.names == []
 
-    here.jobs.start("long", "Reading", lambda _: asyncio.sleep(0.1), seconds=1, asked=False)
+    here.jobs.start("long", "Reading", lambda _: pass_time(0.1), seconds=1, asked=False)
     await here.jobs.idle()
     assert here.names == [("Reading",), ()]
 
@@ -111,7 +112,7 @@ def test_lines_become_one_that_can_still_be_read() -> None:
 
 async def test_a_job_that_takes_too_long_is_ended() -> None:
     here = Listening()
-    here.jobs.start("one", "Sleeping", lambda _: asyncio.sleep(9), seconds=0.01)
+    here.jobs.start("one", "Sleeping", lambda _: pass_time(9), seconds=0.01)
     await here.jobs.idle()
 
     assert "took too long" in here.said[0].words
@@ -123,14 +124,14 @@ async def test_jobs_tell_their_progress_and_end_when_asked() -> None:
     async def work(progress: object) -> None:
         assert callable(progress)
         progress("Half way")
-        await asyncio.sleep(9)
+        await pass_time(9)
 
     assert here.jobs.start("one", "Beginning", work, seconds=9)
     assert not here.jobs.start("one", "Again", work, seconds=9)
     assert here.jobs.start("fixed", "Signing", work, seconds=9, cancellable=False)
     await asyncio.sleep(0)
     assert here.jobs.cancel(None) == ("one",)
-    await asyncio.sleep(0.01)
+    await pass_time(0.01)
     assert [view.name for view in here.jobs.views] == ["fixed"]
     await here.jobs.close()
 

@@ -45,6 +45,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("question", PAGES)
+@pytest.mark.real_time
 async def test_a_key_asks_what_the_command_asks(question: str) -> None:
     key, command = PAGES[question]
     link = ScriptedLink()
@@ -57,6 +58,7 @@ async def test_a_key_asks_what_the_command_asks(question: str) -> None:
     assert asked.twin.split()[:2] == command.split()[:2]
 
 
+@pytest.mark.real_time
 async def test_what_needs_no_key_stands_on_the_desk() -> None:
     """What all is worth, what waits, how many are in range, and what needs somebody."""
     async with desk_app(ScriptedLink()).run_test(size=(120, 36)) as pilot:

@@ -15,6 +15,7 @@ from chain.contracts.storage import decode_slot0, pool_slots
 from chain.math.ticks import tick_at_sqrt_price
 from tests import node_rpc
 from tests.fork_server import fork_server
+from tests.waiting import HUNG_SECONDS
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from zuno_tui.cli import main
 
@@ -79,7 +80,7 @@ class Desk:
                 before -= 1
                 self.ask("evm_mine")
             applying.kill()
-            code = applying.ended(10)
+            code = applying.ended(HUNG_SECONDS)
         assert code is not None
         return code
 

@@ -16,6 +16,7 @@ from chain.devnet.world.writing import sign_transaction
 from tests import node_rpc
 from tests.embedded_chain import embedded_chain
 from tests.fork_server import fork_server
+from tests.waiting import HUNG_SECONDS
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from zuno_tui.present.exit_codes import DONE, NETWORK
@@ -86,7 +87,7 @@ def cut_off(desk: Desk, approval: dict[str, Any], lines: int, after: float) -> C
     killed = child.ended(after) is None
     if killed:
         child.kill()
-    code = child.ended(30)
+    code = child.ended(HUNG_SECONDS)
     assert code is not None
     # On a busy machine the chain may fall silent, which cuts an apply off just as well.
     assert killed or code in (DONE, NETWORK), told.read_text()

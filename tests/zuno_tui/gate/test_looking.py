@@ -115,7 +115,7 @@ async def _rows_at_the_desk(desk: Desk) -> tuple[DispatchView, ...]:
             # While the desk looks by itself at its opening, it does not begin to look again.
             await sat.ask(Show("outbox"))
             with suppress(TimeoutError):
-                return (await asyncio.wait_for(sat.until(OutboxReady), 2)).rows
+                return (await asyncio.wait_for(sat.until(OutboxReady), 60)).rows
 
 
 @pytest.fixture(scope="module")

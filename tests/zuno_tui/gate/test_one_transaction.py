@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from chain.contracts.networks import NATIVE
 from chain.devnet.world.deployment import CONTRACTS
 from chain.execution.decode.decoder import decode_call, encode_call
 from chain.execution.decode.records import Batch
+from tests import node_rpc
 from tests.fakes.proxy import Proxy
 from tests.printed import printed
 from tests.zuno_tui.gate.desk import Desk, assert_nothing_left, assert_within_bounds
@@ -197,11 +197,7 @@ def test_a_last_call_that_fails_undoes_everything(delegated: Desk) -> None:
 
 def _receipt(desk: Desk, sent: str) -> dict[str, Any]:
     """A busy node answers before it has mined."""
-    for _ in range(100):
-        if (found := desk.ask("eth_getTransactionReceipt", sent)) is not None:
-            return dict(found)
-        time.sleep(0.05)
-    raise AssertionError(f"{sent} is in no block")
+    return node_rpc.receipt(desk.devnet.url, sent)
 
 
 def _calls(data: bytes) -> list[BatchCall]:

@@ -60,7 +60,8 @@ def _slice_until(desk: Desk, monitor: MonitorProcess, book: StandingOrders, end:
         sent = any(kept.progress.state is StandingState.SENT for kept in book.all())
         desk.ask("zuno_step", 60 if sent else min(SLICE, max(1, end - now)))
         if sent:
-            time.sleep(0.2)
+            polls = len(monitor.of("poll"))
+            monitor.until(lambda polls=polls: len(monitor.of("poll")) > polls)  # type: ignore[misc]
 
 
 @pytest.mark.soak

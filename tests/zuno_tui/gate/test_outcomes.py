@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from chain.contracts.addresses import keccak
+from tests import node_rpc
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.gate.taken_back import desk_at
 
@@ -139,8 +139,7 @@ def _breaks(desk: Desk, target: str) -> Callable[[Call], Answer | None]:
         desk.ask("anvil_setCode", target, "0x5f5ffd")
         sent = desk.ask(call["method"], *call["params"])
         desk.ask("evm_mine")
-        while desk.ask("eth_getTransactionReceipt", sent) is None:
-            time.sleep(0.01)
+        node_rpc.receipt(desk.devnet.url, sent)
         desk.ask("anvil_setCode", target, code)
         return {"result": sent}
 

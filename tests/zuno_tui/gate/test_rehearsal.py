@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import pytest
 from tests import node_rpc
 from tests.fakes.proxy import Proxy
 from tests.fork_server import fork_server
+from tests.waiting import HUNG_SECONDS, wait_until
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 
@@ -224,13 +224,10 @@ def test_killed_while_it_rehearses_leaves_no_node(desk: Desk) -> None:
             environment={**os.environ, "ZUNO_HOME": str(desk.command.home)},
             files=[nothing.fileno()] * 3,
         )
-    end = time.monotonic() + 20
-    while not _copies() and time.monotonic() < end:
-        time.sleep(0.02)
+    wait_until(_copies)
     os.kill(process.pid, signal.SIGKILL)
-    process.ended(10)
-    while _copies() and time.monotonic() < end:
-        time.sleep(0.02)
+    process.ended(HUNG_SECONDS)
+    wait_until(lambda: not _copies())
 
 
 def test_the_desk_opens_on_a_copy(desk: Desk) -> None:

@@ -28,6 +28,7 @@ from tests.agents.trade.cases import HEDGED, NOW, question
 from tests.agents.trade.desks import Seen, argue
 from tests.fakes.exchange import ExchangeDouble
 from tests.printed import printed
+from tests.virtual_time import pass_time
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, waiting_trade
 from zuno_tui.features.trade.lessons import desk_record, learn, recalled, trade_memory
@@ -259,10 +260,10 @@ async def test_a_trade_is_sent_after_the_monitor_of_the_same_desk_has_tended(
         with locked_if_free(desk.lock) as tending:
             assert tending
             sending = asyncio.create_task(apply_trade(desk, waiting, sleep=double.pass_time))
-            await asyncio.sleep(0.2)
+            await pass_time(0.2)
             assert not sending.done()
             assert not desk.journal.entries()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             sent = await sending
 
     assert sum(one.filled for one in sent) == pytest.approx(plan.quantity)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.zuno_tui.screen.scenes import MORNING, desk_app, play, text_of
 from zuno_tui.catalog.registry import registry
 from zuno_tui.present.plan_card import ALERT_TERMS, FIGURES, PLAN_TERMS, POSITION_TERMS
@@ -21,6 +23,7 @@ def test_every_column_is_explained() -> None:
     assert [column.title for column in AlertsPane()._columns] == [*ALERT_TERMS]
 
 
+@pytest.mark.real_time
 async def test_help_is_grouped_by_what_one_wants() -> None:
     async with desk_app().run_test(size=(120, 36)) as pilot:
         await play(pilot, *MORNING)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,20 +13,17 @@ import pytest
 from tests.fakes.providers.behaviours import BEHAVIOURS
 from tests.fakes.providers.served import ServedProvider
 from tests.fork_server import fork_server
+from tests.waiting import HUNG_SECONDS, pauses
 from tests.zuno_tui.conftest import Spoken
 from tests.zuno_tui.gate.taken_back import desk_at
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from chain.devnet.launch import DevnetReady
     from tests.fakes.providers.profile import Profile
     from tests.zuno_tui.gate.desk import Desk
 
 _PATIENCE = 240
 """Seconds: an endpoint that asks for rests is given them."""
-_UNSEEN_PATIENCE = 30
-"""For what no node has: it is waited for until its deadline, or until a person goes on."""
 IMPOSSIBLE = {
     "daily quota": "is used up",
     "402 after 12": "wants to be paid",
@@ -61,20 +60,28 @@ class Walk:
         if approved.code != 0:
             return None
         self._served.provider.forget_counts()
-        shown, dropped = approved.data, self._served.profile.sends == "dropped"
-        try:
-            done = fork_server().run(
-                "zuno_tui",
-                *("apply", shown["planId"], "--confirm", shown["hash"]),
-                *("--json", *self._desk.flags),
-                environment={**os.environ, "ZUNO_HOME": str(self._desk.command.home)},
-                timeout=_UNSEEN_PATIENCE if dropped else _PATIENCE,
-            )
-        except TimeoutError:
-            # Who looks meanwhile hears where it stands.
-            found = self._desk.here("outbox")
-            return self._noted("apply", Spoken(-1, found.out, found.out + found.words))
+        words = ("apply", approved.data["planId"], "--confirm", approved.data["hash"])
+        words = (*words, "--json", *self._desk.flags)
+        environment = {**os.environ, "ZUNO_HOME": str(self._desk.command.home)}
+        if self._served.profile.sends == "dropped":
+            return self._noted("apply", self._unseen(words, environment))
+        done = fork_server().run("zuno_tui", *words, environment=environment, timeout=_PATIENCE)
         return self._noted("apply", Spoken(done.returncode, done.stdout, done.stderr))
+
+    def _unseen(self, words: tuple[str, ...], environment: dict[str, str]) -> Spoken:
+        """What no node has is waited for; who looks meanwhile hears where it stands."""
+        with Path(os.devnull).open("r+") as nothing:
+            process = fork_server().start(
+                "zuno_tui", *words, environment=environment, files=[nothing.fileno()] * 3
+            )
+        for pause in pauses("the word of a dropped transaction"):
+            found = self._desk.here("outbox")
+            if IMPOSSIBLE["send: dropped"] in found.out + found.words:
+                break
+            time.sleep(pause)
+        process.kill()
+        process.ended(HUNG_SECONDS)
+        return Spoken(-1, found.out, found.out + found.words)
 
     def _noted(self, name: str, spoken: Spoken) -> Spoken:
         provider = self._served.provider

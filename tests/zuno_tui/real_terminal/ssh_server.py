@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import asyncssh
 
+from tests.waiting import HUNG_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -112,7 +114,7 @@ def ssh_server(folder: Path) -> Iterator[SshServer]:
 
     thread = threading.Thread(target=loop.run_until_complete, args=(listen(),), daemon=True)
     thread.start()
-    assert ready.wait(20), "the server never listened"
+    assert ready.wait(HUNG_SECONDS), "the server never listened"
     try:
         yield server
     finally:
@@ -120,7 +122,7 @@ def ssh_server(folder: Path) -> Iterator[SshServer]:
             if session.process.poll() is None:
                 session.process.kill()
         loop.call_soon_threadsafe(stop.set)
-        thread.join(20)
+        thread.join()
 
 
 def _started(process: asyncssh.SSHServerProcess[bytes], slave: int) -> subprocess.Popen[bytes]:

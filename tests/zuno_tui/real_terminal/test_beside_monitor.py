@@ -52,7 +52,7 @@ def test_pane_and_file_always_agree(tmp_path: Path, minutes: float) -> None:
                 deadline = time.monotonic() + minutes * 60
                 while time.monotonic() < deadline or len(watch.samples) <= LEAST_LOOKS:
                     watch.look()
-                    time.sleep(BETWEEN_LOOKS)
+                    terminal.watch(BETWEEN_LOOKS)
                 terminal.send(" ")
                 # What is acknowledged is open again as soon as it gets worse, at this speed at
                 # once.

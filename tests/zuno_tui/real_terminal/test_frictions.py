@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -188,7 +187,7 @@ def _press(terminal: Terminal, keys: str) -> None:
     """Key by key; a terminal takes what follows an escape at once for part of it."""
     for key in re.findall(r"\x1b\[[A-Z]|[\s\S]", keys):
         terminal.send(key)
-        time.sleep(0.5 if key == _ESCAPE else 0.08)
+        terminal.watch(0.5 if key == _ESCAPE else 0.08)
 
 
 def _keep(terminal: Terminal, name: str, size: tuple[int, int]) -> None:

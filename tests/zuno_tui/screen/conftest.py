@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from chain.base.home import Home
@@ -33,3 +35,8 @@ def endpoints_that_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     serves = Check("RPC", CheckState.WELL, "answers")
     monkeypatch.setattr("zuno_tui.screen.panes.endpoint_trial.TRY_AFTER_SECONDS", 99.0)
     monkeypatch.setattr("zuno_tui.app.first_steps.try_place", lambda _, found: found(serves))
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Textual's timers read the machine's clock, and so does the loop beneath it."""
+    return {"loop": asyncio.new_event_loop}

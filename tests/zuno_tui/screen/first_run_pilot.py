@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.events import Paste
 from textual.widgets import Static
 
+from tests.waiting import pauses
 from zuno_tui.app import first_steps
 from zuno_tui.screen.screens.first_run import FirstRunScreen
 
@@ -59,12 +60,12 @@ async def settled(pilot: Pilot[None]) -> None:
 
 async def trial_told(pilot: Pilot[None], screen: FirstRunScreen, words: str) -> str:
     """What trying the endpoint found, once these words are there."""
-    for _ in range(500):
+    for pause in pauses(repr(words)):
         found = str(screen.query_one("#first-trial", Static).content)
         if words in found:
             return found
-        await pilot.pause(0.02)
-    raise AssertionError(f"{words!r} was not told")
+        await pilot.pause(pause)
+    raise AssertionError
 
 
 def said(screen: FirstRunScreen) -> str:

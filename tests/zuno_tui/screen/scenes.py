@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from textual.widgets import Static
 
 from chain.positions.reference import stored_position, v4_position
+from tests.waiting import pauses
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
@@ -92,11 +93,10 @@ async def play(pilot: Pilot[None], *events: Event) -> None:
 
 async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
     """As soon as it is true; a busy machine takes its time."""
-    for _ in range(500):
+    for pause in pauses():
         if true():
             return
-        await pilot.pause(0.02)
-    raise AssertionError("it never came true")
+        await pilot.pause(pause)
 
 
 def position(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -81,9 +80,7 @@ async def test_a_block_replaced_in_the_middle_is_read_again_as_a_whole(method: s
         with Proxy(chain.url, replacing) as proxy:
             async with scouting(proxy.url) as scout:
                 token_id = world.positions["healthy"]
-                context = await asyncio.wait_for(
-                    scout.observer.observe_position(v4_position(token_id), OBSERVED), 20
-                )
+                context = await scout.observer.observe_position(v4_position(token_id), OBSERVED)
         assert not left
         # Gas is asked beside the rest: where it is asked last, all else is of the block before.
         blocks = [chain.head] if method == "eth_getLogs" else [chain.head, before]
