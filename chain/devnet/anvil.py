@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +24,7 @@ from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
 from chain.base.home import FILE_MODE, FOLDER_MODE, cache_folder, locked, write_atomically
 from chain.base.loopback_http import HOST
+from chain.base.scratch import scratch_folder
 from chain.contracts.delegation import NOBODY, delegated_code
 from chain.devnet.json_rpc import NodeClient
 from chain.execution.transaction import UnsignedTransaction
@@ -137,8 +137,8 @@ def _is_sound(path: Path, file: LockedFile) -> bool:
 
 
 def _fetched(package: LockedPackage) -> Iterator[tuple[LockedFile, bytes]]:
-    with tempfile.TemporaryDirectory(prefix="zuno-npm-") as scratch:
-        tarball = _packed(package, Path(scratch))
+    with scratch_folder("npm") as scratch:
+        tarball = _packed(package, scratch)
         _check_integrity(package, tarball)
         with tarfile.open(tarball, "r:gz") as archive:
             wanted = {f"package/{file.path}": file for file in package.files}
@@ -334,6 +334,7 @@ class Anvil:
 def running_anvil(
     arguments: Sequence[str] = (),
     *,
+    genesis: bytes | None = None,
     port: int = 0,
     environment: Mapping[str, str] = os.environ,
     start_seconds: float = _START_SECONDS,
@@ -341,10 +342,14 @@ def running_anvil(
     """A node on loopback for as long as the block lasts, at this port or at a free one."""
     program = find_anvil(environment)
     command = [*program.command, "--host", HOST, "--port", str(port), "--hardfork", HARDFORK]
-    with tempfile.TemporaryDirectory(prefix="zuno-anvil-", ignore_cleanup_errors=True) as states:
+    with scratch_folder("anvil") as folder:
         # Left to itself it writes the states of past blocks below the home, and leaves them there.
-        command += ["--cache-path", states, "--max-persisted-states", str(_MOST_STATES)]
-        with _started([*command, *arguments], program, Path(states), start_seconds) as anvil:
+        command += ["--cache-path", str(folder), "--max-persisted-states", str(_MOST_STATES)]
+        if genesis is not None:
+            first_block = folder / "genesis.json"
+            first_block.write_bytes(genesis)
+            command += ["--init", str(first_block)]
+        with _started([*command, *arguments], program, folder, start_seconds) as anvil:
             yield anvil
 
 
@@ -421,18 +426,15 @@ def _stop(process: Popen[bytes]) -> None:
         process.wait()
 
 
-@contextmanager
-def genesis_file(
+def genesis_block(
     accounts: Mapping[str, Mapping[str, str]],
     *,
     chain_id: int,
     timestamp: int,
     gas_limit: int,
     base_fee: int,
-) -> Iterator[Path]:
-    """A first block with these accounts, in the shape that `--init` takes."""
-    import json
-
+) -> bytes:
+    """A first block with these accounts, as `running_anvil` takes it."""
     content = {
         "config": {"chainId": chain_id},
         "nonce": "0x0",
@@ -442,10 +444,7 @@ def genesis_file(
         "baseFeePerGas": hex(base_fee),
         "alloc": accounts,
     }
-    with tempfile.TemporaryDirectory(prefix="zuno-anvil-") as folder:
-        path = Path(folder) / "genesis.json"
-        path.write_text(json.dumps(content), encoding="utf-8")
-        yield path
+    return json.dumps(content).encode()
 
 
 _ANSWER_SECONDS = 180.0

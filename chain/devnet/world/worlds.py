@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from chain.base.home import cache_folder, locked, write_atomically
-from chain.devnet.anvil import Anvil, AnvilError, bundled_lock, genesis_file, running_anvil
+from chain.devnet.anvil import Anvil, AnvilError, bundled_lock, genesis_block, running_anvil
 from chain.devnet.defaults import BLOCK_SECONDS, CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
 from chain.devnet.world import writing
@@ -135,27 +135,26 @@ def _fresh_node(
     codes: Mapping[ContractName, bytes], chain_id: int, port: int, environment: Mapping[str, str]
 ) -> Iterator[tuple[Anvil, NodeClient]]:
     accounts = {address: account.fields for address, account in genesis_accounts(codes).items()}
-    with genesis_file(
+    genesis = genesis_block(
         accounts,
         chain_id=chain_id,
         timestamp=GENESIS_TIME,
         gas_limit=writing.GAS_LIMIT,
         base_fee=writing.BASE_FEE_FLOOR,
-    ) as genesis:
-        arguments = (
-            *("--init", str(genesis)),
-            *("--chain-id", str(chain_id)),
-            *("--gas-limit", str(writing.GAS_LIMIT)),
-            *("--accounts", "0"),
-            *("--order", "fifo"),
-            "--no-mining",
-            "--disable-min-priority-fee",
-        )
-        with (
-            running_anvil(arguments, port=port, environment=environment) as anvil,
-            NodeClient(anvil.url) as node,
-        ):
-            yield anvil, node
+    )
+    arguments = (
+        *("--chain-id", str(chain_id)),
+        *("--gas-limit", str(writing.GAS_LIMIT)),
+        *("--accounts", "0"),
+        *("--order", "fifo"),
+        "--no-mining",
+        "--disable-min-priority-fee",
+    )
+    with (
+        running_anvil(arguments, genesis=genesis, port=port, environment=environment) as anvil,
+        NodeClient(anvil.url) as node,
+    ):
+        yield anvil, node
 
 
 @contextmanager
