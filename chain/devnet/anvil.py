@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tarfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
@@ -27,6 +27,7 @@ from chain.base.loopback_http import HOST
 from chain.base.scratch import scratch_folder
 from chain.contracts.delegation import NOBODY, delegated_code
 from chain.devnet.json_rpc import NodeClient
+from chain.devnet.past_states import bounded_states
 from chain.execution.transaction import UnsignedTransaction
 
 # Packages are fetched, never bundled: `PoolManager` is under the Business Source License, and a
@@ -222,8 +223,8 @@ _STOP_SECONDS = 5.0
 _SAID_MOST = 60
 """Lines of the node's own words that are kept, to explain why it ended."""
 _END_WITH_US = 'read _; kill -9 "$1"; rm -rf "$2"'
-_MOST_STATES = 4_000
-"""Of past blocks, beyond those in memory: about 170 KB each, for as long as the node runs."""
+_MOST_STATES = 1_000_000
+"""Of past blocks: Anvil drops the oldest first, which is the wrong end; we thin them out."""
 _QEMU = "qemu-x86_64-static"
 _QEMU_LIBRARIES = "/usr/x86_64-linux-gnu"
 
@@ -335,11 +336,15 @@ def running_anvil(
     arguments: Sequence[str] = (),
     *,
     genesis: bytes | None = None,
+    market: Collection[str] = (),
     port: int = 0,
     environment: Mapping[str, str] = os.environ,
     start_seconds: float = _START_SECONDS,
 ) -> Iterator[Anvil]:
-    """A node on loopback for as long as the block lasts, at this port or at a free one."""
+    """A node on loopback for as long as the block lasts, at this port or at a free one.
+
+    Blocks of these traders alone, the `market`, are the first whose states are forgotten.
+    """
     program = find_anvil(environment)
     command = [*program.command, "--host", HOST, "--port", str(port), "--hardfork", HARDFORK]
     with scratch_folder("anvil") as folder:
@@ -349,7 +354,10 @@ def running_anvil(
             first_block = folder / "genesis.json"
             first_block.write_bytes(genesis)
             command += ["--init", str(first_block)]
-        with _started([*command, *arguments], program, folder, start_seconds) as anvil:
+        with (
+            _started([*command, *arguments], program, folder, start_seconds) as anvil,
+            bounded_states(folder, anvil.url, market),
+        ):
             yield anvil
 
 

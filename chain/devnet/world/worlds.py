@@ -22,7 +22,7 @@ from chain.devnet.anvil import Anvil, AnvilError, bundled_lock, genesis_block, r
 from chain.devnet.defaults import BLOCK_SECONDS, CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
 from chain.devnet.world import writing
-from chain.devnet.world.accounts import WATCH_KEY
+from chain.devnet.world.accounts import KEEPER, TRADERS, WATCH_KEY
 from chain.devnet.world.demo_life import DemoLife, Event
 from chain.devnet.world.deployment import (
     GENESIS_TIME,
@@ -150,8 +150,11 @@ def _fresh_node(
         "--no-mining",
         "--disable-min-priority-fee",
     )
+    market = [trader.address for trader in (*TRADERS, KEEPER)]
     with (
-        running_anvil(arguments, genesis=genesis, port=port, environment=environment) as anvil,
+        running_anvil(
+            arguments, genesis=genesis, market=market, port=port, environment=environment
+        ) as anvil,
         NodeClient(anvil.url) as node,
     ):
         yield anvil, node

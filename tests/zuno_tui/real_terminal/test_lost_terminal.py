@@ -67,6 +67,10 @@ def _led_by(leader: str, folder: Path) -> list[str]:
     return ["sh", "-c", f"{demo}; true"] if leader == "sh" else list(DEMO)
 
 
+def _end_tmux(folder: Path) -> None:
+    subprocess.run(["tmux", "-S", str(folder / "tmux"), "kill-server"], check=True)
+
+
 @contextmanager
 def _opened(leader: str, folder: Path, server: SshServer) -> Iterator[Callable[[], None]]:
     """A demo whose rows are read, and how its terminal is taken away."""
@@ -86,8 +90,7 @@ def _opened(leader: str, folder: Path, server: SshServer) -> Iterator[Callable[[
         if leader == "ssh":
             yield run.process.kill
         elif leader == "tmux":
-            kill = ["tmux", "-S", str(folder / "tmux"), "kill-server"]
-            yield lambda: subprocess.run(kill, check=True) and None
+            yield lambda: _end_tmux(folder)
         else:
             yield run.hang_up
 
