@@ -298,8 +298,8 @@ class PositionReader:
         self._gains_at = context.clock()
 
     async def _read_days(self, overview: Overview, end: int) -> None:
-        """Once an hour at most, and only where the week of every pool was read for something else: of a
-        busy pool it is long to read. The embedded chain has it at hand."""
+        """Once an hour at most, and only where the week of every pool was read for something else:
+        of a busy pool it is long to read. The embedded chain has it at hand."""
         sources, held = self._reading, overview.wallet.positions
         memory = HourMemory(sources.store, sources.network, sources.clock)
         now = self._context.clock()
