@@ -12,41 +12,41 @@ unexport PYTHONDONTWRITEBYTECODE
 
 NATS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zuno/bin/nats-server
 
-.PHONY: run test tests nats-where-go-is quick pure check bench soak mutants screenshots nats-server sbom setup world token-list lock clean
+.PHONY: run test tests nats-where-go-is quick pure check bench soak mutants screenshots nats-server sbom setup tools world token-list lock clean
 
 run: setup world  ## open the demo
 	$(BIN)/zuno demo
 
-test: setup  ## every check there is; types are checked beside the first tests
+test: tools  ## every check there is; types are checked beside the first tests
 	$(MAKE) --jobs=2 check tests
 
 # Two workers more than the two cores this is meant for: tests also wait for clocks and for others.
 # Files go out in the order of tests/conftest.py, the long ones first. What hangs is ended and named.
-tests: setup nats-where-go-is
+tests: tools nats-where-go-is
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --timeout 400 --timeout-method thread
 
-quick: setup  ## the inner loop: lint, types, import contracts and the tests that start nothing
+quick: tools  ## the inner loop: lint, types, import contracts and the tests that start nothing
 	$(MAKE) --jobs=2 check pure
 
-pure: setup
+pure: tools
 	$(BIN)/pytest -m pure -n 2 --dist loadfile --quiet
 
-check: setup
+check: tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup world  ## ratios against named baselines, measured in this run
+bench: tools world  ## ratios against named baselines, measured in this run
 	$(BIN)/python -m benchmarks
 
-soak: setup  ## the large counts, in slices that finish
+soak: tools  ## the large counts, in slices that finish
 	$(BIN)/pytest -m soak
 
-mutants: setup  ## lines changed on purpose, in a seeded sample, and which of them the tests notice
+mutants: tools  ## lines changed on purpose, in a seeded sample, and which of them the tests notice
 	$(BIN)/python -m tools.mutants
 
-screenshots: setup world  ## the README's pictures, taken from the running commands
+screenshots: tools world  ## the README's pictures, taken from the running commands
 	$(BIN)/python -m tools.screen_pictures
 
 # Without it the tests that need it are skipped, each with its reason.
@@ -56,22 +56,36 @@ nats-where-go-is:
 nats-server:  ## a real NATS server for the tests of the mesh, in the cache; a minute with Go
 	GOBIN=$(dir $(NATS)) go install github.com/nats-io/nats-server/v2@v2.15.2
 
-sbom: setup  ## the software bill of materials, CycloneDX, from the lock files alone
+sbom: tools  ## the software bill of materials, CycloneDX, from the lock files alone
 	$(BIN)/python -m tools.release.sbom dist/zuno-tui.cdx.json
 
-setup: $(STAMPS)/packages $(STAMPS)/node
+setup: $(STAMPS)/packages $(STAMPS)/node  ## what running needs
+tools: setup $(STAMPS)/tools  ## what tests and checks need besides
 
-$(STAMPS)/packages: requirements.lock pyproject.toml
+# uv takes a tenth of pip's time. pip brings it, and does the work itself where uv cannot.
+UV = $(or $(shell command -v uv),$(BIN)/uv)
+install = UV_SYSTEM_CERTS=1 $(UV) pip install --quiet --python $(BIN)/python $(1) || $(BIN)/pip install --quiet --no-compile $(1)
+
+# What is imported is compiled when it is imported: of what is installed, that is the smaller part.
+$(STAMPS)/packages: requirements.lock requirements-uv.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 or newer is needed. Install it, or name it: make PYTHON=/path/to/python3"; exit 1; }
+	@mkdir -p $(STAMPS)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --require-hashes --no-compile -r requirements.lock
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation --no-compile --editable .
+	command -v uv >/dev/null || $(BIN)/pip install --quiet --require-hashes --no-compile -r requirements-uv.lock || true
+	$(BIN)/python -m tools.release.run_lock > $(STAMPS)/run.lock
+	$(call install,--require-hashes -r $(STAMPS)/run.lock)
+	$(call install,--no-deps --no-build-isolation --editable .)
+	@touch $@
+
+# Workers that start at once would all compile the same.
+$(STAMPS)/tools: $(STAMPS)/packages
+	$(call install,--require-hashes -r requirements.lock)
 	$(BIN)/python -m compileall -q -j 0 -x "$(SELDOM_IMPORTED)" $(VENV)/lib zuno_tui agents chain || true
-	@mkdir -p $(STAMPS) && touch $@
+	@touch $@
 
 $(STAMPS)/node: $(STAMPS)/packages chain/devnet/npm.lock.json
 	$(BIN)/python -m chain.devnet.set_up
-	@mkdir -p $(STAMPS) && touch $@
+	@touch $@
 
 world: setup  ## the demo's week of market history, written once per seed
 	$(BIN)/zuno devnet --build-only
@@ -79,9 +93,8 @@ world: setup  ## the demo's week of market history, written once per seed
 token-list: setup  ## pin Uniswap's default token list: make token-list VERSION=22.21.0
 	$(BIN)/python -m tools.release.token_list $(VERSION)
 
-lock:  ## resolve pyproject.toml into requirements.lock; UPGRADE=--upgrade takes newer versions
-	$(BIN)/pip install --quiet --require-hashes -r requirements-uv.lock
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra charts --extra mcp --extra mesh --extra trade --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
+lock: setup  ## resolve pyproject.toml into requirements.lock; UPGRADE=--upgrade takes newer versions
+	$(UV) pip compile pyproject.toml --extra dev --extra charts --extra mcp --extra mesh --extra trade --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
 
 clean:
 	rm -rf .venv .venv-* .setup .setup-* .mypy_cache .ruff_cache .pytest_cache

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from chain.devnet.anvil import genesis_file, running_anvil
+from chain.devnet.anvil import genesis_block, running_anvil
 from chain.devnet.json_rpc import NodeClient, NodeRefusedError
 from chain.devnet.world.worlds import opened_world
 from tests import node_rpc
@@ -157,19 +157,20 @@ def bare_chain(
     accounts: Mapping[Address, Mapping[str, Any]] | None = None, *, chain_id: int = 31337
 ) -> Iterator[ChainView]:
     """A chain with nothing on it but these accounts, in the shape of a genesis file."""
+    genesis = genesis_block(
+        accounts or {},
+        chain_id=chain_id,
+        timestamp=GENESIS_TIME,
+        gas_limit=60_000_000,
+        base_fee=10**9,
+    )
     with (
-        genesis_file(
-            accounts or {},
-            chain_id=chain_id,
-            timestamp=GENESIS_TIME,
-            gas_limit=60_000_000,
-            base_fee=10**9,
-        ) as genesis,
         running_anvil(
             (
-                *("--init", str(genesis), "--chain-id", str(chain_id), "--accounts", "0"),
+                *("--chain-id", str(chain_id), "--accounts", "0"),
                 *("--gas-limit", "60000000", "--disable-min-priority-fee"),
-            )
+            ),
+            genesis=genesis,
         ) as anvil,
         NodeClient(anvil.url) as node,
     ):

@@ -10,9 +10,8 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
@@ -25,8 +24,10 @@ from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
 from chain.base.home import FILE_MODE, FOLDER_MODE, cache_folder, locked, write_atomically
 from chain.base.loopback_http import HOST
+from chain.base.scratch import scratch_folder
 from chain.contracts.delegation import NOBODY, delegated_code
 from chain.devnet.json_rpc import NodeClient
+from chain.devnet.past_states import bounded_states
 from chain.execution.transaction import UnsignedTransaction
 
 # Packages are fetched, never bundled: `PoolManager` is under the Business Source License, and a
@@ -137,8 +138,8 @@ def _is_sound(path: Path, file: LockedFile) -> bool:
 
 
 def _fetched(package: LockedPackage) -> Iterator[tuple[LockedFile, bytes]]:
-    with tempfile.TemporaryDirectory(prefix="zuno-npm-") as scratch:
-        tarball = _packed(package, Path(scratch))
+    with scratch_folder("npm") as scratch:
+        tarball = _packed(package, scratch)
         _check_integrity(package, tarball)
         with tarfile.open(tarball, "r:gz") as archive:
             wanted = {f"package/{file.path}": file for file in package.files}
@@ -222,8 +223,8 @@ _STOP_SECONDS = 5.0
 _SAID_MOST = 60
 """Lines of the node's own words that are kept, to explain why it ended."""
 _END_WITH_US = 'read _; kill -9 "$1"; rm -rf "$2"'
-_MOST_STATES = 4_000
-"""Of past blocks, beyond those in memory: about 170 KB each, for as long as the node runs."""
+_MOST_STATES = 1_000_000
+"""Of past blocks: Anvil drops the oldest first, which is the wrong end; we thin them out."""
 _QEMU = "qemu-x86_64-static"
 _QEMU_LIBRARIES = "/usr/x86_64-linux-gnu"
 
@@ -334,17 +335,29 @@ class Anvil:
 def running_anvil(
     arguments: Sequence[str] = (),
     *,
+    genesis: bytes | None = None,
+    market: Collection[str] = (),
     port: int = 0,
     environment: Mapping[str, str] = os.environ,
     start_seconds: float = _START_SECONDS,
 ) -> Iterator[Anvil]:
-    """A node on loopback for as long as the block lasts, at this port or at a free one."""
+    """A node on loopback for as long as the block lasts, at this port or at a free one.
+
+    Blocks of these traders alone, the `market`, are the first whose states are forgotten.
+    """
     program = find_anvil(environment)
     command = [*program.command, "--host", HOST, "--port", str(port), "--hardfork", HARDFORK]
-    with tempfile.TemporaryDirectory(prefix="zuno-anvil-", ignore_cleanup_errors=True) as states:
+    with scratch_folder("anvil") as folder:
         # Left to itself it writes the states of past blocks below the home, and leaves them there.
-        command += ["--cache-path", states, "--max-persisted-states", str(_MOST_STATES)]
-        with _started([*command, *arguments], program, Path(states), start_seconds) as anvil:
+        command += ["--cache-path", str(folder), "--max-persisted-states", str(_MOST_STATES)]
+        if genesis is not None:
+            first_block = folder / "genesis.json"
+            first_block.write_bytes(genesis)
+            command += ["--init", str(first_block)]
+        with (
+            _started([*command, *arguments], program, folder, start_seconds) as anvil,
+            bounded_states(folder, anvil.url, market),
+        ):
             yield anvil
 
 
@@ -421,18 +434,15 @@ def _stop(process: Popen[bytes]) -> None:
         process.wait()
 
 
-@contextmanager
-def genesis_file(
+def genesis_block(
     accounts: Mapping[str, Mapping[str, str]],
     *,
     chain_id: int,
     timestamp: int,
     gas_limit: int,
     base_fee: int,
-) -> Iterator[Path]:
-    """A first block with these accounts, in the shape that `--init` takes."""
-    import json
-
+) -> bytes:
+    """A first block with these accounts, as `running_anvil` takes it."""
     content = {
         "config": {"chainId": chain_id},
         "nonce": "0x0",
@@ -442,10 +452,7 @@ def genesis_file(
         "baseFeePerGas": hex(base_fee),
         "alloc": accounts,
     }
-    with tempfile.TemporaryDirectory(prefix="zuno-anvil-") as folder:
-        path = Path(folder) / "genesis.json"
-        path.write_text(json.dumps(content), encoding="utf-8")
-        yield path
+    return json.dumps(content).encode()
 
 
 _ANSWER_SECONDS = 180.0

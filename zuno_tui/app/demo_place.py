@@ -1,8 +1,9 @@
 """Where the demo that runs now is to be found, so that commands in another shell speak to it."""
 
 import os
+import shlex
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
@@ -51,19 +52,30 @@ class DemoPlace(Struct, frozen=True):
 
 
 @contextmanager
-def registered_demo(place: DemoPlace, homes: Iterable[Home]) -> Iterator[None]:
-    """Found by others for as long as the block lasts; a demo that came later keeps its place."""
-    files = [home.root / _FILE for home in homes]
+def registered_demo(place: DemoPlace, homes: Sequence[Home]) -> Iterator[str]:
+    """Found by others for as long as the block lasts, by the command that is yielded.
+
+    A home has the demo that came first: another that runs beside it is found by its own home.
+    """
+    files = [home.root / _FILE for home in homes if not _is_taken(home)]
     for file in files:
         # A home that cannot be written to hides the demo, and keeps nobody from it.
         with suppress(OSError):
             write_atomically(file, msgspec.json.encode(place))
+    is_first = _read(homes[0].root / _FILE) == place
     try:
-        yield
+        yield "zuno" if is_first else f"zuno --home {shlex.quote(place.home)}"
     finally:
         for file in files:
             if _read(file) == place:
                 file.unlink(missing_ok=True)
+
+
+def _is_taken(home: Home) -> bool:
+    try:
+        return running_demo(home) is not None
+    except DemoSlowError:
+        return True
 
 
 def at_running_demo(

@@ -8,8 +8,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import shutil
-import tempfile
 from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
@@ -22,6 +20,7 @@ from msgspec.structs import replace
 
 from chain.base.clean_text import clean_text
 from chain.base.home import Home
+from chain.base.scratch import leave_behind, scratch_folder
 from chain.devnet.defaults import DEMO_SPEED
 from chain.devnet.launch import (
     DevnetError,
@@ -34,53 +33,50 @@ from chain.devnet.launch import (
 from zuno_tui.app.demo_place import DemoPlace, genesis_at, registered_demo
 from zuno_tui.app.session import Session, say
 from zuno_tui.cli.output import no_desk_here
-from zuno_tui.present.exit_codes import DONE, FAILED
+from zuno_tui.present.exit_codes import FAILED
 
 if TYPE_CHECKING:
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
+    from zuno_tui.screen.app.ending import Ending
     from zuno_tui.screen.app.running import Opening
 
-_PREFIX = "zuno-demo-"
 _STARTING = "Starting the embedded chain: the real Uniswap v4 contracts, a week of market history."
 _COPYING = "Copying {network} at block {block:,}: what is done here never leaves this machine."
-_RUNNING = "A real chain runs here, a minute a second. In any shell: zuno positions"
+_RUNNING = "A real chain runs here, a minute a second."
 
 
 def run(arguments: Namespace) -> int:
     if arguments.text or arguments.json or no_desk_here() is not None:
         return _print(arguments)
-    folder = arguments.home or Path(tempfile.mkdtemp(prefix=_PREFIX))
-    code = DONE
-    try:
+    from zuno_tui.screen.app.ending import ending_when_asked
+
+    with ending_when_asked() as ending, _home_of_its_own(arguments.home) as folder:
         home = Home.locate(os.environ, folder)
         home.prepare()
-        code = _open_copy(arguments, home) if arguments.fork else _open_demo(arguments, home)
-    finally:
-        # The page of a crash names the log: then the home stays for who wants to read it.
-        if arguments.home is None and code != FAILED:
-            shutil.rmtree(folder, ignore_errors=True)
-    return code
+        code = _open(arguments, home, ending)
+        if code == FAILED and arguments.home is None:
+            # The page of a crash names the log: the home stays for who wants to read it.
+            leave_behind(folder)
+        return code
 
 
-def _open_copy(arguments: Namespace, home: Home) -> int:
-    return _run_desk(arguments, home, fork_opening(arguments))
-
-
-def _open_demo(arguments: Namespace, home: Home) -> int:
+def _open(arguments: Namespace, home: Home, ending: Ending) -> int:
+    if arguments.fork:
+        return _run_desk(arguments, home, fork_opening(arguments), ending)
     within = argparse.Namespace(**{**vars(arguments), "home": home.root})
     # The chain takes longer than the screen, so it is started before the screen is even imported.
     with _started_chain(home.root) as chain:
-        return _run_desk(arguments, home, demo_opening(within, chain))
+        return _run_desk(arguments, home, demo_opening(within, chain), ending)
 
 
-def _run_desk(arguments: Namespace, home: Home, opening: Opening) -> int:
+def _run_desk(arguments: Namespace, home: Home, opening: Opening, ending: Ending) -> int:
     from zuno_tui.screen.app.running import run_desk
     from zuno_tui.screen.look import read_look
 
     # Keys and colours are the person's own; everything else belongs to the demo.
     look = read_look(Session.start(arguments).settings, os.environ, arguments)
-    return run_desk(home, look, opening)
+    return run_desk(home, look, opening, ending)
 
 
 def demo_opening(arguments: Namespace, started: StartedChain | None = None) -> Opening:
@@ -101,12 +97,12 @@ def demo_opening(arguments: Namespace, started: StartedChain | None = None) -> O
             nullcontext(started) if started else _started_chain(home) as chain,
         ):
             devnet = await chain.ready(writing)
-            tell(Said(_RUNNING, "good"))
             chosen = argparse.Namespace(**{**vars(arguments), "home": home})
             session = Session.start(_on_devnet(chosen, devnet))
             genesis = await asyncio.to_thread(genesis_at, devnet.url)
             place = DemoPlace(os.getpid(), devnet.url, genesis or "", devnet.wallet, str(home))
-            with registered_demo(place, _homes(arguments)):
+            with registered_demo(place, _homes(home)) as command:
+                tell(Said(f"{_RUNNING} In any shell: {command} positions", "good"))
                 yield DeskOpening(
                     session,
                     demo=True,
@@ -157,10 +153,9 @@ async def _copied_session(
             yield replace(session, network=replace(session.network, title=title, explorer=None))
 
 
-def _homes(arguments: Namespace) -> tuple[Home, ...]:
-    """Where commands in another shell look: the person's home, and the one that was named."""
-    own = Home.locate(os.environ)
-    named = Home.locate(os.environ, arguments.home)
+def _homes(folder: Path) -> tuple[Home, ...]:
+    """Where commands in another shell look: the person's home, and the demo's own."""
+    own, named = Home.locate(os.environ), Home.locate(os.environ, folder)
     return (own,) if named == own else (own, named)
 
 
@@ -169,8 +164,8 @@ def _home_of_its_own(chosen: Path | None) -> Iterator[Path]:
     if chosen is not None:
         yield chosen
         return
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+    with scratch_folder("demo") as folder:
+        yield folder
 
 
 def _print(arguments: Namespace) -> int:

@@ -26,21 +26,22 @@ def run(arguments: Namespace, *, asks: bool = False) -> int:
         sys.stderr.write(refusal)
         return USAGE
     from zuno_tui.app.session import Session
+    from zuno_tui.screen.app.ending import ending_when_asked
     from zuno_tui.screen.app.running import run_desk
     from zuno_tui.screen.look import read_look
 
     session = Session.start(arguments)
     session.home.prepare()
     look = read_look(session.settings, os.environ, arguments)
-    if not asks and not _nothing_is_chosen(session):
-        return run_desk(session.home, look, _opening(arguments))
 
     def after_first_run(choice: FirstChoice) -> Opening:
         from zuno_tui.cli.demo import demo_opening
 
         return demo_opening(arguments) if choice == "demo" else _opening(arguments)
 
-    return run_desk(session.home, look, _opening(arguments), after_first_run)
+    first = after_first_run if asks or _nothing_is_chosen(session) else None
+    with ending_when_asked() as ending:
+        return run_desk(session.home, look, _opening(arguments), ending, first)
 
 
 def _opening(arguments: Namespace) -> Opening:

@@ -83,7 +83,10 @@ class Rhythm(Struct, frozen=True):
 
 
 LIVE = Rhythm(between_reads=30.0, longest_pause=120.0, between_gains=1800.0, between_logs=600.0)
-EMBEDDED = Rhythm(between_reads=2.0, longest_pause=8.0, between_gains=20.0, between_heads=0.5)
+EMBEDDED = Rhythm(between_reads=4.0, longest_pause=8.0, between_gains=60.0, between_heads=0.5)
+_BETWEEN_WEEKS = 600.0
+"""The least time between two reads of the week: where an hour of the chain takes a minute, the
+day that is read with the gains tells its end."""
 
 
 class PositionReader:
@@ -111,6 +114,7 @@ class PositionReader:
         """Each ends with the day that was read last."""
         self._days_until = 0
         """The end of the last hour they were read in."""
+        self._days_at = -_BETWEEN_WEEKS
         self._idle: Fraction | None = None
         """What lies in the wallet, in the unit the desk counts in."""
         self._faults = 0
@@ -294,13 +298,14 @@ class PositionReader:
         self._gains_at = context.clock()
 
     async def _read_days(self, overview: Overview, end: int) -> None:
-        """Once an hour, and only where the week of every pool was read for something else: of a
-        busy pool it is long to read. The embedded chain has it at hand."""
+        """Once an hour at most, and only where the week of every pool was read for something else:
+        of a busy pool it is long to read. The embedded chain has it at hand."""
         sources, held = self._reading, overview.wallet.positions
         memory = HourMemory(sources.store, sources.network, sources.clock)
-        if end == self._days_until or not held:
+        now = self._context.clock()
+        if end == self._days_until or now - self._days_at < _BETWEEN_WEEKS or not held:
             return
-        self._days_until = end
+        self._days_until, self._days_at = end, now
         begin = end - end % DAY - (_WEEK - 1) * DAY
         kept = (memory.load(snapshot.pool.pool_id, fee_terms(snapshot.pool)) for snapshot in held)
         at_hand = sources.network.clock == "head"

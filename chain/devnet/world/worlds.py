@@ -18,11 +18,11 @@ import msgspec
 from msgspec import Struct
 
 from chain.base.home import cache_folder, locked, write_atomically
-from chain.devnet.anvil import Anvil, AnvilError, bundled_lock, genesis_file, running_anvil
+from chain.devnet.anvil import Anvil, AnvilError, bundled_lock, genesis_block, running_anvil
 from chain.devnet.defaults import BLOCK_SECONDS, CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
 from chain.devnet.world import writing
-from chain.devnet.world.accounts import WATCH_KEY
+from chain.devnet.world.accounts import KEEPER, TRADERS, WATCH_KEY
 from chain.devnet.world.demo_life import DemoLife, Event
 from chain.devnet.world.deployment import (
     GENESIS_TIME,
@@ -135,27 +135,29 @@ def _fresh_node(
     codes: Mapping[ContractName, bytes], chain_id: int, port: int, environment: Mapping[str, str]
 ) -> Iterator[tuple[Anvil, NodeClient]]:
     accounts = {address: account.fields for address, account in genesis_accounts(codes).items()}
-    with genesis_file(
+    genesis = genesis_block(
         accounts,
         chain_id=chain_id,
         timestamp=GENESIS_TIME,
         gas_limit=writing.GAS_LIMIT,
         base_fee=writing.BASE_FEE_FLOOR,
-    ) as genesis:
-        arguments = (
-            *("--init", str(genesis)),
-            *("--chain-id", str(chain_id)),
-            *("--gas-limit", str(writing.GAS_LIMIT)),
-            *("--accounts", "0"),
-            *("--order", "fifo"),
-            "--no-mining",
-            "--disable-min-priority-fee",
-        )
-        with (
-            running_anvil(arguments, port=port, environment=environment) as anvil,
-            NodeClient(anvil.url) as node,
-        ):
-            yield anvil, node
+    )
+    arguments = (
+        *("--chain-id", str(chain_id)),
+        *("--gas-limit", str(writing.GAS_LIMIT)),
+        *("--accounts", "0"),
+        *("--order", "fifo"),
+        "--no-mining",
+        "--disable-min-priority-fee",
+    )
+    market = [trader.address for trader in (*TRADERS, KEEPER)]
+    with (
+        running_anvil(
+            arguments, genesis=genesis, market=market, port=port, environment=environment
+        ) as anvil,
+        NodeClient(anvil.url) as node,
+    ):
+        yield anvil, node
 
 
 @contextmanager

@@ -128,13 +128,29 @@ def test_a_home_that_may_name_a_network_is_never_taken_to_the_demo(
 
 
 @pytest.mark.usefixtures("answering")
-def test_a_later_demo_keeps_its_place(home: Home) -> None:
-    with registered_demo(_place(), [home]):
-        later = DemoPlace(os.getpid(), "http://127.0.0.1:10", GENESIS, "0x2", "/e")
-        with registered_demo(later, [home]):
-            pass
-        with registered_demo(_place(), [home]):
+def test_a_second_demo_does_not_hide_the_first_and_is_found_by_its_own_home(
+    home: Home, tmp_path: Path
+) -> None:
+    own = Home(tmp_path / "its own", tmp_path / "cache")
+    own.prepare()
+    second = DemoPlace(os.getpid(), "http://127.0.0.1:10", GENESIS, "0x2", str(own.root))
+    with registered_demo(_place(), [home]) as first_command:
+        with registered_demo(second, [home, own]) as second_command:
             assert running_demo(home) == _place()
+            assert running_demo(own) == second
+        assert running_demo(home) == _place()
+        assert running_demo(own) is None
+
+    assert (first_command, second_command) == ("zuno", f"zuno --home '{own.root}'")
+    with registered_demo(second, [home, own]) as command:
+        assert (command, running_demo(home)) == ("zuno", second)
+
+
+@pytest.mark.usefixtures("answering")
+@pytest.mark.parametrize("gone", [_place(pid=_NO_PROCESS), _place(genesis="0xcd")])
+def test_one_that_was_killed_makes_room_for_the_next(home: Home, gone: DemoPlace) -> None:
+    with registered_demo(gone, [home]), registered_demo(_place(), [home]) as command:
+        assert (command, running_demo(home)) == ("zuno", _place())
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://example.org", "http://10.0.0.1:1"])

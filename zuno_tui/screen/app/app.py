@@ -47,6 +47,7 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.views import AlertRow
+from zuno_tui.screen.app.ending import Ending
 from zuno_tui.screen.full_collections import LOOK_SECONDS, FullCollections
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.panes.debate import ReadingPace
@@ -195,23 +196,23 @@ _LOG = logging.getLogger("zuno.screen")
 # Without a file to write to, Python would print the log's lines in the middle of the screen.
 logging.getLogger("zuno").addHandler(logging.NullHandler())
 ScrollBar.renderer = SpacedScrollBar
-_ENDING = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 
 
 class SafeApp(App[Answer]):
     """Left to itself, Textual dies of a hang-up without a word, and prints variables in a crash."""
 
     log_path: Path | None = None
+    ending: Ending | None = None
 
     def on_load(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in _ENDING:
-            loop.add_signal_handler(number, self._end_by, number)
+        if self.ending is not None:
+            loop = asyncio.get_running_loop()
+            self.ending.act = lambda number: loop.call_soon_threadsafe(self._end_by, number)
 
     def on_unmount(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in _ENDING:
-            loop.remove_signal_handler(number)
+        if self.ending is not None:
+            # What is left to do is putting away.
+            self.ending.act = lambda _: None
 
     def _end_by(self, number: signal.Signals) -> None:
         _LOG.info("ended by %s", number.name)

@@ -26,6 +26,7 @@ from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskThread
 from zuno_tui.screen.app.app import ZunoApp
+from zuno_tui.screen.app.ending import Ending
 from zuno_tui.screen.full_collections import FullCollections
 from zuno_tui.screen.panes.debate import ReadingPace
 from zuno_tui.screen.prompt_history import open_history
@@ -52,6 +53,7 @@ def run_desk(
     home: Home,
     look: Look,
     opening: Opening,
+    ending: Ending,
     after_first_run: Callable[[FirstChoice], Opening] | None = None,
 ) -> int:
     """The exit code, once the person has left and everything is put away.
@@ -96,6 +98,7 @@ def run_desk(
         collections=FullCollections(time.monotonic),
     )
     app.log_path = home.log if log is not None else None
+    app.ending = ending
     try:
         # Without the mouse a terminal keeps its own selection, over SSH too.
         app.run(mouse=False)
@@ -103,7 +106,7 @@ def run_desk(
         room.close()
         room.wait_closed(_CLOSING_SECONDS)
         close_log(log)
-    return app.return_code or 0
+    return ending.code or app.return_code or 0
 
 
 def open_log(path: Path) -> logging.Handler | None:

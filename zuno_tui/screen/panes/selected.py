@@ -56,6 +56,7 @@ class SelectedPane(VerticalScroll, can_focus=False):
     def __init__(self) -> None:
         super().__init__(id="selected", classes="pane")
         self._row: PositionRow | None = None
+        self._height = 0
 
     def compose(self) -> ComposeResult:
         yield PlainText("", id="selected-words")
@@ -82,9 +83,14 @@ class SelectedPane(VerticalScroll, can_focus=False):
         if row is None or not size.width:
             frame(self, pane_title("Position"))
             words.update("")
+            self._height = 0
             return
         frame(self, pane_title(f"{position_label(row.ref)} {row.pair}", row.fee, row.standing))
-        words.update(Content("\n").join(selected_lines(row, size)))
+        told = Content("\n").join(selected_lines(row, size))
+        # Arranging the whole desk anew takes longer than all that is drawn here.
+        height = told.get_height({}, size.width)
+        words.update(told, layout=height != self._height)
+        self._height = height
 
 
 def _pictured(
