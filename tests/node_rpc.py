@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from chain.devnet.defaults import control_url
+from chain.devnet.defaults import control_door
 from tests.waiting import HUNG_SECONDS, pauses
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def answer_of(url: str, method: str, *params: object) -> dict[str, Any]:
     """The whole answer, with its result or its error."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     # What is no node's business is asked of the market's control, at the port beside it.
-    server = control_url(url) if method.startswith("zuno_") else url
+    server = control_door(url) if method.startswith("zuno_") else url
     answer: dict[str, Any] = http().post(server, json=body).json()
     return answer
 

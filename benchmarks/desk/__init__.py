@@ -14,6 +14,7 @@ import httpx2
 from benchmarks.desk import bare, range_keys, three_speakers
 from benchmarks.round_trips import minted
 from chain.contracts.networks import network_named
+from chain.devnet.defaults import control_door
 from chain.devnet.launch import devnet_process
 from tests.agents.lp.honest_model import honest
 from tests.fakes.model_endpoint import says
@@ -133,7 +134,7 @@ def _under_load(devnet: DevnetReady) -> Iterator[str]:
         argv = _zuno(home, devnet.url, "--address", MEDIUM_PROVIDER.address)
         with Terminal(argv, *_SIZE, model) as desk:
             desk.wait_for(r"(\d+) of \1 found", seconds=120)
-            httpx2.post(devnet.control, json=_RESUME)
+            httpx2.post(control_door(devnet.url), json=_RESUME)
             waits = sorted(_waits(desk, token_id))
     spoken = f"{TOKENS_A_SECOND} tokens/s, {POSITIONS} positions refreshing"
     p95 = waits[int(len(waits) * 0.95)]

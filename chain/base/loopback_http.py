@@ -1,14 +1,22 @@
-"""A small JSON server for this machine alone, answering in threads."""
+"""A small JSON server for this user alone, answering in threads.
+
+Loopback is not private: a web page and other users' programs reach it, too. So the Host must be
+this server's own, a request that a page made (it has an Origin) is refused, and who changes
+anything needs a random token, which stands in the path.
+"""
 
 from __future__ import annotations
 
+import hmac
 import json
+import secrets
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 HOST = "127.0.0.1"
 _MOST_BYTES = 4 << 20
+_TOKEN_BYTES = 24
 
 
 class LoopbackServer(ThreadingHTTPServer):
@@ -18,6 +26,7 @@ class LoopbackServer(ThreadingHTTPServer):
 
     def __init__(self, port: int, handler: type[LoopbackHandler]) -> None:
         super().__init__((HOST, port), handler)
+        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
 
     @property
     def port(self) -> int:
@@ -35,11 +44,27 @@ class LoopbackHandler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     """Head and body are written one after the other: the second must not wait for the first."""
 
+    server: LoopbackServer
+
     def do_POST(self) -> None:
-        self.answer_post(self.read_json())
+        asked = self.read_json()
+        if not self._is_for_us() or not hmac.compare_digest(
+            self.path.removeprefix("/").encode(), self.server.token.encode()
+        ):
+            self.send_json(b"{}", HTTPStatus.FORBIDDEN)
+            return
+        self.answer_post(asked)
 
     def do_GET(self) -> None:
+        if not self._is_for_us():
+            self.send_json(b"{}", HTTPStatus.FORBIDDEN)
+            return
         self.answer_get(self.path)
+
+    def _is_for_us(self) -> bool:
+        """A name that leads here by DNS, and a page in a browser, are somebody else's."""
+        own = {f"{name}:{self.server.port}" for name in (HOST, "localhost")}
+        return self.headers.get("host") in own and self.headers.get("origin") is None
 
     def answer_post(self, asked: object) -> None:  # noqa: ARG002 - for whoever overrides it
         self.send_json(b"{}", HTTPStatus.NOT_FOUND)

@@ -48,8 +48,7 @@ class LockedFile(Struct, frozen=True):
     name: str
     """What it is called here, such as `PoolManager`."""
     path: str
-    sha256: str | None
-    """None where nobody could look at it when the lock was written."""
+    sha256: str
 
     @property
     def file_name(self) -> str:
@@ -63,7 +62,7 @@ class LockedFile(Struct, frozen=True):
 class LockedPackage(Struct, frozen=True):
     name: str
     version: str
-    integrity: str | None
+    integrity: str
     files: tuple[LockedFile, ...]
 
     @property
@@ -101,15 +100,16 @@ def read_lock(content: bytes) -> Lock:
 
 
 def _locked_package(entry: Mapping[str, object]) -> LockedPackage:
-    integrity, listed = entry.get("integrity"), entry["files"]
+    listed = entry["files"]
     if not isinstance(listed, dict):
         raise PackageError("npm.lock.json must name the files of each package.")
     return LockedPackage(
         name=str(entry["name"]),
         version=str(entry["version"]),
-        integrity=None if integrity is None else str(integrity),
+        integrity=str(entry["integrity"]),
         files=tuple(
-            LockedFile(name, str(file["path"]), file.get("sha256")) for name, file in listed.items()
+            LockedFile(name, str(file["path"]), str(file["sha256"]))
+            for name, file in listed.items()
         ),
     )
 
@@ -134,7 +134,7 @@ def _is_sound(path: Path, file: LockedFile) -> bool:
         content = path.read_bytes()
     except FileNotFoundError:
         return False
-    return file.sha256 is None or hashlib.sha256(content).hexdigest() == file.sha256
+    return hashlib.sha256(content).hexdigest() == file.sha256
 
 
 def _fetched(package: LockedPackage) -> Iterator[tuple[LockedFile, bytes]]:
@@ -192,8 +192,6 @@ def _npm_code(stderr: str) -> str:
 def _check_integrity(package: LockedPackage, tarball: Path) -> None:
     if tarball.stat().st_size > _LARGEST_PACKAGE:
         raise PackageError(f"{package.title} is larger than any package expected here.")
-    if package.integrity is None:
-        return
     digest = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
     if package.integrity != f"sha512-{digest}":
         raise PackageError(
@@ -207,7 +205,7 @@ def _extracted(
 ) -> bytes:
     opened = archive.extractfile(member) if 0 < member.size <= _LARGEST_FILE else None
     content = opened.read() if opened else b""
-    if file.sha256 is not None and hashlib.sha256(content).hexdigest() != file.sha256:
+    if hashlib.sha256(content).hexdigest() != file.sha256:
         raise PackageError(f"{file.path} of {package.title} is not the file in npm.lock.json.")
     return content
 
@@ -227,6 +225,10 @@ _MOST_STATES = 1_000_000
 """Of past blocks: Anvil drops the oldest first, which is the wrong end; we thin them out."""
 _QEMU = "qemu-x86_64-static"
 _QEMU_LIBRARIES = "/usr/x86_64-linux-gnu"
+_INSTALL_QEMU = (
+    "apt-get install qemu-user-static libc6-amd64-cross libgcc-s1-amd64-cross "
+    "libstdc++6-amd64-cross"
+)
 
 
 class AnvilError(ZunoError):
@@ -264,36 +266,27 @@ def _platform() -> str:
 
 
 def _packaged(environment: Mapping[str, str], wanted: str) -> AnvilProgram:
-    package = bundled_lock().anvil_for(wanted)
+    """Only what the lock knows by its hash is fetched; on Linux that for amd64 runs under qemu."""
+    lock, qemu = bundled_lock(), shutil.which(_QEMU)
+    package = lock.anvil_for(wanted)
+    emulated = package is None and wanted == "linux-arm64" and qemu is not None
+    if emulated:
+        package = lock.anvil_for("linux-amd64")
     if package is None:
+        more = f" Or run the one for amd64: {_INSTALL_QEMU}." if wanted == "linux-arm64" else ""
         raise AnvilError(
-            f"Anvil, the embedded chain's node, has no package for {wanted}. Install Foundry "
-            "(getfoundry.sh) or name its program: ZUNO_ANVIL=/path/to/anvil. Everything but the "
-            "demo, `zuno devnet` and `zuno rehearse` works without it."
+            f"Anvil, the embedded chain's node, has no package for {wanted} whose hash is known. "
+            "Install Foundry (getfoundry.sh) or name its program: ZUNO_ANVIL=/path/to/anvil."
+            f"{more} Everything but the demo, `zuno devnet` and `zuno rehearse` works without it."
         )
     try:
         program = ensure_package(package, environment) / "anvil"
     except PackageError as error:
-        if wanted != "linux-arm64":
-            raise AnvilError(f"Anvil, the embedded chain's node, is missing. {error}") from error
-        return _emulated(environment, error)
-    return AnvilProgram((str(program),), package.title)
-
-
-def _emulated(environment: Mapping[str, str], missing: PackageError) -> AnvilProgram:
-    """The package for amd64 under qemu, where a registry lacks the one for arm64."""
-    package, qemu = bundled_lock().anvil_for("linux-amd64"), shutil.which(_QEMU)
-    if package is None or qemu is None:
-        raise AnvilError(
-            f"Anvil, the embedded chain's node, is missing. {missing} Or run the one for amd64: "
-            "apt-get install qemu-user-static libc6-amd64-cross libgcc-s1-amd64-cross "
-            "libstdc++6-amd64-cross"
-        ) from missing
-    try:
-        program = ensure_package(package, environment) / "anvil"
-    except PackageError as error:
         raise AnvilError(f"Anvil, the embedded chain's node, is missing. {error}") from error
-    return AnvilProgram((qemu, "-L", _QEMU_LIBRARIES, str(program)), f"{package.title} under qemu")
+    if emulated:
+        command = (str(qemu), "-L", _QEMU_LIBRARIES, str(program))
+        return AnvilProgram(command, f"{package.title} under qemu")
+    return AnvilProgram((str(program),), package.title)
 
 
 class Anvil:
@@ -346,7 +339,16 @@ def running_anvil(
     Blocks of these traders alone, the `market`, are the first whose states are forgotten.
     """
     program = find_anvil(environment)
-    command = [*program.command, "--host", HOST, "--port", str(port), "--hardfork", HARDFORK]
+    command = [
+        *program.command,
+        "--host",
+        HOST,
+        "--port",
+        str(port),
+        "--hardfork",
+        HARDFORK,
+        "--no-cors",  # no web page reads what it answers
+    ]
     with scratch_folder("anvil") as folder:
         # Left to itself it writes the states of past blocks below the home, and leaves them there.
         command += ["--cache-path", str(folder), "--max-persisted-states", str(_MOST_STATES)]

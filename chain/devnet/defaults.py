@@ -1,6 +1,11 @@
 """What the embedded chain starts with and where it listens, in a module that costs nothing."""
 
+import os
+from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import urlsplit
+
+from chain.base.home import cache_folder
 
 CHAIN_ID = 31337
 
@@ -20,3 +25,17 @@ def control_url(url: str) -> str:
     """
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.hostname}:{(parts.port or 80) + 1}"
+
+
+def control_door(url: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Where it is steered by whoever may read this user's files: the token is in one."""
+    at = control_url(url)
+    try:
+        token = token_file(int(at.rpartition(":")[2]), environment).read_text("ascii")
+    except (OSError, ValueError):
+        token = ""
+    return f"{at}/{token}"
+
+
+def token_file(port: int, environment: Mapping[str, str]) -> Path:
+    return cache_folder(environment) / "control" / str(port)

@@ -26,12 +26,12 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from chain.base.errors import ZunoError
-from chain.base.home import cache_folder
+from chain.base.home import cache_folder, write_atomically
 from chain.base.loopback_http import HOST, LoopbackHandler, LoopbackServer
 from chain.base.units import DAY
 from chain.contracts.networks import embedded_chain_id
 from chain.devnet.anvil import AddressTakenError, AnvilError, PackageError
-from chain.devnet.defaults import CHAIN_ID, DEMO_SEED, DEMO_SPEED, control_url
+from chain.devnet.defaults import CHAIN_ID, DEMO_SEED, DEMO_SPEED, control_url, token_file
 from chain.devnet.exchange import DemoExchange
 from chain.devnet.json_rpc import Json, NodeClient, NodeError
 from chain.devnet.launch import camel
@@ -128,7 +128,12 @@ class ControlServer(LoopbackServer):
         self, controls: MarketControls, exchange: DemoExchange, now: Callable[[], int]
     ) -> None:
         self.controls, self.exchange, self.now = controls, exchange, now
+        write_atomically(token_file(self.port, os.environ), self.token.encode())
         self.serve_in_thread("control")
+
+    def server_close(self) -> None:
+        super().server_close()
+        token_file(self.port, os.environ).unlink(missing_ok=True)
 
 
 class _ControlHandler(LoopbackHandler):

@@ -37,7 +37,7 @@ class Forwarder(LoopbackServer):
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self.port}"
+        return f"http://{HOST}:{self.port}/{self.token}"
 
     def answer(self, call: object) -> dict[str, Json]:
         match call:

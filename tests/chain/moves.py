@@ -22,7 +22,7 @@ from chain.contracts.calldata import (
     swap_exact_in,
 )
 from chain.contracts.networks import NATIVE, Address, Network
-from chain.devnet.defaults import control_url
+from chain.devnet.defaults import control_door
 from chain.devnet.world.writing import sign_transaction
 from chain.rpc.requests import Call, aggregate, decode_aggregate
 from tests import node_rpc
@@ -54,7 +54,7 @@ class Moves:
 
     def rpc(self, method: str, *params: object) -> Any:
         body = {"jsonrpc": "2.0", "id": next(_IDS), "method": method, "params": list(params)}
-        server = control_url(self.url) if method.startswith("zuno_") else self.url
+        server = control_door(self.url) if method.startswith("zuno_") else self.url
         answer = self.http.post(server, json=body, timeout=120).json()
         if "error" in answer:
             raise CallFailedError(answer["error"])

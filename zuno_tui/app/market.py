@@ -11,7 +11,7 @@ from msgspec import Struct
 from chain.base.clean_text import clean_text, without_own_marks
 from chain.base.errors import Failure, ZunoError
 from chain.base.http import HttpClient, HttpError, HttpLimits
-from chain.devnet.defaults import control_url
+from chain.devnet.defaults import control_door
 from chain.execution.outbox.approvals import ActKind
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
@@ -52,7 +52,7 @@ class MarketClock:
     """The control of the chain at one URL."""
 
     def __init__(self, chain_url: str) -> None:
-        self._url = control_url(chain_url)
+        self._url = control_door(chain_url)
         self._http = HttpClient(self._url)
 
     async def close(self) -> None:

@@ -19,7 +19,7 @@ from chain.base.units import GWEI
 from chain.contracts.abi import decode, encode_call, topic
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import decode_position_info
-from chain.devnet.defaults import control_url
+from chain.devnet.defaults import control_door, control_url
 from chain.devnet.launch import DevnetError, DevnetReady, devnet_process, started_devnet, when_ready
 from chain.devnet.world.accounts import DEMO_PASSPHRASE, DEMO_WALLET, NEIGHBOUR
 from chain.devnet.world.demo_life import DemoLife
@@ -236,7 +236,7 @@ def test_other_nonsense_is_refused_too(
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"params": 7}', b"[" * 60_000])
 def test_what_is_no_request_is_answered_and_harms_nothing(devnet: DevnetReady, body: bytes) -> None:
-    answer = node_rpc.http().post(devnet.control, content=body).json()
+    answer = node_rpc.http().post(control_door(devnet.url), content=body).json()
     assert answer["error"]["code"] == -32600
     assert ask(devnet, "zuno_status")["seed"] == SEED
 
