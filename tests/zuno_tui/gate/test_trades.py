@@ -267,3 +267,29 @@ async def test_a_trade_is_sent_after_the_monitor_of_the_same_desk_has_tended(
             sent = await sending
 
     assert sum(one.filled for one in sent) == pytest.approx(plan.quantity)
+
+
+async def test_a_short_that_the_journal_does_not_know_is_named_and_not_doubled(
+    tmp_path: Path,
+) -> None:
+    """An old backup, or a second machine: the venue remembers what the home has forgotten."""
+    double, wall = ExchangeDouble(), Wall()
+    async with trading(tmp_path, double, wall) as desk:
+        plan = await planned(desk)
+        waiting = await approve_trade(desk, plan)
+        await apply_trade(desk, waiting, sleep=double.pass_time)
+        held = (await desk.venue.account()).held(plan.symbol)
+    _forget_trades(tmp_path)
+
+    async with trading(tmp_path, double, wall) as desk:
+        again = await planned(desk)
+        with pytest.raises(GateRefusedError, match=r"knows of \+0: -.* is not its own") as refused:
+            await approve_trade(desk, again)
+        assert refused.value.code is RefusalCode.POLICY
+        assert (await desk.venue.account()).held(plan.symbol) == held
+        assert not desk.journal.entries()
+
+
+def _forget_trades(folder: Path) -> None:
+    for path in folder.glob("trades.db*"):
+        path.unlink()

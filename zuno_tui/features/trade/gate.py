@@ -22,7 +22,12 @@ from agents.trade.plan import HedgePlan, PlannedOrder, TradePlan
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import DeskLimits, TradeDecision
 from chain.base.home import locked_in_turn
-from chain.exchange.orders.engine import CANCELLED_HERE, OrderNotice, send_orders
+from chain.exchange.orders.engine import (
+    CANCELLED_HERE,
+    OrderNotice,
+    current_orders,
+    send_orders,
+)
 from chain.exchange.orders.hedge import HedgeStart, TakenOver
 from chain.exchange.orders.journal import AlreadySentError, JournalState, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType, VenueOrder
@@ -107,6 +112,8 @@ def venue_terms(can: VenueAbilities, seen: VenueAccount, order_usd: float) -> Ve
 
 
 _DUST = 1e-9
+_UNKNOWN = 1e-6
+"""The part by which floats of a venue and of fills may differ."""
 _NEW_PLAN = "Ask for a new plan: zuno trade {coin}"
 
 
@@ -350,6 +357,7 @@ async def _look_again(trading: Trading, plan: TradePlan) -> AccountFacts:
         raise GateRefusedError(f"{fault} Nothing was sent.", RefusalCode.POLICY)
     if plan.decision is TradeDecision.CANCEL_AND_CLOSE:
         return account
+    await _refuse_unknown(trading, plan, account)
     new_plan = _NEW_PLAN.format(coin=plan.coin)
     limits = desk_limits(trading.settings)
     funding = await trading.venue.contracts.funding(plan.symbol)
@@ -383,6 +391,30 @@ async def _look_again(trading: Trading, plan: TradePlan) -> AccountFacts:
             RefusalCode.POLICY,
         )
     return account
+
+
+async def _refuse_unknown(trading: Trading, plan: TradePlan, account: AccountFacts) -> None:
+    """What the venue holds and the journal does not know would be doubled, not added to.
+
+    Coins on a spot venue are their owner's own: none of them is owed to anybody.
+    """
+    if trading.venue.abilities.spot:
+        return
+    known = sum(
+        order.filled * order.order.side.sign
+        for sent in await current_orders(trading.journal, trading.venue)
+        for order in sent.orders
+        if order.order.symbol == plan.symbol
+    )
+    held = account.held(plan.symbol)
+    if abs(held - known) <= max(_DUST, _UNKNOWN * max(abs(held), abs(known))):
+        return
+    raise GateRefusedError(
+        f"{trading.venue.name} holds {held:+g} {plan.coin}, and zuno's journal knows of "
+        f"{known:+g}: {held - known:+g} is not its own. Nothing was sent. Close or open the "
+        "difference on the venue, or use the home that opened it: --home DIR",
+        RefusalCode.POLICY,
+    )
 
 
 def _hedge_limit(settings: DeskSettings, hedge: HedgePlan, mark: float) -> float:
