@@ -15,6 +15,7 @@ from agents.numbers.rules import RiskProfile
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import DOLLAR_DOLLAR, TOKEN0, TOKEN1, Market
 from tests.agents.lp.second_opinion import check_argued
+from tests.samples import some_of
 
 if TYPE_CHECKING:
     from tests.agents.lp.debating import Argued
@@ -75,8 +76,7 @@ async def test_a_stable_pair_gets_no_nonsense_width(capsys: pytest.CaptureFixtur
         sys.stdout.write("\n".join(("", "a stable pair", *rows, "")))
 
 
-@pytest.mark.parametrize("profile", RiskProfile)
-@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize(("profile", "sigma"), some_of(product(RiskProfile, SIGMAS), 5, seed=44))
 async def test_opening_a_position_always_ends_in_an_argued_plan(
     profile: RiskProfile, sigma: float
 ) -> None:
