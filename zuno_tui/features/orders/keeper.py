@@ -70,8 +70,9 @@ _LONGEST_GAP, _LONGEST_EMBEDDED_GAP = 90, 1_800
 chain an hour may pass in a minute."""
 _BUMP_SECONDS = 180.0
 _BUMP = (9, 8)
-_GAS = {"close": (250_000, 900_000), "collect": (200_000, 900_000), "withdraw": (21_000, 60_000)}
-"""The least and the most that is set aside, by what was measured: no endpoint sets it beyond."""
+_LEAST_GAS = {"close": 340_000, "collect": 290_000, "withdraw": 21_000}
+"""What such a call was measured to take: no endpoint sets a limit below it, and none sets one above
+`ORDER_GAS`, of which the page that signs tells the cost."""
 _PARENT_DATA = 4
 """How much more Arbitrum may want, which charges for data in gas."""
 _AFTER_FAILURE = (5, 4)
@@ -463,18 +464,13 @@ class OrderWork:
     def _gas_limit(self, kind: str, estimate: int | None, failed: int) -> int:
         """Between what such a call was measured to take at least and at most; what failed is not
         tried again at the same limit."""
-        least, most = _GAS[kind]
-        if self._network.stack == "arbitrum":
-            most *= _PARENT_DATA
-        gas = most if estimate is None else min(max(estimate, least), most)
-        more, of = _AFTER_FAILURE
+        most = ORDER_GAS * (_PARENT_DATA if self._network.stack == "arbitrum" else 1)
         if failed and kind != "withdraw":
-            gas = max(gas, failed * more // of)
-        if gas > 2 * most:
-            raise OrderRefusedError(
-                "It failed on chain at every gas limit that zuno sets: it is not tried again."
-            )
-        return gas
+            if failed >= most:
+                raise OrderRefusedError("It failed on chain at the largest gas limit zuno sets.")
+            more, of = _AFTER_FAILURE
+            estimate = max(estimate or most, failed * more // of)
+        return min(max(estimate or most, _LEAST_GAS[kind]), most)
 
     def _next_nonce(self, order: StandingOrder, counted: int) -> int:
         """Behind what other orders of the same key have on their way."""

@@ -38,7 +38,7 @@ _GRACE_SECONDS = 3.0
 _FAR_SECONDS = 300
 _FAR_FEES = 4
 """From when on an endpoint's clock or fees are told as odd; by then nothing rests on them."""
-_GAS_MARGIN = (3, 2)
+_GAS_MARGIN = (5, 4)
 
 
 class Answer(NamedTuple, Generic[T]):
@@ -225,5 +225,7 @@ def _facts(sight: OrderSight) -> tuple[object, ...]:
 def sentence(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer came in time."
+    if isinstance(error, OrderRefusedError):
+        return str(error)
     words = error.sentence if isinstance(error, RpcError) else str(error)
     return quoted(clean_text(words)) if words else error_kind(error)
