@@ -103,7 +103,7 @@ def _slot(desk: Desk) -> int:
 
 def _past(desk: Desk) -> Lie:
     """Another price in every block but the newest: what went in looks like more."""
-    lie = _price(1_600)(desk).changes["eth_call"]
+    lie = _price(600)(desk).changes["eth_call"]
 
     def changed(call: Call, true: Any) -> Any:
         head = desk.ask("eth_getBlockByNumber", "latest", False)
@@ -309,7 +309,7 @@ def test_one_liar_of_three_carries_out_nothing(stand: Stand, name: str) -> None:
 def test_a_loss_that_one_endpoint_makes_up_fires_nothing(
     desk: Desk, tmp_path: Path, count: int
 ) -> None:
-    stand = Stand.made(desk, tmp_path, "loss-over", "2%")
+    stand = Stand.made(desk, tmp_path, "loss-over", "0.5%")
     alone = stand.run([KINDS["another past"].make], due=False)
     run = stand.run(_among(KINDS["another past"], 0, count), due=False)
 
