@@ -89,23 +89,18 @@ class StandingOrders:
         with self._locked():
             for kept in self.all():
                 if kept.order.delegation == order.delegation:
-                    number, partner = kept.order.number, kept.order.partner
-                    again = replace(order, number=number, partner=partner)
-                    _write(self._path(number), again)  # a copy may mend what was changed here
-                    return again
-            # What came of an order may have outlived its file.
-            taken = (path.name.partition(".")[0] for path in self.folder.glob("*.json"))
-            number = 1 + max((int(name) for name in taken if name.isdigit()), default=0)
-            numbered = replace(order, number=number, partner=None)
+                    number = kept.order.number  # a copy mends what was changed here
+                    break
+            else:
+                number = self._next_number()
+            numbered = replace(order, number=number)
             _write(self._path(number), numbered)
             return numbered
 
-    def join(self, number: int, other: int) -> None:
-        """Make a stop and a profit a pair."""
-        with self._locked():
-            for order_number, partner in ((number, other), (other, number)):
-                kept = self.find(order_number)
-                _write(self._path(order_number), replace(kept.order, partner=partner))
+    def _next_number(self) -> int:
+        # What came of an order may have outlived its file.
+        taken = (path.name.partition(".")[0] for path in self.folder.glob("*.json"))
+        return 1 + max((int(name) for name in taken if name.isdigit()), default=0)
 
     def note(
         self, number: int, change: Callable[[StandingProgress], StandingProgress]

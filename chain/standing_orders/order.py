@@ -160,7 +160,7 @@ class StandingOrder(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     secret: Annotated[str, Meta(pattern=r"\A([0-9a-f]{32})?\Z")] = ""
     """128 random bits, so that nobody guesses the terms from the salt; none in version 1."""
     partner: int | None = None
-    """The other of a stop and a profit: one ends the other."""
+    """In older files: what closes a position ends its other orders without that."""
 
     @property
     def signed(self) -> SignedDelegation:

@@ -348,6 +348,53 @@ def test_what_fails_on_chain_is_tried_with_more_gas_and_not_for_ever(stand: Stan
     assert "largest gas limit" in reason
 
 
+def test_what_nobody_took_is_signed_again_at_the_next_look(stand: Stand) -> None:
+    desk, refuses = stand.desk, [True]
+
+    def answer(call: Call) -> Answer | None:
+        if call["method"] != "eth_sendRawTransaction" or not refuses:
+            return None
+        return {"error": {"code": -32000, "message": "transaction underpriced"}}
+
+    with ExitStack() as stack:
+        proxies = [stack.enter_context(Proxy(desk.devnet.url, answer)) for _ in range(2)]
+        watching = Watching(replace(desk, rpc=",".join(proxy.url for proxy in proxies)))
+        push(desk, watching.order().order, bips=150)
+        watching.look()
+        watching.look(blocks=12)
+        refused_call = watching.order().progress
+        refuses.clear()
+        watching.look()
+        again = watching.order().progress
+        watching.look(blocks=4)
+
+    assert "no endpoint took it" in refused_call.reason
+    assert again.calls[-1].nonce == refused_call.calls[-1].nonce
+    assert int(again.calls[-1].max_fee_per_gas) > int(refused_call.calls[-1].max_fee_per_gas)
+    assert watching.order().progress.state is StandingState.DONE
+
+
+def test_a_gap_of_nonces_is_noticed_within_two_looks(stand: Stand) -> None:
+    desk = stand.desk
+    watching = Watching(desk)
+    push(desk, watching.order().order, bips=150)
+    watching.look()
+    desk.ask("anvil_mine", "0xc", "0xc")
+    desk.ask("anvil_setNonce", WATCH_KEY.address, "0x7")
+    desk.ask("evm_setAutomine", False)
+    watching.look(blocks=0)
+    behind_a_gap = watching.order().progress.calls[-1].nonce
+    desk.ask("anvil_dropAllTransactions")
+    desk.ask("anvil_setNonce", WATCH_KEY.address, "0x0")
+    desk.ask("evm_setAutomine", True)
+    watching.look()
+    closed = watching.order().progress.calls[-1].nonce
+    watching.look(blocks=4)
+
+    assert (behind_a_gap, closed) == (7, 0)
+    assert watching.order().progress.state is StandingState.DONE
+
+
 @pytest.fixture
 def stand_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Stand]:
     with embedded_chain() as ready:

@@ -305,6 +305,23 @@ def test_undelegating_cancels_orders_whatever_code_is_there(delegated: Desk) -> 
     assert watching.order().progress.reason == "It was cancelled with all others."
 
 
+def test_words_are_drawn_from_sealed_figures(delegated: Desk) -> None:
+    desk, token_id = delegated, str(delegated.token_id(STATE))
+    price = level(desk, 0.99)
+    shown = ordered(desk, "close", token_id, "below", price)
+    collects = desk.here("order", "collect", token_id, "over", "$5", "times", "4")
+    words = f"Close #{token_id} when the price is below {float(price):,.9g} USDC per WETH"
+    stored = (_folder(desk) / "1.json").read_text()
+    listed = desk.here("orders").out
+    _edit(_folder(desk) / "1.json", pair=["ETH", "USD"])
+
+    assert shown["headline"] == words
+    assert words in listed
+    assert "below" not in stored
+    assert "can do all 4 at once" in " ".join(collects.out.split())
+    assert "USD per ETH" not in desk.here("orders").out
+
+
 @dataclass
 class Edits:
     """Four orders that are not due, whose files are edited one after the other."""

@@ -32,7 +32,6 @@ from zuno_tui.features.orders.keeper import OrderWork
 from zuno_tui.features.orders.page import draft_lines, headline, order_document, order_lines
 from zuno_tui.features.orders.signing import (
     OrderDraft,
-    keep_order,
     keep_signed,
     order_form,
     propose_order,
@@ -232,7 +231,7 @@ async def imported(session: Session, file: Path) -> CommandAnswer:
         raise StandingOrdersError(f"{file} holds an order that its owner has not signed.")
     if fault := fault_of(order, call):
         raise StandingOrdersError(f"{file} is not taken. {fault}")
-    kept = keep_order(StandingOrders(session.home.orders), order, call)
+    kept = StandingOrders(session.home.orders).add(order)
     key = watch_key(session.home, session.network)
     others = key is None or key.address != signed.delegate
     remarks = ("It is for another watch key than this home's.",) if others else ()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -35,7 +34,7 @@ from chain.rpc.errors import RpcError, SendRefusal, SendRefused
 from chain.rpc.records import Receipt
 from chain.rpc.requests import Reader
 from chain.standing_orders.book import KeptOrder, StandingOrders
-from chain.standing_orders.call import OrderCall, OrderRefusedError, call_of, position_in, read_call
+from chain.standing_orders.call import OrderCall, OrderRefusedError, call_of, read_call
 from chain.standing_orders.order import (
     ClosedRange,
     SentCall,
@@ -665,22 +664,6 @@ class OrderWork:
             )
 
         self._note(order, change)
-        if order.partner is not None and call.kind == "close":
-            words = f"Order {order.number} closed the position."
-
-            def end(before: StandingProgress) -> StandingProgress:
-                if before.state is not StandingState.WAITING:
-                    return before
-                ended, now = StandingState.ENDED, self._clock()
-                return replace(
-                    before, state=ended, reason=words, met_at=None, happened_at=now, settled_at=at
-                )
-
-            with suppress(ZunoError):
-                other = self._book.find(order.partner).order
-                ours = (order.chain_id, call.ref, order.signed.delegate)
-                if (other.chain_id, position_in(other.signed), other.signed.delegate) == ours:
-                    self._book.note(order.partner, end)
 
     def _note(
         self, order: StandingOrder, change: Callable[[StandingProgress], StandingProgress]

@@ -39,11 +39,9 @@ def length_text(seconds: int) -> str:
 
 
 def condition_words(order: StandingOrder, call: OrderCall) -> str:
-    """Out of what was signed; of what was not, only what the signed minimum says."""
-    if fault := fault_of(order, call):
-        return fault.partition(".")[0][0].lower() + fault.partition(".")[0][1:]
+    """Out of what is sealed; of what is not, only what the signed minimum says."""
     if not is_sealed(order, call):
-        return "the price is one at which it pays its signed minimum"
+        return "it pays its signed minimum" if any(call.least) else "nobody knows what: not sealed"
     match order.condition:
         case PricePast():
             level = order.level
@@ -81,9 +79,7 @@ def is_below(order: StandingOrder) -> bool:
 def headline(order: StandingOrder, call: OrderCall) -> str:
     doing = "Close" if call.kind == "close" else "Collect the fees of"
     often = f", up to {call.times} times" if call.times > 1 else ""
-    joined = ":" if fault_of(order, call) else " when"
-    words = condition_words(order, call)
-    return f"{doing} {position_label(call.ref)}{joined} {words}{often}"
+    return f"{doing} {position_label(call.ref)} when {condition_words(order, call)}{often}"
 
 
 def draft_terms(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
@@ -275,7 +271,8 @@ def order_lines(kept: KeptOrder, network: Network, judged: str) -> Iterator[str]
     yield f"{order.number:>3}  {headline(order, call)} · {state}{ending}"
     until = f"until {time_text(call.until)} · {_last_look(progress)}" if kept.stands else ""
     cancel = f"to end it: order cancel {order.number}" if kept.stands else ""
-    yield from (f"     {words}" for words in (until, progress.reason, judged, cancel) if words)
+    reason = (fault_of(order, call) if kept.stands else "") or progress.reason
+    yield from (f"     {words}" for words in (until, reason, judged, cancel) if words)
 
 
 def _last_look(progress: StandingProgress) -> str:
@@ -303,7 +300,6 @@ def order_document(kept: KeptOrder, network: Network) -> dict[str, Json]:
         "lookedAt": progress.looked_at,
         "transactions": list(progress.results),
         "received": list(progress.received),
-        "partner": order.partner,
     }
 
 

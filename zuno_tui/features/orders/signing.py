@@ -250,24 +250,10 @@ def _is_kept(session: Session, order: StandingOrder) -> bool:
 
 
 def keep_signed(session: Session, draft: OrderDraft, signed: SignedDelegation) -> StandingOrder:
-    """Into the book, as a pair with the stop or profit that the position has already."""
     with Outbox.open(session.home.outbox) as outbox:
         outbox.use(draft.hash, now=draft.now)
     order = replace(draft.order, delegation=delegation_text(signed))
-    return keep_order(StandingOrders(session.home.orders), order, draft.call)
-
-
-def keep_order(book: StandingOrders, given: StandingOrder, call: OrderCall) -> StandingOrder:
-    order = book.add(given)
-    for other in book.of_position(order.chain_id, call.ref):
-        if other.order.number != order.number and _are_a_pair(order, other.order):
-            book.join(order.number, other.order.number)
-    return order
-
-
-def _are_a_pair(one: StandingOrder, other: StandingOrder) -> bool:
-    conditions = (one.condition, other.condition)
-    return all(isinstance(each, PricePast) for each in conditions) and other.partner is None
+    return StandingOrders(session.home.orders).add(order)
 
 
 async def _draft(
