@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -18,24 +19,31 @@ from chain.contracts.delegation import LIMITED_CALLS
 from chain.contracts.networks import network_named
 from chain.contracts.signed_delegation import ask_count
 from chain.devnet.world.accounts import WATCH_KEY
-from chain.standing_orders.book import order_file
+from chain.standing_orders.book import StandingOrders, order_file
 from chain.standing_orders.call import read_call
 from chain.standing_orders.order import FeesOver, StandingState, delegation_text
 from chain.standing_orders.seal import salt_of
 from chain.wallet.demo import demo_key
+from chain.wallet.keystore import StoreChoice
+from chain.wallet.secrets import Passphrase
 from chain.wallet.signer import Signer
+from chain.wallet.watch_key import PASSPHRASE_FILE, make_watch_key
 from tests.embedded_chain import embedded_chain
 from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_one_transaction import signed
 from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, ordered, push
+from zuno_tui.app.watchlist import SettingsSource
+from zuno_tui.features.orders.keeper import OrderKeeper
 from zuno_tui.features.orders.news import order_news
+from zuno_tui.settings import Flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from agents.monitor.heartbeat import Note
     from chain.standing_orders.order import StandingOrder
 
 NETWORK = network_named("devnet")
@@ -320,6 +328,39 @@ def test_words_are_drawn_from_sealed_figures(delegated: Desk) -> None:
     assert "below" not in stored
     assert "can do all 4 at once" in " ".join(collects.out.split())
     assert "USD per ETH" not in desk.here("orders").out
+
+
+def test_a_changed_record_of_the_watch_key_is_a_critical_alert(
+    delegated: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, base = delegated, network_named("base")
+    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    home = Home.locate(os.environ, desk.command.home)
+    secret = tmp_path / "secret"
+    secret.write_text("three four")
+    secret.chmod(0o600)
+    monkeypatch.setenv(PASSPHRASE_FILE, str(secret))
+    make_watch_key(
+        home,
+        choice=StoreChoice.FILE,
+        new_passphrase=lambda _: Passphrase.from_text("three four"),
+    )
+    book = StandingOrders(home.orders)
+    book.add(with_fields(book.find(1).order, chain_id=base.chain_id, delegation=_unlike(book)))
+    told: list[Note] = []
+    source = SettingsSource(home, Flags(network="base", rpc=desk.devnet.url), os.environ)
+    _edit(home.keystore / "watch-key.json", address="0x" + "bad0" * 10)
+    asyncio.run(OrderKeeper(source, told.append).look())
+    news = [one.finding for one in order_news(home, base, time.time())]
+
+    assert "The watch key cannot be opened" in str(told)
+    assert any("The watch key cannot be opened" in finding.message for finding in news)
+    assert {finding.severity for finding in news} == {Severity.CRITICAL}
+
+
+def _unlike(book: StandingOrders) -> str:
+    """A delegation that nobody has signed."""
+    return delegation_text(book.find(1).order.signed._replace(salt=7))
 
 
 @dataclass

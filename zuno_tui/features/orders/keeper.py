@@ -30,7 +30,7 @@ from chain.positions.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import RpcError, SendRefusal, SendRefused
+from chain.rpc.errors import RpcError, SendRefusal, SendRefused, SendUnclear
 from chain.rpc.records import Receipt
 from chain.rpc.requests import Reader
 from chain.standing_orders.book import KeptOrder, StandingOrders
@@ -700,6 +700,8 @@ async def _refusal(client: Reader, sent: SentCall) -> str:
         await client.ask(requests.send_raw(bytes.fromhex(sent.raw)))
     except SendRefused as error:
         return "" if error.reason is SendRefusal.ALREADY_KNOWN else error.sentence
+    except SendUnclear:
+        return ""
     except RpcError as error:
         return error.sentence
     return ""

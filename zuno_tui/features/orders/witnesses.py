@@ -85,18 +85,21 @@ class Witnesses:
             if witness.host not in self._silent
         ]
         tasks = [asyncio.ensure_future(read(witness)) for witness in asked]
-        await self._wait(tasks)
-        answers, failures = [], []
-        for witness, task in zip(asked, tasks, strict=True):
-            if not task.done() or task.cancelled():
+        try:
+            await self._wait(tasks)
+        finally:
+            for task in tasks:
                 task.cancel()
+        answers, failures = [], []
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        for witness, outcome in zip(asked, outcomes, strict=True):
+            if isinstance(outcome, asyncio.CancelledError):
                 self._silent.add(witness.host)
                 failures.append(f"{witness.host}: no answer came in time.")
-            elif (error := task.exception()) is not None:
-                failures.append(f"{witness.host}: {sentence(error)}")
+            elif isinstance(outcome, BaseException):
+                failures.append(f"{witness.host}: {sentence(outcome)}")
             else:
-                answers.append(Answer(witness, task.result()))
-        await asyncio.gather(*tasks, return_exceptions=True)
+                answers.append(Answer(witness, outcome))
         self.odd.update(failures)
         if len(answers) < self.needed:
             raise OrderRefusedError(
