@@ -1,5 +1,7 @@
 """The orders of a home: a file each, and beside it what came of it."""
 
+import hashlib
+import hmac
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +31,8 @@ class StandingOrdersError(ZunoError):
 class KeptOrder(Struct, frozen=True):
     order: StandingOrder
     progress: StandingProgress
+    vouched: bool = True
+    """Whether the progress is as this home's watch key wrote it down, or there is none yet."""
 
     @property
     def stands(self) -> bool:
@@ -41,10 +45,14 @@ class KeptOrder(Struct, frozen=True):
 
 
 class StandingOrders:
-    """Several processes may use one: every change is made under a lock, and whole."""
+    """Several processes may use one: every change is made under a lock, and whole.
 
-    def __init__(self, folder: Path) -> None:
+    Without the watch key's seal it is for showing: then progress is what its file says.
+    """
+
+    def __init__(self, folder: Path, seal: bytes | None = None) -> None:
         self.folder = folder
+        self._seal = seal
 
     def all(self) -> tuple[KeptOrder, ...]:
         """By number; what cannot be read is left out, and `damaged` names it."""
@@ -54,7 +62,11 @@ class StandingOrders:
 
     @property
     def damaged(self) -> tuple[Path, ...]:
-        return tuple(path for path in self._paths() if self._read_order(path) is None)
+        """Files of orders that cannot be read, or that are gone while their progress is there."""
+        unread = [path for path in self._paths() if self._read_order(path) is None]
+        names = (path.name.partition(".")[0] for path in self.folder.glob("*.progress.json"))
+        gone = [self._path(int(name)) for name in names if name.isdigit()]
+        return (*unread, *sorted(path for path in gone if not path.exists()))
 
     def standing(self, chain_id: int) -> tuple[KeptOrder, ...]:
         return tuple(kept for kept in self.all() if kept.stands and kept.order.chain_id == chain_id)
@@ -77,34 +89,35 @@ class StandingOrders:
         with self._locked():
             for kept in self.all():
                 if kept.order.delegation == order.delegation:
-                    return kept.order
-            # What came of an order may have outlived its file.
-            taken = (path.name.partition(".")[0] for path in self.folder.glob("*.json"))
-            number = 1 + max((int(name) for name in taken if name.isdigit()), default=0)
-            numbered = replace(order, number=number, partner=None)
+                    number = kept.order.number  # a copy mends what was changed here
+                    break
+            else:
+                number = self._next_number()
+            numbered = replace(order, number=number)
             _write(self._path(number), numbered)
             return numbered
 
-    def join(self, number: int, other: int) -> None:
-        """Make a stop and a profit a pair."""
-        with self._locked():
-            for order_number, partner in ((number, other), (other, number)):
-                kept = self.find(order_number)
-                _write(self._path(order_number), replace(kept.order, partner=partner))
+    def _next_number(self) -> int:
+        # What came of an order may have outlived its file.
+        taken = (path.name.partition(".")[0] for path in self.folder.glob("*.json"))
+        return 1 + max((int(name) for name in taken if name.isdigit()), default=0)
 
     def note(
         self, number: int, change: Callable[[StandingProgress], StandingProgress]
     ) -> StandingProgress:
-        """Write down what came of an order."""
+        """Write down what came of an order, so that nobody else could have."""
+        if self._seal is None:
+            raise StandingOrdersError("Without the watch key nothing of an order is written down.")
         with self._locked():
-            before = self.find(number).progress
-            after = change(before)
-            if after != before:
-                _write(self._progress(number), after)
+            kept = self.find(number)
+            after = change(kept.progress)
+            if after != kept.progress or not kept.vouched:
+                tag = _tag(self._seal, kept.order, after)
+                _write(self._progress(number), replace(after, tag=tag))
         return after
 
     def note_low_key(self, chain_id: int, words: str) -> None:
-        """Write down that the watch key lacks coin on a chain; no words where it does not."""
+        """Write down what keeps the watch key from every order on a chain; no words: nothing."""
         path = self.folder / f"low-{chain_id}.txt"
         if words:
             write_atomically(path, words.encode())
@@ -159,23 +172,40 @@ class StandingOrders:
         order = _read(path, StandingOrder)
         if order is None or str(order.number) != path.stem:
             return None
-        progress_path = self._progress(order.number)
-        progress = _read(progress_path, StandingProgress)
+        path = self._progress(order.number)
+        if not path.exists():
+            return KeptOrder(order, StandingProgress())
+        progress = _read(path, StandingProgress)
         if progress is None:
-            # What cannot be read might say that it was sent: it is not sent a second time.
-            progress = (
-                StandingProgress(StandingState.ENDED, f"{progress_path.name} is damaged.")
-                if progress_path.exists()
-                else StandingProgress()
-            )
-        return KeptOrder(order, progress)
+            return KeptOrder(order, StandingProgress(reason=f"{path.name} is damaged."), False)
+        vouched = self._seal is None or hmac.compare_digest(
+            progress.tag.encode(), _tag(self._seal, order, progress).encode()
+        )
+        return KeptOrder(order, progress if vouched else _told_of(progress), vouched)
+
+
+def _tag(seal: bytes, order: StandingOrder, progress: StandingProgress) -> str:
+    content = (order.chain_id, order.delegation, to_builtins(replace(progress, tag="")))
+    return hmac.new(seal, json.dumps(content).encode(), hashlib.sha256).hexdigest()
+
+
+def _told_of(progress: StandingProgress) -> StandingProgress:
+    """What is only shown, of what nobody vouches for: all else the chain tells again."""
+    return StandingProgress(
+        received=progress.received,
+        results=progress.results,
+        happened_at=progress.happened_at,
+        closed=progress.closed,
+    )
 
 
 def _is_sound(order: StandingOrder) -> bool:
     """Whether its words are words, and its delegation one."""
     order.signed  # noqa: B018 - raises for what is none
-    level = [order.condition.words] if isinstance(order.condition, PricePast) else []
-    return all(clean_text(words) == words for words in (*order.pair, *level))
+    stored = isinstance(order.condition, PricePast) and order.condition.words
+    return all(clean_text(symbol) == symbol for symbol in order.pair) and not (
+        stored and order.version > 1
+    )
 
 
 def read_order(content: bytes) -> StandingOrder | None:

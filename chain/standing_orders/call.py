@@ -83,9 +83,8 @@ def propose(
     now: int,
     until: int,
     nonce: int,
-    salt: int,
 ) -> SignedDelegation:
-    """The delegation that is to be signed: it is valid from before now on."""
+    """The delegation that is to be sealed and signed: it is valid from before now on."""
     key = position.pool.key
     change: calldata.PositionAction = (
         calldata.Burn(v4_token_id(position.ref), *least_amounts(position, condition))
@@ -97,7 +96,7 @@ def propose(
     call = BatchCall(network.contracts.position_manager, 0, data)
     # The chain compares with the block's time, which may be a little behind this one's.
     terms = CallTerms(call, times, now - 3_600, until, nonce)
-    return SignedDelegation(watch_key, position.owner, ROOT, caveats_of(terms), salt)
+    return SignedDelegation(watch_key, position.owner, ROOT, caveats_of(terms), salt=0)
 
 
 def read_call(signed: SignedDelegation, network: Network) -> OrderCall:

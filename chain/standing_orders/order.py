@@ -1,13 +1,13 @@
 """A standing order: one exact call, the owner's signature for it, and when it is to be made.
 
-What the chain enforces is in the signed bytes, and everything told of it is read out of them.
-The condition is what the monitor goes by.
+What the chain enforces is in the signed bytes. What the monitor goes by, and what a page says of
+it, is beside them and hashes to the salt among them (`chain.standing_orders.seal`).
 """
 
 from enum import StrEnum
 from fractions import Fraction
 from math import isqrt
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
@@ -20,6 +20,7 @@ from chain.tokens.pair import Pair
 _DELEGATION = "(address,address,bytes32,(address,bytes)[],uint256,bytes)"
 _Q192 = 1 << 192
 _Count = Annotated[int, Meta(ge=0, lt=2**50)]
+_Decimals = Annotated[int, Meta(ge=0, lt=256)]
 _Digits = Annotated[str, Meta(pattern=r"\A[0-9]{1,50}\Z")]
 
 
@@ -27,15 +28,15 @@ class Condition(Struct, frozen=True, rename="camel", tag_field="when", forbid_un
     """When the monitor makes the call."""
 
 
-class PricePast(Condition, frozen=True, rename="camel", tag="price"):
+class PricePast(Condition, frozen=True, rename="camel", tag="price", omit_defaults=True):
     """The pool's price at or past a level, as the pool counts it."""
 
     sqrt_price: _Digits
     """As Q64.96: no JSON number holds it."""
     falls: bool
     """Whether the pool's price must be at or under it, else at or over."""
-    words: str
-    """The level in the pair's own terms: `below 2,900 USDC per WETH`."""
+    words: str = ""
+    """In files of version 1 alone, and shown nowhere: nothing seals it."""
 
     def is_met(self, sqrt_price: int) -> bool:
         limit = int(self.sqrt_price)
@@ -79,6 +80,9 @@ class SentCall(Struct, frozen=True, rename="camel"):
     tip: str = "0"
     withdraws: bool = False
     """Whether it only takes the place of one that is no longer wanted."""
+    gas: int = 0
+    taken: bool = True
+    """Whether an endpoint took it, or may have."""
 
 
 class ClosedRange(Struct, frozen=True, rename="camel"):
@@ -119,30 +123,63 @@ class StandingProgress(Struct, frozen=True, rename="camel"):
     settled_at: float | None = None
     """The network's time then; None again once no reorganisation is expected to take it back."""
     closed: ClosedRange | None = None
+    failed_gas: int = 0
+    """The largest limit of a transaction that the chain took and undid."""
+    tag: str = ""
+    """Made with the watch key, over all of the above and the order: who edits it cannot make it."""
+
+
+class PriceLevel(NamedTuple):
+    """As people tell it: below, `2,900`, `USDC per WETH`."""
+
+    side: Literal["below", "above"]
+    price: str
+    unit: str
 
 
 class StandingOrder(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    version: Literal[1]
+    version: Literal[1, 2]
     number: int
     chain_id: int
     delegation: str
     """The signed delegation, in hex."""
     condition: OrderCondition
     made_at: Annotated[float, Meta(ge=0, lt=2**50)]
-    liquidity: str
+    liquidity: _Digits
     """Of the position when it was signed: minimums fit that one alone."""
-    hook_code: str | None
+    hook_code: Annotated[str, Meta(pattern=r"\A0x[0-9a-f]{64}\Z")] | None
     """The hash of the hook's code then; None without a hook."""
     hold_seconds: _Count
     """How long the condition must hold."""
     pair: tuple[str, str] = ("", "")
     """The symbols, as they are shown."""
+    decimals: tuple[_Decimals, _Decimals] | None = None
+    """Of the pair; None where one is unknown, and in version 1."""
+    inverted: bool = False
+    """Whether currency1 is the one whose price is told."""
+    secret: Annotated[str, Meta(pattern=r"\A([0-9a-f]{32})?\Z")] = ""
+    """128 random bits, so that nobody guesses the terms from the salt; none in version 1."""
     partner: int | None = None
-    """The other of a stop and a profit: one ends the other."""
+    """In older files: what closes a position ends its other orders without that."""
 
     @property
     def signed(self) -> SignedDelegation:
         return delegation_of(self.delegation)
+
+    @property
+    def level(self) -> PriceLevel | None:
+        """The price it waits for; None where it waits for another thing."""
+        if not isinstance(self.condition, PricePast) or self.decimals is None:
+            return None
+        decimals0, decimals1 = self.decimals
+        raw = Fraction(int(self.condition.sqrt_price) ** 2, _Q192)
+        price = raw * Fraction(10) ** (decimals0 - decimals1)
+        base, quote = self.pair[::-1] if self.inverted else self.pair
+        told = float(1 / price if self.inverted and price else price)
+        side: Literal["below", "above"] = (
+            "below" if self.condition.falls is not self.inverted else "above"
+        )
+        return PriceLevel(side, f"{told:,.9g}", f"{quote} per {base}")
 
 
 def delegation_text(signed: SignedDelegation) -> str:
@@ -168,6 +205,4 @@ def price_condition(pair: Pair, price: Fraction, *, below: bool) -> PricePast:
     raw = scale / price if pair.inverted else price * scale
     falls = below is not pair.inverted
     exact = isqrt(int(raw * _Q192)) if falls else isqrt(int(raw * _Q192)) + 1
-    side = "below" if below else "above"
-    words = f"{side} {float(price):,.10g} {pair.quote.label} per {pair.base.label}"
-    return PricePast(str(exact), falls, words)
+    return PricePast(str(exact), falls)

@@ -4,6 +4,8 @@ It is no wallet: it is not listed, not watched and never chosen, and it signs no
 the delegation manager.
 """
 
+import hashlib
+import hmac
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -110,23 +112,49 @@ def open_watch_signer(
     sweeps_to: Address | None = None,
 ) -> WatchSigner:
     """Unlocked without a person: by the keyring, or by a passphrase that a file holds."""
+    key = _opened(home, network, passphrase or (lambda: _kept_passphrase(environment)))
+    return WatchSigner(Signer(key, network.chain_id), sweeps_to)
+
+
+def watch_seal(home: Home, network: Network, environment: Mapping[str, str] = os.environ) -> bytes:
+    """What vouches for the progress of orders: follows from the key, and is not it.
+
+    Raises `WalletError` where the key cannot be opened, or is not of the address in its record.
+    """
+    with _opened(home, network, lambda: _kept_passphrase(environment)) as key:
+        return hmac.digest(key.reveal(), b"zuno standing orders: progress", hashlib.sha256)
+
+
+def is_proven(home: Home, network: Network, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the key behind the recorded address was opened; False where only a passphrase that
+    is not at hand opens it. Raises `WalletError` where there is no such key."""
+    found = watch_key(home, network)
+    if found is None:
+        return False
+    at_hand = _passphrase_path(environment) is not None or network.name == DEMO_NETWORK
+    if found.store is KeyStorage.FILE and not at_hand:
+        return False
+    watch_seal(home, network, environment)
+    return True
+
+
+def _opened(home: Home, network: Network, passphrase: Callable[[], Passphrase]) -> PrivateKey:
     found = watch_key(home, network)
     if found is None:
         raise WalletError("This home has no watch key. Make one: zuno wallet watch-key")
     if network.name == DEMO_NETWORK:
-        return WatchSigner(Signer(demo_watch_key(), network.chain_id), sweeps_to)
+        return demo_watch_key()
+    return open_kept_key(home, found.address, found.store, passphrase)
 
-    def ask() -> Passphrase:
-        return passphrase() if passphrase is not None else _kept_passphrase(environment)
 
-    key = open_kept_key(home, found.address, found.store, ask)
-    return WatchSigner(Signer(key, network.chain_id), sweeps_to)
+def _passphrase_path(environment: Mapping[str, str]) -> Path | None:
+    named = environment.get(PASSPHRASE_FILE)
+    folder = environment.get("CREDENTIALS_DIRECTORY")
+    return Path(named) if named else Path(folder) / _CREDENTIAL if folder else None
 
 
 def _kept_passphrase(environment: Mapping[str, str]) -> Passphrase:
-    named = environment.get(PASSPHRASE_FILE)
-    folder = environment.get("CREDENTIALS_DIRECTORY")
-    path = Path(named) if named else Path(folder) / _CREDENTIAL if folder else None
+    path = _passphrase_path(environment)
     if path is None:
         raise KeystoreError(
             "The watch key is in an encrypted file, and nothing here opens it. Name a file with "

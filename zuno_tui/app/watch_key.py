@@ -21,6 +21,7 @@ from chain.wallet.keystore import StoreChoice
 from chain.wallet.secrets import Passphrase
 from chain.wallet.watch_key import (
     WatchKey,
+    is_proven,
     make_watch_key,
     open_watch_signer,
     remove_watch_key,
@@ -77,6 +78,8 @@ async def _tell(session: Session, found: WatchKey) -> int:
     if not isinstance(price, Unknown):
         needed = 3 * ORDER_GAS * price.value.cap
     address = checksummed(found.address)
+    if not await asyncio.to_thread(is_proven, session.home, session.network):
+        say("Its passphrase is not at hand, so this address is only what watch-key.json says.")
     if session.as_json:
         print_json(
             {

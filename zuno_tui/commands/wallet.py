@@ -177,9 +177,18 @@ def _action(name: str, does: str, intent: type[Intent], *verbs: Verb) -> Command
 
 def _delegating(*, back: bool) -> Callable[[Session, Intent], ActionMaker]:
     def action(session: Session, _: Intent) -> ActionMaker:
+        from chain.standing_orders.book import StandingOrders
         from zuno_tui.gate.actions.wallet import action_to_delegate
 
-        return lambda sources: action_to_delegate(sources, session.address, back=back)
+        # Whatever came of them: what a file says of that is not asked here.
+        stand = back and any(
+            kept.order.signed.delegator == session.address
+            for kept in StandingOrders(session.home.orders).all()
+            if kept.order.chain_id == session.network.chain_id
+        )
+        return lambda sources: action_to_delegate(
+            sources, session.address, back=back, orders_stand=stand
+        )
 
     return action
 

@@ -24,7 +24,7 @@ _NAMES = {
     "increase": "add",
     "reset allowance": "take back an allowance",
     "revoke": "take back an allowance",
-    "undelegate": "end the batch executor's right",
+    "undelegate": "take away the code that runs as this account",
     "unsubscribe": "dismiss the subscriber",
 }
 

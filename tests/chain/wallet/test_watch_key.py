@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,14 @@ from chain.wallet.errors import KeystoreError, WalletError, WalletRefusedError, 
 from chain.wallet.keystore import StoreChoice
 from chain.wallet.secrets import Passphrase, PrivateKey
 from chain.wallet.signer import Signer
-from chain.wallet.watch_key import PASSPHRASE_FILE, WatchSigner, make_watch_key, open_watch_signer
+from chain.wallet.watch_key import (
+    PASSPHRASE_FILE,
+    WatchSigner,
+    is_proven,
+    make_watch_key,
+    open_watch_signer,
+    watch_seal,
+)
 from tests.chain.wallet.canary import ADDRESS, KEY
 from tests.chain.wallet.test_signer import TRANSACTION
 
@@ -89,3 +97,33 @@ def test_its_passphrase_comes_from_a_private_file_that_is_named(
     named.chmod(0o644)
     with pytest.raises(WalletError, match="read by others"):
         open_watch_signer(home, BASE, environment=both)
+
+
+@pytest.mark.parametrize("field", ["address", "store", "version"])
+def test_a_record_that_was_changed_opens_no_key(
+    tmp_path: Path, lightly_encrypted: None, field: str
+) -> None:
+    named = tmp_path / "named"
+    named.write_text("three four")
+    named.chmod(0o600)
+    environment = {PASSPHRASE_FILE: str(named)}
+    home = Home(tmp_path / "home", tmp_path / "cache")
+    make_watch_key(
+        home,
+        choice=StoreChoice.FILE,
+        new_passphrase=lambda _: Passphrase.from_text("three four"),
+    )
+    record = home.keystore / "watch-key.json"
+    honest = json.loads(record.read_text())
+    seal = watch_seal(home, BASE, environment)
+    proven = is_proven(home, BASE, environment)
+    unchecked = is_proven(home, BASE, {})
+    changed = {"address": STRANGER, "store": "keyring", "version": 2}[field]
+    record.write_text(json.dumps({**honest, field: changed}))
+
+    assert (proven, unchecked) == (True, False)
+    assert len(seal) == 32
+    with pytest.raises(WalletError):
+        watch_seal(home, BASE, environment)
+    with pytest.raises(WalletError):
+        is_proven(home, BASE, environment)

@@ -7,13 +7,19 @@ from pathlib import Path
 
 from agents.bus.plan_store import DamagedPlanError
 from agents.bus.replay import Record
-from chain.contracts.addresses import recovered_address
 from chain.execution.build.requests import CancelOrdersRequest
 from chain.positions.overview import Sources
 from chain.positions.reference import PositionRef, position_label, position_name
 from chain.rpc.errors import RpcError
-from chain.standing_orders.book import StandingOrders, StandingOrdersError, order_file, read_order
+from chain.standing_orders.book import (
+    KeptOrder,
+    StandingOrders,
+    StandingOrdersError,
+    order_file,
+    read_order,
+)
 from chain.standing_orders.call import OrderRefusedError, read_call
+from chain.standing_orders.seal import fault_of, is_signed
 from chain.wallet.files import read_bounded, write_once
 from chain.wallet.keystore import open_signer
 from chain.wallet.watch_key import watch_key
@@ -26,7 +32,6 @@ from zuno_tui.features.orders.keeper import OrderWork
 from zuno_tui.features.orders.page import draft_lines, headline, order_document, order_lines
 from zuno_tui.features.orders.signing import (
     OrderDraft,
-    keep_order,
     keep_signed,
     order_form,
     propose_order,
@@ -34,6 +39,7 @@ from zuno_tui.features.orders.signing import (
 )
 from zuno_tui.features.orders.terms import CLOSE_USAGE, COLLECT_USAGE
 from zuno_tui.features.orders.what_if import ClosedOrder, what_if
+from zuno_tui.features.orders.witnesses import Witnesses
 from zuno_tui.gate.actions.action import Action, read_wallet
 from zuno_tui.gate.apply import WORD
 from zuno_tui.gate.refusal import GateRefusedError
@@ -42,8 +48,6 @@ from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import Json
 from zuno_tui.settings import SettingsError
-
-_SIGNATURE_BYTES = 65
 
 
 async def proposed(session: Session, asked: OrderClose | OrderCollect) -> CommandAnswer:
@@ -131,8 +135,7 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
         book.stop()
     elif what == "go":
         book.go_on()
-    judged = await _renew(session, book)
-    kept = [kept for kept in book.all() if kept.order.chain_id == session.network.chain_id]
+    kept, judged = await _looked_at(session, book)
     lines = [
         line
         for kept_order in kept
@@ -159,21 +162,22 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
     )
 
 
-async def _renew(session: Session, book: StandingOrders) -> dict[int, ClosedOrder]:
+async def _looked_at(
+    session: Session, book: StandingOrders
+) -> tuple[list[KeptOrder], dict[int, ClosedOrder]]:
     """What the chain has ended is told so, whether anybody watches or not; and of what was closed
     how keeping it would have done."""
     mine = [kept for kept in book.all() if kept.order.chain_id == session.network.chain_id]
     if not mine:
-        return {}
+        return [], {}
     with suppress(RpcError, SettingsError):
         async with session.sources() as sources, session.connections(sources) as connections:
-            work = OrderWork(book, session, sources, connections)
-            for kept_order in mine:
-                if not kept_order.is_final:
-                    with suppress(OrderRefusedError):
-                        await work.end_if_over(kept_order)
-            return await what_if(sources, mine)
-    return {}
+            work = OrderWork(book, session, Witnesses(sources, connections))
+            for place, kept_order in enumerate(mine):
+                with suppress(OrderRefusedError):
+                    mine[place] = await work.looked_at(kept_order)
+            return mine, await what_if(sources, mine)
+    return mine, {}
 
 
 def _judged_words(judged: ClosedOrder | None) -> str:
@@ -223,13 +227,11 @@ async def imported(session: Session, file: Path) -> CommandAnswer:
         )
     signed = order.signed
     call = read_call(signed, session.network)
-    words = signed.signature
-    r, s = (int.from_bytes(words[at : at + 32], "big") for at in (0, 32))
-    if len(words) != _SIGNATURE_BYTES or signed.delegator != recovered_address(
-        signed.digest(order.chain_id), parity=words[64] - 27, r=r, s=s
-    ):
+    if not is_signed(order):
         raise StandingOrdersError(f"{file} holds an order that its owner has not signed.")
-    kept = keep_order(StandingOrders(session.home.orders), order, call)
+    if fault := fault_of(order, call):
+        raise StandingOrdersError(f"{file} is not taken. {fault}")
+    kept = StandingOrders(session.home.orders).add(order)
     key = watch_key(session.home, session.network)
     others = key is None or key.address != signed.delegate
     remarks = ("It is for another watch key than this home's.",) if others else ()

@@ -75,16 +75,15 @@ def _notes(session: Session) -> Mapping[PositionRef, str]:
     if not session.home.orders.exists():
         return {}
     from chain.standing_orders.book import StandingOrders
-    from chain.standing_orders.call import position_in
+    from chain.standing_orders.call import OrderRefusedError, read_call
     from zuno_tui.features.orders.page import order_note
 
     found: dict[PositionRef, str] = {}
     for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
-        ref = position_in(kept.order.signed)
-        if ref is not None:
-            before = found.get(ref)
-            note = order_note(kept.order.condition)
-            found[ref] = f"order {note}" if before is None else f"{before}, {note}"
+        with suppress(OrderRefusedError):
+            call = read_call(kept.order.signed, session.network)
+            before, note = found.get(call.ref), order_note(kept.order, call)
+            found[call.ref] = f"order {note}" if before is None else f"{before}, {note}"
     return found
 
 

@@ -15,13 +15,13 @@ from chain.standing_orders.call import OrderCall, OrderKind, OrderRefusedError, 
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,
-    OrderCondition,
     OutOfRange,
     PricePast,
     StandingOrder,
     StandingProgress,
     StandingState,
 )
+from chain.standing_orders.seal import fault_of, is_sealed
 from zuno_tui.features.orders.events import JUMPS, NEEDS
 from zuno_tui.present.output import Json
 from zuno_tui.present.transcript import wrapped
@@ -38,10 +38,14 @@ def length_text(seconds: int) -> str:
     return f"{seconds} s"
 
 
-def condition_words(condition: OrderCondition) -> str:
-    match condition:
-        case PricePast(words=words):
-            return f"the price is {words}"
+def condition_words(order: StandingOrder, call: OrderCall) -> str:
+    """Out of what is sealed; of what is not, only what the signed minimum says."""
+    if not is_sealed(order, call):
+        return "it pays its signed minimum" if any(call.least) else "nobody knows what: not sealed"
+    match order.condition:
+        case PricePast():
+            level = order.level
+            return "" if level is None else f"the price is {' '.join(level)}"
         case OutOfRange(seconds):
             return f"it was out of range for {length_text(seconds)}"
         case LossOver(bips):
@@ -52,11 +56,14 @@ def condition_words(condition: OrderCondition) -> str:
             )
 
 
-def order_note(condition: OrderCondition) -> str:
+def order_note(order: StandingOrder, call: OrderCall) -> str:
     """At a position's row."""
-    match condition:
-        case PricePast(words=words):
-            return " ".join(words.split()[:2])
+    if not is_sealed(order, call):
+        return "not sealed"
+    match order.condition:
+        case PricePast():
+            level = order.level
+            return "" if level is None else f"{level.side} {level.price}"
         case OutOfRange(seconds):
             return f"out of range {length_text(seconds)}"
         case LossOver(bips):
@@ -65,14 +72,14 @@ def order_note(condition: OrderCondition) -> str:
             return "collects"
 
 
-def is_below(condition: OrderCondition) -> bool:
-    return isinstance(condition, PricePast) and condition.words.startswith("below")
+def is_below(order: StandingOrder) -> bool:
+    return order.level is not None and order.level.side == "below"
 
 
 def headline(order: StandingOrder, call: OrderCall) -> str:
     doing = "Close" if call.kind == "close" else "Collect the fees of"
     often = f", up to {call.times} times" if call.times > 1 else ""
-    return f"{doing} {position_label(call.ref)} when {condition_words(order.condition)}{often}"
+    return f"{doing} {position_label(call.ref)} when {condition_words(order, call)}{often}"
 
 
 def draft_terms(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
@@ -84,20 +91,17 @@ def draft_terms(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
         ("what", f"{_sentence(doing)}, and send everything to your wallet."),
         ("when", _when(draft)),
         ("expected", _expected(draft)),
-        *_jump(draft.order.condition),
+        *_jump(draft.order),
         ("at least", _least(draft)),
         ("until", minute_text(call.until)),
     )
 
 
-def _jump(condition: OrderCondition) -> Iterator[tuple[str, str]]:
+def _jump(order: StandingOrder) -> Iterator[tuple[str, str]]:
     """No order names the price it is carried out at, only the one from which on it may be."""
-    if isinstance(condition, PricePast):
-        side, level = condition.words.split()[:2]
-        yield (
-            JUMPS,
-            f"If the price jumps, it closes at whatever price is reached, even far {side} {level}.",
-        )
+    if level := order.level:
+        past = f"{level.side} {level.price}"
+        yield JUMPS, f"If the price jumps, it closes at whatever price is reached, even far {past}."
 
 
 def _sentence(words: str) -> str:
@@ -107,9 +111,10 @@ def _sentence(words: str) -> str:
 def _when(draft: OrderDraft) -> str:
     condition, outlook = draft.order.condition, draft.outlook
     stays = length_text(draft.order.hold_seconds)
+    words = _sentence(condition_words(draft.order, draft.call))
     if not isinstance(condition, PricePast):
-        return f"{_sentence(condition_words(condition))}, and that is seen for {stays}."
-    waits = f"{_sentence(condition_words(condition))} for {stays}."
+        return f"{words}, and that is seen for {stays}."
+    waits = f"{words} for {stays}."
     if outlook is None or outlook.distance is None:
         return waits
     side = "above" if outlook.distance >= 0 else "below"
@@ -185,14 +190,20 @@ def _least(draft: OrderDraft) -> str:
     ]
     if not isinstance(condition, PricePast) or draft.falls_short or not without:
         return f"{least}."
-    verb = "falls" if is_below(condition) else "rises"
+    verb = "falls" if is_below(draft.order) else "rises"
     return f"{least}. {without[0]} has no minimum: it shrinks as the price {verb}."
 
 
 def _by(draft: OrderDraft) -> str:
     key = checksummed(draft.order.signed.delegate)
-    if draft.own_key:
+    if draft.key == "own":
         return f"The watch key {key}, which holds only gas."
+    if draft.key == "recorded":
+        return (
+            f"{key}, by this home's record of its watch key. Its passphrase is not at hand, so "
+            "zuno could not check that: compare it with zuno wallet watch-key on the machine "
+            "that watches."
+        )
     return f"{key}, a key made elsewhere: only its address is known here."
 
 
@@ -214,10 +225,10 @@ def _reach(draft: OrderDraft) -> str:
     """Where the chain itself refuses, whoever has the watch key."""
     if not draft.reach:
         return ""
-    condition = draft.order.condition
-    side = "below" if is_below(condition) else "above"
-    if isinstance(condition, PricePast) and not draft.falls_short:
-        return f", only {side} {condition.words.split()[1]}"
+    level = draft.order.level
+    side = "below" if is_below(draft.order) else "above"
+    if level is not None and not draft.falls_short:
+        return f", only {side} {level.price}"
     return f", only {side} {draft.reach}, where its range ends"
 
 
@@ -225,16 +236,16 @@ def _looks_at(draft: OrderDraft) -> str:
     """Whose word it is that the condition holds."""
     early = ""
     if draft.falls_short:
-        side = "below" if is_below(draft.order.condition) else "above"
+        side = "below" if is_below(draft.order) else "above"
         past = f", once the price is {side} {draft.reach}" if draft.reach else ""
-        early = f"; whoever steals the watch key can do it early{past}, and nothing else"
+        times = draft.call.times
+        does = "do it early" if times == 1 else f"do all {times} at once, whatever the rhythm"
+        early = f"; whoever steals the watch key can {does}{past}, and nothing else"
     if draft.endpoints == 0:
         return f"The demo's own chain{early}."
     if draft.endpoints == 1:
         return f"ONE endpoint, which could be wrong: set a second{early}."
-    from_one = isinstance(draft.order.condition, LossOver | FeesOver)
-    beside = "; past and prices are read from one" if from_one else ""
-    return f"{draft.endpoints} endpoints; two must agree{beside}{early}."
+    return f"{draft.endpoints} endpoints; two must agree{early}."
 
 
 _STATES = {
@@ -260,7 +271,8 @@ def order_lines(kept: KeptOrder, network: Network, judged: str) -> Iterator[str]
     yield f"{order.number:>3}  {headline(order, call)} · {state}{ending}"
     until = f"until {time_text(call.until)} · {_last_look(progress)}" if kept.stands else ""
     cancel = f"to end it: order cancel {order.number}" if kept.stands else ""
-    yield from (f"     {words}" for words in (until, progress.reason, judged, cancel) if words)
+    reason = (fault_of(order, call) if kept.stands else "") or progress.reason
+    yield from (f"     {words}" for words in (until, reason, judged, cancel) if words)
 
 
 def _last_look(progress: StandingProgress) -> str:
@@ -276,7 +288,7 @@ def order_document(kept: KeptOrder, network: Network) -> dict[str, Json]:
         "number": order.number,
         "kind": call.kind,
         "tokenId": position_name(call.ref),
-        "condition": condition_words(order.condition),
+        "condition": condition_words(order, call),
         "state": progress.state.value,
         "reason": progress.reason or None,
         "watchKey": order.signed.delegate,
@@ -288,7 +300,6 @@ def order_document(kept: KeptOrder, network: Network) -> dict[str, Json]:
         "lookedAt": progress.looked_at,
         "transactions": list(progress.results),
         "received": list(progress.received),
-        "partner": order.partner,
     }
 
 

@@ -19,7 +19,9 @@ from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Block
 from chain.standing_orders.call import OrderCall
-from chain.standing_orders.order import OutOfRange, StandingOrder, StandingProgress
+from chain.standing_orders.order import StandingOrder, StandingProgress
+from chain.standing_orders.seal import is_sealed
+from zuno_tui.gate.agreement import Witness
 from zuno_tui.gate.drift import read_hook_code
 
 LEAST_BLOCKS = 3
@@ -94,6 +96,8 @@ class Seen(NamedTuple):
 
     sights: tuple[OrderSight, ...]
     needed: int
+    witnesses: tuple[Witness, ...] = ()
+    """Who told each."""
 
     def agreed(self, says: Callable[[OrderSight], bool]) -> bool:
         return sum(map(says, self.sights)) >= self.needed
@@ -125,15 +129,12 @@ def held(
     return replace(before, looked_at=time)
 
 
-def has_held(order: StandingOrder, progress: StandingProgress, now: SeenClock) -> bool:
+def has_held(seconds: int, progress: StandingProgress, now: SeenClock) -> bool:
     """For as long as the order asks, and for some blocks."""
     if progress.met_at is None:
         return False
-    asked = order.condition.seconds if isinstance(order.condition, OutOfRange) else 0
     lasted = now.time - progress.met_at
-    return (
-        lasted >= max(order.hold_seconds, asked) and now.block - progress.met_block >= LEAST_BLOCKS
-    )
+    return lasted >= seconds and now.block - progress.met_block >= LEAST_BLOCKS
 
 
 def why_over(order: StandingOrder, call: OrderCall, seen: Seen) -> str:
@@ -158,6 +159,8 @@ def reasons_against(order: StandingOrder, call: OrderCall, sight: OrderSight) ->
         return
     if position.owner != call.recipient:
         yield f"Position {position_label(call.ref)} has another owner."
+    if not is_sealed(order, call):
+        return  # what its file says besides ends nothing
     if call.kind == "close" and str(position.liquidity) != order.liquidity:
         yield "The position is larger or smaller now: sign a new order, and cancel this one."
     if sight.hook_code != order.hook_code:

@@ -1,12 +1,15 @@
 """From words to a signed order: proposed on a fresh reading, approved, read again, signed."""
 
+import asyncio
 import secrets
+from typing import Literal
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
 from agents.bus.plan_store import DamagedPlanError, PlanStore
 from chain.base.strict_json import digest
+from chain.contracts.addresses import checksummed
 from chain.contracts.delegation import (
     DELEGATION_MANAGER,
     EXACT_EXECUTION,
@@ -40,9 +43,11 @@ from chain.standing_orders.order import (
     delegation_text,
     price_condition,
 )
+from chain.standing_orders.seal import is_sealed, salt_of
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
-from chain.wallet.watch_key import watch_key
+from chain.wallet.errors import WalletError
+from chain.wallet.watch_key import is_proven, watch_key
 from zuno_tui.app.session import Session
 from zuno_tui.app.watch_key import ORDER_GAS
 from zuno_tui.features.orders.events import OrderFormReady
@@ -107,8 +112,9 @@ class OrderDraft(Struct, frozen=True):
     falls_short: bool
     """Whether the chain lets it pass before its condition: always where that is no price, and
     between the range's edge and a level outside it."""
-    own_key: bool
-    """Whether the watch key is this home's; of another one nothing is known but its address."""
+    key: Literal["own", "recorded", "elsewhere"]
+    """The watch key: this home's, opened; this home's by its record, which nothing here checks; or
+    one of which only the address is known."""
     network_cost: NetworkCost
     """The watch key pays it."""
     outlook: OrderOutlook | None = None
@@ -135,7 +141,7 @@ async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> O
         key = _delegate(session, asked.by)
         owner = session.address
         nonce = await sources.client.ask(requests.call(NONCES, ask_nonce(owner)))
-        proposed = propose(
+        unsealed = propose(
             session.network,
             position,
             kind,
@@ -145,26 +151,34 @@ async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> O
             now=now,
             until=terms.until,
             nonce=int.from_bytes(nonce, "big"),
-            salt=secrets.randbits(256),
         )
-        sight = await read_sight(sources.client, session.network, position.ref, proposed)
+        token0, token1 = (tokens[each] for each in position.pool.key.values[:2])
+        pair = pair_of(session.network, token0, token1, position.pool.sqrt_price_x96)
+        known = None not in (token0.decimals, token1.decimals)
         order = StandingOrder(
-            version=1,
+            version=2,
             number=0,
             chain_id=session.network.chain_id,
-            delegation=delegation_text(proposed),
+            delegation="",
             condition=condition,
             made_at=float(now),
             liquidity=str(position.liquidity),
             hook_code=await hook_code(sources.client, position, position.block.hash),
             hold_seconds=LEAST_HOLD if asked.hold is None else asked.hold,
-            pair=_symbols(position, tokens),
+            pair=(token0.label, token1.label),
+            decimals=(token0.decimals or 0, token1.decimals or 0) if known else None,
+            inverted=pair.inverted,
+            secret=secrets.token_hex(16),
         )
+        salt = salt_of(order, read_call(unsealed, session.network))
+        proposed = unsealed._replace(salt=salt)
+        order = replace(order, delegation=delegation_text(proposed))
+        sight = await read_sight(sources.client, session.network, position.ref, proposed)
         await _refuse_unfit(session, sources, connections, order, sight)
         worth = await read_worth(sources, tuple(tokens), sight.head)
         plan_id = f"plan_{digest(order.delegation.encode())[:16]}"
         approval = vouched(ActKind.ORDER, plan_id, _sealed(order, now), {}, now=now)
-        draft = _draft(session, order, worth, connections, sight, approval=approval, now=now)
+        draft = await _draft(session, order, worth, connections, sight, approval=approval, now=now)
     PlanStore(session.home.plans).keep(
         {"planId": draft.plan_id, "flow": FLOW, "order": to_builtins(order)}
     )
@@ -217,7 +231,7 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
         now = network_time(sources, sight.head.timestamp)
         refuse_over(approval, now)
         worth = await read_worth(sources, call.currencies, sight.head)
-        draft = _draft(session, order, worth, connections, sight, approval=approval, now=now)
+        draft = await _draft(session, order, worth, connections, sight, approval=approval, now=now)
         await _refuse_unfit(session, sources, connections, order, sight)
     return draft
 
@@ -236,27 +250,13 @@ def _is_kept(session: Session, order: StandingOrder) -> bool:
 
 
 def keep_signed(session: Session, draft: OrderDraft, signed: SignedDelegation) -> StandingOrder:
-    """Into the book, as a pair with the stop or profit that the position has already."""
     with Outbox.open(session.home.outbox) as outbox:
         outbox.use(draft.hash, now=draft.now)
     order = replace(draft.order, delegation=delegation_text(signed))
-    return keep_order(StandingOrders(session.home.orders), order, draft.call)
+    return StandingOrders(session.home.orders).add(order)
 
 
-def keep_order(book: StandingOrders, given: StandingOrder, call: OrderCall) -> StandingOrder:
-    order = book.add(given)
-    for other in book.of_position(order.chain_id, call.ref):
-        if other.order.number != order.number and _are_a_pair(order, other.order):
-            book.join(order.number, other.order.number)
-    return order
-
-
-def _are_a_pair(one: StandingOrder, other: StandingOrder) -> bool:
-    conditions = (one.condition, other.condition)
-    return all(isinstance(each, PricePast) for each in conditions) and other.partner is None
-
-
-def _draft(
+async def _draft(
     session: Session,
     order: StandingOrder,
     worth: ActionWorth,
@@ -272,7 +272,6 @@ def _draft(
         raise GateRefusedError("The order is of another wallet or network. Nothing was signed.")
     embedded = session.network.clock == "head"
     endpoints = 0 if embedded else len(connections.witnesses) or 1
-    own = watch_key(session.home, session.network)
     level = None if sight.position is None else _enforced_level(sight.position, order)
     reach = ""
     if level is not None and sight.position is not None:
@@ -290,7 +289,7 @@ def _draft(
         endpoints,
         reach,
         falls_short=not isinstance(condition, PricePast) or level != int(condition.sqrt_price),
-        own_key=own is not None and own.address == order.signed.delegate,
+        key=await _key_of(session, order.signed.delegate),
         network_cost=_network_cost(session, worth, sight.head),
         outlook=None
         if sight.position is None
@@ -384,6 +383,8 @@ async def _refuse_unfit(
         raise GateRefusedError("The position or its hook has changed. Ask for the order again.")
     if sight.nonce != call.nonce:
         raise GateRefusedError("Orders were cancelled meanwhile. Ask for this one again.")
+    if not is_sealed(order, call):
+        raise GateRefusedError("What it waits for is not sealed. Ask for the order again.")
     _refuse_hopeless(order, position)
 
 
@@ -402,9 +403,10 @@ def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
         raise GateRefusedError(
             "The pool's hook can keep a part of what comes out, so no order can promise it."
         )
-    if isinstance(condition, PricePast) and condition.is_met(position.pool.sqrt_price_x96):
+    price, level = position.pool.sqrt_price_x96, order.level
+    if isinstance(condition, PricePast) and level is not None and condition.is_met(price):
         raise GateRefusedError(
-            f"The price is {condition.words.split()[0]} that already. "
+            f"The price is {level.side} that already. "
             f"To close it now: zuno close {position_name(position.ref)}"
         )
 
@@ -436,9 +438,19 @@ def _condition(
             return FeesOver(terms.micro_usd, terms.seconds)
 
 
-def _symbols(position: PositionSnapshot, tokens: dict[Address, Token]) -> tuple[str, str]:
-    key = position.pool.key
-    return tokens[key.currency0].label, tokens[key.currency1].label
+async def _key_of(session: Session, named: Address) -> Literal["own", "recorded", "elsewhere"]:
+    """Refused where the record names a key that is not there: it may be somebody else's."""
+    own = watch_key(session.home, session.network)
+    if own is None or own.address != named:
+        return "elsewhere"
+    try:
+        proven = await asyncio.to_thread(is_proven, session.home, session.network)
+    except WalletError as error:
+        raise GateRefusedError(
+            f"This home's record of its watch key names {checksummed(named)}, and no such key "
+            f"opens: {error} Nothing was signed."
+        ) from None
+    return "own" if proven else "recorded"
 
 
 def _delegate(session: Session, named: str | None) -> Address:

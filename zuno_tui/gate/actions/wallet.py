@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from chain.base.units import Numeral
-from chain.contracts.delegation import NOBODY, delegate_in
+from chain.contracts.delegation import NOBODY, NONCES, delegate_in
 from chain.contracts.networks import NATIVE, Address
+from chain.contracts.signed_delegation import ask_nonce
 from chain.execution.build.requests import (
     Allowance,
     DelegateRequest,
@@ -56,9 +57,12 @@ async def action_to_revoke(sources: Sources, given: Sequence[GivenAllowance]) ->
 
 _PREPARING = "Prepare the account for orders and one-transaction plans"
 _TAKING_BACK = "End orders, and send plans as several transactions again"
+_TAKING_FOREIGN_BACK = "Take away the code that runs as this account"
 
 
-async def action_to_delegate(sources: Sources, wallet: Address, *, back: bool) -> Action:
+async def action_to_delegate(
+    sources: Sources, wallet: Address, *, back: bool, orders_stand: bool = False
+) -> Action:
     """Lend the account to the code that carries out batches, or take it back."""
     network = sources.network
     delegate = network.contracts.delegate
@@ -82,12 +86,16 @@ async def action_to_delegate(sources: Sources, wallet: Address, *, back: bool) -
         )
     worth = await read_worth(sources, (NATIVE,), subject.block)
     verb = "undelegate" if back else "delegate"
+    cancels = orders_stand or now == delegate
+    if back and not cancels:
+        # Whoever raised it has signed orders before, here or elsewhere.
+        raised = await sources.client.ask(requests.call(NONCES, ask_nonce(wallet)))
+        cancels = bool(int.from_bytes(raised, "big"))
+    foreign = f"{_TAKING_FOREIGN_BACK}{', and end orders' if cancels else ''}"
     return Action(
         f"{verb}_{subject.block.number}",
-        _TAKING_BACK if back else _PREPARING,
-        DelegateRequest(NOBODY, cancels_orders=now == delegate)
-        if back
-        else DelegateRequest(delegate),
+        (_TAKING_BACK if now == delegate else foreign) if back else _PREPARING,
+        DelegateRequest(NOBODY, cancels_orders=cancels) if back else DelegateRequest(delegate),
         subject,
         (),
         usd_per_wei=worth.usd_per_wei,
