@@ -48,7 +48,7 @@ THIN = DevnetPool(
 V3_POOLS = (DEEP, THIN)
 
 _NEVER = 2**48 - 1
-_PAYER, _TRADER = MEDIUM_PROVIDER, WIDE_PROVIDER
+_PAYER, V3_TRADER = MEDIUM_PROVIDER, WIDE_PROVIDER
 _CREATION_GAS, _TRADING_GAS = 6_000_000, 4_000_000
 _MOST_IN = 10**30
 """More than any trade takes: the price it may reach is what ends it."""
@@ -97,7 +97,7 @@ class V3Life:
         prices, count = self._market.prices(visit.time), len(self._visits)
         if visit.index == 0:
             yield from (
-                approval for account in (_PAYER, _TRADER) for approval in _approvals(account)
+                approval for account in (_PAYER, V3_TRADER) for approval in _approvals(account)
             )
         if visit.index < len(V3_POOLS):
             # One a block: it takes a third of the gas beyond which a block's price rises.
@@ -173,7 +173,7 @@ def v3_trades(
     if not legs:
         return []
     data = abi.encode_call("multicall(bytes[])", legs)
-    return [UnsignedCall(_TRADER, SWAP_ROUTER, data, gas=_TRADING_GAS)]
+    return [UnsignedCall(V3_TRADER, SWAP_ROUTER, data, gas=_TRADING_GAS)]
 
 
 def _legs(
@@ -228,7 +228,7 @@ def _swap(pool: DevnetPool, milliticks: int, *, rising: bool) -> bytes:
     """A trade that ends at this price."""
     sold, bought = reversed(_tokens(pool)) if rising else _tokens(pool)
     limit = sqrt_price_at(milliticks)
-    values = (sold, bought, pool.fee, _TRADER.address, _NEVER, _MOST_IN, 0, limit)
+    values = (sold, bought, pool.fee, V3_TRADER.address, _NEVER, _MOST_IN, 0, limit)
     return abi.encode_call(_SWAP, values)
 
 

@@ -45,7 +45,7 @@ from chain.devnet.world.market import (
     market_closings,
 )
 from chain.devnet.world.price_path import Calendar, Draws, SeededPath, seeded_path
-from chain.devnet.world.v3_life import V3Life, place_v3, v3_codes
+from chain.devnet.world.v3_life import V3_TRADER, V3Life, place_v3, v3_codes
 
 Progress = Callable[[int, int], None]
 """How many of how many blocks there are."""
@@ -150,7 +150,7 @@ def _fresh_node(
         "--no-mining",
         "--disable-min-priority-fee",
     )
-    market = [trader.address for trader in (*TRADERS, KEEPER)]
+    market = [trader.address for trader in (*TRADERS, KEEPER, V3_TRADER)]
     with (
         running_anvil(
             arguments, genesis=genesis, market=market, port=port, environment=environment

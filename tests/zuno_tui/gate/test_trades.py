@@ -282,9 +282,8 @@ async def test_a_short_that_the_journal_does_not_know_is_named_and_not_doubled(
     _forget_trades(tmp_path)
 
     async with trading(tmp_path, double, wall) as desk:
-        again = await planned(desk)
         with pytest.raises(GateRefusedError, match=r"knows of \+0: -.* is not its own") as refused:
-            await approve_trade(desk, again)
+            await approve_trade(desk, plan)
         assert refused.value.code is RefusalCode.POLICY
         assert (await desk.venue.account()).held(plan.symbol) == held
         assert not desk.journal.entries()
