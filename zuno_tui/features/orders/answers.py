@@ -31,6 +31,7 @@ from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderNumb
 from zuno_tui.features.orders.keeper import OrderWork
 from zuno_tui.features.orders.page import draft_lines, headline, order_document, order_lines
 from zuno_tui.features.orders.signing import (
+    NetworkCost,
     OrderDraft,
     keep_signed,
     order_form,
@@ -107,6 +108,10 @@ def apply_run(session: Session, arguments: Namespace) -> int:
     return print_answer(answer, as_json=session.as_json)
 
 
+def _dollars(cost: NetworkCost, wei: int | None) -> float | None:
+    return None if wei is None or cost.usd_per_wei is None else wei * cost.usd_per_wei
+
+
 def _waiting_answer(draft: OrderDraft) -> CommandAnswer:
     return CommandAnswer(
         draft_lines(draft),
@@ -120,6 +125,10 @@ def _waiting_answer(draft: OrderDraft) -> CommandAnswer:
             "until": draft.call.until,
             "times": draft.call.times,
             "endpoints": draft.endpoints,
+            "receipt": {
+                "costUsd": _dollars(draft.network_cost, draft.network_cost.now),
+                "mostUsd": _dollars(draft.network_cost, draft.network_cost.wei),
+            },
             "expiresAt": draft.approval.expires_at,
         },
         remarks=(

@@ -92,7 +92,7 @@ class Orders:
 
     def _wait(self, intent: OrderClose | OrderCollect) -> None:
         """What was asked for is not typed again: its page follows the delegation."""
-        words = "Once, the account must be prepared: type delegate. This order's page follows."
+        words = "Set your account up for orders once: type delegate. Then ctrl+o opens this order."
         self._context.tell(Said(words, "warn", intent.twin))
         self._context.jobs.start(
             "order",
