@@ -39,6 +39,8 @@ _SET = {
     "ZUNO_DEFILLAMA_URL": "http://127.0.0.1:9",
     # A debate is shown to a test as it comes, not at a reader's pace.
     "ZUNO_READING_PACE": "0",
+    # One chain serves many tests, each of which takes it back to where it began.
+    "ZUNO_STATES_MB": "4000",
 }
 
 

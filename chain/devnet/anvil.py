@@ -358,7 +358,7 @@ def running_anvil(
             command += ["--init", str(first_block)]
         with (
             _started([*command, *arguments], program, folder, start_seconds) as anvil,
-            bounded_states(folder, anvil.url, market),
+            bounded_states(folder, anvil.url, market, environment),
         ):
             yield anvil
 

@@ -6,7 +6,7 @@ was changed. So those blocks stay, with the ones before them, and of all others 
 """
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -74,9 +74,15 @@ class PastStates:
 
 
 @contextmanager
-def bounded_states(folder: Path, url: str, market: Collection[str]) -> Iterator[None]:
-    """Look at the folder now and then, for as long as the block lasts."""
-    over = threading.Event()
+def bounded_states(
+    folder: Path, url: str, market: Collection[str], environment: Mapping[str, str]
+) -> Iterator[None]:
+    """Look at the folder now and then, for as long as the block lasts.
+
+    Who takes a chain back to an old block needs that one's state: ZUNO_STATES_MB gives it room.
+    """
+    over, chosen = threading.Event(), environment.get("ZUNO_STATES_MB", "")
+    most = int(chosen) * MEGABYTE if chosen.isdigit() else MOST_BYTES
 
     def watch() -> None:
         with suppress(NodeError), NodeClient(url) as node:
@@ -84,7 +90,7 @@ def bounded_states(folder: Path, url: str, market: Collection[str]) -> Iterator[
             while not over.wait(_LOOK_SECONDS):
                 # Anvil may take a file away itself while it is looked at.
                 with suppress(FileNotFoundError):
-                    states.thin()
+                    states.thin(most)
 
     threading.Thread(target=watch, name="past states", daemon=True).start()
     try:

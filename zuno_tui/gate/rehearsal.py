@@ -29,6 +29,10 @@ from zuno_tui.gate.approvals import Approval
 from zuno_tui.gate.results import ApplyResult, read_result
 
 _BLOCK_SECONDS = 12
+_FOREIGN = (
+    "Another program changed the copy of the chain, so what was rehearsed says nothing. Nothing "
+    "was signed or sent. Try again: zuno rehearse"
+)
 
 
 class RehearsalError(ZunoError):
@@ -70,9 +74,12 @@ async def rehearse(
 ) -> Rehearsal:
     head = await sources.client.head()
     async with copied_chain(sources.client, head) as chain:
-        carried_out = await _carried_out(chain, dispatch, head, on_step)
         with Store.in_memory() as store:
             async with RpcClient(sources.network, (chain.url,)) as client:
+                carried_out = await _carried_out(chain, dispatch, head, on_step)
+                taken = sum(step.was_included for step in carried_out.steps)
+                if (await client.head()).number != head.number + taken:
+                    raise RehearsalError(_FOREIGN)
                 copy = Sources(client, sources.network, store, None, sources.clock)
                 connections = Connections(Route(client))
                 result = await read_result(copy, connections, approval, carried_out)

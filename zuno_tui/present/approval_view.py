@@ -224,6 +224,8 @@ def _steps(
 
 def outcome_lines(dry_run: DryRun) -> Iterator[str]:
     """What leaves and what comes, within which bounds, at what cost, on whose word; unbroken."""
+    if dry_run.prepared.in_steps:
+        yield dry_run.prepared.in_steps
     for line in trial_lines(dry_run.prepared.simulation, dry_run.tokens):
         yield f"  {line}"
     yield from _swap(dry_run)

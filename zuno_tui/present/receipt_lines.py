@@ -32,8 +32,8 @@ _ACTS = {"approve": "allow", "execute": "execute", "revoke": "revoke"}
 LABEL = 12
 """The cells of the words on the left that name what is beside them."""
 _ROOMY = 80
-_TEXT_WIDTH = 100
-"""Of lines that nobody sees in a terminal."""
+_TEXT_WIDTH, _UNBROKEN = 100, 10_000
+"""Of a table and of sentences that nobody sees in a terminal."""
 _GAP = 2
 _LONGEST_BESIDE = 20
 _BELONGS = re.compile(
@@ -106,6 +106,8 @@ def page_text(approval: ApprovalView, width: int | None = None) -> Iterator[str]
         yield from (plain(line).rstrip() for line in lines)
         yield ""
     recipients = " and ".join(approval.recipients) or NOBODY
+    # Where nobody reads it in a terminal, a sentence stays in one line.
+    room = width or line_width() or _UNBROKEN
     for line in (
         *wrapped(recipients, room, f"{'recipient':<{LABEL}}"),
         *detail_lines(approval, room),

@@ -301,4 +301,4 @@ def test_what_would_fill_half_a_block_goes_in_steps_and_says_so(delegated: Desk)
 
     assert told.code == 0, told.words
     assert "too much of a block's gas" in told.out
-    assert "5. add to #" in told.out
+    assert "5 add to #" in told.out
