@@ -195,9 +195,11 @@ class Replacement(Struct, frozen=True):
             return (
                 f"Send {step.title} of {self.dispatch.plan_id} again with the same bytes, {paying}."
             )
+        lends = step.transaction.authorization is not None
+        usable = " Until your next transaction anybody can still use the authorization it carried."
         return (
             f"Send nothing to yourself with nonce {self.transaction.nonce}, so that {step.title} "
-            f"of {self.dispatch.plan_id} can no longer happen, {paying}."
+            f"of {self.dispatch.plan_id} can no longer happen, {paying}.{usable if lends else ''}"
         )
 
 

@@ -302,3 +302,12 @@ def test_what_would_fill_half_a_block_goes_in_steps_and_says_so(delegated: Desk)
     assert told.code == 0, told.words
     assert "too much of a block's gas" in told.out
     assert "5 add to #" in told.out
+
+
+def test_cancelling_a_delegation_says_that_its_authorization_stays_usable(desk: Desk) -> None:
+    approval = desk.approved("wallet", "delegate")
+    desk.killed_while_waiting(approval, at="delegate")
+    page = desk.here("outbox", "cancel", approval["planId"])
+    desk.ask("evm_setAutomine", True)
+
+    assert "anybody can still use the authorization it carried" in " ".join(page.words.split())

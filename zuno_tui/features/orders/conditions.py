@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from msgspec.structs import replace
 
 from agents.monitor.rules.worth_risks import LossReader
 from chain.base.units import Unknown
@@ -14,7 +13,6 @@ from chain.standing_orders.call import OrderCall, OrderRefusedError
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,
-    OrderCondition,
     OutOfRange,
     PricePast,
     StandingOrder,
@@ -30,26 +28,15 @@ _MARKET_BIPS = 100
 """How far the market elsewhere may still be from a level that the pool has passed."""
 
 
-class ActTerms(NamedTuple):
-    """What an order is carried out by."""
-
-    condition: OrderCondition
-    hold_seconds: int
-
-    @property
-    def seconds(self) -> int:
-        """For which it must be seen to hold."""
-        asked = self.condition.seconds if isinstance(self.condition, OutOfRange) else 0
-        return max(self.hold_seconds, asked)
-
-
-def terms_of(order: StandingOrder, call: OrderCall, seen: Seen, witnesses: Witnesses) -> ActTerms:
+def as_signed(
+    order: StandingOrder, call: OrderCall, seen: Seen, witnesses: Witnesses
+) -> StandingOrder:
     """What was signed: as its file says it where that is sealed, else as far as the signed minimum
     binds the price. Refused where neither says when."""
     if fault := fault_of(order, call):
         raise OrderRefusedError(fault)
     if is_sealed(order, call):
-        return ActTerms(order.condition, order.hold_seconds)
+        return order
 
     def bound(sight: OrderSight) -> PricePast | None:
         position = sight.position
@@ -58,95 +45,78 @@ def terms_of(order: StandingOrder, call: OrderCall, seen: Seen, witnesses: Witne
             return None
         return bound_level(call, position)
 
-    told = [
-        Answer(witness, bound(sight))
-        for witness, sight in zip(seen.witnesses, seen.sights, strict=True)
-    ]
-    level = witnesses.common("the position", told)
+    told = zip(seen.witnesses, map(bound, seen.sights), strict=True)
+    level = witnesses.common("the position", [Answer(*pair) for pair in told])
     if level is None:
         raise OrderRefusedError(unsealed_words(order, call))
-    return ActTerms(level, LEAST_HOLD)
+    return replace(order, condition=level, hold_seconds=LEAST_HOLD)
 
 
-class Conditions:
-    def __init__(self, witnesses: Witnesses) -> None:
-        self._sources = witnesses.sources
-        self._witnesses = witnesses
-
-    async def is_met(
-        self, order: StandingOrder, terms: ActTerms, progress: StandingProgress, seen: Seen
-    ) -> bool:
-        match terms.condition:
-            case PricePast() as condition:
-                here = seen.agreed(
-                    lambda sight: (
-                        sight.position is not None
-                        and condition.is_met(sight.position.pool.sqrt_price_x96)
-                    )
+async def is_met(
+    order: StandingOrder, progress: StandingProgress, seen: Seen, witnesses: Witnesses
+) -> bool:
+    match order.condition:
+        case PricePast() as condition:
+            here = seen.agreed(
+                lambda sight: (
+                    sight.position is not None
+                    and condition.is_met(sight.position.pool.sqrt_price_x96)
                 )
-                return here and await self._market_agrees(order, condition, seen)
-            case OutOfRange():
-                return seen.agreed(lambda sight: sight.out_of_range)
-            case LossOver(bips):
-
-                async def lost(sources: Sources, position: PositionSnapshot) -> bool:
-                    losses = await LossReader(sources, sources.memory).read(
-                        [position], seen.clock.time
-                    )
-                    if position.ref in losses.unknown:
-                        raise OrderRefusedError(losses.unknown[position.ref])
-                    return losses.shares[position.ref] * 10_000 > bips
-
-                return await self._by_each("the loss", seen, lost)
-            case FeesOver(micro_usd, seconds):
-                last = progress.last_done
-                if last is not None and seen.clock.time - last < seconds:
-                    return False
-
-                async def over(sources: Sources, position: PositionSnapshot) -> bool:
-                    return await _fees_usd(sources, position) * 1e6 > micro_usd
-
-                return await self._by_each("the fees", seen, over)
-
-    async def _by_each(
-        self,
-        what: str,
-        seen: Seen,
-        judge: Callable[[Sources, PositionSnapshot], Awaitable[bool]],
-    ) -> bool:
-        """Judged by each on its own reading; enough must be able to, and agree."""
-        of = dict(zip((witness.host for witness in seen.witnesses), seen.sights, strict=True))
-
-        async def told(witness: Witness) -> bool:
-            position = of[witness.host].position
-            return position is not None and await judge(
-                self._witnesses.sources_of(witness), position
             )
+            return here and await _market_agrees(witnesses.sources, order, condition, seen)
+        case OutOfRange():
+            return seen.agreed(lambda sight: sight.out_of_range)
+        case LossOver(bips):
 
-        return self._witnesses.common(what, await self._witnesses.each(told, seen.witnesses))
+            async def judge(sources: Sources, position: PositionSnapshot) -> bool:
+                reader = LossReader(sources, sources.memory)
+                losses = await reader.read([position], seen.clock.time)
+                if position.ref in losses.unknown:
+                    raise OrderRefusedError(losses.unknown[position.ref])
+                return losses.shares[position.ref] * 10_000 > bips
 
-    async def _market_agrees(self, order: StandingOrder, condition: PricePast, seen: Seen) -> bool:
-        """Whether the market elsewhere is past the level, or about there; nobody else is asked."""
-        if not seen.positions or self._sources.coingecko is None or order.decimals is None:
-            return True
-        key = seen.positions[0].pool.key
-        pair = (key.currency0, key.currency1)
-        prices = await market_prices(self._sources.coingecko, self._sources.network, pair)
-        price0, price1 = prices.get(pair[0]), prices.get(pair[1])
-        if (
-            price0 is None
-            or price1 is None
-            or isinstance(price0, Unknown)
-            or isinstance(price1, Unknown)
-            or not price1.value
-        ):
-            return True
-        # Units of currency1 for one of currency0, as the pool counts.
-        scale = float(10 ** order.decimals[1]) / float(10 ** order.decimals[0])
-        market = float(price0.value / price1.value) * scale
-        level = float(int(condition.sqrt_price) ** 2 / (1 << 192))
-        margin = 1 + _MARKET_BIPS / 10_000
-        return market <= level * margin if condition.falls else market >= level / margin
+        case FeesOver(micro_usd, seconds):
+            last = progress.last_done
+            if last is not None and seen.clock.time - last < seconds:
+                return False
+
+            async def judge(sources: Sources, position: PositionSnapshot) -> bool:
+                return await _fees_usd(sources, position) * 1e6 > micro_usd
+
+    of = dict(zip((witness.host for witness in seen.witnesses), seen.sights, strict=True))
+
+    async def judged(witness: Witness) -> bool:
+        position = of[witness.host].position
+        return position is not None and await judge(witnesses.sources_of(witness), position)
+
+    # Each on its own reading; enough must be able to judge, and agree.
+    return witnesses.common("the loss or fees", await witnesses.each(judged, seen.witnesses))
+
+
+async def _market_agrees(
+    sources: Sources, order: StandingOrder, condition: PricePast, seen: Seen
+) -> bool:
+    """Whether the market elsewhere is past the level, or about there; nobody else is asked."""
+    if not seen.positions or sources.coingecko is None or order.decimals is None:
+        return True
+    key = seen.positions[0].pool.key
+    pair = (key.currency0, key.currency1)
+    prices = await market_prices(sources.coingecko, sources.network, pair)
+    price0, price1 = prices.get(pair[0]), prices.get(pair[1])
+    if (
+        price0 is None
+        or price1 is None
+        or isinstance(price0, Unknown)
+        or isinstance(price1, Unknown)
+        or not price1.value
+    ):
+        return True
+    # Units of currency1 for one of currency0, as the pool counts.
+    scale = float(10 ** order.decimals[1]) / float(10 ** order.decimals[0])
+    market = float(price0.value / price1.value) * scale
+    level = float(int(condition.sqrt_price) ** 2 / (1 << 192))
+    margin = 1 + _MARKET_BIPS / 10_000
+    return market <= level * margin if condition.falls else market >= level / margin
 
 
 async def _fees_usd(sources: Sources, position: PositionSnapshot) -> float:

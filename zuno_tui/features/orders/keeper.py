@@ -49,7 +49,7 @@ from chain.wallet.watch_key import open_watch_signer, watch_key, watch_seal
 from zuno_tui.app.session import Session
 from zuno_tui.app.watch_key import ORDER_GAS
 from zuno_tui.app.watchlist import SettingsSource
-from zuno_tui.features.orders.conditions import Conditions, terms_of
+from zuno_tui.features.orders.conditions import as_signed, is_met
 from zuno_tui.features.orders.sight import (
     LEAST_BLOCKS,
     Seen,
@@ -249,7 +249,6 @@ class OrderWork:
         self._session = session
         self._sources = witnesses.sources
         self._witnesses = witnesses
-        self._conditions = Conditions(witnesses)
         self._clock = clock
         self._network: Network = session.network
         self._sending = asyncio.Lock()
@@ -278,13 +277,13 @@ class OrderWork:
             return
         if seen.agreed(lambda sight: sight.delegate != self._network.contracts.delegate):
             raise OrderRefusedError("The account is not delegated now: zuno wallet delegate")
-        terms = terms_of(order, call, seen, self._witnesses)
-        met = await self._conditions.is_met(order, terms, kept.progress, seen)
+        signed = as_signed(order, call, seen, self._witnesses)
+        met = await is_met(signed, kept.progress, seen, self._witnesses)
         longest = _LONGEST_GAP if self._network.clock == "wall" else _LONGEST_EMBEDDED_GAP
         progress = self._note(
             order, lambda before: held(before, seen.clock, met=met, longest_gap=longest)
         )
-        if has_held(terms.seconds, progress, seen.clock):
+        if has_held(signed, progress, seen.clock):
             async with self._sending:
                 await self._send(kept, call, seen)
         elif progress.reason:
@@ -559,8 +558,8 @@ class OrderWork:
                 lambda before: replace(before, state=StandingState.WAITING, met_at=None, calls=()),
             )
             return
-        terms = terms_of(order, call, seen, self._witnesses)
-        if not await self._conditions.is_met(order, terms, kept.progress, seen):
+        signed = as_signed(order, call, seen, self._witnesses)
+        if not await is_met(signed, kept.progress, seen, self._witnesses):
             # What is on its way may still be included; nobody pushes it any more.
             reason = "It was sent while its condition held, and is not included yet."
             self._note(order, lambda before: replace(before, reason=reason))

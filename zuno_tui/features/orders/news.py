@@ -7,8 +7,9 @@ from agents.monitor.poll import FeatureNews
 from chain.base.home import Home
 from chain.base.units import DAY
 from chain.contracts.networks import Network
+from chain.positions.reference import PositionRef
 from chain.standing_orders.book import KeptOrder, StandingOrders
-from chain.standing_orders.call import OrderCall, OrderRefusedError, read_call
+from chain.standing_orders.call import OrderRefusedError, read_call
 from chain.standing_orders.order import StandingState
 from chain.standing_orders.seal import fault_of, is_signed
 from zuno_tui.features.orders.page import headline
@@ -27,15 +28,15 @@ def order_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, .
         if kept not in mine and not is_signed(kept.order)
     ]
     if low := book.low_key(network.chain_id):
-        finding = Finding(
-            AlertKind.WATCH_KEY_LOW,
-            Severity.CRITICAL,
-            low,
-            "the watch key cannot be used",
-            "zuno wallet watch-key",
-            {},
+        told.append(
+            _news(
+                low,
+                "the watch key cannot be used",
+                "gas",
+                kind=AlertKind.WATCH_KEY_LOW,
+                command="zuno wallet watch-key",
+            )
         )
-        told.append(FeatureNews(finding, "gas"))
     return tuple(told)
 
 
@@ -44,15 +45,7 @@ def _lost(name: str) -> FeatureNews:
         f"orders/{name} is damaged, changed or gone, so this order is not carried out. What was "
         "signed stays valid: put its copy back, or cancel it: zuno order cancel all"
     )
-    finding = Finding(
-        AlertKind.STANDING_ORDER,
-        Severity.CRITICAL,
-        words,
-        f"orders/{name} cannot be read",
-        "zuno orders",
-        {},
-    )
-    return FeatureNews(finding, f"file {name}")
+    return _news(words, f"orders/{name} cannot be read", f"file {name}")
 
 
 def _of_order(kept: KeptOrder, network: Network, now: float) -> Iterator[FeatureNews]:
@@ -67,33 +60,32 @@ def _of_order(kept: KeptOrder, network: Network, now: float) -> Iterator[Feature
         return
     what = headline(kept.order, call)
     got = f" You received {' and '.join(progress.received)}." if progress.received else ""
+    state, label = f"order {number} is {progress.state.value}", f"order {number}"
     if kept.stands and (against := fault_of(kept.order, call) or progress.reason):
         words = f"Order {number} cannot be carried out: {against}"
-        yield _news(kept, call, words, Severity.CRITICAL)
+        yield _news(words, state, label, ref=call.ref)
     if not fresh:
         return
     if progress.state is StandingState.ENDED:
         words = f"Order {number} has ended: {progress.reason}"
-        yield _news(kept, call, words, Severity.INFO)
+        yield _news(words, state, label, Severity.INFO, ref=call.ref)
     elif progress.state is StandingState.DONE:
         words = f"Order {number} was carried out: {what}.{got}"
-        yield _news(kept, call, words, Severity.WARNING)
+        yield _news(words, state, label, Severity.WARNING, ref=call.ref)
     elif progress.done:
         times = f"{progress.done} of {call.times} times"
         words = f"Order {number} was carried out, {times}: {what}.{got}"
-        yield _news(kept, call, words, Severity.INFO, f"time {progress.done}")
+        yield _news(words, state, f"{label} time {progress.done}", Severity.INFO, ref=call.ref)
 
 
 def _news(
-    kept: KeptOrder, call: OrderCall, words: str, severity: Severity, which: str = ""
+    words: str,
+    title: str,
+    label: str,
+    severity: Severity = Severity.CRITICAL,
+    *,
+    ref: PositionRef | None = None,
+    kind: AlertKind = AlertKind.STANDING_ORDER,
+    command: str = "zuno orders",
 ) -> FeatureNews:
-    number, state = kept.order.number, kept.progress.state
-    finding = Finding(
-        AlertKind.STANDING_ORDER,
-        severity,
-        words,
-        f"order {number} is {state.value}",
-        "zuno orders",
-        {},
-    )
-    return FeatureNews(finding, f"order {number} {which}".strip(), call.ref)
+    return FeatureNews(Finding(kind, severity, words, title, command, {}), label, ref)

@@ -199,11 +199,7 @@ def _by(draft: OrderDraft) -> str:
     if draft.key == "own":
         return f"The watch key {key}, which holds only gas."
     if draft.key == "recorded":
-        return (
-            f"{key}, by this home's record of its watch key. Its passphrase is not at hand, so "
-            "zuno could not check that: compare it with zuno wallet watch-key on the machine "
-            "that watches."
-        )
+        return f"{key}, as watch-key.json says: not checked, its passphrase is not at hand."
     return f"{key}, a key made elsewhere: only its address is known here."
 
 

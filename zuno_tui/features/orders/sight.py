@@ -19,7 +19,7 @@ from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Block
 from chain.standing_orders.call import OrderCall
-from chain.standing_orders.order import StandingOrder, StandingProgress
+from chain.standing_orders.order import OutOfRange, StandingOrder, StandingProgress
 from chain.standing_orders.seal import is_sealed
 from zuno_tui.gate.agreement import Witness
 from zuno_tui.gate.drift import read_hook_code
@@ -129,12 +129,15 @@ def held(
     return replace(before, looked_at=time)
 
 
-def has_held(seconds: int, progress: StandingProgress, now: SeenClock) -> bool:
+def has_held(order: StandingOrder, progress: StandingProgress, now: SeenClock) -> bool:
     """For as long as the order asks, and for some blocks."""
     if progress.met_at is None:
         return False
+    asked = order.condition.seconds if isinstance(order.condition, OutOfRange) else 0
     lasted = now.time - progress.met_at
-    return lasted >= seconds and now.block - progress.met_block >= LEAST_BLOCKS
+    return (
+        lasted >= max(order.hold_seconds, asked) and now.block - progress.met_block >= LEAST_BLOCKS
+    )
 
 
 def why_over(order: StandingOrder, call: OrderCall, seen: Seen) -> str:

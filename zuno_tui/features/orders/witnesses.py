@@ -26,13 +26,11 @@ from chain.rpc.requests import Request
 from chain.standing_orders.call import OrderCall, OrderRefusedError
 from chain.standing_orders.order import SentCall, StandingOrder
 from zuno_tui.features.orders.sight import OrderSight, Seen, read_sight
-from zuno_tui.gate.agreement import Connections, Witness
+from zuno_tui.gate.agreement import ENOUGH, Connections, Witness
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
 
-ENOUGH = 2
-"""Endpoints that must tell the same, where that many are set."""
 _GRACE_SECONDS = 3.0
 """How long the others are waited for once enough have answered: one that hangs stops nothing."""
 _FAR_SECONDS = 300
