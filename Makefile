@@ -71,7 +71,7 @@ $(STAMPS)/packages: requirements.lock requirements-uv.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 or newer is needed. Install it, or name it: make PYTHON=/path/to/python3"; exit 1; }
 	@mkdir -p $(STAMPS)
 	$(PYTHON) -m venv $(VENV)
-	command -v uv >/dev/null || $(BIN)/pip install --quiet --require-hashes --no-compile -r requirements-uv.lock || true
+	command -v uv >/dev/null || $(BIN)/pip install --quiet --no-compile --require-hashes -r requirements-uv.lock || true
 	$(BIN)/python -m tools.release.run_lock > $(STAMPS)/run.lock
 	$(call install,--require-hashes -r $(STAMPS)/run.lock)
 	$(call install,--no-deps --no-build-isolation --editable .)

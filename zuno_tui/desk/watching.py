@@ -80,7 +80,7 @@ def _since(alert: Alert) -> float:
     return alert.created_at if alert.episode == 1 else alert.updated_at
 
 
-_BETWEEN_LOOKS = 0.3
+_BETWEEN_LOOKS = 1.0
 _BETWEEN_BEATS = 5.0
 _BETWEEN_TRIES = 30.0
 """Seconds until a watch that failed is begun again."""
