@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.intents import Apply, Approve, Show
-from zuno_tui.desk.events import ConfirmationEnded, PageReady, Said
+from zuno_tui.catalog.intents import Apply, Approve, Refresh, Show
+from zuno_tui.desk.events import ConfirmationEnded, PageReady, PositionsChanged, Said
 from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
 from zuno_tui.features.trade.intents import Hedge, Trade, Unhedge
 
@@ -54,6 +54,14 @@ async def test_a_hedge_is_watched_approved_and_sent_once_by_the_word(
             since=since,
         )
         assert len(sent.view.progress) == 1 + len(approval.orders)
+        assert approval.cost.startswith("trading fees about $")
+
+        def is_noted(told: PositionsChanged) -> bool:
+            notes = {row.ref: row.notes for row in told.view.rows}
+            return any(note.startswith("short ") for note in notes.get(token_id, ()))
+
+        await desk.ask(Refresh())
+        await desk.until(PositionsChanged, is_noted, since=since)
         since = len(desk.heard)
         await desk.ask(Apply(done.plan_id))
         assert (await desk.until(Said, lambda said: said.tone == "bad", since=since)).words
@@ -64,6 +72,11 @@ async def test_a_hedge_is_watched_approved_and_sent_once_by_the_word(
         assert closing.verdict is not None
         assert closing.verdict.headline.startswith(f"Close the hedge of #{token_id}: buy ")
         assert closing.next_phrase == f"approve {closing.plan_id}"
+        await desk.ask(Approve())
+        await desk.until(Said, lambda said: "approved for ten minutes" in said.words, since=since)
+        await desk.ask(Apply())
+        page = (await desk.until(TradeConfirmationAsked, since=since)).approval
+        assert page.profit.endswith("at the price now, before fees")
 
 
 async def test_a_run_is_shown_again_and_questions_are_pages(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.feature import Attachment, DeskPart, Feature, PlanFlow, RunAgain
@@ -94,6 +94,14 @@ def _outlives(session: Session, ref: PositionRef) -> tuple[str, ...]:
     return outliving_words(session.home, session.network.chain_id, ref)
 
 
+def _notes(session: Session) -> Mapping[PositionRef, str]:
+    if not session.home.trades.exists():
+        return {}
+    from zuno_tui.features.trade.hedges import short_notes
+
+    return short_notes(session.home, session.network.chain_id)
+
+
 def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSource | None:
     """Nothing of trading is loaded for a home that never traded."""
     if not home.trades.exists():
@@ -139,6 +147,7 @@ FEATURE = Feature(
     attachment=_HEDGES,
     attached=_attached,
     outlives=_outlives,
+    notes=_notes,
     watched_hedges=_watched_hedges,
     beside_watch=_tending,
     news=_news,

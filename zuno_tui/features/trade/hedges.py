@@ -163,6 +163,19 @@ def outliving_words(home: Home, chain_id: int, ref: PositionRef) -> tuple[str, .
     )
 
 
+def short_notes(home: Home, chain_id: int) -> dict[PositionRef, str]:
+    """At a position's row, what is short for it by the journal."""
+    with TradeJournal.open(home.trades) as journal:
+        standing = hedges_on_record(journal)
+    notes: dict[PositionRef, str] = {}
+    for found in standing:
+        if found.key.chain_id == chain_id:
+            note = f"short {standing_short(found.hedge):.4g}"
+            before = notes.get(found.key.ref)
+            notes[found.key.ref] = note if before is None else f"{before}, {note}"
+    return notes
+
+
 def owned_short(
     hedges: Mapping[HedgeKey, PositionHedge],
     facts: HedgeFacts,
