@@ -14,7 +14,6 @@ from chain.base.clean_text import DROP
 from chain.base.units import listed, usd
 from zuno_tui.present.charts import DrawnTone, Line, StyledText, plain, wide_gauge
 from zuno_tui.present.output import Json
-from zuno_tui.present.transcript import line_width
 from zuno_tui.present.views import ApprovalView, ReceiptLine, ReceiptView, StepProgress, StepView
 from zuno_tui.present.words import NOBODY
 
@@ -98,6 +97,8 @@ def heading(words: str) -> StyledText:
 
 def page_text(approval: ApprovalView, width: int | None = None) -> Iterator[str]:
     """The desk's page and its details, as text: what it costs and may cost stands first."""
+    from zuno_tui.present.transcript import line_width  # the screen draws receipts without it
+
     room = width or line_width() or _TEXT_WIDTH
     cost = cost_words(approval)
     yield " · ".join(part for part in (approval.headline, approval.plan_id, cost) if part)

@@ -157,7 +157,7 @@ def test_what_is_approved_can_be_signed_elsewhere_until_it_ends(desk: Desk) -> N
         assert words in safe.data["meta"]["description"]
     # An export uses nothing up.
     desk.ask("zuno_step", 600)
-    assert "has ended" in desk.here("export", approval["planId"]).words
+    assert "it lasts ten minutes" in desk.here("export", approval["planId"]).words
 
 
 def _same_transactions(
