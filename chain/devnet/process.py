@@ -132,8 +132,11 @@ class ControlServer(LoopbackServer):
         self.serve_in_thread("control")
 
     def server_close(self) -> None:
+        # Before the port is anybody's again: the next one keeps its token in the same file.
+        with suppress(OSError):
+            if (file := token_file(self.port, os.environ)).read_text("ascii") == self.token:
+                file.unlink()
         super().server_close()
-        token_file(self.port, os.environ).unlink(missing_ok=True)
 
 
 class _ControlHandler(LoopbackHandler):
