@@ -22,6 +22,7 @@ from agents.monitor.heartbeat import (
 )
 from agents.monitor.rules.thresholds import still_fresh
 from agents.monitor.service import run_monitor
+from chain.base.clock import loop_time
 from chain.base.store import StoreError
 from chain.base.units import age_text
 from chain.contracts.addresses import shortened
@@ -233,7 +234,7 @@ class Watching:
 
     def _see_store(self) -> None:
         """What whoever polls has written down of itself, and of the channels."""
-        now = self._context.clock()
+        now = loop_time()
         if still_fresh(self._store_seen, _BETWEEN_BEATS, now):
             return
         self._store_seen = now
