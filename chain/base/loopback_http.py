@@ -25,8 +25,8 @@ class LoopbackServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, port: int, handler: type[LoopbackHandler]) -> None:
-        super().__init__((HOST, port), handler)
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        super().__init__((HOST, port), handler)
 
     @property
     def port(self) -> int:
