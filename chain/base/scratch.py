@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,9 +17,8 @@ _held: dict[Path, int] = {}
 @contextmanager
 def scratch_folder(kind: str) -> Iterator[Path]:
     """A new folder for as long as the block lasts; what killed processes left is removed first."""
-    _sweep(Path(tempfile.gettempdir()))
-    folder, lock = _locked_folder(kind)
-    _held[folder] = lock
+    _sweep()
+    folder = _locked_folder(kind)
     try:
         yield folder
     finally:
@@ -40,27 +38,24 @@ def remove_scratch() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _locked_folder(kind: str) -> tuple[Path, int]:
+def _locked_folder(kind: str) -> Path:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-"))
         # Whoever sweeps may come before the lock does: then the folder is gone.
         with suppress(FileNotFoundError):
             lock = take_lock(folder, wait=True, folder=True)
             if lock is not None and folder.is_dir():
-                return folder, lock
+                _held[folder] = lock
+                return folder
 
 
-def _sweep(place: Path) -> None:
+def _sweep() -> None:
     """Remove this user's folders that nobody holds; a link is never followed."""
-    with os.scandir(place) as entries:
-        named = [entry for entry in entries if entry.name.startswith(_PREFIX)]
-    for entry in named:
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
-            found = entry.stat(follow_symlinks=False)
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            if folder.is_symlink() or folder.lstat().st_uid != os.getuid():
                 continue
-            lock = take_lock(Path(entry.path), folder=True)
-            if lock is not None:
-                # It refuses a link that took the folder's place meanwhile.
-                shutil.rmtree(entry.path, ignore_errors=True)
+            if (lock := take_lock(folder, folder=True)) is not None:
+                # It refuses what is no folder, and a link that took its place meanwhile.
+                shutil.rmtree(folder, ignore_errors=True)
                 os.close(lock)

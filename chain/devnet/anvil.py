@@ -334,10 +334,7 @@ def running_anvil(
     environment: Mapping[str, str] = os.environ,
     start_seconds: float = _START_SECONDS,
 ) -> Iterator[Anvil]:
-    """A node on loopback for as long as the block lasts, at this port or at a free one.
-
-    Blocks of these traders alone, the `market`, are the first whose states are forgotten.
-    """
+    """A node on loopback for as long as the block lasts, at this port or at a free one."""
     program = find_anvil(environment)
     command = [
         *program.command,

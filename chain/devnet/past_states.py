@@ -1,8 +1,7 @@
 """The states of past blocks that Anvil writes to disk, bounded in bytes.
 
-Each file holds the whole chain: an hour of the demo's market would take gigabytes. A block whose
-state is gone answers logs and receipts still; what is read of past states is a position when it
-was changed. So those blocks stay, with the ones before them, and of all others fewer, the older.
+Each holds the whole chain. What is looked back at is a position when it was changed, and the block
+before that: those states stay. All others tell less, the older they are.
 """
 
 import threading
@@ -17,10 +16,9 @@ from chain.base.units import MEGABYTE
 from chain.devnet.json_rpc import NodeClient, NodeError
 
 MOST_BYTES = 200 * MEGABYTE
-"""What a leap of the market adds until the next look comes on top: 300 MB in all."""
+"""A leap of the market adds to it until the next look: 300 MB in all."""
 _LOOK_SECONDS = 2.0
-_ROOM = 0.2
-"""The share that is freed at once, so that blocks are not asked for again with every look."""
+_FREED_AT_ONCE = 0.2
 
 
 class _Sent(Struct, frozen=True, rename={"sender": "from"}):
@@ -32,45 +30,33 @@ class _Block(Struct, frozen=True, rename="camel"):
     transactions: tuple[_Sent, ...]
 
 
-class PastStates:
-    """The files of one node, by the hash of their block; `market` are those who only trade."""
+def thin_states(
+    folder: Path, node: NodeClient, market: Collection[str], most_bytes: int = MOST_BYTES
+) -> None:
+    """Remove files where there are too many; blocks of the `market` alone go first."""
+    found = {file: file.stat() for file in folder.glob("*/0x*.json")}
+    surplus = sum(status.st_size for status in found.values()) - most_bytes
+    if surplus <= 0:
+        return
+    surplus += int(_FREED_AT_ONCE * most_bytes)
+    files = sorted(found, key=lambda file: found[file].st_mtime_ns)
+    kept = _looked_back_at([file.stem for file in files], node, market)
+    while files and surplus > 0:
+        pool = [file for file in files if file.stem not in kept] or files
+        # Every second of the older half, so that the older ones stand further apart.
+        for file in pool[: len(pool) // 2 + 1 : 2]:
+            file.unlink()
+            files.remove(file)
+            surplus -= found[file].st_size
 
-    def __init__(self, folder: Path, node: NodeClient, market: Collection[str]) -> None:
-        self._folder = folder
-        self._node = node
-        self._market = {address.lower() for address in market}
-        self._blocks: dict[str, _Block | None] = {}
 
-    def thin(self, most_bytes: int = MOST_BYTES) -> None:
-        found = [(file, file.stat()) for file in self._folder.glob("*/0x*.json")]
-        surplus = sum(status.st_size for _, status in found) - most_bytes
-        if surplus <= 0:
-            return
-        surplus += int(_ROOM * most_bytes)
-        found.sort(key=lambda pair: pair[1].st_mtime_ns)
-        looked_back_at = self._looked_back_at([file.stem for file, _ in found])
-        ordinary = [pair for pair in found if pair[0].stem not in looked_back_at]
-        while found and surplus > 0:
-            # Every second of the older half, so that the older ones stand further apart.
-            pool = ordinary or found
-            for file, status in pool[: len(pool) // 2 + 1 : 2]:
-                file.unlink()
-                surplus -= status.st_size
-            ordinary = [pair for pair in ordinary if pair[0].exists()]
-            found = [pair for pair in found if pair[0].exists()]
-
-    def _looked_back_at(self, hashes: list[str]) -> set[str]:
-        """Blocks in which others than the market did something, and those before them."""
-        unknown = [block_hash for block_hash in hashes if block_hash not in self._blocks]
-        asked = [("eth_getBlockByHash", (block_hash, True)) for block_hash in unknown]
-        blocks = msgspec.convert(self._node.ask_all(asked), list[_Block | None])
-        self._blocks |= dict(zip(unknown, blocks, strict=True))
-        kept = set()
-        for block_hash in hashes:
-            block = self._blocks[block_hash]
-            if block and any(sent.sender not in self._market for sent in block.transactions):
-                kept |= {block_hash, block.parent_hash}
-        return kept
+def _looked_back_at(hashes: list[str], node: NodeClient, market: Collection[str]) -> set[str]:
+    answers = node.ask_all([("eth_getBlockByHash", (name, True)) for name in hashes])
+    kept = set()
+    for name, block in zip(hashes, msgspec.convert(answers, list[_Block | None]), strict=True):
+        if block and any(sent.sender not in market for sent in block.transactions):
+            kept |= {name, block.parent_hash}
+    return kept
 
 
 @contextmanager
@@ -85,12 +71,11 @@ def bounded_states(
     most = int(chosen) * MEGABYTE if chosen.isdigit() else MOST_BYTES
 
     def watch() -> None:
-        with suppress(NodeError), NodeClient(url) as node:
-            states = PastStates(folder, node, market)
+        with NodeClient(url) as node:
             while not over.wait(_LOOK_SECONDS):
-                # Anvil may take a file away itself while it is looked at.
-                with suppress(FileNotFoundError):
-                    states.thin(most)
+                # Anvil may take a file away itself, or be gone.
+                with suppress(FileNotFoundError, NodeError):
+                    thin_states(folder, node, market, most)
 
     threading.Thread(target=watch, name="past states", daemon=True).start()
     try:

@@ -62,9 +62,9 @@ def registered_demo(place: DemoPlace, homes: Sequence[Home]) -> Iterator[str]:
         # A home that cannot be written to hides the demo, and keeps nobody from it.
         with suppress(OSError):
             write_atomically(file, msgspec.json.encode(place))
-    is_first = _read(homes[0].root / _FILE) == place
+    by_home = "" if _read(homes[0].root / _FILE) == place else f" --home {shlex.quote(place.home)}"
     try:
-        yield "zuno" if is_first else f"zuno --home {shlex.quote(place.home)}"
+        yield f"zuno{by_home}"
     finally:
         for file in files:
             if _read(file) == place:

@@ -10,7 +10,7 @@ import asyncio
 import os
 from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from subprocess import Popen
 from typing import TYPE_CHECKING
@@ -159,13 +159,8 @@ def _homes(folder: Path) -> tuple[Home, ...]:
     return (own,) if named == own else (own, named)
 
 
-@contextmanager
-def _home_of_its_own(chosen: Path | None) -> Iterator[Path]:
-    if chosen is not None:
-        yield chosen
-        return
-    with scratch_folder("demo") as folder:
-        yield folder
+def _home_of_its_own(chosen: Path | None) -> AbstractContextManager[Path]:
+    return scratch_folder("demo") if chosen is None else nullcontext(chosen)
 
 
 def _print(arguments: Namespace) -> int:

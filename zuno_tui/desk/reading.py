@@ -83,7 +83,7 @@ class Rhythm(Struct, frozen=True):
 
 
 LIVE = Rhythm(between_reads=30.0, longest_pause=120.0, between_gains=1800.0, between_logs=600.0)
-EMBEDDED = Rhythm(between_reads=5.0, longest_pause=8.0, between_gains=60.0, between_heads=0.5)
+EMBEDDED = Rhythm(between_reads=6.0, longest_pause=8.0, between_gains=45.0, between_heads=0.5)
 _BETWEEN_WEEKS = 600.0
 """The least time between two reads of the week: where an hour of the chain takes a minute, the
 day that is read with the gains tells its end."""

@@ -85,7 +85,7 @@ _BETWEEN_LOOKS = 1.0
 _BETWEEN_BEATS = 5.0
 _BETWEEN_TRIES = 30.0
 """Seconds until a watch that failed is begun again."""
-_EMBEDDED_INTERVAL = 5.0
+_EMBEDDED_INTERVAL = 8.0
 """Seconds: where a minute passes in one, the usual interval would be an hour."""
 _LAST_MOMENTS = 1.5
 _COARSE_SECONDS = 15.0

@@ -9,7 +9,7 @@ import pytest
 
 from chain.devnet.anvil import running_anvil
 from chain.devnet.json_rpc import NodeClient, NodeRefusedError
-from chain.devnet.past_states import PastStates
+from chain.devnet.past_states import thin_states
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,10 +53,9 @@ def test_they_are_thinned_to_a_size_and_changes_by_people_can_still_be_looked_ba
         node.ask_all([("evm_mine", ())] * BLOCKS)
         assert all(_has_state(node, number) for number in range(EVENT))
         (folder,) = tmp_path.glob("zuno-run-anvil-*")
-        states = PastStates(folder, node, [TRADER.upper().replace("X", "x")])
         before, most = _bytes(folder), _bytes(folder) // 3
 
-        states.thin(most)
+        thin_states(folder, node, [TRADER], most)
 
         assert 0 < _bytes(folder) <= most < before
         assert _has_state(node, EVENT)
@@ -65,6 +64,6 @@ def test_they_are_thinned_to_a_size_and_changes_by_people_can_still_be_looked_ba
         known = [sum(_has_state(node, number) for number in half) for half in (older, newer)]
         assert 2 < known[0] < known[1], "the older, the sparser"
 
-        states.thin(1)
+        thin_states(folder, node, [TRADER], 1)
 
         assert _bytes(folder) <= 1

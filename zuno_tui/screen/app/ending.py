@@ -1,8 +1,7 @@
 """How a full-screen program ends: asked by a signal, or left without its terminal.
 
-Textual alone does neither. Where the terminal is gone its input thread reads the end of file for
-ever, and whoever leads the terminal's session need not pass a hang-up on: make does not. Where the
-terminal is stalled or gone, the event loop waits for a queue that nobody empties, and hears no
+Whoever leads the terminal's processes need not pass a hang-up on: make does not. Textual reads the
+end of a lost terminal for ever, and its loop waits for a queue that nobody empties and hears no
 signal; so Python's own handlers are used, and a deadline.
 """
 
@@ -21,7 +20,6 @@ _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 _GRACE_SECONDS = 7.0
 """To put everything away; then the process ends by force."""
 _LOOK_MILLISECONDS = 1_000
-_GONE = select.POLLHUP | select.POLLERR
 
 
 class Ending:
@@ -29,8 +27,7 @@ class Ending:
 
     def __init__(self) -> None:
         self.code: int | None = None
-        """Of the exit, once it was asked for."""
-        self.act: Callable[[signal.Signals], object] = _leave
+        self.act: Callable[[signal.Signals], object] = lambda number: sys.exit(128 + number)
 
     def asked(self, number: int, _frame: FrameType | None = None) -> None:
         if self.code is None:
@@ -54,17 +51,13 @@ def ending_when_asked() -> Iterator[Ending]:
             signal.signal(number, handler)
 
 
-def _leave(number: signal.Signals) -> None:
-    raise SystemExit(128 + number)
-
-
 def _watch_terminal() -> None:
     terminal = select.poll()
-    terminal.register(sys.__stdin__.fileno() if sys.__stdin__ else 0, 0)
+    terminal.register(0, 0)
     # The kernel does not wake everybody who waits for nothing but a hang-up.
     while not (found := terminal.poll(_LOOK_MILLISECONDS)):
         pass
-    if found[0][1] & _GONE:
+    if found[0][1] & (select.POLLHUP | select.POLLERR):
         os.kill(os.getpid(), signal.SIGHUP)
 
 
