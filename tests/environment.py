@@ -37,6 +37,8 @@ _SET = {
     "ZUNO_HOME": _nobodys_home.name,
     # Nobody's prices are asked for over the network; a test that needs a market brings one.
     "ZUNO_DEFILLAMA_URL": "http://127.0.0.1:9",
+    # A node that shares its core with a dozen others may be slow; one that hangs is said to.
+    "ZUNO_ANSWER_SECONDS": "60",
     # A debate is shown to a test as it comes, not at a reader's pace.
     "ZUNO_READING_PACE": "0",
     # One chain serves many tests, each of which takes it back to where it began.

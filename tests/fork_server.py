@@ -35,9 +35,18 @@ ROOT = Path(__file__).parents[1]
 
 # Nothing that starts threads, and nothing that reads the environment while it is imported.
 PRELOADED = (
+    "agents.monitor.judge",
+    "agents.monitor.poll",
     "anyio._backends._asyncio",
+    "chain.bookkeeping.wallet_history",
     "chain.devnet.process",
+    "concurrent.futures.thread",
+    "encodings.ascii",
+    "encodings.idna",
+    # It has a parser for C read its headers.
+    "Crypto.Cipher._mode_ctr",
     "eth_account",
+    "eth_hash.backends.pycryptodome",
     "httpcore2",
     "httpx2",
     "zuno_tui.cli.parser",
@@ -48,9 +57,20 @@ PRELOADED = (
     "zuno_tui.app.outbox",
     "zuno_tui.app.positions",
     "zuno_tui.app.debate",
+    "zuno_tui.app.demo_place",
+    "zuno_tui.app.history",
+    "zuno_tui.app.last_block",
+    "zuno_tui.app.portfolio",
     "zuno_tui.app.replay",
     "zuno_tui.app.wallet",
-    "zuno_tui.app.demo_place",
+    "zuno_tui.app.watch_key",
+    "zuno_tui.app.watchlist",
+    "zuno_tui.commands.catalog.run_in_session",
+    "zuno_tui.features.orders.keeper",
+    "zuno_tui.features.orders.signing",
+    "zuno_tui.features.orders.what_if",
+    "zuno_tui.gate.actions.position",
+    "zuno_tui.settings.channels",
 )
 
 
@@ -159,6 +179,7 @@ def _serve(control: socket.socket) -> None:
     for name in PRELOADED:
         import_module(name)
     import_module("zuno_tui.catalog.registry").registry().on_command_line()
+    _read_tables()
     gc.collect()
     gc.freeze()
     watchers = 0
@@ -175,6 +196,16 @@ def _serve(control: socket.socket) -> None:
         watchers += 1
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _read_tables() -> None:
+    """What is shipped is read once."""
+    networks = import_module("chain.contracts.networks")
+    tokens = import_module("chain.tokens.token")
+    devnet = networks.network_named("devnet")
+    networks.shipped_code_hashes(devnet)
+    tokens.listed_symbols(devnet)
+    tokens.named_tokens(devnet)
 
 
 def _watch(reports: socket.socket, files: list[int]) -> None:

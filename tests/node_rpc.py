@@ -48,6 +48,9 @@ def take_back(url: str, snapshot: object) -> None:
         # It may be in a block that is just being made, and that would stand on the snapshot's.
         ask(url, "evm_mine")
     assert ask(url, "evm_revert", snapshot)
+    # No snapshot has it: the next block would cost what the one that was taken back led to.
+    head = ask(url, "eth_getBlockByNumber", "latest", False)
+    ask(url, "anvil_setNextBlockBaseFeePerGas", head["baseFeePerGas"])
     ask(url, "evm_setAutomine", True)
 
 

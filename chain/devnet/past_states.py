@@ -18,6 +18,8 @@ from chain.devnet.json_rpc import NodeClient, NodeError
 MOST_BYTES = 200 * MEGABYTE
 """A leap of the market adds to it until the next look: 300 MB in all."""
 _LOOK_SECONDS = 2.0
+_MOST_BYTES_A_SECOND = 100 * MEGABYTE
+"""That Anvil writes in a leap: with room for more, the next look can wait."""
 _FREED_AT_ONCE = 0.2
 
 
@@ -32,12 +34,15 @@ class _Block(Struct, frozen=True, rename="camel"):
 
 def thin_states(
     folder: Path, node: NodeClient, market: Collection[str], most_bytes: int = MOST_BYTES
-) -> None:
-    """Remove files where there are too many; blocks of the `market` alone go first."""
+) -> int:
+    """Remove files where there are too many; blocks of the `market` alone go first.
+
+    Returns how many bytes more there is room for.
+    """
     found = {file: file.stat() for file in folder.glob("*/0x*.json")}
     surplus = sum(status.st_size for status in found.values()) - most_bytes
     if surplus <= 0:
-        return
+        return -surplus
     surplus += int(_FREED_AT_ONCE * most_bytes)
     files = sorted(found, key=lambda file: found[file].st_mtime_ns)
     kept = _looked_back_at([file.stem for file in files], node, market)
@@ -48,6 +53,7 @@ def thin_states(
             file.unlink()
             files.remove(file)
             surplus -= found[file].st_size
+    return int(_FREED_AT_ONCE * most_bytes) - surplus
 
 
 def _looked_back_at(hashes: list[str], node: NodeClient, market: Collection[str]) -> set[str]:
@@ -71,11 +77,12 @@ def bounded_states(
     most = int(chosen) * MEGABYTE if chosen.isdigit() else MOST_BYTES
 
     def watch() -> None:
+        room = 0
         with NodeClient(url) as node:
-            while not over.wait(_LOOK_SECONDS):
+            while not over.wait(max(_LOOK_SECONDS, room / _MOST_BYTES_A_SECOND)):
                 # Anvil may take a file away itself, or be gone.
                 with suppress(FileNotFoundError, NodeError):
-                    thin_states(folder, node, market, most)
+                    room = thin_states(folder, node, market, most)
 
     threading.Thread(target=watch, name="past states", daemon=True).start()
     try:

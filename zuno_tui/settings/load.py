@@ -24,6 +24,7 @@ from zuno_tui.settings.check import (
     without_unknown,
 )
 from zuno_tui.settings.schema import (
+    AnswerSeconds,
     DemoTable,
     OwnAddress,
     SettingsFile,
@@ -102,6 +103,7 @@ VARIABLES: Mapping[str, str] = {
     "coingecko.url": "ZUNO_COINGECKO_URL",
     "coingecko.key": "ZUNO_COINGECKO_KEY",
     "defillama.url": "ZUNO_DEFILLAMA_URL",
+    "limits.answer_seconds": "ZUNO_ANSWER_SECONDS",
     "debate.profile": "ZUNO_RISK_PROFILE",
     "debate.rounds": "ZUNO_MAX_DEBATE_ROUNDS",
     "debate.deterministic": "ZUNO_DETERMINISTIC",
@@ -344,6 +346,10 @@ def _from_environment(settings: Settings, environment: Mapping[str, str]) -> Set
         settings = replace(settings, coingecko_key=key)
     if url := told(environment, "defillama.url"):
         settings = replace(settings, defillama_url=checked_url(url, "ZUNO_DEFILLAMA_URL"))
+    if text := told(environment, "limits.answer_seconds"):
+        wanted = checked(AnswerSeconds, _number(text), "ZUNO_ANSWER_SECONDS")
+        limits = replace(settings.limits, answer_seconds=wanted)
+        settings = replace(settings, limits=limits)
     if anvil := told(environment, "demo.anvil"):
         settings = replace(settings, demo=DemoTable(anvil))
     if rpc := told(environment, "rpc"):
@@ -353,6 +359,13 @@ def _from_environment(settings: Settings, environment: Mapping[str, str]) -> Set
         private = checked_url(private, "ZUNO_SEND_RPC")
         settings = replace(settings, sends={**settings.sends, name: private})
     return settings
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _from_flags(settings: Settings, flags: Flags) -> Settings:

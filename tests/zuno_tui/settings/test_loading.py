@@ -92,3 +92,7 @@ def test_how_long_endpoints_are_waited_for_is_a_setting(tmp_path: Path) -> None:
     assert load_settings(tmp_path / "none.toml", {}, Flags()).request_limits == usual
     assert (patient.answer_seconds, patient.total_seconds) == (30, 31)
     assert patient.connect_seconds > usual.connect_seconds
+    told = {"ZUNO_ANSWER_SECONDS": "45"}
+    assert load_settings(path, told, Flags()).request_limits.answer_seconds == 45
+    with pytest.raises(SettingsError, match=r"ZUNO_ANSWER_SECONDS.*from 1 to 600 seconds"):
+        load_settings(path, {"ZUNO_ANSWER_SECONDS": "soon"}, Flags())

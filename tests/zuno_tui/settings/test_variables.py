@@ -29,6 +29,7 @@ SAMPLES = {
     "network": "optimism",
     "address": "0x" + "ab" * 20,
     "unit": "eth",
+    "limits.answer_seconds": "30",
     "debate.profile": "aggressive",
     "debate.rounds": "5",
     "debate.deterministic": "true",

@@ -196,6 +196,7 @@ _LOG = logging.getLogger("zuno.screen")
 # Without a file to write to, Python would print the log's lines in the middle of the screen.
 logging.getLogger("zuno").addHandler(logging.NullHandler())
 ScrollBar.renderer = SpacedScrollBar
+_LATE_RESIZE_SECONDS = 0.25
 
 
 class SafeApp(App[Answer]):
@@ -213,6 +214,10 @@ class SafeApp(App[Answer]):
         if self.ending is not None:
             # What is left to do is putting away.
             self.ending.act = lambda _: None
+
+    def on_resize(self) -> None:
+        # Textual's own timer for it, of 8 ms, never rings where the machine stalls for as long.
+        self.set_timer(_LATE_RESIZE_SECONDS, self._check_resize)
 
     def _end_by(self, number: signal.Signals) -> None:
         _LOG.info("ended by %s", number.name)
