@@ -21,6 +21,7 @@ from chain.contracts.networks import network_named
 from chain.devnet.launch import devnet_process
 from chain.positions.overview import Sources, read_overview
 from chain.prices.price import WorthUnit
+from chain.protocols.reference import PositionRef
 from chain.rpc.client import RpcClient
 
 if TYPE_CHECKING:
@@ -39,16 +40,16 @@ class Remembered(Struct, frozen=True):
 
     context: MarketContext
 
-    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
-        if (token_id, profile) != (self.context.position.token_id, self.context.profile):
+    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
+        if (ref, profile) != (self.context.position.token_id, self.context.profile):
             raise LookupError("Another position was seen.")
         return self.context
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
         raise LookupError(f"No pools were seen for {owner}, {goal}, {profile}.")
 
-    async def position_past(self, token_id: int) -> PositionPast:
-        raise LookupError(f"Nobody looked at the past of {token_id}.")
+    async def position_past(self, ref: PositionRef) -> PositionPast:
+        raise LookupError(f"Nobody looked at the past of {ref}.")
 
 
 def run() -> Iterator[str]:

@@ -20,8 +20,8 @@ from chain.contracts.storage import EXTSLOAD
 from chain.history.events import INITIALIZE, SWAP
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.holdings import TRANSFER
-from chain.positions.reference import v4_position
 from chain.positions.snapshot import identify, layout_of
+from chain.protocols.reference import v4_position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,7 +20,7 @@ from chain.contracts.storage import decode_position_info
 from chain.devnet.launch import devnet_process
 from chain.positions.batch_reader import read_positions
 from chain.positions.memory import PositionMemory
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits

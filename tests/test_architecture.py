@@ -10,8 +10,13 @@ import pytest
 ROOT = Path(__file__).parent.parent
 HEAVY = {"web3", "openai", "eth_account"}
 LONGEST_FILE = 900
-_REFERENCE = "chain/positions/reference.py"
-_FILES_OF_REFERENCES = ("agents/monitor/alerts/store_tables.py", "chain/exchange/orders/hedge.py")
+_REFERENCE = "chain/protocols/reference.py"
+_FILES_OF_REFERENCES = (
+    *("agents/bus/envelope.py", "agents/monitor/alerts/store_tables.py"),
+    *("chain/exchange/orders/hedge.py", "zuno_tui/desk/portfolio.py"),
+    "zuno_tui/desk/reading.py",
+    "zuno_tui/gate/approvals.py",
+)
 
 
 def _sources(*rooms: str) -> list[Path]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec import Struct, convert
 
 from chain.contracts.networks import all_networks
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from zuno_tui.catalog.registry import registry
 from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.create_phrase import parse_create

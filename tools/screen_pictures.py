@@ -20,7 +20,7 @@ from chain.base.home import Home
 from chain.contracts.delegation import delegated_code
 from chain.devnet.json_rpc import NodeClient
 from chain.devnet.launch import DevnetReady, devnet_process
-from chain.positions.reference import PositionRef, v3_position, v4_position
+from chain.protocols.reference import PositionRef, v3_position, v4_position
 from tools.screen_drawing import save_picture
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import Apply, Approve, Inspect, Recommend

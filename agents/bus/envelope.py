@@ -27,7 +27,7 @@ from chain.base import strict_json
 from chain.base.clean_text import clean_text
 from chain.base.once_per_object import once_per_object
 from chain.base.strict_json import canonical, digest
-from chain.positions.reference import PositionRef, position_name, read_position_ref
+from chain.protocols.reference import PositionRef, position_name, read_position_ref, stored_position
 
 # A uint256 has at most 78 digits; a sign is for deltas.
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,77})")
@@ -45,9 +45,11 @@ Units = Annotated[int, BeforeValidator(_whole), PlainSerializer(str, return_type
 """A whole number that may pass 2^53, so it travels as text."""
 
 
-def _numbered(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
+def _numbered(value: object) -> PositionRef:
+    if isinstance(value, PositionRef):
         return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return stored_position(str(value))
     ref = read_position_ref(value) if isinstance(value, str) else None
     if ref is None or position_name(ref) != value:
         raise ValueError("a position's number, like 7, or 3:7 for one of v3")
@@ -55,7 +57,9 @@ def _numbered(value: object) -> int:
 
 
 PositionNumber = Annotated[
-    PositionRef, BeforeValidator(_numbered), PlainSerializer(position_name, return_type=str)
+    InstanceOf[PositionRef],
+    BeforeValidator(_numbered),
+    PlainSerializer(position_name, return_type=str),
 ]
 """A position, as documents tell it."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from chain.base import strict_json
 from chain.base.errors import ZunoError
 from chain.base.home import set_aside, write_atomically
-from chain.positions.reference import PositionRef, position_name
+from chain.protocols.reference import PositionRef, position_name
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Payload

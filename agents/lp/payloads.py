@@ -16,7 +16,7 @@ from agents.lp.plan import Candidate, OwnRange, Plan
 from agents.numbers.rules import Decision, RiskProfile
 from chain.base.clean_text import clean_text
 from chain.base.strict_json import digest
-from chain.positions.reference import position_label, read_position_ref
+from chain.protocols.reference import position_label, read_position_ref
 
 MOST_ROUNDS = 6
 

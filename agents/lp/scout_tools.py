@@ -18,7 +18,7 @@ from agents.model.tools import OfferedTool, ToolError
 from agents.numbers.edges import TICK_LOG
 from agents.numbers.outlook import PathStep
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 
 ReadPast = Callable[[PositionRef], Awaitable[facts.PositionPast]]
 SayPast = Callable[[facts.PositionPast | None], Awaitable[None]]

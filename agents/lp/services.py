@@ -14,7 +14,7 @@ from agents.lp.payloads import SCOUT
 from agents.model.interface import Model
 from agents.model.recorded import RecordedModel
 from agents.numbers.rules import RiskProfile
-from chain.positions.reference import PositionRef, position_label
+from chain.protocols.reference import PositionRef, position_label
 
 MODEL_INPUT = "model"
 """Whether a model was asked, as the record says it; of agents elsewhere which of them asked one."""

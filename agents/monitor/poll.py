@@ -45,8 +45,8 @@ from chain.base.store import Store, StoreError
 from chain.base.units import Unknown
 from chain.contracts.networks import Address, Network
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef
 from chain.prices.ladder import read_prices
+from chain.protocols.reference import PositionRef
 from chain.rpc.errors import REORG_DEPTH, RpcError
 from chain.rpc.records import Block
 

@@ -30,11 +30,11 @@ from chain.pools.state import passes_calls_on, read_hook_targets
 from chain.positions.custody import OWNER, about, decode_owner
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_values
-from chain.positions.reference import PositionRef, manager_of, token_id_of
 from chain.positions.search import WalletPositions
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
 from chain.positions.v3.changes import v3_since_entry
 from chain.prices.price import PriceBook
+from chain.protocols.reference import PositionRef, manager_of
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.gas import Weight, read_gas_cost
 from chain.rpc import requests
@@ -312,7 +312,7 @@ class WatchReader:
         network = self.sources.network
         here = OneBlock(self.sources.client, network, block.hash)
         answers = await here.read(
-            [about(manager_of(ref, network), OWNER, token_id_of(ref)) for ref in gone]
+            [about(manager_of(ref, network), OWNER, ref.token_id) for ref in gone]
         )
         with sound_answers():
             owners = map(decode_owner, answers.outcomes)

@@ -28,7 +28,7 @@ from agents.trade.terms import (
     TradeMode,
 )
 from chain.exchange.public.market import Candle
-from chain.positions.reference import position_name
+from chain.protocols.reference import position_name
 
 FUNDING_HOURS = 8.0
 

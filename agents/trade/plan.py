@@ -12,7 +12,7 @@ from agents.trade import terms
 from agents.trade.facts import ContextSection, DeskRecord, HedgeFacts
 from agents.trade.findings import AnyFinding, ConflictMap, RegimeCall
 from chain.base.strict_json import canonical, digest
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 
 Percent = Annotated[Measure, Field(ge=0, le=100)]
 Leverage = Annotated[Measure, Field(ge=1, le=3)]

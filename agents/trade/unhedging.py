@@ -6,7 +6,7 @@ from agents.trade.facts import AccountFacts, HedgeFacts
 from agents.trade.opinions import floored
 from agents.trade.plan import HedgePlan, PlannedOrder, TradePlan, identified
 from agents.trade.terms import DeskLimits, ExecutionStyle, Objective, TradeDecision, TradeMode
-from chain.positions.reference import position_label
+from chain.protocols.reference import position_label
 
 
 class HedgeContract(Struct, frozen=True):

@@ -23,7 +23,7 @@ from chain.history.events import (
 )
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 from chain.read.block_reader import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt

@@ -18,8 +18,8 @@ from chain.contracts.pool_key import PoolId, PoolKey
 from chain.math.liquidity import Amounts
 from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange
 from chain.positions.overview import WalletWorth
-from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionIdentity, PositionSnapshot
+from chain.protocols.reference import PositionRef, position_label
 from chain.tokens import Token
 
 if TYPE_CHECKING:

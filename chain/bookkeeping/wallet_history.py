@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from msgspec import Struct, to_builtins
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from chain.base.units import Known, Quantity, Unknown
 from chain.bookkeeping.ledger import LedgerEntry, PaidTransaction, ledger_of, read_transactions
@@ -25,7 +25,6 @@ from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange, PastWords, read_past_words
 from chain.positions.holdings import TRANSFER, owner_words
 from chain.positions.overview import Sources, WalletWorth, currencies, tokens_at
-from chain.positions.reference import PositionRef, position_label, v3_position, v4_position
 from chain.positions.search import WalletPositions
 from chain.positions.snapshot import PositionIdentity, identify
 from chain.positions.v3.changes import v3_accounts
@@ -33,6 +32,13 @@ from chain.prices.coingecko import coingecko_prices_at
 from chain.prices.ladder import laddered, median_of_two, with_ether
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
 from chain.prices.price import said_words
+from chain.protocols.reference import (
+    PositionRef,
+    position_label,
+    v3_position,
+    v4_position,
+    v4_token_id,
+)
 from chain.read.block_reader import OneBlock, expected, read_slots, settle_in_parts, sound_answers
 from chain.read.logs import ScanProgress, in_chain_order, scan_parts
 from chain.rpc import requests
@@ -164,7 +170,7 @@ _PAST_WORDS = "past pool words"
 _NAMESPACE = "custody log"
 
 
-class CustodyChange(Struct, frozen=True, array_like=True):
+class CustodyChange(Struct, frozen=True):
     """A position that went from one address to another; from nobody when it was minted."""
 
     ref: PositionRef
@@ -175,10 +181,14 @@ class CustodyChange(Struct, frozen=True, array_like=True):
     recipient: Address
 
 
+_CustodyRow: TypeAlias = tuple[int, int, int, str, Address, Address]
+"""The token id, and the rest of a change as it is."""
+
+
 class _CustodyLog(Struct, frozen=True):
     through: int
     hash: str
-    changes: tuple[CustodyChange, ...]
+    changes: tuple[_CustodyRow, ...]
 
 
 async def read_custody_log(
@@ -197,7 +207,8 @@ async def read_custody_log(
     if kept is not None and not (isinstance(there, Block) and there.hash == kept.hash):
         kept = None
     first = network.first_block if kept is None else kept.through + 1
-    changes = [] if kept is None else list(kept.changes)
+    rows = () if kept is None else kept.changes
+    changes = [CustodyChange(v4_position(row[0]), *row[1:]) for row in rows]
     settled = min(final.number, until) if isinstance(final, Block) else first - 1
     word = owner_words([owner])
     filters = [(TRANSFER, word), (TRANSFER, None, word)]
@@ -207,7 +218,8 @@ async def read_custody_log(
             changes += map(_change, part.logs)
             if part.header is not None and part.end <= settled:
                 # Whoever is stopped goes on from here.
-                log = _CustodyLog(part.end, part.header.hash, tuple(changes))
+                rows = tuple((v4_token_id(each.ref), *astuple(each)[1:]) for each in changes)
+                log = _CustodyLog(part.end, part.header.hash, rows)
                 sources.store.put(_NAMESPACE, key, to_builtins(log), now=sources.clock())
             watch(ScanProgress(first, until, part.end, len(changes)))
     return tuple(changes)

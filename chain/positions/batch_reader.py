@@ -13,7 +13,6 @@ from chain.contracts.storage import PositionInfo
 from chain.positions import custody
 from chain.positions.custody import Custody
 from chain.positions.memory import PositionMemory
-from chain.positions.reference import PositionRef, is_v3, position_name, v4_token_id
 from chain.positions.snapshot import (
     PoolSnapshot,
     PositionIdentity,
@@ -24,6 +23,7 @@ from chain.positions.snapshot import (
     position_snapshot,
 )
 from chain.positions.v3.reader import V3Reader
+from chain.protocols.reference import PositionRef, is_v3, position_name, v4_token_id
 from chain.read.block_reader import (
     Answers,
     OneBlock,

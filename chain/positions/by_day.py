@@ -15,8 +15,8 @@ from chain.history.hours import HourRow, PoolHours, PoolMoment, growth_inside, p
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange, total
-from chain.positions.reference import PositionRef
 from chain.positions.snapshot import STORAGE, PositionIdentity, PositionSnapshot
+from chain.protocols.reference import PositionRef, manager_of, older_name
 
 _PRICE_DENOMINATOR = 1 << 192
 
@@ -152,14 +152,22 @@ class DayMemory:
     def __init__(self, store: Store, network: Network, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
-        self._place = f"{network.chain_id}/{network.contracts.position_manager}"
+        self._network = network
 
     def load(self, ref: PositionRef) -> _Days:
-        return self._store.read(_Days, _NAMESPACE, f"{self._place}/{ref}") or ()
+        kept = self._store.read(_Days, _NAMESPACE, self._key(ref))
+        if kept is None:
+            v4_manager = self._network.contracts.position_manager
+            older = f"{self._network.chain_id}/{v4_manager}/{older_name(ref)}"
+            kept = self._store.read(_Days, _NAMESPACE, older)
+        return kept or ()
 
     def save(self, ref: PositionRef, days: _Days) -> None:
-        value = to_builtins(days)
-        self._store.put(_NAMESPACE, f"{self._place}/{ref}", value, now=self._clock())
+        self._store.put(_NAMESPACE, self._key(ref), to_builtins(days), now=self._clock())
+
+    def _key(self, ref: PositionRef) -> str:
+        manager = manager_of(ref, self._network)
+        return f"{self._network.chain_id}/{manager}/{ref.token_id}"
 
 
 def settled_days(

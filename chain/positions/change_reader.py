@@ -27,8 +27,8 @@ from chain.positions.circumstances import (
 )
 from chain.positions.holdings import TRANSFER, minted_in
 from chain.positions.memory import PositionMemory
-from chain.positions.reference import PositionRef, v4_position, v4_token_id
 from chain.positions.snapshot import PositionIdentity, PositionSnapshot
+from chain.protocols.reference import PositionRef, v4_position, v4_token_id
 from chain.read.block_reader import sound_answers
 from chain.read.logs import (
     FIRST_BLOCKS,
@@ -97,7 +97,7 @@ class ChangeMemory:
 
     def load(self, identities: Iterable[PositionIdentity]) -> dict[PositionRef, PastChanges]:
         """What is remembered of these positions, by token id."""
-        by_key = {f"{self._place}/{identity.ref}": identity for identity in identities}
+        by_key = {f"{self._place}/{v4_token_id(identity.ref)}": identity for identity in identities}
         found: dict[PositionRef, PastChanges] = {}
         for key, value in self._store.get_many(_NAMESPACE, by_key).items():
             stored = read_as(_StoredChanges, value)
@@ -111,7 +111,7 @@ class ChangeMemory:
 
     def save(self, changes: Mapping[PositionRef, PastChanges]) -> None:
         values = {
-            f"{self._place}/{ref}": to_builtins(
+            f"{self._place}/{v4_token_id(ref)}": to_builtins(
                 _StoredChanges(
                     past.through,
                     past.block_hash,
@@ -125,7 +125,7 @@ class ChangeMemory:
         self._store.put_many(_NAMESPACE, values, now=self._clock())
 
     def forget(self, identities: Iterable[PositionIdentity]) -> None:
-        keys = [f"{self._place}/{identity.ref}" for identity in identities]
+        keys = [f"{self._place}/{v4_token_id(identity.ref)}" for identity in identities]
         for key in self._store.get_many(_NAMESPACE, keys):
             self._store.forget_key(_NAMESPACE, key)
 

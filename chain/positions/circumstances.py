@@ -26,8 +26,8 @@ from chain.history.events import (
 from chain.math.fees import FeeGrowth, fees_owed
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionIdentity, PositionLayout, layout_of
+from chain.protocols.reference import PositionRef
 from chain.read.block_reader import decode_words, expected, read_words, settle_in_parts
 from chain.read.logs import scan_parts
 from chain.rpc import requests

@@ -25,7 +25,6 @@ from chain.positions.holdings import (
     worth_keeping,
 )
 from chain.positions.memory import PositionMemory, SearchProgress, SearchState
-from chain.positions.reference import PositionRef
 from chain.positions.search import (
     PositionSearch,
     WalletPositions,
@@ -34,6 +33,7 @@ from chain.positions.search import (
     affords_approvals,
 )
 from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.reference import PositionRef
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.logs import NARROWABLE
 from chain.rpc.client import RpcClient

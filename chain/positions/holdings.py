@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
-from chain.positions.reference import PositionRef, v4_position
+from chain.protocols.reference import PositionRef, v4_position
 from chain.read.block_reader import expected
 from chain.read.logs import Topics, in_chain_order
 from chain.rpc import requests

@@ -11,9 +11,9 @@ from chain.base.store import Store, read_as
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.positions.holdings import Holdings
-from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionIdentity, identify
 from chain.positions.v3.reader import V3Place
+from chain.protocols.reference import PositionRef, v4_position, v4_token_id
 
 
 class GivenUp(Struct, frozen=True):
@@ -125,8 +125,7 @@ class PositionMemory:
 
     def subscribed(self) -> frozenset[PositionRef]:
         """Tokens that had a subscriber when last seen: a hint of what to ask."""
-        value = self._store.get(_SUBSCRIBED, self._place)
-        return read_as(frozenset[PositionRef], value) or frozenset()
+        return _read_ids(self._store.get(_SUBSCRIBED, self._place))
 
     def remember_subscribed(
         self, subscribed: set[PositionRef], *, out_of: Iterable[PositionRef]
@@ -134,14 +133,17 @@ class PositionMemory:
         before = self.subscribed()
         now = before.difference(out_of) | subscribed
         if now != before:
-            self._store.put(_SUBSCRIBED, self._place, sorted(now), now=self._clock())
+            self._store.put(_SUBSCRIBED, self._place, _ids(now), now=self._clock())
 
     def checkpoints(self, owner: Address) -> tuple[Holdings, ...]:
         """What the wallet held at some blocks, oldest first."""
         value = self._store.get(_HOLDINGS, f"{self._place}/{owner}")
-        found = (read_as(Holdings, item) for item in value) if isinstance(value, list) else ()
+        kept = value if isinstance(value, list) else ()
+        found = (read_as(Holdings, _with_refs(item, "held")) for item in kept)
         return tuple(
-            number for number in found if number is not None and number.block_hash is not None
+            checkpoint
+            for checkpoint in found
+            if checkpoint is not None and checkpoint.block_hash is not None
         )
 
     def checked_within(self, owner: Address, seconds: float) -> bool:
@@ -151,7 +153,10 @@ class PositionMemory:
 
     def remember_checkpoints(self, of_owners: Mapping[Address, Sequence[Holdings]]) -> None:
         values = {
-            f"{self._place}/{owner}": to_builtins(list(checkpoints), order="deterministic")
+            f"{self._place}/{owner}": [
+                {**to_builtins(checkpoint, order="deterministic"), "held": _ids(checkpoint.held)}
+                for checkpoint in checkpoints
+            ]
             for owner, checkpoints in of_owners.items()
         }
         self._store.put_many(_HOLDINGS, values, now=self._clock())
@@ -160,12 +165,17 @@ class PositionMemory:
         """How far wallets were searched whose positions are not all found."""
         keys = {f"{self._place}/{owner}": owner for owner in owners}
         values = self._store.get_many(_SEARCHES, keys).items()
-        found = {keys[key]: read_as(SearchState, value) for key, value in values}
+        found = {
+            keys[key]: read_as(SearchState, _with_refs(value, "found")) for key, value in values
+        }
         return {owner: state for owner, state in found.items() if state is not None}
 
     def remember_searches(self, states: Mapping[Address, SearchState]) -> None:
         values = {
-            f"{self._place}/{owner}": to_builtins(state, order="deterministic")
+            f"{self._place}/{owner}": {
+                **to_builtins(state, order="deterministic"),
+                "found": _ids(state.found),
+            }
             for owner, state in states.items()
         }
         self._store.put_many(_SEARCHES, values, now=self._clock())
@@ -193,12 +203,11 @@ class PositionMemory:
 
     def named(self, owner: Address) -> frozenset[PositionRef]:
         """The positions a person named as this wallet's."""
-        value = self._store.get(_NAMED, f"{self._place}/{owner}")
-        return read_as(frozenset[PositionRef], value) or frozenset()
+        return _read_ids(self._store.get(_NAMED, f"{self._place}/{owner}"))
 
     def remember_named(self, owner: Address, refs: Iterable[PositionRef]) -> None:
-        named = sorted(self.named(owner) | {*refs})
-        self._store.put(_NAMED, f"{self._place}/{owner}", named, now=self._clock())
+        named = self.named(owner) | {*refs}
+        self._store.put(_NAMED, f"{self._place}/{owner}", _ids(named), now=self._clock())
 
     def minted(self, refs: Iterable[PositionRef]) -> dict[PositionRef, int]:
         """The blocks in which those tokens came to be, as far as a scan has met them."""
@@ -238,7 +247,20 @@ class PositionMemory:
                 self._store.put(_V3_HELD, key, list(token_ids), now=now)
 
     def _key(self, ref: PositionRef) -> str:
-        return f"{self._place}/{ref}"
+        return f"{self._place}/{v4_token_id(ref)}"
+
+
+def _ids(refs: Iterable[PositionRef]) -> list[int]:
+    """As they are kept beneath the chain and the manager that knows them."""
+    return sorted(v4_token_id(ref) for ref in refs)
+
+
+def _read_ids(value: object) -> frozenset[PositionRef]:
+    return frozenset(map(v4_position, read_as(frozenset[int], value) or ()))
+
+
+def _with_refs(value: object, name: str) -> object:
+    return {**value, name: _read_ids(value.get(name))} if isinstance(value, dict) else value
 
 
 def _identity(ref: PositionRef, value: object) -> PositionIdentity | None:

@@ -17,13 +17,13 @@ from chain.contracts.v3_pool import V3PoolKey
 from chain.positions.batch_reader import AlsoWords, BatchReader
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory, SearchProgress
-from chain.positions.reference import PositionRef
 from chain.positions.search import WalletPositions
 from chain.positions.snapshot import STORAGE, PositionIdentity, PositionSnapshot
 from chain.prices.coingecko import CoinGecko
 from chain.prices.ladder import market_prices, price_book, read_prices, with_ether
 from chain.prices.pool_prices import DepthMemory, PoolPriceQuestion, ask_pool_prices
 from chain.prices.price import PriceBook, WorthUnit
+from chain.protocols.reference import PositionRef
 from chain.read.block_reader import OneBlock, settle_in_parts
 from chain.rpc import requests
 from chain.rpc.client import RpcClient

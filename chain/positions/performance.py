@@ -17,10 +17,10 @@ from chain.positions.by_day import HourOfRange, SinceEntry, hours_of_range
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import NOT_ADDED_UP
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef
 from chain.positions.snapshot import PositionSnapshot
 from chain.positions.v3.changes import v3_since_entry
 from chain.prices.price import PriceBook, WorthUnit
+from chain.protocols.reference import PositionRef
 from chain.read.block_reader import sound_answers
 from chain.tokens import Token
 

@@ -14,8 +14,8 @@ from chain.contracts import abi
 from chain.contracts.networks import Address, Network
 from chain.positions import custody, holdings
 from chain.positions.memory import GivenUp, PositionMemory, SearchProgress, SearchState
-from chain.positions.reference import PositionRef, v4_position, v4_token_id
 from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.reference import PositionRef, v4_position, v4_token_id
 from chain.read.logs import FIRST_BLOCKS, NARROWABLE, RangeWidth, Topics, scan_logs_back
 from chain.rpc import requests
 from chain.rpc.client import RpcClient

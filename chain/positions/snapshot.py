@@ -27,7 +27,7 @@ from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.state import PoolState
 from chain.positions.custody import Custody
-from chain.positions.reference import PositionRef, is_v3, v4_token_id
+from chain.protocols.reference import PositionRef, is_v3, v4_token_id
 from chain.rpc.records import Block
 
 _LAYOUTS_KEPT = 50_000

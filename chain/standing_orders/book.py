@@ -16,7 +16,7 @@ from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
 from chain.base.home import locked, locked_if_free, write_atomically
 from chain.contracts.abi import AbiError
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 from chain.standing_orders.order import PricePast, StandingOrder, StandingProgress, StandingState
 
 T = TypeVar("T")

@@ -141,11 +141,11 @@ class Moves:
     def decrease(
         self, account: Account, position: PositionIdentity, liquidity: int, *, mined: bool = True
     ) -> str:
-        action = Decrease(position.ref, liquidity, 0, 0)
+        action = Decrease(position.ref.token_id, liquidity, 0, 0)
         return self.modify(account, action, _take(position.pool_key), mined=mined)
 
     def burn(self, account: Account, position: PositionIdentity) -> str:
-        return self.modify(account, Burn(position.ref, 0, 0), _take(position.pool_key))
+        return self.modify(account, Burn(position.ref.token_id, 0, 0), _take(position.pool_key))
 
     def give(self, owner: Account, recipient: Address, token_id: int) -> str:
         signature = "transferFrom(address,address,uint256)"
@@ -177,7 +177,7 @@ class Moves:
         calls: list[dict[str, str]] = []
         for position, owner in positions:
             balances = aggregate(self._balance_calls(position.pool_key, owner))
-            actions = (Burn(position.ref, 0, 0), _take(position.pool_key))
+            actions = (Burn(position.ref.token_id, 0, 0), _take(position.pool_key))
             look = _call(owner, self.network.contracts.multicall3, balances)
             calls += [look, _call(owner, manager, modify_liquidities(actions, NEVER)), look]
         [block] = self.rpc("eth_simulateV1", {"blockStateCalls": [{"calls": calls}]}, hex(at))

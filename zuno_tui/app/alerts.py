@@ -29,8 +29,8 @@ from chain.base.store import Store, StoreError
 from chain.base.units import NumeralError, Quantity, Unknown, age_text, read_numeral, spelled_out
 from chain.contracts.addresses import shortened
 from chain.contracts.networks import all_networks, network_named
-from chain.positions.reference import PositionRef, position_label
 from chain.prices.ladder import read_prices
+from chain.protocols.reference import PositionRef, position_label
 from chain.rpc.errors import RpcError
 from chain.tokens import Token
 from zuno_tui.app.price import token_called

@@ -13,7 +13,7 @@ from chain.execution.build.requests import (
     SeveralRequest,
 )
 from chain.positions.overview import Sources
-from chain.positions.reference import is_v3, v4_position
+from chain.protocols.reference import is_v3, v4_position
 from zuno_tui.app.market import hold_for_approvals
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.app.session import Session

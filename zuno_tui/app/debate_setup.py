@@ -38,7 +38,7 @@ from chain.contracts.networks import NATIVE
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.receipts import minted_positions
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
 from chain.tokens.pair import Pair

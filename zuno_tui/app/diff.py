@@ -12,7 +12,7 @@ from chain.math.price import format_amount
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_of_both
 from chain.positions.overview import tokens_at
-from chain.positions.reference import position_label, position_name
+from chain.protocols.reference import position_label, position_name
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from zuno_tui.app.plans import same_network, stored_plan

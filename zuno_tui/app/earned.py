@@ -36,7 +36,6 @@ from chain.positions.overview import (
     v4_keys,
 )
 from chain.positions.performance import DailyResult, Performance, read_performance
-from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import (
     PositionIdentity,
     PositionSnapshot,
@@ -46,6 +45,7 @@ from chain.positions.snapshot import (
 )
 from chain.prices.ladder import read_prices
 from chain.prices.price import PriceBook, WorthUnit
+from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.read.block_reader import OneBlock, read_slots
 from chain.read.logs import LOGS_NOT_GIVEN, ScanProgress, why_not_given
 from chain.rpc.errors import RpcError

@@ -14,8 +14,8 @@ from chain.execution.decode.words import names_on
 from chain.execution.exit_tax import shortfall_words
 from chain.execution.simulate import Simulation, simulate
 from chain.positions.overview import Overview, Sources
-from chain.positions.reference import position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.reference import position_label, position_name
 from chain.tokens.pair import pair_of
 from zuno_tui.app.positions import wallet_overview
 from zuno_tui.app.session import Session

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from chain.bookkeeping.wallet_history import read_wallet_history
 from chain.execution.outbox.outbox import Outbox
 from chain.positions.overview import Sources, read_worths
-from chain.positions.reference import PositionRef, position_label
 from chain.prices.price import WorthUnit
+from chain.protocols.reference import PositionRef, position_label
 from chain.read.logs import ScanProgress
 from chain.rpc.errors import RpcError
 from zuno_tui.app.portfolio import portfolio_entries, portfolio_targets, unread_entries

@@ -13,8 +13,8 @@ from chain.math.liquidity import Amounts
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Gains, Performance, read_performance
-from chain.positions.reference import PositionRef, position_label, position_name
 from chain.prices.price import WorthUnit
+from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.pools import read_weeks
 from zuno_tui.app.session import Session

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from chain.contracts.addresses import shortened
 from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, Sources, read_overview
-from chain.positions.reference import PositionRef, position_name
+from chain.protocols.reference import PositionRef, position_name
 from chain.read.logs import ScanProgress
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import attachments

@@ -20,8 +20,8 @@ from chain.math.liquidity import LiquidityError
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_of_both
 from chain.positions.overview import Sources, tokens_at
-from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.rpc.records import Block
 from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import Token

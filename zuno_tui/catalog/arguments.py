@@ -10,7 +10,7 @@ from zuno_tui.catalog.command import Argument, Intent, OneOf
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
-    from chain.positions.reference import PositionRef
+    from chain.protocols.reference import PositionRef
     from zuno_tui.prompt.remaining import Remaining
 
 _EXPOSED = (
@@ -21,7 +21,7 @@ _EXPOSED = (
 
 
 def read_ref(text: str) -> PositionRef:
-    from chain.positions.reference import read_position_ref
+    from chain.protocols.reference import read_position_ref
 
     ref = read_position_ref(text)
     if ref is None:
@@ -30,7 +30,7 @@ def read_ref(text: str) -> PositionRef:
 
 
 def write_ref(ref: PositionName) -> str:
-    from chain.positions.reference import position_name
+    from chain.protocols.reference import position_name
 
     return ref if isinstance(ref, str) else position_name(ref)
 

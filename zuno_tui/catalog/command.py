@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from chain.positions.overview import Sources
-    from chain.positions.reference import PositionRef
+    from chain.protocols.reference import PositionRef
     from zuno_tui.app.session import Session
     from zuno_tui.gate.actions.action import Action
     from zuno_tui.present.answer import CommandAnswer
@@ -278,7 +278,7 @@ def of_selected(
     """For the position under the cursor; one of v3 where that can be done with it."""
 
     def offered(context: PhraseContext) -> Iterable[Suggestion]:
-        from chain.positions.reference import is_v3
+        from chain.protocols.reference import is_v3
 
         ref = context.selected
         return () if ref is None or (is_v3(ref) and not v3) else (make(ref),)

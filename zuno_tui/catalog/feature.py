@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.contracts.signed_delegation import SignedDelegation
     from chain.positions.overview import Overview, Sources
-    from chain.positions.reference import PositionRef
+    from chain.protocols.reference import PositionRef
     from zuno_tui.app.agents_elsewhere import Gathering
     from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import SettingsSource

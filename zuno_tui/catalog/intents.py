@@ -28,7 +28,7 @@ from zuno_tui.catalog.arguments import (
 from zuno_tui.catalog.command import Argument, Intent, OneOf
 
 if TYPE_CHECKING:
-    from chain.positions.reference import PositionRef
+    from chain.protocols.reference import PositionRef
     from zuno_tui.app.market import MarketAction
     from zuno_tui.present.views import ViewName
     from zuno_tui.prompt.remaining import ProfileName

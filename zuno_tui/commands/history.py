@@ -8,7 +8,7 @@ from zuno_tui.catalog.arguments import read_ref, write_ref
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
-    from chain.positions.reference import PositionRef
+    from chain.protocols.reference import PositionRef
     from zuno_tui.app.session import Session
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.present.history import CsvFormat

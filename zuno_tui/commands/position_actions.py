@@ -19,7 +19,7 @@ from zuno_tui.catalog.command import (
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
-    from chain.positions.reference import PositionRef
+    from chain.protocols.reference import PositionRef
     from zuno_tui.app.session import Session
     from zuno_tui.gate.actions.position import Together
     from zuno_tui.prompt.remaining import Remaining

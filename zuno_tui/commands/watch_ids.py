@@ -9,7 +9,7 @@ from zuno_tui.catalog.arguments import read_ref
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, with_positions
 
 if TYPE_CHECKING:
-    from chain.positions.reference import PositionRef
+    from chain.protocols.reference import PositionRef
     from zuno_tui.prompt.remaining import Remaining
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from agents.lp.advice_words import move_name, option_letter
 from agents.lp.plan import Candidate, Plan
 from agents.scorecard.track_record import TrackRecord
-from chain.positions.reference import PositionRef, position_label
+from chain.protocols.reference import PositionRef, position_label
 from zuno_tui.desk.context import Tell
 from zuno_tui.desk.events import PlanChanged
 from zuno_tui.present.argued_plan import ArguedPlan

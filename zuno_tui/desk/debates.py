@@ -17,7 +17,7 @@ from agents.scorecard.score import ScoreStore
 from agents.scorecard.scoring import DecidedPlan
 from agents.scorecard.track_record import track_record
 from chain.base.errors import error_kind
-from chain.positions.reference import position_label
+from chain.protocols.reference import position_label
 from chain.rpc.errors import RpcError
 from zuno_tui.app.agents_elsewhere import AgentPlaces, agents_note
 from zuno_tui.catalog.intents import CreatePosition, MovePosition, Recommend

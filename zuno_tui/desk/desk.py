@@ -15,7 +15,7 @@ from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, UnknownNetworkError, network_named
 from chain.names.ens import is_name
 from chain.positions.overview import Overview
-from chain.positions.reference import PositionRef, is_v3, position_label, position_name
+from chain.protocols.reference import PositionRef, is_v3, position_label, position_name
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import change_book, parsed_address, read_book
 from chain.wallet.errors import NoSuchWalletError

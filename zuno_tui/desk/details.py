@@ -20,8 +20,8 @@ from chain.positions.by_day import DayMemory, DayOfRange, settled_days
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import OnePosition, read_one, read_worths
 from chain.positions.performance import Performance, read_performance
-from chain.positions.reference import PositionRef, position_label
 from chain.prices.price import PriceBook, WorthUnit
+from chain.protocols.reference import PositionRef, position_label
 from chain.read.block_reader import OneBlock
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.earned import as_shown

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from chain.base.store import Store, read_as
 from chain.base.units import DAY, HOUR, Known, Quantity, Unknown
 from chain.contracts.addresses import shortened
-from chain.positions.reference import position_label, position_name
 from chain.prices.price import WorthUnit
+from chain.protocols.reference import position_label, position_name, stored_position
 from zuno_tui.app.earned import (
     PositionEarnings,
     WalletEarnings,
@@ -85,7 +85,8 @@ _HOURS = "position-hours"
 
 
 class _KeptHours(Struct, frozen=True):
-    gains: tuple[HourGain, ...]
+    gains: tuple[tuple[int, int | str, int, int], ...]
+    """When it began, the position's name, fees and what prices moved."""
 
 
 class ClosedHours:
@@ -98,7 +99,9 @@ class ClosedHours:
         self._store = store
         self._key = key
         kept = read_as(_KeptHours, store.get(_HOURS, key))
-        self._gains = {} if kept is None else {(gain.begin, gain.ref): gain for gain in kept.gains}
+        rows = () if kept is None else kept.gains
+        gains = (HourGain(begin, stored_position(str(name)), *rest) for begin, name, *rest in rows)
+        self._gains = {(gain.begin, gain.ref): gain for gain in gains}
 
     def day(self, fresh: Sequence[HourGain], end: int, hours: int, *, now: float) -> DayGain | None:
         """Of the 24 hours that ended then; so many of them are known."""
@@ -107,8 +110,8 @@ class ClosedHours:
         known = {key: gain for key, gain in known.items() if begin <= gain.begin < end}
         if known != self._gains:
             self._gains = known
-            kept = to_builtins(_KeptHours(tuple(known.values())))
-            self._store.put(_HOURS, self._key, kept, now=now)
+            rows = ((gain.begin, str(gain.ref), gain.fees, gain.moved) for gain in known.values())
+            self._store.put(_HOURS, self._key, to_builtins(_KeptHours(tuple(rows))), now=now)
         if not known:
             return None
         fees = sum(gain.fees for gain in known.values())

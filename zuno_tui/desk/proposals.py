@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chain.positions.reference import is_v3
+from chain.protocols.reference import is_v3
 from zuno_tui.catalog.intents import SayPhrase
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import (

@@ -16,7 +16,7 @@ from chain.history.hours import hour_of
 from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, read_overview, read_worths
 from chain.positions.performance import Performance, read_performance
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef, stored_position
 from chain.rpc.errors import StaleHead
 from chain.tokens.pair import pair_of
 from zuno_tui.app.earned import PositionEarnings, fees_by_day, read_closed, read_earnings
@@ -46,13 +46,20 @@ def remember(
 ) -> None:
     # Charts are long, and are read anew before anybody could look at them all.
     rows = tuple(replace(row, chart=None, week=None) for row in view.rows[:_KEPT_ROWS])
-    kept = replace(view, rows=rows)
-    store.put(_NAMESPACE, _key(network, wallet), to_builtins(kept), now=now)
+    kept = to_builtins(replace(view, rows=()))
+    kept["rows"] = [{**to_builtins(row), "token_id": str(row.ref)} for row in rows]
+    store.put(_NAMESPACE, _key(network, wallet), kept, now=now)
 
 
 def remembered(store: Store, network: Network, wallet: Address) -> PositionsView | None:
     """What was kept; None when there is nothing, or it was written by another version."""
-    known = read_as(PositionsView, store.get(_NAMESPACE, _key(network, wallet)))
+    kept = store.get(_NAMESPACE, _key(network, wallet))
+    if isinstance(kept, dict):
+        rows = kept.get("rows", ())
+        refs = [stored_position(str(row["token_id"])) for row in rows]
+        named = [{**row, "token_id": ref} for row, ref in zip(rows, refs, strict=True)]
+        kept = {**kept, "rows": named}
+    known = read_as(PositionsView, kept)
     return None if known is None else replace(known, stale=None, remembered=True, glance=None)
 
 

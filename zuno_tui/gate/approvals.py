@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct, convert
 from msgspec.structs import asdict, fields, replace
 
 from chain.base.strict_json import canonical, digest
@@ -21,6 +21,7 @@ from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Anchor, Dispatch, PlannedDispatch, PlannedStep
 from chain.execution.policy.policy import VERSION
 from chain.execution.simulate import Simulation
+from chain.protocols.reference import PositionRef, stored_position
 from zuno_tui.gate.actions.action import TargetKind
 from zuno_tui.gate.acts import refuse_changed
 from zuno_tui.gate.acts import seal as seal_of
@@ -253,9 +254,22 @@ def read_approval(outbox: Outbox, sealed: str) -> Approval | None:
         return None
     try:
         # Amounts are kept as text. What is read too kindly here gives another hash.
-        return convert({**given.terms, "hash": sealed}, Approval, strict=False)
-    except ValidationError:
+        terms = {name: _with_refs(part, name) for name, part in given.terms.items()}
+        return convert({**terms, "hash": sealed}, Approval, strict=False)
+    except ValueError:
         return None
+
+
+_POSITION_NAMES = ("tokenId", "token_id", "others")
+
+
+def _with_refs(value: object, name: str) -> object:
+    """With references to positions where their names are written."""
+    if isinstance(value, dict):
+        return {inner: _with_refs(part, inner) for inner, part in value.items()}
+    if isinstance(value, list):
+        return [_with_refs(part, name) for part in value]
+    return stored_position(value) if name in _POSITION_NAMES and isinstance(value, str) else value
 
 
 def notional_of_today(outbox: Outbox, now: float) -> int:
@@ -282,6 +296,8 @@ def refuse_past_the_day(outbox: Outbox, approval: Approval, now: float) -> None:
 
 def _written(value: object) -> object:
     """Amounts as text. Of no others nothing is written, as before there could be any."""
+    if isinstance(value, PositionRef):
+        return str(value)
     if isinstance(value, Struct):
         parts = asdict(value).items()
         return {name: _written(part) for name, part in parts if part != ()}

@@ -16,7 +16,7 @@ from chain.contracts.networks import Address
 from chain.execution.exit_tax import ExitTax
 from chain.execution.policy.shapes import DEAREST_POOL_FEE
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef, position_label
+from chain.protocols.reference import PositionRef, position_label
 from chain.rpc import requests
 from chain.rpc.client import AHEAD_SECONDS, RpcClient
 from chain.rpc.errors import Reverted

@@ -18,7 +18,7 @@ from chain.execution.exit_tax import shortfall_words, untold_tokens
 from chain.execution.outbox.approvals import ActKind
 from chain.execution.outbox.outbox import Outbox
 from chain.positions.overview import Sources, tokens_at
-from chain.positions.reference import PositionRef, position_label
+from chain.protocols.reference import PositionRef, position_label
 from chain.tokens import Token
 from zuno_tui.gate.actions.action import Action, subject_of
 from zuno_tui.gate.acts import vouched

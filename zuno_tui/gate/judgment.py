@@ -32,7 +32,7 @@ from chain.execution.transaction import UnsignedTransaction
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.records import Block

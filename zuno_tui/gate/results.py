@@ -25,7 +25,7 @@ from chain.execution.outbox.records import SUCCEEDED, Dispatch, Inclusion, PlanS
 from chain.execution.outbox.resume import StepFinding, StepSituation, look
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef, position_label
+from chain.protocols.reference import PositionRef, position_label
 from chain.read.block_reader import OneBlock
 from chain.rpc import requests
 from chain.rpc.errors import RpcError

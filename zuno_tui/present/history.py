@@ -14,8 +14,8 @@ from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
 from chain.bookkeeping.results import YEAR, StoryResult
 from chain.bookkeeping.wallet_history import WalletHistory
 from chain.contracts.addresses import checksummed
-from chain.positions.reference import PositionRef, position_label, position_name
 from chain.prices.price import WorthUnit
+from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from chain.tokens.token import decimal_text

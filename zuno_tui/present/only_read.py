@@ -2,7 +2,7 @@
 
 from chain.base.errors import ZunoError
 from chain.contracts.networks import Network
-from chain.positions.reference import PositionRef, is_v3, position_label, token_id_of
+from chain.protocols.reference import PositionRef, is_v3, position_label
 from zuno_tui.catalog.arguments import positions_named
 from zuno_tui.catalog.command import Command, Intent
 
@@ -37,4 +37,4 @@ def page_of(ref: PositionRef, network: Network) -> str:
     """The position's own page on a live network; elsewhere the list of all."""
     if network.testnet:
         return _PAGE
-    return f"{_PAGE}/v3/{network.name}/{token_id_of(ref)}"
+    return f"{_PAGE}/v3/{network.name}/{ref.token_id}"

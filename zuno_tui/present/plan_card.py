@@ -49,7 +49,7 @@ from chain.base.store import Store
 from chain.base.units import UNKNOWN, hours, hours_cell, listed, percent, times_words, usd
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE
-from chain.positions.reference import is_v3, position_label
+from chain.protocols.reference import is_v3, position_label
 from chain.tokens import Token, ask_tokens, unlisted_token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.answer import CommandAnswer

@@ -18,10 +18,10 @@ from chain.contracts.networks import Address, Network
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Overview, Worth
-from chain.positions.reference import PositionRef, position_name
 from chain.positions.snapshot import PositionSnapshot
 from chain.prices.pool_prices import pool_name
 from chain.prices.price import PriceBook, WorthUnit
+from chain.protocols.reference import PositionRef, position_name
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.charts import price_figure

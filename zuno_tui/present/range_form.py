@@ -15,7 +15,7 @@ from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.rules import PROFILES, judge_move
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, usable_ticks
-from chain.positions.reference import PositionRef, position_label
+from chain.protocols.reference import PositionRef, position_label
 from chain.tokens.pair import Pair
 from zuno_tui.present.charts import liquidity_points, survival_bar
 from zuno_tui.present.plan_card import FIGURES, PlanPool

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chain.contracts.networks import Address, Network
 from chain.execution.outbox.records import SUCCEEDED
 from chain.positions.overview import OnePosition, Sources, tokens_at
-from chain.positions.reference import position_label
+from chain.protocols.reference import position_label
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from zuno_tui.present.answer import CommandAnswer

@@ -11,7 +11,7 @@ from chain.base.units import usd
 from chain.contracts.networks import Address, Network, transaction_url
 from chain.execution.outbox.rules import END_WORDS
 from chain.math.price import format_amount
-from chain.positions.reference import position_label, position_name
+from chain.protocols.reference import position_label, position_name
 from chain.tokens import Token
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
 from zuno_tui.present.receipt import allowance_document, leftover_lines

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from chain.positions.reference import PositionRef, is_v3, position_label
+from chain.protocols.reference import PositionRef, is_v3, position_label
 from zuno_tui.present.words import cent_sum
 
 if TYPE_CHECKING:

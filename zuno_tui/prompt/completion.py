@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from chain.positions.reference import position_name
+from chain.protocols.reference import position_name
 from zuno_tui.catalog.command import Verb
 from zuno_tui.catalog.registry import CommandRegistry
 from zuno_tui.prompt.context import PhraseContext

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from chain.positions.reference import PositionRef, position_label
+from chain.protocols.reference import PositionRef, position_label
 from zuno_tui.present.views import PositionRow
 
 _SHOWN_NUMBER = re.compile(

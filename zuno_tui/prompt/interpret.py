@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chain.base.clean_text import NOT_KEPT, clean_text, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
-from chain.positions.reference import is_v3, position_name
+from chain.protocols.reference import is_v3, position_name
 from zuno_tui.catalog.arguments import positions_named
 from zuno_tui.catalog.command import Intent, Verb
 from zuno_tui.catalog.registry import CommandRegistry

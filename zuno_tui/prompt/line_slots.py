@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from chain.positions.reference import PositionRef, position_label, position_name
+from chain.protocols.reference import PositionRef, position_label, position_name
 from zuno_tui.catalog.arguments import read_ref
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.figures import edges, named_term, two_prices, width
@@ -314,7 +314,7 @@ def _price_alert(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequ
 
 def _order_condition(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """When an order closes a position: a price, a share lost, or a time out of range."""
-    levels = [token.text for token in sentence.numbers if token.number not in sentence.ids]
+    levels = [token.text for token in sentence.numbers if token.ref not in sentence.ids]
     levels += sentence.dollars
     below = sentence.has("below", "falls") or "<" in sentence.words
     above = sentence.has("above", "rises", "take_profit") or ">" in sentence.words

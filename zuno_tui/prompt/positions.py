@@ -4,7 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import STABLE, Sentence, names_symbol, sentence_of
@@ -27,8 +27,8 @@ _RANKS: dict[str, Callable[[SpokenPosition], Fraction | int | None]] = {
     "best": lambda position: position.result,
     "biggest": lambda position: position.worth,
     "smallest": lambda position: None if position.worth is None else -position.worth,
-    "newest": lambda position: position.ref,
-    "oldest": lambda position: -position.ref,
+    "newest": lambda position: position.ref.token_id,
+    "oldest": lambda position: -position.ref.token_id,
 }
 _BY_RESULT = ("worst", "best", "losing", "winning")
 _BOTH = 2

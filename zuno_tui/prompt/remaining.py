@@ -8,7 +8,7 @@ from typing import Literal, NoReturn, TypeVar
 
 from agents.lp.advice_words import option_index, option_letter
 from chain.base.units import Numeral, NumeralError, read_numeral
-from chain.positions.reference import PositionRef, position_label, position_name, v4_position
+from chain.protocols.reference import PositionRef, position_label, position_name, v4_position
 from zuno_tui.catalog.arguments import read_ref
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, UnclearError

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from chain.positions.reference import v4_position
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
 from zuno_tui.prompt.line_slots import FILLERS, theme_of, unit_of
@@ -125,7 +124,7 @@ def _is_several(sentence: Sentence) -> bool:
     words = sentence.words
     orders = {idea.name: idea.place for idea in sentence.ideas if idea.name in _ORDERS}
     first, last = min(orders.values(), default=0), max(orders.values(), default=0)
-    ids = [place for place, token in enumerate(sentence.tokens) if token.number in sentence.ids]
+    ids = [place for place, token in enumerate(sentence.tokens) if token.ref in sentence.ids]
     steps = [(start, end) for start, end in pairwise(ids) if words[start] != words[end]]
     between = (words[start + 1 : end] for start, end in steps)
     parted = any(gap and _ANDS.isdisjoint(gap) for gap in between)
@@ -238,7 +237,7 @@ def _clauses(sentence: Sentence) -> tuple[tuple[SentenceToken, ...], ...]:
     ids = [
         place
         for place, token in enumerate(sentence.tokens)
-        if token.is_whole and v4_position(int(token.text)) in sentence.ids
+        if token.is_whole and token.ref in sentence.ids
     ]
     starts = {idea.place for idea in sentence.ideas if idea.is_verb or idea.name in _STARTING}
     cuts = [0]

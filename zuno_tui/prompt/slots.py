@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from agents.numbers.rules import RiskProfile
 from chain.contracts.networks import all_networks
-from chain.positions.reference import PositionRef, read_position_ref, v4_position
+from chain.protocols.reference import PositionRef, read_position_ref, v4_position
 from zuno_tui.catalog.arguments import read_duration
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.create_parts import MEANINGS, known_symbols
@@ -230,7 +230,7 @@ class _SlotReader:
             self.dollars.append(token.text)
             self._at += 1 + (self._word(1) in DOLLARS)
             return True
-        if symbol is None or (ahead > 1 and v4_position(int(token.number or 0)) in self._held):
+        if symbol is None or (ahead > 1 and token.ref in self._held):
             return False
         if token.sign == "-":
             self.unclear = f"-{token.text}"
@@ -242,9 +242,9 @@ class _SlotReader:
     def _is_held(self, token: SentenceToken) -> bool:
         if token.scaled or not token.is_whole or token.sign == "+":
             return False
-        if token.number not in self._held:
+        if token.ref not in self._held:
             return False
-        self.ids.append(v4_position(int(token.text)))
+        self.ids.append(token.ref)
         self._at += 1
         return True
 

@@ -15,7 +15,7 @@ from msgspec import Struct, convert
 from chain.base.clean_text import clean_text
 from chain.base.spelling import one_slip_apart, slips
 from chain.base.units import NumeralError, read_numeral, spelled_out
-from chain.positions.reference import read_position_ref
+from chain.protocols.reference import PositionRef, read_position_ref
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 
 _PIECE = re.compile(
@@ -64,6 +64,11 @@ class SentenceToken(NamedTuple):
     @property
     def is_whole(self) -> bool:
         return self.number is not None and self.text.isdigit()
+
+    @property
+    def ref(self) -> PositionRef | None:
+        """The position that it may be the name of."""
+        return None if self.number is None else read_position_ref(self.text)
 
 
 class Way(NamedTuple):
@@ -183,9 +188,9 @@ def _token(match: re.Match[str], shown: str) -> SentenceToken:
     behind = _GLUED.match(shown, match.end())
     glued = "" if behind is None else behind[0]
     if match["id"]:
-        number = read_position_ref(match["id"])
-        text = match["id"].removeprefix("#")
-        return SentenceToken(text, Fraction(number or 0), is_id=True, glued=glued)
+        ref, text = read_position_ref(match["id"]), match["id"].removeprefix("#")
+        number = Fraction(0 if ref is None else ref.token_id)
+        return SentenceToken(text, number, is_id=True, glued=glued)
     if match["number"] is None:
         return SentenceToken(match["word"] or match["comma"] or match["mark"].replace(" ", ""))
     try:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from msgspec.structs import asdict, replace
 
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 from zuno_tui.settings.check import checked
 from zuno_tui.settings.load import Settings
 from zuno_tui.settings.schema import Interval, ThresholdsTable, network_called, position_called

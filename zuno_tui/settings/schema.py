@@ -8,7 +8,7 @@ from msgspec import Meta, field
 from chain.base.clean_text import SecretStruct
 from chain.base.units import ADDRESS
 from chain.contracts.networks import UnknownNetworkError, network_named
-from chain.positions.reference import PositionRef, read_position_ref
+from chain.protocols.reference import PositionRef, read_position_ref
 from zuno_tui.settings.check import UnfitError, checked
 
 MOST_ROUNDS = 6

@@ -40,10 +40,10 @@ from chain.positions.batch_reader import AlsoWords, BatchReader, read_of_both
 from chain.positions.by_day import SinceEntry, worth
 from chain.positions.overview import Sources, currencies, price_question, price_words, tokens_at
 from chain.positions.performance import read_accounts
-from chain.positions.reference import PositionRef, is_v3, position_name, token_id_of
 from chain.positions.snapshot import PositionIdentity
 from chain.prices.ladder import market_prices, price_book
 from chain.prices.price import PriceBook
+from chain.protocols.reference import PositionRef, is_v3, position_name
 from chain.read.block_reader import OneBlock
 from chain.read.gas import GasCost, Weight, read_gas_cost
 from chain.read.logs import ScanProgress
@@ -232,7 +232,7 @@ class ChainObserver:
 
     async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
         """A position, its pool and its market at the newest block, still without a summary."""
-        if token_id_of(ref) > _LARGEST_TOKEN_ID:
+        if ref.token_id > _LARGEST_TOKEN_ID:
             raise NoSuchPositionError(ref, self._network)
         return await self._at_one_block(lambda: self._position(ref, profile))
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from chain.base.clean_text import clean_text
 from chain.contracts.networks import Address
-from chain.positions.reference import PositionRef, position_name
+from chain.protocols.reference import PositionRef, position_name
 
 Number: TypeAlias = int | float | str | None
 """A figure of an alert: money and ticks as integers, large amounts as text, None for unknown."""

@@ -17,7 +17,7 @@ from agents.monitor.alerts.store_tables import abandon, open_tables, renew_view
 from chain.base.errors import ZunoError
 from chain.base.home import Home
 from chain.base.sqlite import is_damage, transaction
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 
 EVENTS_AT_ONCE = 1_000
 

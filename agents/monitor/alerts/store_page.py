@@ -21,7 +21,7 @@ from agents.monitor.alerts.alert import (
     clean_line,
 )
 from chain.contracts.networks import Address
-from chain.positions.reference import PositionRef, read_position_ref
+from chain.protocols.reference import PositionRef, read_position_ref
 
 
 class AlertDocumentError(ValueError):

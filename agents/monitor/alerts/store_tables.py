@@ -31,9 +31,11 @@ from agents.monitor.alerts.store_page import (
 from chain.base.home import locked, set_aside, write_atomically
 from chain.base.sqlite import is_damage, open_database, set_database_aside, transaction
 from chain.base.store import read_as
-from chain.positions.reference import PositionRef, stored_position
+from chain.protocols.reference import PositionRef, stored_position
 
-ALERTS_VERSION = 1
+ALERTS_VERSION = 2
+_NUMBERED_POSITIONS = 1
+"""The version in which a position was a number, and one of v3 a number below zero."""
 MOST_EVENTS = 200_000
 """Older events are forgotten: months of a large service, years of a person."""
 
@@ -100,6 +102,8 @@ def connect(path: Path) -> sqlite3.Connection:
             row = connection.execute("SELECT version FROM alert_book").fetchone()
             if row is None:
                 connection.execute("INSERT INTO alert_book VALUES (?, 0, 1)", (ALERTS_VERSION,))
+            elif row[0] == _NUMBERED_POSITIONS:
+                _name_positions(connection)
             elif row[0] != ALERTS_VERSION:
                 age = "a newer" if row[0] > ALERTS_VERSION else "an older"
                 raise NewerStoreError(f"The alerts were written by {age} zuno.")
@@ -107,6 +111,17 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _name_positions(connection: sqlite3.Connection) -> None:
+    """Put positions' names where numbers stood."""
+    connection.execute(
+        "UPDATE alert_baselines SET position = '3:' || substr(position, 2) WHERE position LIKE '-%'"
+    )
+    connection.execute(
+        "UPDATE alerts SET subject = replace(subject, '/-', '/3:') WHERE subject GLOB '*/0x*/-*/*'"
+    )
+    connection.execute("UPDATE alert_book SET version = ?", (ALERTS_VERSION,))
 
 
 def read_revision(connection: sqlite3.Connection) -> int:
@@ -171,7 +186,7 @@ def read_baselines(
     rows = connection.execute(
         "SELECT position, document FROM alert_baselines WHERE place = ?", (_place(place),)
     )
-    found = {stored_position(int(position)): _read_json(document) for position, document in rows}
+    found = {stored_position(position): _read_json(document) for position, document in rows}
     return {
         position: baseline for position, baseline in found.items() if isinstance(baseline, dict)
     }
@@ -267,14 +282,16 @@ def _place(place: WatchPlace) -> str:
 
 def _pattern(mute: AlertMute) -> str:
     kind = None if mute.kind is None else mute.kind.value
-    return json.dumps([mute.chain_id, mute.wallet_address, mute.position_id, kind])
+    position = None if mute.position_id is None else str(mute.position_id)
+    return json.dumps([mute.chain_id, mute.wallet_address, position, kind])
 
 
 def _mute(until: float, pattern: object) -> AlertMute:
     if not isinstance(pattern, list) or len(pattern) != 4:
         raise AlertDocumentError("A mute names four things.")
     chain_id, wallet, position, kind = pattern
-    return AlertMute(until, chain_id, wallet, position, None if kind is None else AlertKind(kind))
+    ref = None if position is None else stored_position(str(position))
+    return AlertMute(until, chain_id, wallet, ref, None if kind is None else AlertKind(kind))
 
 
 class OpenedStore(NamedTuple):

@@ -35,7 +35,7 @@ from agents.monitor.deliver.ledger import (
 )
 from chain.base.clean_text import clean_text
 from chain.base.units import DAY
-from chain.positions.reference import position_label
+from chain.protocols.reference import position_label
 
 # The list of events is the outbox. How far a channel has read it, which events wait and what it
 # has said are written down together: a restart goes on from there, and sends again at most the

@@ -7,7 +7,7 @@ from math import ceil
 from msgspec import Struct, field
 
 from chain.contracts.networks import Network
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 
 DEFAULT_INTERVAL_SECONDS = 60.0
 LEAST_INTERVAL_SECONDS = 5.0

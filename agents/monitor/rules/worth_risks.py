@@ -26,8 +26,8 @@ from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.memory import PositionMemory
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.reference import PositionRef, position_label
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
 

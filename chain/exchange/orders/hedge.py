@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderType
 from chain.exchange.public.market import FundingPayment
-from chain.positions.reference import PositionRef, stored_position
+from chain.protocols.reference import PositionRef, stored_position
 
 
 class PlanOrders(Struct, frozen=True):
@@ -241,7 +241,7 @@ class HedgeStart(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> HedgeKey:
-        return HedgeKey(self.chain_id, stored_position(int(self.token_id)), self.coin)
+        return HedgeKey(self.chain_id, stored_position(self.token_id), self.coin)
 
 
 class HedgeFill(NamedTuple):
@@ -308,7 +308,7 @@ def position_hedges(
         mine = fills.setdefault(start.key, [])
         for token_id, coins in start.taken_over:
             mine.append(HedgeFill(start.time, -coins, start.mark, 0.0))
-            gone = HedgeKey(start.chain_id, stored_position(int(token_id)), start.coin)
+            gone = HedgeKey(start.chain_id, stored_position(token_id), start.coin)
             left = fills.setdefault(gone, [])
             left.append(HedgeFill(start.time, coins, start.mark, 0.0))
         for order in orders.get(plan_id, ()):

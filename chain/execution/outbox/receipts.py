@@ -10,7 +10,7 @@ from msgspec import Struct
 from chain.base.errors import ZunoError
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
-from chain.positions.reference import PositionRef, v4_position
+from chain.protocols.reference import PositionRef, v4_position
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, RpcError
 from chain.rpc.records import Log, Receipt

@@ -13,8 +13,8 @@ from chain.history.events import LogPlace
 from chain.math.liquidity import Amounts
 from chain.positions.by_day import SinceEntry, since_entry, unknown_entry
 from chain.positions.circumstances import NOTHING, LiquidityChange
-from chain.positions.reference import PositionRef, token_id_of
 from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.reference import PositionRef
 from chain.read.block_reader import EventError, expected, settle_in_parts, sound_answers
 from chain.read.logs import NARROWABLE
 from chain.rpc import requests
@@ -77,9 +77,7 @@ async def v3_accounts(
     }
     with sound_answers():
         return {
-            snapshot.ref: _account(
-                snapshot, logs[token_id_of(snapshot.ref)], times, receipts, network
-            )
+            snapshot.ref: _account(snapshot, logs[snapshot.ref.token_id], times, receipts, network)
             for snapshot in snapshots
         }
 
@@ -91,7 +89,7 @@ async def _read_logs(
     known = client.log_range
     if known is not None and known.most and known.blocks < head.number:
         return NARROW
-    words = [f"0x{token_id_of(snapshot.ref):064x}" for snapshot in snapshots]
+    words = [f"0x{snapshot.ref.token_id:064x}" for snapshot in snapshots]
     answers = await settle_in_parts(
         client,
         [

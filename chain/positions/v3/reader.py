@@ -19,8 +19,8 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.v3 import TICK_TYPES, decode_number, decode_slot0, pool_call, told_by
 from chain.positions import custody
 from chain.positions.custody import Custody, balance_call
-from chain.positions.reference import PositionRef, is_v3, token_id_of, v3_position
 from chain.positions.snapshot import PoolSnapshot, PositionIdentity, PositionSnapshot, range_status
+from chain.protocols.reference import PositionRef, is_v3, v3_position
 from chain.rpc.records import Block
 from chain.rpc.requests import Call, CallOutcome
 
@@ -67,7 +67,7 @@ class V3Reader:
 
     def name(self, refs: Iterable[PositionRef]) -> None:
         """Read these, whoever owns them."""
-        self._named.update(token_id_of(ref) for ref in refs if is_v3(ref))
+        self._named.update(ref.token_id for ref in refs if is_v3(ref))
         self._recall(self._named)
 
     def missing(self) -> list[Call]:

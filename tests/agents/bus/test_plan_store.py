@@ -9,7 +9,7 @@ import pytest
 
 from agents.bus.plan_store import NoSuchPlanError, PlanStore
 from agents.lp.plan_document import plan_document, plan_in
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market
 

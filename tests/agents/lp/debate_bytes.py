@@ -13,7 +13,7 @@ from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.strict_json import digest
 from chain.contracts.networks import NATIVE
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.lp.debating import DEVNET, argue, watching
 
 if TYPE_CHECKING:

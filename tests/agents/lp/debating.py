@@ -17,7 +17,7 @@ from chain.base.store import Store
 from chain.base.strict_json import canonical
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources
-from chain.positions.reference import v4_position
+from chain.protocols.reference import PositionRef
 from chain.rpc.client import RpcClient
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ class Seen:
 
     context: MarketContext | CreateContext
 
-    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
         assert isinstance(self.context, MarketContext)
-        assert (token_id, profile) == (self.context.position.token_id, self.context.profile)
+        assert (ref, profile) == (self.context.position.token_id, self.context.profile)
         return self.context
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
@@ -51,7 +51,7 @@ class Seen:
         assert (goal, profile) == (self.context.goal, self.context.profile)
         return self.context
 
-    async def position_past(self, token_id: int) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PositionPast:
         raise StageFailedError("Nobody kept the past of this one.")
 
 
@@ -62,16 +62,16 @@ class Noticing:
     inner: Eyes
     seen: MarketContext | CreateContext | None = None
 
-    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
-        self.seen = seen = await self.inner.observe_position(v4_position(token_id), profile)
+    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
+        self.seen = seen = await self.inner.observe_position(ref, profile)
         return seen
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
         self.seen = seen = await self.inner.survey(goal, owner, profile)
         return seen
 
-    async def position_past(self, token_id: int) -> PositionPast:
-        return await self.inner.position_past(v4_position(token_id))
+    async def position_past(self, ref: PositionRef) -> PositionPast:
+        return await self.inner.position_past(ref)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 
 OWNER = "0x" + "0a" * 20
 TOKEN0, TOKEN1 = "0x" + "11" * 20, "0x" + "22" * 20

@@ -25,7 +25,7 @@ from agents.numbers.shapes import ExposureBias
 from chain.contracts.networks import NATIVE
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.reference import v4_position
+from chain.protocols.reference import PositionRef, v4_position
 
 OWNER = "0x" + "5a" * 20
 COIN, DOLLAR, OTHER_DOLLAR = (f"0x{digit * 40}" for digit in "123")
@@ -65,7 +65,7 @@ class FixedEyes:
     def __init__(self, context: MarketContext | CreateContext) -> None:
         self._context = context
 
-    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
         assert isinstance(self._context, MarketContext)
         return self._context
 
@@ -73,7 +73,7 @@ class FixedEyes:
         assert isinstance(self._context, CreateContext)
         return self._context
 
-    async def position_past(self, token_id: int) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PositionPast:
         raise StageFailedError("Nobody kept the past of this one.")
 
 

@@ -26,6 +26,7 @@ from agents.model.connection import ModelConnections
 from agents.model.interface import ModelLimits, ModelSettings, RoleModels
 from chain.base.clean_text import Redactor
 from chain.base.store import Store
+from chain.protocols.reference import PositionRef
 from tests.agents.lp.made_up_markets import FixedEyes, market_context, start_of
 from tests.fakes.model_endpoint import model_endpoint
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from tests.fakes.model_endpoint import ChatRequest, Conduct
 
     Context = MarketContext | CreateContext
-    ReadPast = Callable[[int], Awaitable[PositionPast]]
+    ReadPast = Callable[[PositionRef], Awaitable[PositionPast]]
 
 KEY = "sk-canary-DEBATE-0123456789abcdef"
 MODEL = "gpt-4o-mini"
@@ -175,15 +176,15 @@ class SlowEyes(FixedEyes):
         self._seconds = seconds
         self._past = past
 
-    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
         await asyncio.sleep(self._seconds)
-        return await super().observe_position(token_id, profile)
+        return await super().observe_position(ref, profile)
 
-    async def position_past(self, token_id: int) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PositionPast:
         past = self._past
         if isinstance(past, PositionPast):
             return past
-        return await (super().position_past if past is None else past)(token_id)
+        return await (super().position_past if past is None else past)(ref)
 
 
 async def plan_of_the_rules(context: Context) -> Plan:

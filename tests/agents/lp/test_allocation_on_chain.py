@@ -15,7 +15,7 @@ from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import ARBITRAGEUR
 from chain.devnet.world.deployment import USDC, WETH
 from chain.math.liquidity import Amounts
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debating import argue, watching
 from tests.agents.lp.on_fork import Fork
@@ -104,7 +104,7 @@ def _executed(url: str, argued: Argued, move: Candidate) -> Executed:
     context = argued.market
     pool, others = context.observed.pool, context.swap_pools
     fork = Fork(url, context.block, context.position.owner, pool, others)
-    return fork.execute(move, burning=context.position.token_id)
+    return fork.execute(move, burning=context.position.token_id.token_id)
 
 
 def _check(argued: Argued, move: Candidate, executed: Executed) -> None:

@@ -29,6 +29,7 @@ from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usa
 from agents.numbers.advice import AdviceReason
 from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import Redactor
+from chain.protocols.reference import PositionRef
 from tests.agents.lp.debating import NOW, REQUEST, argue_over, start_of
 from tests.agents.lp.made_up import HOOK_POWER, TOKEN0, Market
 from tests.agents.lp.second_opinion import FLOORS, check_argued
@@ -220,7 +221,7 @@ class Blind:
     def __init__(self, error: BaseException | None) -> None:
         self._error = error
 
-    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
         if self._error is not None:
             raise self._error
         await asyncio.Event().wait()
@@ -229,7 +230,7 @@ class Blind:
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
         raise AssertionError
 
-    async def position_past(self, token_id: int) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PositionPast:
         raise AssertionError
 
 

@@ -12,7 +12,7 @@ from agents.bus.envelope import FailureCause
 from agents.lp.payloads import FlowStart
 from agents.numbers.advice import AdviceReason
 from agents.numbers.rules import RiskProfile
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.lp.debating import Argued, argue, watching
 from tests.agents.lp.second_opinion import check_argued
 

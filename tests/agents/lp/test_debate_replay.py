@@ -23,7 +23,7 @@ from agents.model.reply_text import parse_reply
 from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import Redactor
 from chain.base.strict_json import canonical, digest
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debating import Seen, argue, argue_over, start_of, watching
 from tests.agents.lp.made_up import TOKEN0, Market

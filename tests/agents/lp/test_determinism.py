@@ -13,7 +13,7 @@ import pytest
 from agents.lp.payloads import FlowStart
 from agents.numbers.rules import RiskProfile
 from chain.base.store import Store
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debate_bytes import all_debated, debated
 from tests.agents.lp.debating import watching

@@ -17,7 +17,7 @@ from agents.lp.debate import HANDLERS, LP_FLOW
 from agents.lp.payloads import CRITIC, DEBATE, SCOUT, STRATEGIST, FlowStart, PlanReady
 from agents.lp.services import DebateServices
 from agents.numbers.rules import RiskProfile
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debating import NOW, argue, watching
 

@@ -23,7 +23,7 @@ from agents.numbers.rules import RiskProfile
 from chain.base.home import Home, cache_folder
 from chain.base.strict_json import canonical
 from chain.contracts.networks import network_named
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.fork_server import fork_server
 from tests.waiting import HUNG_SECONDS, wait_until
 from zuno_tui.app.debate_setup import Debating, debate

@@ -16,6 +16,7 @@ from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST
 from agents.model.abilities import AbilityMemory
 from agents.model.interface import ModelLimits, ModelSettings
 from agents.model.tools import LOOKING_SECONDS, MOST_CALLS, TOOL_FACT
+from chain.protocols.reference import PositionRef
 from tests.agents.lp.made_up_markets import create_context, market_context
 from tests.agents.lp.model_table import KEY, MODEL, Table, assert_kept_well, plan_of_the_rules
 from tests.fakes.model_endpoint import never_answers, says
@@ -233,11 +234,11 @@ def test_a_server_without_tools_is_offered_none_from_then_on(table: Table) -> No
 
 
 def test_a_past_that_cannot_be_read_is_no_reason_to_fall_silent(table: Table) -> None:
-    async def never(token_id: int) -> PositionPast:
+    async def never(ref: PositionRef) -> PositionPast:
         await asyncio.Event().wait()
         raise AssertionError
 
-    async def unreadable(token_id: int) -> PositionPast:
+    async def unreadable(ref: PositionRef) -> PositionPast:
         raise StageFailedError("The chain does not answer.")
 
     async def debates() -> None:

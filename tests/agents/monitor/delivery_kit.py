@@ -14,7 +14,7 @@ from agents.monitor.deliver.ledger import EVERYTHING
 from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from chain.base.home import Home
 from chain.base.http import HttpLimits
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.fakes.telegram import CHAT, TOKEN
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agents.monitor.alerts.alert import AlertKind, AlertSubject, Cleared, Finding, Raised, Severity
 from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 
 WALLET = "0x" + "ab" * 20
 CHAIN_ID = 8453

@@ -10,8 +10,8 @@ from chain.contracts.pool_key import PoolKey
 from chain.math.fees import FeeGrowth, unpack_protocol_fee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.custody import Custody
-from chain.positions.reference import v4_position
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, identify, range_status
+from chain.protocols.reference import v4_position
 from chain.rpc.records import Block
 from chain.tokens import Token
 from chain.tokens.pair import Pair

@@ -14,9 +14,9 @@ from agents.monitor.rules.baseline import Baselines
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.monitor.rules.worth_risks import Losses
 from chain.history.end_ticks import EndTicks
-from chain.positions.reference import PositionRef
 from chain.positions.search import WalletPositions
 from chain.prices.ladder import price_book
+from chain.protocols.reference import PositionRef
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, ONE, TWO, block, position
 

@@ -20,7 +20,7 @@ from agents.monitor.rules.baseline import (
 )
 from agents.monitor.rules.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
 from chain.base.units import DAY
-from chain.positions.reference import PositionRef, v4_position
+from chain.protocols.reference import PositionRef, v4_position
 from tests.agents.monitor.made_up_positions import NETWORK, block, position
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def test_a_pool_looks_drained_a_little_before_it_is(before: Baseline) -> None:
 
     found = depth_references(NETWORK, WatchState(None, documents), settings, Baselines())
 
-    assert found == {7: DepthReference(0, 600)}
+    assert found == {v4_position(7): DepthReference(0, 600)}
 
 
 def test_a_document_is_read_once(before: Baseline) -> None:

@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from agents.monitor.alerts import store_tables as book_tables
-from agents.monitor.alerts.alert import AlertKind, AlertMute, AlertState, EventKind, Severity
+from agents.monitor.alerts.alert import (
+    AlertKind,
+    AlertMute,
+    AlertState,
+    AlertSubject,
+    Cleared,
+    EventKind,
+    Raised,
+    Severity,
+)
 from agents.monitor.alerts.store import AlertStore, UnknownAlertError
-from chain.positions.reference import v4_position
-from tests.agents.monitor.made_up_alerts import HERE, NOW, cleared, polls, raised, subject
+from chain.protocols.reference import v3_position, v4_position
+from tests.agents.monitor.made_up_alerts import (
+    CHAIN_ID,
+    HERE,
+    NOW,
+    WALLET,
+    cleared,
+    finding,
+    polls,
+    raised,
+    subject,
+)
 
 if TYPE_CHECKING:
     from chain.base.home import Home
@@ -81,7 +103,9 @@ def test_a_mute_covers_what_opens_later_and_ends(home: Home) -> None:
     book.mute(AlertMute(NOW + 60, position_id=v4_position(7)), NOW)
     book.apply(polls(raised(7, 1), raised(8, 1)), NOW)
 
-    muted, other = (next(one for one in book.current() if one.position_id == n) for n in (7, 8))
+    muted, other = (
+        next(one for one in book.current() if one.position_id == v4_position(n)) for n in (7, 8)
+    )
 
     assert muted.muted(NOW + 59)
     assert not muted.muted(NOW + 60)
@@ -145,7 +169,7 @@ def test_a_corrupt_database_is_kept_aside_and_filled_from_what_was_told(
     # A process that has it open may not notice: its pages are in memory, and the file tells them.
     assert any("zuno.db was damaged" in one for one in (*book.notices, *later.notices))
     assert book.trouble is None
-    assert {one.position_id for one in later.current()} == {7, 8, 9}
+    assert {one.position_id for one in later.current()} == set(map(v4_position, (7, 8, 9)))
 
 
 def test_kinds_of_one_position_are_alerts_of_their_own(home: Home) -> None:
@@ -168,9 +192,9 @@ def test_a_reader_follows_to_the_database_that_took_a_damaged_ones_place(home: H
 
     AlertStore.open(home, now=NOW).apply(polls(raised(8, 2)), NOW)
 
-    assert {one.position_id for one in reader.current()} == {7, 8}
+    assert {one.position_id for one in reader.current()} == set(map(v4_position, (7, 8)))
     writer.apply(polls(raised(9, 3)), NOW)
-    assert {one.position_id for one in reader.current()} == {7, 8, 9}
+    assert {one.position_id for one in reader.current()} == set(map(v4_position, (7, 8, 9)))
 
 
 def test_a_screen_does_not_wait_for_a_writer(home: Home) -> None:
@@ -208,3 +232,34 @@ def test_opening_the_book_to_read_it_writes_nothing(home: Home) -> None:
 
     assert len(AlertStore.open(home, now=NOW).current()) == 2
     assert home.alerts.stat().st_mtime_ns == written
+
+
+def test_a_book_that_called_positions_by_numbers_is_read_with_everything_in_place(
+    home: Home,
+) -> None:
+    of_v3 = v3_position(4)
+    three = Raised(
+        AlertSubject(CHAIN_ID, WALLET, of_v3, AlertKind.OUT_OF_RANGE), "base", finding(), 1, NOW
+    )
+    baselines = {of_v3: {"since": 1}, v4_position(7): {"since": 2}}
+    [poll] = polls(raised(7, 1))
+    with closing(AlertStore.open(home, now=NOW)) as book:
+        book.apply([replace(poll, changes=(*poll.changes, three), baselines=baselines)], NOW)
+        book.mute(AlertMute(NOW + 90, position_id=of_v3), NOW + 1)
+        before = book.current()
+    with closing(sqlite3.connect(home.database)) as older, older:
+        older.execute("UPDATE alert_baselines SET position = '-4' WHERE position = '3:4'")
+        older.execute("UPDATE alerts SET subject = replace(subject, '/3:4/', '/-4/')")
+        older.execute("UPDATE alert_mutes SET pattern = '[null, null, -4, null]'")
+        older.execute("UPDATE alert_book SET version = 1")
+
+    with closing(AlertStore.open(home, now=NOW + 2)) as book:
+        assert book.current() == before
+        assert book.state(HERE).baselines == baselines
+        [again] = book.apply(
+            [replace(poll, changes=(Cleared(three.subject, 2, NOW + 3, "in"),))], NOW
+        )
+        assert (again.kind, again.alert.position_id) == (EventKind.RESOLVED, of_v3)
+        assert again.alert.muted(NOW + 60)
+    with closing(sqlite3.connect(home.database)) as now:
+        assert not now.execute("SELECT 1 FROM alerts WHERE subject LIKE '%/-4/%'").fetchall()

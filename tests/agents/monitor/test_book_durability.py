@@ -20,7 +20,7 @@ from agents.monitor.alerts.alert import AlertSubject, Raised
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.alerts.store_page import Poll, WatchPlace
 from chain.base.home import Home
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.monitor.forked import forked
 from tests.agents.monitor.made_up_alerts import CHAIN_ID, NOW, cleared, finding, polls, raised
 
@@ -119,7 +119,7 @@ def test_a_full_disk_is_survived_in_memory_and_written_later(home: Home) -> None
         assert book.trouble is not None
         assert "kept in memory" in book.trouble
         book.ack(1, NOW)
-        assert {one.position_id for one in book.current()} == {1, 2}
+        assert {one.position_id for one in book.current()} == set(map(v4_position, (1, 2)))
         assert len(book.events_after(0)) == 1
         cursor = book.state(polls()[0].place).cursor
         assert cursor is not None
@@ -132,7 +132,7 @@ def test_a_full_disk_is_survived_in_memory_and_written_later(home: Home) -> None
     with forked(work) as child:
         assert child.read() == "opened acked"
     later = AlertStore.open(home, now=NOW)
-    assert {one.position_id for one in later.current()} == {1, 2}
+    assert {one.position_id for one in later.current()} == set(map(v4_position, (1, 2)))
     assert {one["positionId"] for one in json.loads(home.alerts.read_bytes())} == {"1", "2"}
 
 
@@ -162,9 +162,9 @@ def test_a_home_that_cannot_be_written_is_survived_in_memory(everyones_folder: P
         home.root.chmod(0o500)
         book = AlertStore.open(home, now=NOW)
         assert book.trouble is not None
-        assert {one.position_id for one in book.current()} == {1}
+        assert {one.position_id for one in book.current()} == set(map(v4_position, (1,)))
         book.apply(polls(raised(2, 2)), NOW)
-        assert {one.position_id for one in book.current()} == {1, 2}
+        assert {one.position_id for one in book.current()} == set(map(v4_position, (1, 2)))
         home.root.chmod(0o700)
         for path in home.root.iterdir():
             path.chmod(0o600)
@@ -173,7 +173,8 @@ def test_a_home_that_cannot_be_written_is_survived_in_memory(everyones_folder: P
 
     with forked(work) as child:
         assert child.read() == "opened"
-    assert {one.position_id for one in AlertStore.open(home, now=NOW).current()} == {1, 2}
+    held = {one.position_id for one in AlertStore.open(home, now=NOW).current()}
+    assert held == set(map(v4_position, (1, 2)))
 
 
 def test_ten_thousand_alerts_are_opened_read_and_seen_again_quickly(home: Home) -> None:

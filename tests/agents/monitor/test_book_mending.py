@@ -9,6 +9,7 @@ import pytest
 
 from agents.monitor.alerts import store_tables as book_tables
 from agents.monitor.alerts.store import AlertStore
+from chain.protocols.reference import v4_position
 from tests.agents.monitor.made_up_alerts import NOW, polls, raised
 
 if TYPE_CHECKING:
@@ -41,10 +42,11 @@ def test_damage_met_while_writing_loses_nothing(
     aside = list(home.root.glob("zuno.db.corrupt-*"))
     assert bool(aside) is bool(events) is (book.trouble is None) is begun_anew
     assert any("zuno.db was damaged" in one for one in book.notices) is begun_anew
-    assert {one.position_id for one in book.current()} == {7, 8}
+    assert {one.position_id for one in book.current()} == set(map(v4_position, (7, 8)))
     book.retry(NOW + 2)
     assert book.trouble is None
-    assert {one.position_id for one in AlertStore.open(home, now=NOW).current()} == {7, 8}
+    held = {one.position_id for one in AlertStore.open(home, now=NOW).current()}
+    assert held == set(map(v4_position, (7, 8)))
 
 
 def test_what_is_known_is_put_back_even_where_the_view_is_gone(home: Home) -> None:
@@ -55,4 +57,5 @@ def test_what_is_known_is_put_back_even_where_the_view_is_gone(home: Home) -> No
 
     book.apply(polls(raised(8, 2)), NOW + 1)
 
-    assert {one.position_id for one in AlertStore.open(home, now=NOW).current()} == {7, 8}
+    held = {one.position_id for one in AlertStore.open(home, now=NOW).current()}
+    assert held == set(map(v4_position, (7, 8)))

@@ -101,7 +101,7 @@ def told_excursions(book: AlertStore) -> dict[int, list[tuple[int, int | None]]]
             continue
         assert alert.position_id is not None
         assert alert.block is not None
-        episodes = told.setdefault(alert.position_id, [])
+        episodes = told.setdefault(alert.position_id.token_id, [])
         if event.kind in (EventKind.OPENED, EventKind.REOPENED):
             episodes.append((alert.block, None))
         elif event.kind is EventKind.RESOLVED:

@@ -11,7 +11,7 @@ from agents.monitor.alerts.alert import AlertKind, EventKind
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.rules.risks import HeldHedge, hedge_stale, judge_kind
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, position, situation
 from tests.agents.monitor.made_up_readings import MadeUpChain

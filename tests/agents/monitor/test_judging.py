@@ -11,8 +11,8 @@ from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind, Severi
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.rules.risks import operators_changed
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
-from chain.positions.reference import v4_position
 from chain.positions.snapshot import identify
+from chain.protocols.reference import v4_position
 from chain.rpc.errors import Malformed
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, UPPER, position
@@ -91,7 +91,7 @@ def test_what_happened_to_several_positions_is_told_in_the_order_of_the_blocks(
     events = chain.poll([(105, 1_200), (108, 1_600), (110, 0)], positions=both(0))
 
     assert [(one.alert.position_id, one.alert.block) for one in events] == [
-        *((7, 105), (8, 108), (7, 110), (8, 110))
+        (v4_position(number), block) for number, block in ((7, 105), (8, 108), (7, 110), (8, 110))
     ]
 
 

@@ -17,8 +17,8 @@ from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.positions.change_reader import ChangeReader
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef, v4_position
 from chain.positions.snapshot import identify
+from chain.protocols.reference import PositionRef, v4_position
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, Unreachable
 from tests.agents.monitor.made_up_alerts import NOW

@@ -17,6 +17,7 @@ from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered, N
 from agents.monitor.deliver.delivery import ChannelWorker, Delivery, SetAside, Stopped
 from agents.monitor.deliver.ledger import EVERYTHING
 from chain.base.store import Store, StoreError
+from chain.protocols.reference import v4_position
 from tests.agents.monitor.delivery_kit import (
     START,
     Clock,
@@ -243,7 +244,7 @@ async def test_a_book_that_was_begun_anew_is_told_from_its_beginning(bench: Benc
     await run(channel_worker, bench.clock)
 
     assert channel.taken == [(1, 2), (1,)]
-    assert bench.book.events_after(0)[0].alert.position_id == 3
+    assert bench.book.events_after(0)[0].alert.position_id == v4_position(3)
 
 
 async def test_a_notebook_that_cannot_be_read_makes_it_wait_not_begin_at_the_first_event(

@@ -17,6 +17,7 @@ from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.history.end_ticks import EndTicks
 from chain.positions.overview import Sources
+from chain.protocols.reference import PositionRef, v4_position
 from chain.rpc.client import RpcClient
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.walked_market import WalkedPool
@@ -63,7 +64,7 @@ async def test_a_wallet_whose_swaps_are_left_out_is_blind_alone(
         read = watch.reader.read
 
         async def left_out(
-            sought: Sequence[Sought], with_loss: Callable[[int], bool], now: float
+            sought: Sequence[Sought], with_loss: Callable[[PositionRef], bool], now: float
         ) -> tuple[Reading, ...]:
             first, *others = await read(sought, with_loss, now)
             assert first.ticks is not None
@@ -81,7 +82,7 @@ async def test_a_wallet_whose_swaps_are_left_out_is_blind_alone(
     assert [[each.alert.kind for each in one.events] for one in early] == [[], [AlertKind.BLIND]]
     assert [one.trouble for one in late] == [None, None]
     left, *_ = [one for one in late[0].events if one.alert.kind is AlertKind.OUT_OF_RANGE]
-    assert (left.kind, left.alert.position_id) == (EventKind.OPENED, number)
+    assert (left.kind, left.alert.position_id) == (EventKind.OPENED, v4_position(number))
     assert {one.alert.wallet_address for one in late[0].events} == {LATE}
 
 
@@ -107,7 +108,7 @@ async def test_a_wallet_that_came_later_begins_there_also_after_a_reorganisation
     assert (early.trouble, late.trouble) == (None, None)
     assert early.block == late.block
     out = {one.position_id for one in book.current() if one.kind is AlertKind.OUT_OF_RANGE}
-    assert out == numbers
+    assert out == set(map(v4_position, numbers))
 
 
 async def test_a_wallet_that_was_there_before_a_reorganisation_hears_of_what_came_and_went(
@@ -128,4 +129,4 @@ async def test_a_wallet_that_was_there_before_a_reorganisation_hears_of_what_cam
         await poll_once(both, WatchSettings(), book, NOW + 120)
 
     out = {one.position_id for one in book.current() if one.kind is AlertKind.OUT_OF_RANGE}
-    assert out == {number}
+    assert out == {v4_position(number)}

@@ -17,7 +17,7 @@ from agents.monitor.rules.thresholds import WatchSettings
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from tests.agents.monitor.made_up_alerts import NOW

@@ -12,8 +12,8 @@ from chain.devnet.world.accounts import ARBITRAGEUR, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import USDC, WETH
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import read_one
-from chain.positions.reference import v3_position
 from chain.prices.price import WorthUnit
+from chain.protocols.reference import v3_position, v4_position
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.test_several_wallets import sources_of
 from tests.chain.v3_moves import V3Moves
@@ -54,7 +54,7 @@ async def test_it_leaves_its_range_and_its_wallet(
         assert await kinds(1) >= {AlertKind.OUT_OF_RANGE, AlertKind.LOSS_LEVEL}
         v3.give(NEIGHBOUR, ELSEWHERE, token_id)
         assert await kinds(2) == {AlertKind.OWNER_CHANGED}
-    assert not [one for one in book.current() if one.position_id == token_id]
+    assert not [one for one in book.current() if one.position_id == v4_position(token_id)]
 
 
 async def test_an_excursion_between_two_polls_is_told(

@@ -13,9 +13,9 @@ from agents.monitor.reader import Reading
 from agents.monitor.rules.baseline import INSIDE
 from agents.monitor.rules.worth_risks import Losses
 from chain.base.units import Known
-from chain.positions.reference import v4_position
 from chain.positions.search import WalletPositions
 from chain.prices.ladder import price_book
+from chain.protocols.reference import v4_position
 from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import NETWORK, ONE, TWO, at_tick, block, position
 

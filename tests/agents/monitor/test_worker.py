@@ -12,13 +12,14 @@ from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.poll import Watch, Watcher, poll_once
 from agents.monitor.reader import Sought
+from agents.monitor.rules.baseline import WALLET
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.base.store import Store, StoreError
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.positions.overview import Sources
-from chain.positions.reference import v4_position
+from chain.protocols.reference import PositionRef, v4_position
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from tests.agents.monitor.made_up_alerts import NOW
@@ -72,7 +73,7 @@ async def test_what_happened_while_it_was_away_is_told_by_the_next_one(
     async with watchtower.running() as watchman:
         report = await watchman.poll()
 
-    away = [one for one in report.events if one.alert.position_id == number]
+    away = [one for one in report.events if one.alert.position_id == v4_position(number)]
     assert [one.kind for one in away if one.alert.kind is AlertKind.OUT_OF_RANGE] == [
         EventKind.OPENED,
         EventKind.RESOLVED,
@@ -193,10 +194,8 @@ def _on_the_network(level: Thresholds, *_: int) -> WatchSettings:
     return WatchSettings(of_networks={"devnet": level})
 
 
-def _on_the_positions(level: Thresholds, *numbers: int) -> WatchSettings:
-    return WatchSettings(
-        of_positions={("devnet", v4_position(number)): level for number in numbers}
-    )
+def _on_the_positions(level: Thresholds, *refs: PositionRef) -> WatchSettings:
+    return WatchSettings(of_positions={("devnet", ref): level for ref in refs})
 
 
 @pytest.mark.parametrize("settings", [_everywhere, _on_the_network, _on_the_positions])
@@ -205,7 +204,7 @@ async def test_a_stop_loss_reads_what_went_in_and_is_told_at_its_level(
 ) -> None:
     async with watchtower.running() as watchman:
         await watchman.poll()
-        numbers = watchman.book.state(watchman.watch.wallets[0].place).baselines.keys() - {0}
+        numbers = watchman.book.state(watchman.watch.wallets[0].place).baselines.keys() - {WALLET}
         sought = [Sought(watchtower.wallet, None, ())]
         [reading] = await watchman.watch.reader.read(sought, numbers.__contains__, NOW)
         losses = reading.losses.shares
@@ -229,7 +228,7 @@ def _out_of_range(book: AlertStore, number: int) -> AlertState | None:
         (
             one.state
             for one in book.current()
-            if one.position_id == number and one.kind is AlertKind.OUT_OF_RANGE
+            if one.position_id == v4_position(number) and one.kind is AlertKind.OUT_OF_RANGE
         ),
         None,
     )

@@ -44,7 +44,7 @@ from chain.base.clean_text import Redactor
 from chain.base.units import DAY, HOUR
 from chain.history.hours import HourRow
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.lp.made_up import TIME, Market
 from tests.agents.lp.made_up_markets import FixedEyes
 

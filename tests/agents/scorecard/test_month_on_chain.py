@@ -20,7 +20,7 @@ from agents.scorecard.scoring import DecidedPlan
 from chain.base.store import Store
 from chain.devnet.world.pools import POOLS
 from chain.positions.overview import Sources
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.rpc.client import RpcClient
 from tests.agents.lp.debating import DEVNET, argue, watching
 from tests.agents.monitor.walked_market import WalkedPool

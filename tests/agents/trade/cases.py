@@ -30,7 +30,7 @@ from agents.trade.terms import (
     TradeMode,
 )
 from chain.exchange.public.market import Candle
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 
 if TYPE_CHECKING:
     from agents.trade.findings import AnyFinding

@@ -30,8 +30,8 @@ from chain.contracts.pool_key import PoolKey
 from chain.history.events import LogPlace
 from chain.math.liquidity import Amounts
 from chain.positions.circumstances import LiquidityChange
-from chain.positions.reference import v4_position
 from chain.positions.snapshot import identify
+from chain.protocols.reference import v4_position
 from chain.tokens import Token
 
 if TYPE_CHECKING:

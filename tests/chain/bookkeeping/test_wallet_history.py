@@ -107,7 +107,7 @@ async def test_a_position_given_away_leaves_with_all_that_was_in_it(
     owner = WIDE_PROVIDER.address
     before = await _history(desk, owner, {})
     given = before.facts.worth.overview.wallet.positions[0]
-    changing.give(WIDE_PROVIDER, NEIGHBOUR.address, given.ref)
+    changing.give(WIDE_PROVIDER, NEIGHBOUR.address, given.ref.token_id)
 
     after = await _history(desk, owner, {})
     theirs = await _history(desk, NEIGHBOUR.address, {})

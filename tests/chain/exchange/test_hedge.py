@@ -18,7 +18,7 @@ from chain.exchange.orders.hedge import (
 from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from chain.exchange.public.market import FundingPayment
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.chain.exchange.markets import ETH, START, order
 
 if TYPE_CHECKING:

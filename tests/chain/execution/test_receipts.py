@@ -22,7 +22,7 @@ from chain.execution.outbox.receipts import (
     read_realised,
     realised,
 )
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, Malformed, RpcError, StatePruned, TimedOut
 from chain.rpc.records import Block, Log, Receipt
@@ -323,7 +323,11 @@ def test_positions_that_came_and_were_burned_are_told_by_their_transfers() -> No
         replace(LOG, address=MANAGER),
     )
     did = realised(replace(RECEIPT, logs=logs), WALLET, BASE, NativeChange(0))
-    assert (did.minted, did.burned, did.tokens) == ((31, 8), (9,), {})
+    assert (did.minted, did.burned, did.tokens) == (
+        (v4_position(31), v4_position(8)),
+        (v4_position(9),),
+        {},
+    )
 
 
 def test_what_came_and_left_is_summed_by_token_and_odd_logs_are_passed_over() -> None:

@@ -20,6 +20,7 @@ from chain.execution.outbox.receipts import (
     read_realised,
     realised,
 )
+from chain.protocols.reference import v4_position
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import RECIPIENT, signed_by, transfer
 
@@ -56,7 +57,7 @@ async def test_a_mint_and_its_burn(desk: Desk, changing: Moves, network: Network
     [mint] = block["transactions"]
     between = changing.balances(pool, WALLET)
     receipt, entered = await read_realised(desk.client, mint, WALLET, network)
-    assert entered.minted == (token_id,)
+    assert entered.minted == (v4_position(token_id),)
     assert entered.burned == ()
     assert entered.tokens == {
         pool.currency0: between[0] - before[0],
@@ -69,7 +70,7 @@ async def test_a_mint_and_its_burn(desk: Desk, changing: Moves, network: Network
 
     _, left = await read_realised(desk.client, burned(changing, token_id, pool), WALLET, network)
     after = changing.balances(pool, WALLET)
-    assert left.burned == (token_id,)
+    assert left.burned == (v4_position(token_id),)
     whole = all_together((entered, left))
     assert whole.tokens == {
         token: change
@@ -79,7 +80,7 @@ async def test_a_mint_and_its_burn(desk: Desk, changing: Moves, network: Network
         )
         if change
     }
-    assert (whole.minted, whole.burned) == ((token_id,), (token_id,))
+    assert (whole.minted, whole.burned) == ((v4_position(token_id),), (v4_position(token_id),))
     assert whole.gas_cost == coins - native_balance(changing, WALLET)
 
 

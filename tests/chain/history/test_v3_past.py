@@ -26,6 +26,7 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import read_depths, read_states
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
+from chain.protocols.reference import v3_position
 from chain.read.block_reader import OneBlock
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import LogsLeftOut
@@ -123,7 +124,7 @@ async def test_through_every_provider_it_is_the_same_or_said_to_be_unread(
         truth = await read_hours(client, DEVNET, TERMS, WEEK, memory=memory())
         head = await client.head()
         held = await _positions(client)
-    assert [one.ref for one in held] == [-3, -4, -5, -6]
+    assert [one.ref for one in held] == list(map(v3_position, (3, 4, 5, 6)))
     unread = set()
     # A block that was just read elsewhere is not everywhere at once; here all are long past.
     for profile in (one for one in PROFILES if one.serves and not one.share_behind):

@@ -10,7 +10,7 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import ETHER
 from chain.pools.depth import quotes_across
 from chain.positions.batch_reader import read_positions
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.rpc.client import RpcClient
 from tests.chain.pools.quoting import quote_exact_input
 from tests.chain.real_pool import DEVNET, REAL_POOL, RealPool, recorded_pool

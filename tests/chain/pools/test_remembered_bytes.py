@@ -21,8 +21,8 @@ from chain.positions.change_reader import ChangeMemory, PastChanges
 from chain.positions.circumstances import ChangeCircumstances
 from chain.positions.holdings import Holdings
 from chain.positions.memory import PositionMemory
-from chain.positions.reference import v4_position
 from chain.positions.snapshot import identify
+from chain.protocols.reference import v4_position
 from chain.survey.discovery import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ def test_hours(store: Store) -> None:
 
 def test_changes(store: Store) -> None:
     sender = BASE.contracts.position_manager
-    event = ModifyLiquidityEvent(PLACE, KEY.pool_id, sender, -600, 600, -WIDE, POSITION.ref)
+    event = ModifyLiquidityEvent(
+        PLACE, KEY.pool_id, sender, -600, 600, -WIDE, POSITION.ref.token_id
+    )
     seen = ChangeCircumstances(
         1_700_000_000,
         Known(WIDE, "PoolManager storage", 6),
@@ -142,7 +144,7 @@ def test_positions_and_what_a_wallet_held(store: Store) -> None:
     written |= {"approvals_from": 0}
     assert kept(store, "holdings") == [written]
     again = PositionMemory(store, BASE, lambda: NOW)
-    assert again.identities([v4_position(WIDE)]) == {WIDE: POSITION}
+    assert again.identities([v4_position(WIDE)]) == {v4_position(WIDE): POSITION}
     assert again.checkpoints(WALLET) == (held,)
     spoil(store, "position", "-600", '"-600"')
     spoil(store, "holdings", f'"{HASH}"', "null")

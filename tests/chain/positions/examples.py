@@ -11,8 +11,8 @@ from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.custody import Custody
-from chain.positions.reference import v4_position
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, identify, range_status
+from chain.protocols.reference import v4_position
 from chain.rpc.records import Block
 
 KEY = PoolKey("0x" + "11" * 20, "0x" + "22" * 20, 3000, 60, NATIVE)

@@ -14,7 +14,7 @@ from chain.devnet.world.deployment import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.pools import GUARDED
 from chain.positions.batch_reader import read_positions
 from chain.positions.holdings import custody_topics
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.rpc import requests
 from chain.rpc.records import LogFilter
 from tests.chain.moves import CallFailedError
@@ -81,14 +81,14 @@ async def compare(desk: Desk, moves: Moves, wanted: dict[int, list[int]]) -> Cou
         found = await read_positions(
             desk.client, desk.network, memory, map(v4_position, token_ids), at=block
         )
-        assert sorted(found) == sorted(token_ids)
+        assert sorted(ref.token_id for ref in found) == sorted(token_ids)
         paid = moves.burn_payouts(
             [(one.identity, one.owner or "") for one in found.values()], block
         )
         for snapshot, payout in zip(found.values(), paid, strict=True):
             assert snapshot.block.number == block
             assert payout == payable(snapshot), f"{snapshot.ref} at block {block}"
-            burned[snapshot.ref] += 1
+            burned[snapshot.ref.token_id] += 1
     return burned
 
 
@@ -149,7 +149,7 @@ async def test_a_burn_that_is_really_mined_pays_the_same(desk: Desk, changing: M
 
 async def hooked_position(desk: Desk) -> int:
     wallet = await desk.discovery.read(DEMO_WALLET.address)
-    return next(one.ref for one in wallet.positions if one.pool.key == GUARDED.key)
+    return next(one.ref.token_id for one in wallet.positions if one.pool.key == GUARDED.key)
 
 
 @pytest.mark.soak

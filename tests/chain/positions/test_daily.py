@@ -19,8 +19,8 @@ from chain.positions.batch_reader import read_positions
 from chain.positions.by_day import liquidity_in
 from chain.positions.overview import Sources
 from chain.positions.performance import DailyResult, earning_since, read_performance
-from chain.positions.reference import v4_position
 from chain.positions.snapshot import layout_of
+from chain.protocols.reference import v4_position
 from chain.rpc import requests
 from chain.rpc.records import Block
 
@@ -64,7 +64,7 @@ async def test_a_day_is_24_closed_hours_and_what_accrued_in_them(desk: Desk) -> 
         if any(change.timestamp > end - DAY for change in account.changes):
             continue
         before, after = [
-            (await _fees_at(desk, snapshot.ref, moment)) for moment in (end - DAY, end)
+            (await _fees_at(desk, snapshot.ref.token_id, moment)) for moment in (end - DAY, end)
         ]
         for paid, grown in zip(result.fees.value, _difference(after, before), strict=True):
             # The contract rounds each swap's fee up to a unit, of all providers together.

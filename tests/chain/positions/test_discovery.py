@@ -46,7 +46,7 @@ async def through_door(desk: Desk, door: Door) -> AsyncIterator[Desk]:
 def tokens(wallet: WalletPositions) -> set[int]:
     assert wallet.complete
     assert wallet.missing is None
-    return {one.ref for one in wallet.positions}
+    return {one.ref.token_id for one in wallet.positions}
 
 
 async def test_a_wallet_that_never_had_a_position(desk: Desk) -> None:
@@ -126,7 +126,7 @@ async def test_a_burned_position_is_gone(desk: Desk, changing: Moves) -> None:
     position = next(one for one in wallet.positions if one.pool.key == WETH_USDC.key)
     changing.burn(DEMO_WALLET, position.identity)
     after = await desk.discovery.read(DEMO_WALLET.address)
-    assert tokens(after) == tokens(wallet) - {position.ref}
+    assert tokens(after) == tokens(wallet) - {position.ref.token_id}
 
 
 async def test_an_emptied_position_stays(desk: Desk, changing: Moves) -> None:
@@ -322,7 +322,7 @@ async def test_a_head_that_moves_while_it_is_read(
     def somebody_is_faster(call: dict[str, Any]) -> None:
         if call["method"] == "eth_call":
             door.meddle = None
-            changing.give(DEMO_WALLET, NEIGHBOUR.address, position.ref)
+            changing.give(DEMO_WALLET, NEIGHBOUR.address, position.ref.token_id)
 
     door.meddle = somebody_is_faster
     door.requests = 0
@@ -333,4 +333,4 @@ async def test_a_head_that_moves_while_it_is_read(
     assert during.positions == before.positions
     after = await through_door.discovery.read(DEMO_WALLET.address)
     assert after.block.number == before.block.number + 1
-    assert tokens(after) == tokens(before) - {position.ref}
+    assert tokens(after) == tokens(before) - {position.ref.token_id}

@@ -15,6 +15,7 @@ from chain.contracts.networks import NATIVE, network_named
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.positions.overview import price_words
+from chain.protocols.reference import v3_position, v4_position
 from chain.rpc import requests
 from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import HttpFault
@@ -112,10 +113,10 @@ async def test_every_wallet_is_found_through(profile: Profile) -> None:
         chain.v3.held[HOLDER] = [chain.next_id - 1 - place for place in range(len(ages))]
         looked = await looked_through(profile, chain)
         sys.stdout.write(row(profile, wallet, looked) + "\n")
-        expected = chain.owned(HOLDER, chain.head)
-        of_v3 = {-token_id for token_id in chain.v3.held[HOLDER]}
+        expected = set(map(v4_position, chain.owned(HOLDER, chain.head)))
+        of_v3 = set(map(v3_position, chain.v3.held[HOLDER]))
         assert {one.ref for one in looked.wallet.positions} == expected | of_v3
-        assert all(one.fees0 == -one.ref for one in looked.wallet.positions if one.is_v3)
+        assert all(one.fees0 == one.ref.token_id for one in looked.wallet.positions if one.is_v3)
         assert looked.wallet.complete
         # A batch that is cut up, or a machine that lags, takes a few more.
         small_batches = (profile.most_in_batch or 10) < 10
@@ -143,7 +144,7 @@ async def test_what_was_given_away_or_burned_is_not_taken_for_found() -> None:
         chain.give(token_id, HOLDER, chain.head - age)
         chain.give(token_id, NATIVE if place % 2 else OTHER, chain.head - age + 10, HOLDER)
     looked = await looked_through(profile, chain)
-    assert {one.ref for one in looked.wallet.positions} == kept
+    assert {one.ref.token_id for one in looked.wallet.positions} == kept
     assert looked.first.requests <= 40
 
 
@@ -263,7 +264,7 @@ async def test_what_comes_and_goes_is_noticed_without_logs() -> None:
         chain.clock.now += 20
         memory = PositionMemory(store, chain.network, chain.clock.read)
         discovery = Discovery(client, chain.network, memory, between_logs=300.0)
-        return {one.ref for one in (await discovery.read(HOLDER)).positions}
+        return {one.ref.token_id for one in (await discovery.read(HOLDER)).positions}
 
     with Store.in_memory() as store:
         async with client_through(chain.network, provider, store=store) as client:

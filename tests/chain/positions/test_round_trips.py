@@ -13,7 +13,7 @@ from chain.positions.batch_reader import read_positions
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.positions.overview import price_words
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from tests.chain.between import Door
@@ -62,7 +62,7 @@ class Counted:
                 found = await read_positions(
                     client, self._network, memory, map(v4_position, token_ids)
                 )
-                assert sorted(found) == sorted(token_ids)
+                assert sorted(ref.token_id for ref in found) == sorted(token_ids)
                 return door.requests
 
 

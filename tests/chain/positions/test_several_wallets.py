@@ -47,14 +47,14 @@ async def test_what_goes_from_one_to_another_is_found_with_the_other(
     desk: Desk, changing: Moves
 ) -> None:
     before = await desk.discovery.read_all(OWNERS)
-    token_id = before[0].positions[0].ref
+    token_id = before[0].positions[0].ref.token_id
     changing.give(DEMO_WALLET, NEIGHBOUR.address, token_id)
     [minted] = changing.mint(MEDIUM_PROVIDER, STABLE.key, [(-7, 7)], 10**9, OWNERS[3])
     after = await desk.discovery.read_all(OWNERS)
 
     def tokens(wallet: WalletPositions) -> set[int]:
         assert wallet.missing is None
-        return {one.ref for one in wallet.positions}
+        return {one.ref.token_id for one in wallet.positions}
 
     assert tokens(after[0]) == tokens(before[0]) - {token_id}
     assert tokens(after[1]) == tokens(before[1]) | {token_id}

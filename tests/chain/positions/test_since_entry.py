@@ -12,7 +12,7 @@ from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import ETH_USDC, STABLE, WETH_USDC_LOW
 from chain.positions.change_reader import ChangeReader
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from tests.chain.between import Door, without_archive

@@ -17,10 +17,10 @@ from chain.positions.by_day import worth
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_one, read_overview
 from chain.positions.performance import read_performance
-from chain.positions.reference import v3_position
 from chain.positions.snapshot import RangeStatus
 from chain.positions.v3.changes import NARROW, V3Account, v3_accounts
 from chain.prices.price import WorthUnit
+from chain.protocols.reference import PositionRef, v3_position, v4_position
 from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import KnownRange
 from tests.chain.between import Door
@@ -69,7 +69,7 @@ def sources_of(desk: Desk) -> Sources:
     return Sources(desk.client, desk.network, desk.store, None, lambda: 0.0)
 
 
-def of_v3(wallet: WalletPositions) -> dict[int, PositionSnapshot]:
+def of_v3(wallet: WalletPositions) -> dict[PositionRef, PositionSnapshot]:
     return {one.ref: one for one in wallet.positions if one.is_v3}
 
 
@@ -168,12 +168,12 @@ async def test_what_came_and_went_is_noticed(desk: Desk, v3: V3Moves) -> None:
 
 
 async def test_the_same_number_in_both_protocols_is_two_positions(desk: Desk, v3: V3Moves) -> None:
-    four = min(one.ref for one in (await wallet_of(desk, DEMO_WALLET.address)).positions)
+    four = min(one.ref.token_id for one in (await wallet_of(desk, DEMO_WALLET.address)).positions)
     here, amounts = DEMO_WALLET.address, (10**6, 10**6)
     first = v3.mint(MEDIUM_PROVIDER, STABLES, (-9, 9), amounts, here)
     v3.mint_many(MEDIUM_PROVIDER, STABLES, [(-9, 9)] * (four - first), amounts, here)
     sources = sources_of(desk)
-    of_four = await read_one(sources, four, WorthUnit.USD)
+    of_four = await read_one(sources, v4_position(four), WorthUnit.USD)
     of_three = await read_one(sources, v3_position(four), WorthUnit.USD)
     assert of_four is not None
     assert of_three is not None
@@ -182,7 +182,7 @@ async def test_the_same_number_in_both_protocols_is_two_positions(desk: Desk, v3
     assert of_three.snapshot.sources["owner"].startswith("NonfungiblePositionManager")
     overview = await read_overview(sources, DEMO_WALLET.address, WorthUnit.USD, with_v3=True)
     worths = {one.ref: one.total for one in overview.portfolio.positions}
-    assert worths[four] != worths[v3_position(four)]
+    assert worths[v4_position(four)] != worths[v3_position(four)]
 
 
 async def test_what_is_signed_for_is_never_read_of_v3(desk: Desk, v3: V3Moves) -> None:

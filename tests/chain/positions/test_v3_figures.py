@@ -11,9 +11,9 @@ from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.v3_pool import v3_pool_key
 from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
-from chain.positions.reference import v3_position
 from chain.positions.snapshot import PoolSnapshot, RangeStatus
 from chain.positions.v3.reader import ManagerRecord, PoolRecord, V3Place, V3Reading, v3_snapshot
+from chain.protocols.reference import v3_position
 from tests.chain.positions.examples import BLOCK
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from chain.contracts.addresses import keccak
 from chain.contracts.networks import network_named
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.standing_orders.call import OrderCall, least_amounts
 from chain.standing_orders.order import (
     FeesOver,

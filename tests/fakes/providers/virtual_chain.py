@@ -14,8 +14,8 @@ from chain.history.events import MODIFY_LIQUIDITY, SWAP
 from chain.math.ticks import tick_at_sqrt_price
 from chain.positions import custody
 from chain.positions.holdings import APPROVAL_FOR_ALL, TRANSFER
-from chain.positions.reference import v4_position
 from chain.positions.snapshot import identify, layout_of
+from chain.protocols.reference import v4_position
 from tests.fakes.honest_node import NodeRefusalError
 from tests.fakes.providers.clock import START
 from tests.fakes.providers.virtual_market import (

@@ -25,7 +25,7 @@ from chain.exchange.orders.engine import send_orders
 from chain.exchange.orders.hedge import HedgeStart
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
 from chain.positions.overview import read_one, read_overview
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from zuno_tui.app.session import Session

@@ -107,11 +107,11 @@ def _market(url: str) -> Iterator[WalkedPool]:
             yield pool
 
 
-def _excursions(events: list[AlertEvent]) -> Counter[tuple[str, int | None, int | None]]:
+def _excursions(events: list[AlertEvent]) -> Counter[tuple[str, str, int | None]]:
     """Each turn of each excursion by its block; how often figures were refreshed is not one."""
     turns = ("opened", "reopened", "resolved")
     return Counter(
-        (event.kind.value, event.alert.position_id, event.alert.block)
+        (event.kind.value, str(event.alert.position_id), event.alert.block)
         for event in events
         if event.alert.kind == "out_of_range" and event.kind in turns
     )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from chain.base.home import Home
 from chain.contracts.networks import network_named
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.rpc.errors import StaleHead
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app.last_block import answer_of

@@ -21,7 +21,7 @@ from chain.base.units import Known
 from chain.bookkeeping.ledger import EntryKind
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import ETHER, USDC, USDT, WBTC, WETH
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.wallet.address_book import AddressBook, KeyStorage, Wallet, change_book
 from tests.agents.monitor.made_up_alerts import finding
 from tests.embedded_chain import embedded_chain
@@ -166,7 +166,7 @@ async def test_a_network_that_cannot_be_read_is_an_entry_that_says_so(
     assert unseen.trouble
     assert not history.whole
     positions = {row.entry.position for row in history_rows(history)}
-    assert positions == {27}
+    assert positions == {v4_position(27)}
 
 
 async def test_alerts_of_every_wallet_stand_in_one_list(home: Home, devnet: DevnetReady) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import zuno_tui.commands
 from chain.base.units import read_numeral
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.screen.scenes import desk_app
 from zuno_tui.catalog.command import Intent, flat

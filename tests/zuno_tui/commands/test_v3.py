@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.contracts.networks import network_named
-from chain.positions.reference import PositionRef, v3_position, v4_position
+from chain.protocols.reference import PositionRef, v3_position, v4_position
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.command import Intent, flat
@@ -260,7 +260,7 @@ async def test_the_desk_shows_both_and_refuses_what_is_for_v4(
 ) -> None:
     async with sitting(opening(tmp_path, both.url)) as desk:
         told = await desk.until(PositionsChanged, lambda told: told.view.block is not None)
-        assert [row.ref for row in told.view.rows][-4:] == [-3, -4, -5, -6]
+        assert [row.ref for row in told.view.rows][-4:] == list(map(v3_position, (3, 4, 5, 6)))
         assert told.view.found == "15 of 15 found"
         await desk.ask(Inspect(v3_position(4)))
         detail = await desk.until(DetailReady)
@@ -273,7 +273,7 @@ async def test_the_desk_shows_both_and_refuses_what_is_for_v4(
         await desk.ask(Recommend(v3_position(4)))
         shown = await desk.until(PlanChanged, lambda told: told.view is not None)
         assert shown.view is not None
-        assert shown.view.ref == -4
+        assert shown.view.ref == v3_position(4)
         keeps = any(one.recommended and one.candidate is None for one in shown.view.options)
         carried_out = carry_out(v3_position(4), network_named("devnet"))
         assert (carried_out in shown.view.reasons) is not keeps

@@ -16,7 +16,7 @@ from chain.base.home import Home
 from chain.contracts.networks import network_named
 from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.chain.exchange.markets import order
 from tests.chain.exchange.test_hedge import start
 from tests.chain.wallet.test_keyring_store import Kept, install

@@ -19,6 +19,7 @@ from agents.monitor.deliver.ledger import NAMESPACE, Progress
 from agents.monitor.heartbeat import Beat, Holder, PollingLock, Sight, write_beat
 from chain.base.home import Home
 from chain.contracts.addresses import shortened
+from chain.protocols.reference import v4_position
 from tests.agents.monitor.delivery_kit import WALLET, happen, raised
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import Acknowledge, MuteAlert
@@ -43,7 +44,7 @@ async def test_the_desk_watches_when_nobody_does(
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         told = await desk.until(AlertsChanged, lambda told: bool(told.view.rows))
         seen = await desk.until(AlertsChanged, lambda told: told.view.last_seen is not None)
-        first = next(row for row in told.view.rows if row.ref == out_of_range)
+        first = next(row for row in told.view.rows if row.ref == v4_position(out_of_range))
         raised = await desk.until(AlertRaised, lambda told: told.row.alert_id == first.alert_id)
         since = len(desk.heard)
         await desk.ask(Acknowledge(first.alert_id))
@@ -187,7 +188,7 @@ async def test_a_damaged_event_is_said_and_what_comes_after_it_rings(
         rung = await desk.until(AlertRaised, lambda told: bool(told.row.place))
         said = await desk.until(Said, lambda said: "is damaged" in said.words)
 
-    assert rung.row.ref == 7
+    assert rung.row.ref == v4_position(7)
     assert str(max(numbers) + 1) in said.words
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chain.contracts.networks import network_named
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.wallet.keystore import watch
 from tests.zuno_tui.desk.sitting import Sitting, opening
 from zuno_tui.catalog.intents import Doctor, Recommend, SwitchNetwork, UseWallet

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from chain.base.store import Store
 from chain.base.units import DAY, HOUR
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from zuno_tui.desk.portfolio import ClosedHours
 from zuno_tui.present.past_day import MILLION, HourGain
 

@@ -6,6 +6,7 @@ import json
 import threading
 from typing import TYPE_CHECKING
 
+from chain.protocols.reference import v4_position
 from tests.agents.lp.honest_model import honest
 from tests.fakes.model_endpoint import fails, model_endpoint, says
 from tests.fakes.model_servers import hosted
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 async def test_a_debate_can_be_ended_while_it_runs(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     answers = threading.Event()
     answers.set()
 
@@ -73,7 +74,7 @@ async def test_a_debate_can_be_ended_while_it_runs(
 async def test_a_models_words_are_heard_before_its_turn_ends(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with model_endpoint(says(honest, size=12, pause=0.02)) as endpoint:
         model = {"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": endpoint.url}
         async with sitting(opening(tmp_path, devnet.url, model=model)) as desk:
@@ -92,7 +93,7 @@ async def test_a_models_words_are_heard_before_its_turn_ends(
 async def test_that_a_model_thinks_is_heard_and_what_it_thinks_is_not(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["below its range"]
+    token_id = v4_position(node("zuno_status")["positions"]["below its range"])
     async with model_endpoint(hosted.deepseek) as endpoint:
         model = {"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": endpoint.url}
         async with sitting(opening(tmp_path, devnet.url, model=model)) as desk:
@@ -106,7 +107,7 @@ async def test_that_a_model_thinks_is_heard_and_what_it_thinks_is_not(
 async def test_without_the_model_the_rules_speak_and_it_is_said(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with model_endpoint(fails(503)) as endpoint:
         model = {"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": endpoint.url}
         async with sitting(opening(tmp_path, devnet.url, model=model)) as desk:
@@ -120,7 +121,7 @@ async def test_without_the_model_the_rules_speak_and_it_is_said(
 async def test_a_record_is_listed_and_heard_again(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.ask(Recommend(token_id))
         await desk.desk.idle()
@@ -143,7 +144,7 @@ async def test_a_record_is_listed_and_heard_again(
 async def test_a_plan_tells_its_records_hash_and_whether_it_was_edited(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.ask(Recommend(token_id))
         await desk.desk.idle()

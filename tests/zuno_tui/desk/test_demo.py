@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.protocols.reference import v4_position
 from tests.virtual_time import pass_time
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import Apply, Approve
@@ -37,7 +38,7 @@ def hurrying(node: Node, changed_world: None) -> Iterator[None]:
 async def test_the_market_waits_while_a_person_decides(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
         await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
         await desk.ask(Approve("plan_0000000000000000"))
@@ -68,7 +69,7 @@ async def test_an_approval_that_lapses_lets_the_market_go_and_says_so(
     async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
         await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
         for name in ("healthy", "native"):  # the first is left for the second
-            token_id = positions[name]
+            token_id = v4_position(positions[name])
             await desk.ask(CollectFees((token_id,)))
             await desk.until(
                 PlanChanged,
@@ -93,7 +94,7 @@ async def test_an_approval_that_lapses_lets_the_market_go_and_says_so(
 async def test_the_market_waits_while_a_person_decides_on_a_trade(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
         await desk.ask(Hedge(token_id))
         told = await desk.until(TradeChanged, lambda told: bool(told.view.verdict))

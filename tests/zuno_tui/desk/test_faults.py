@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from chain.base.store import Store, StoreError
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.rpc.requests import RequestLimits
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting

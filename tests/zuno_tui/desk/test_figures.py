@@ -16,9 +16,9 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.history.events import read_marks
 from chain.positions.overview import read_overview, read_worths
 from chain.positions.performance import read_performance
-from chain.positions.reference import position_label, v4_token_id
 from chain.prices.pool_prices import pool_name
 from chain.prices.price import WorthUnit
+from chain.protocols.reference import position_label, v4_token_id
 from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.desk.sitting import opening, sitting
@@ -333,7 +333,7 @@ async def test_moving_a_position_fifty_times_moves_the_header_by_its_gas_alone(
         )
         async with here.session.sources() as sources:
             overview = await read_overview(sources, here.session.address, WorthUnit.USD)
-        one = next(one for one in overview.wallet.positions if one.ref == token_id)
+        one = next(one for one in overview.wallet.positions if one.ref.token_id == token_id)
         key, spacing = one.pool.key, one.pool.key.tick_spacing
         lower, upper = one.identity.tick_lower, one.identity.tick_upper
         liquidity, balance = (
@@ -357,7 +357,7 @@ async def test_moving_a_position_fifty_times_moves_the_header_by_its_gas_alone(
         last = await desk.until(
             PositionsChanged,
             lambda told: (
-                any(row.ref == token_id for row in told.view.rows)
+                any(row.ref.token_id == token_id for row in told.view.rows)
                 and told.view.results_at is not None
                 and told.view.results_at > (first.view.read_at or 0.0)
             ),
@@ -404,7 +404,7 @@ async def test_moving_and_closing_forget_nothing_that_was_earned(
         overview = await read_overview(sources, here.session.address, WorthUnit.USD)
     positions, most = node("zuno_status")["positions"], 2**127
     moved, closed = (
-        next(one for one in overview.wallet.positions if one.ref == positions[name])
+        next(one for one in overview.wallet.positions if one.ref.token_id == positions[name])
         for name in ("healthy", "near the edge")
     )
     for one in (moved, closed):

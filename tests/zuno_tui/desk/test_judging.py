@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.base.units import DAY, HOUR
+from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import Recommend
 from zuno_tui.desk.events import PageReady, PlanChanged
@@ -26,7 +27,7 @@ def told(changed: PlanChanged) -> str:
 async def test_a_second_plan_says_how_the_first_did(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.ask(Recommend(token_id))
         first = await desk.until(PlanChanged)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.contracts.delegation import delegated_code
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import (
     DiffPlan,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 async def test_one_position_is_told_at_once_and_then_drawn(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.ask(Inspect(token_id))
         await desk.desk.idle()
@@ -78,7 +78,7 @@ async def test_one_position_is_told_at_once_and_then_drawn(
 async def test_what_a_position_came_to_since_entry_is_told_in_parts_that_add_up(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["below its range"]
+    token_id = v4_position(node("zuno_status")["positions"]["below its range"])
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.ask(Inspect(token_id))
         told = await desk.until(DetailReady, lambda told: bool(told.view.profit))
@@ -107,7 +107,7 @@ async def test_pools_come_with_a_phrase_to_go_on_from(devnet: DevnetReady, tmp_p
 async def test_a_page_is_what_its_twin_prints_for_this_wallet(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["below its range"]
+    token_id = v4_position(node("zuno_status")["positions"]["below its range"])
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.ask(ShowBalances())
         await desk.ask(Recommend(token_id))
@@ -141,7 +141,7 @@ async def test_the_markets_clock_is_turned_and_told(
 async def test_an_order_that_waits_for_a_delegation_is_not_typed_again(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     code = delegated_code(str(devnet.contracts.delegate)).hex()
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.ask(OrderClose(token_id, ("below", "2000")))

@@ -16,7 +16,7 @@ from agents.lp.payloads import ARBITER, CRITIC, SCOUT, PlanReady
 from agents.lp.plan import plan_identity
 from agents.mesh.peers import GATHER_SECONDS
 from agents.numbers.rules import JudgmentVerdict
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.mesh.wired import WiredMesh
 from tests.fakes.mesh_wire import Wire
 from tests.zuno_tui.desk.sitting import opening, sitting
@@ -244,7 +244,7 @@ async def test_of_two_critics_both_are_heard_and_the_stricter_counts(
 ) -> None:
     mesh = WiredMesh(tmp_path / "home", Wire(), critics=2)
     mesh.carry(monkeypatch)
-    moving = node("zuno_status")["positions"]["below its range"]
+    moving = v4_position(node("zuno_status")["positions"]["below its range"])
     async with (
         mesh.agents(devnet.url, specs={"critic-2": retold(CRITIC, vetoing)}),
         sitting(at_desk(mesh, devnet, "mesh")) as desk,

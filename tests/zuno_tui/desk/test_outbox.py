@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import Apply, OpenOutbox, Show
 from zuno_tui.commands.position_actions import CollectFees
@@ -34,7 +35,7 @@ def still(node: Node, changed_world: None) -> None:
 async def test_what_was_sent_is_found_again_and_can_be_cancelled(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     before = int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.ask(CollectFees((token_id,)))

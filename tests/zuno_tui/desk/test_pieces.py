@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from msgspec import convert, to_builtins
+from msgspec import convert
 from msgspec.structs import replace
 
-from chain.positions.reference import stored_position, v3_position, v4_position
+from chain.base.store import Store
+from chain.contracts.networks import network_named
+from chain.protocols.reference import PositionRef, v3_position, v4_position
 from tests.virtual_time import pass_time
 from zuno_tui.app.market import next_speed
 from zuno_tui.desk import jobs
@@ -27,6 +29,7 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.desk.jobs import Jobs, one_line
 from zuno_tui.desk.pages import record_rows
+from zuno_tui.desk.reading import remember, remembered
 from zuno_tui.present.views import (
     ApprovalView,
     DebateView,
@@ -47,9 +50,11 @@ if TYPE_CHECKING:
 HOSTILE = "USDC\x1b]52;c;ZXZpbA==\x07\x9b2J\u202e\nrecipient: 0xEVIL"
 
 
-def row(token_id: int, standing: str = "in range", *, pair: str = "WETH/USDC") -> PositionRow:
+def row(
+    token_id: int | PositionRef, standing: str = "in range", *, pair: str = "WETH/USDC"
+) -> PositionRow:
     return PositionRow(
-        ref=stored_position(token_id),
+        ref=token_id if isinstance(token_id, PositionRef) else v4_position(token_id),
         pair=pair,
         fee="0.05%",
         standing=standing,  # type: ignore[arg-type]
@@ -222,10 +227,20 @@ def test_a_plan_to_keep_names_fees_that_wait_and_how_to_collect_them() -> None:
         assert "of fees" not in guide.heard(PlanChanged(replace(kept, ref=v4_position(9)))).hint
 
 
-def test_what_was_kept_of_a_row_under_its_old_name_is_read() -> None:
-    kept = to_builtins(row(7))
-    assert kept["token_id"] == 7
-    assert convert(kept, PositionRow) == row(7)
+@pytest.mark.parametrize("named", [int, str])
+def test_what_was_kept_of_the_rows_is_read_as_it_was_written(named: type[int | str]) -> None:
+    """An older zuno kept a number for each."""
+    network, wallet = network_named("base"), "0x" + "ab" * 20
+    view = PositionsView(rows=(row(7), row(9, "empty")))
+    with Store.in_memory() as store:
+        remember(store, network, wallet, view, now=0.0)
+        [(key, value)] = store.items("desk-positions").items()
+        kept = convert(value, dict[str, Any])
+        rows = [{**each, "token_id": named(each["token_id"])} for each in kept["rows"]]
+        store.put("desk-positions", key, {**kept, "rows": rows}, now=0.0)
+        again = remembered(store, network, wallet)
+    assert again is not None
+    assert again.rows == view.rows
 
 
 @pytest.mark.parametrize(

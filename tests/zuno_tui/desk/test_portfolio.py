@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.base.units import DAY
-from chain.positions.reference import position_label, read_position_ref
+from chain.protocols.reference import position_label, read_position_ref
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import ShowPortfolio
 from zuno_tui.desk.events import PortfolioChanged, PositionsChanged

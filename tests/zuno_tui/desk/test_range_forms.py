@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agents.bus.plan_store import PlanStore
 from agents.lp.plan_document import plan_in
 from chain.base.home import Home
+from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app.range import planning
 from zuno_tui.catalog.intents import ChooseRange
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 async def test_the_plan_has_the_edges_and_figures_of_the_form(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.ask(ChooseRange(str(token_id)))
         (form,) = (await desk.until(RangeReady)).forms

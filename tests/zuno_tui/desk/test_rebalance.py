@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.wallet.secrets import Passphrase
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
 from zuno_tui.catalog.intents import Apply, Approve, Recommend, Refresh

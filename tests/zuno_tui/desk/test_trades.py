@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.intents import Apply, Approve, Refresh, Show
 from zuno_tui.desk.events import ConfirmationEnded, PageReady, PositionsChanged, Said
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 async def test_a_hedge_is_watched_approved_and_sent_once_by_the_word(
     devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:
-    token_id = node("zuno_status")["positions"]["healthy"]
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
     settings = tmp_path / "settings.toml"
     settings.write_text("[trade]\nhedge_seconds = 1\n", "utf-8")
     settings.chmod(0o600)

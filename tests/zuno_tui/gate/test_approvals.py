@@ -15,7 +15,7 @@ from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.monitor.made_up_positions import KEY
 from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
 from zuno_tui.gate.actions.action import TargetKind

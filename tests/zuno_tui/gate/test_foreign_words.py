@@ -14,7 +14,7 @@ from chain.base.http import HttpAnswer
 from chain.contracts.abi import encode, selector
 from chain.contracts.networks import network_named
 from chain.devnet.world.deployment import WETH
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.rpc.endpoint import endpoints_of
 from chain.rpc.requests import RequestLimits
 from chain.rpc.wire import ServerError, typed_error

@@ -12,7 +12,7 @@ from agents.trade.terms import TradeDecision
 from chain.base.home import Home
 from chain.contracts.networks import network_named
 from chain.exchange.orders.engine import current_orders
-from chain.positions.reference import v4_position
+from chain.protocols.reference import PositionRef, v4_position
 from tests.agents.trade.cases import HEDGED, question
 from tests.agents.trade.desks import Seen, argue
 from tests.fakes.exchange import ExchangeDouble
@@ -52,8 +52,8 @@ class Walk:
         self.next_id = 28
         self.told: list[str] = []
 
-    async def position(self, token_id: int, _: str) -> HedgeFacts | None:
-        return self.positions.get(token_id)
+    async def position(self, ref: PositionRef, _: str) -> HedgeFacts | None:
+        return self.positions.get(ref.token_id)
 
     async def run(self) -> None:
         for _ in range(STEPS):
@@ -66,7 +66,7 @@ class Walk:
                 await self.check(desk)
             self.double.now += self.draws.choice((60, HOUR, 6 * HOUR))
         async with trading(self.folder, self.double, self.wall, self.position) as desk:
-            for token_id in sorted({key.ref for key in await self.standing(desk)}):
+            for token_id in sorted({key.ref.token_id for key in await self.standing(desk)}):
                 await self.unhedge_one(desk, token_id, 100)
                 await self.check(desk)
             assert await self.standing(desk) == {}
@@ -116,7 +116,7 @@ class Walk:
         gone = [
             key
             for key, one in hedges.items()
-            if key.ref not in self.positions and one.short > _CLOSE
+            if key.ref.token_id not in self.positions and one.short > _CLOSE
         ]
         held = (await desk.venue.account()).held("ETHUSDT")
         target = self.draws.choice((1.0, 0.5, 0.25))
@@ -147,7 +147,7 @@ class Walk:
         self.told += [f"{one.order.side} {one.filled:g} {one.state}" for one in sent]
 
     async def unhedge(self, desk: Trading) -> None:
-        standing = sorted(key.ref for key in await self.standing(desk))
+        standing = sorted(key.ref.token_id for key in await self.standing(desk))
         if standing:
             part = self.draws.choice((100, 50))
             await self.unhedge_one(desk, self.draws.choice(standing), part)

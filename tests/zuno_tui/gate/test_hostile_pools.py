@@ -15,7 +15,7 @@ from chain.execution.build.requests import ReRangeRequest
 from chain.execution.exit_tax import kept_back
 from chain.execution.outbox.delivery import Route
 from chain.positions.overview import Sources
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.rpc.client import RpcClient
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk

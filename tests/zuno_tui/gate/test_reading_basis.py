@@ -16,7 +16,7 @@ from chain.execution.build.facts import PoolFacts, position_facts
 from chain.execution.exit_tax import ExitTax
 from chain.positions.custody import Custody
 from chain.positions.overview import Sources
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.rpc.errors import Reverted
 from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import KEY, block, position

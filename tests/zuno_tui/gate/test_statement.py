@@ -9,7 +9,7 @@ from chain.contracts.networks import NATIVE, network_named
 from chain.execution.build.facts import ChainFacts, FeeCaps, SpenderAllowance, TokenAllowances
 from chain.execution.build.requests import QuotedSwap
 from chain.execution.simulate import Simulation, StepOutcome
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import block, position
 from tests.zuno_tui.gate.test_drift import BEFORE

@@ -24,6 +24,7 @@ from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from chain.execution.outbox.approvals import ActKind
 from chain.execution.outbox.outbox import Outbox
+from chain.protocols.reference import PositionRef
 from tests.agents.trade.cases import HEDGED, NOW, question
 from tests.agents.trade.desks import Seen, argue
 from tests.fakes.exchange import ExchangeDouble
@@ -54,7 +55,7 @@ class Wall:
         return self.now
 
 
-async def unchanged(_: int, __: str) -> HedgeFacts | None:
+async def unchanged(_: PositionRef, __: str) -> HedgeFacts | None:
     return HEDGED
 
 
@@ -63,7 +64,7 @@ async def trading(
     folder: Path,
     double: ExchangeDouble,
     wall: Wall,
-    position: Callable[[int, str], Awaitable[HedgeFacts | None]] = unchanged,
+    position: Callable[[PositionRef, str], Awaitable[HedgeFacts | None]] = unchanged,
 ) -> AsyncIterator[Trading]:
     terms = PaperTerms()
     async with double.running() as url, BinancePublic(ExchangeAddress(url, "loopback")) as market:

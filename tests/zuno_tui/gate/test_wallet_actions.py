@@ -10,7 +10,7 @@ from chain.base.store import Store
 from chain.base.units import Numeral
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.rpc.requests import RequestLimits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from zuno_tui.catalog.registry import registry
 from zuno_tui.prompt.completion import MOST_SHOWN, completions
 from zuno_tui.prompt.context import PhraseContext

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.base.units import read_numeral
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import (
     Acknowledge,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.base.clean_text import DROP
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from zuno_tui.catalog.intents import Apply, Approve, OpenOutbox
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.position_actions import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from zuno_tui.catalog.registry import registry
 from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.model_phrase import (

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import zuno_tui.prompt
 from chain.base.units import NumeralError, read_numeral, written
+from chain.protocols.reference import v4_position
 from tools.phrase_report import DESK
 from zuno_tui.prompt.figures import two_prices
 from zuno_tui.prompt.positions import positions_meant
@@ -104,7 +105,7 @@ def test_no_phrase_is_read_with_floats() -> None:
     ],
 )
 def test_positions_by_number(text: str, ids: tuple[int, ...]) -> None:
-    assert read_sentence(text, DESK).ids == ids
+    assert read_sentence(text, DESK).ids == tuple(map(v4_position, ids))
 
 
 @pytest.mark.parametrize(
@@ -176,4 +177,4 @@ def test_times_fees_profiles_and_networks() -> None:
 def test_positions_by_what_they_are(text: str, ids: tuple[int, ...], *, sure: bool) -> None:
     meant = positions_meant(read_sentence(text, DESK), DESK)
 
-    assert (meant.ids, meant.sure) == (ids, sure)
+    assert (meant.ids, meant.sure) == (tuple(map(v4_position, ids)), sure)

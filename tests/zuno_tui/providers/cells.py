@@ -19,8 +19,8 @@ from chain.base.store import Store
 from chain.base.units import DAY
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources, read_overview
-from chain.positions.reference import v4_position
 from chain.prices.price import WorthUnit
+from chain.protocols.reference import v4_position
 from chain.rpc.errors import RpcError
 from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.provider import Provider, client_through
@@ -106,7 +106,7 @@ class ProviderWalk:
         async with self.sources() as sources:
             found = await read_overview(sources, HOLDER, WorthUnit.USD)
         assert found.wallet.complete
-        assert {one.ref for one in found.wallet.positions} == self.owned
+        assert {one.ref.token_id for one in found.wallet.positions} == self.owned
 
     async def recommend_without_swaps(self) -> None:
         """By the pool's state alone: what its swaps would tell is unknown, with the reason."""
@@ -152,7 +152,7 @@ class ProviderWalk:
                         assert report.trouble is None, report.trouble
                         poll_at = self.clock.now + settings.interval_seconds
                     self.clock.now = max(self.clock.now, min(read_at, poll_at))
-                assert {row.ref for row in reader.view.rows} == self.owned
+                assert {row.ref.token_id for row in reader.view.rows} == self.owned
                 assert all(row.net_a_day is not None for row in reader.view.rows)
         finally:
             book.close()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from textual.widgets import Static
 
-from chain.positions.reference import stored_position, v4_position
+from chain.protocols.reference import stored_position, v4_position
 from tests.waiting import pauses
 from zuno_tui.desk.events import (
     AlertsChanged,
@@ -100,7 +100,7 @@ async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
 
 
 def position(
-    token_id: int,
+    name: int | str,
     pair: str = "WETH/USDC",
     fee: str = "0.05%",
     standing: Standing = "in range",
@@ -109,8 +109,9 @@ def position(
     against: tuple[str, Tone] = ("+$41.20", "good"),
     notes: tuple[str, ...] = (),
 ) -> PositionRow:
+    ref = stored_position(str(name))
     return PositionRow(
-        ref=stored_position(token_id),
+        ref=ref,
         pair=pair,
         fee=fee,
         standing=standing,
@@ -133,9 +134,9 @@ def position(
             high=1_980.77,
         ),
         worth=None if value == "unknown" else float(value.replace("$", "").replace(",", "")),
-        fees_worth=float(token_id),
-        gained=-float(token_id),
-        apr=1 / token_id,
+        fees_worth=float(ref.token_id),
+        gained=-float(ref.token_id),
+        apr=1 / ref.token_id,
     )
 
 
@@ -178,8 +179,8 @@ BOTH_PROTOCOLS = replace(
     POSITIONS,
     rows=(
         *POSITIONS.rows,
-        position(-12, "WETH/USDC", "0.05%", progress=0.61, value="$7,400.30"),
-        position(-948_213, "WETH/USDC", "0.3%", "out of range", -0.2, "$1,204.00"),
+        position("3:12", "WETH/USDC", "0.05%", progress=0.61, value="$7,400.30"),
+        position("3:948213", "WETH/USDC", "0.3%", "out of range", -0.2, "$1,204.00"),
     ),
     total="$102,725.18",
     found="8 of 8 found",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from textual.geometry import Size
 
 from chain.base.units import DAY
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import (
     ALERTS,
     APPLIED,

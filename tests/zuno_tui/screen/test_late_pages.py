@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from textual.app import App
 from textual.events import Key
 
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import MORNING, STATUS, ScriptedLink, desk_app, play, text_of
 from tests.zuno_tui.screen.visit_scenes import DETAIL
 from zuno_tui.catalog.intents import Cancel, Inspect

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import (
     APPLIED,
     APPLYING,

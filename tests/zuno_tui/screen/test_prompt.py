@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.events import Key, Paste
 
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
 from zuno_tui.catalog.intents import (
     Apply,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from textual.geometry import Region
 
-from chain.positions.reference import position_label, v3_position, v4_position
+from chain.protocols.reference import position_label, v3_position, v4_position
 from tests.zuno_tui.screen.scenes import (
     ALERTS,
     MORNING,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from textual.events import Key
 from textual.widgets import Input
 
-from chain.positions.reference import v3_position, v4_position
+from chain.protocols.reference import v3_position, v4_position
 from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.portfolio_scene import PORTFOLIO
 from tests.zuno_tui.screen.range_scene import RANGE
@@ -119,7 +119,7 @@ async def test_the_edges_of_a_range_are_moved_and_enter_asks_for_the_plan() -> N
         await pilot.press("u", "enter")
         assert link.intents[0] == ChooseRange("7")
         assert isinstance(link.intents[1], MovePosition)
-        assert link.intents[1].ref == 7
+        assert link.intents[1].ref == v4_position(7)
         assert len(pilot.app.screen_stack) == 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import NOW
 from zuno_tui.features.trade.run_view import (
     ConflictLine,

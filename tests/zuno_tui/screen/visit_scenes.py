@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import NOW
 from zuno_tui.present.position import DetailView, KeyFigure, RangeStanding
 from zuno_tui.present.views import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from zuno_tui.settings import Flags, load_settings
 from zuno_tui.settings.monitor import monitor_settings
 

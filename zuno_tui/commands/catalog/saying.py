@@ -26,7 +26,7 @@ from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import ALIASES
 
 if TYPE_CHECKING:
-    from chain.positions.reference import PositionRef
+    from chain.protocols.reference import PositionRef
     from zuno_tui.present.position import Won
     from zuno_tui.settings.debates import DebateSettings
 

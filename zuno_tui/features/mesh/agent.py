@@ -35,8 +35,8 @@ from chain.base.home import Home, locked_if_free
 from chain.base.store import Store
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
+from chain.protocols.reference import PositionRef
 from chain.rpc.client import RpcClient
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings

@@ -9,7 +9,7 @@ from agents.bus.plan_store import DamagedPlanError
 from agents.bus.replay import Record
 from chain.execution.build.requests import CancelOrdersRequest
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef, position_label, position_name
+from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.rpc.errors import RpcError
 from chain.standing_orders.book import (
     KeptOrder,

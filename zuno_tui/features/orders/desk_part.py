@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from chain.positions.reference import PositionRef, position_label
+from chain.protocols.reference import PositionRef, position_label
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from chain.wallet.secrets import Passphrase

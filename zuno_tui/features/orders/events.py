@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 from zuno_tui.desk.events import Event
 
 NEEDS = "needs"

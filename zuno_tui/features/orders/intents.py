@@ -10,7 +10,7 @@ from zuno_tui.catalog.arguments import POSITION, read_address, read_file_name
 from zuno_tui.catalog.command import Argument, Intent
 
 if TYPE_CHECKING:
-    from chain.positions.reference import PositionRef
+    from chain.protocols.reference import PositionRef
 
 _SPAN = re.compile(r"(\d{1,5}(?:\.\d+)?)\s*(m|min|h|d|w)", re.ASCII | re.IGNORECASE)
 _SECONDS = {"m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}

@@ -7,7 +7,7 @@ from agents.monitor.poll import FeatureNews
 from chain.base.home import Home
 from chain.base.units import DAY
 from chain.contracts.networks import Network
-from chain.positions.reference import PositionRef
+from chain.protocols.reference import PositionRef
 from chain.standing_orders.book import KeptOrder, StandingOrders
 from chain.standing_orders.call import OrderRefusedError, read_call
 from chain.standing_orders.order import StandingState

@@ -9,7 +9,7 @@ from chain.base.units import DAY, HOUR, MICRO, minute_text, time_text, usd
 from chain.contracts.addresses import checksummed, shortened
 from chain.contracts.networks import Network
 from chain.math.price import format_amount
-from chain.positions.reference import position_label, position_name
+from chain.protocols.reference import position_label, position_name
 from chain.standing_orders.book import KeptOrder
 from chain.standing_orders.call import OrderCall, OrderKind, OrderRefusedError, read_call
 from chain.standing_orders.order import (

@@ -13,8 +13,8 @@ from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import SignedDelegation, ask_count, ask_disabled, ask_nonce
 from chain.positions.batch_reader import read_positions
 from chain.positions.memory import PositionMemory
-from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionSnapshot, RangeStatus
+from chain.protocols.reference import PositionRef, position_label
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Block

@@ -36,7 +36,7 @@ from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import VenueAbilities, contract_symbol
 from chain.execution.outbox.approvals import ActKind, GivenApproval
 from chain.execution.outbox.outbox import Outbox
-from chain.positions.reference import PositionRef, position_label, position_name
+from chain.protocols.reference import PositionRef, position_label, position_name
 from zuno_tui.features.trade.hedges import hedging_coins, read_hedges
 from zuno_tui.gate.acts import refuse_changed, refuse_over, seal, vouched, waiting_approval
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode

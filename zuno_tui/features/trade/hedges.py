@@ -31,8 +31,8 @@ from chain.positions.batch_reader import BatchReader
 from chain.positions.change_reader import ChangeMemory, ChangeReader
 from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import Overview, Sources
-from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.read.block_reader import OneBlock
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of

@@ -36,7 +36,7 @@ from agents.trade.plan import (
 from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision
 from chain.base.clean_text import clean_text
 from chain.base.units import age_text
-from chain.positions.reference import PositionRef, position_label, position_name
+from chain.protocols.reference import PositionRef, position_label, position_name
 from zuno_tui.features.trade.drawing import (
     AT_ANY_PRICE,
     LIQUIDATION,

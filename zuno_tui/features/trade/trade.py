@@ -19,8 +19,8 @@ from chain.exchange.orders.order import OrderProgress, PerpetualPosition
 from chain.exchange.orders.venue import AccountCheck, Venue
 from chain.exchange.public.market import contract_symbol
 from chain.positions.overview import OnePosition, Sources, read_overview
-from chain.positions.reference import PositionRef
 from chain.prices.market_http import MarketError
+from chain.protocols.reference import PositionRef
 from chain.wallet.errors import WalletError
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say

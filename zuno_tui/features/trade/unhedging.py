@@ -11,7 +11,7 @@ from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_document
 from agents.trade.unhedging import HedgeContract, unhedge_plan
 from chain.exchange.orders.hedge import HedgeKey, PositionHedge
-from chain.positions.reference import position_label
+from chain.protocols.reference import position_label
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.features.trade.gate import Trading

@@ -21,8 +21,8 @@ from chain.exchange.orders.engine import tend_orders
 from chain.exchange.orders.hedge import PositionHedge
 from chain.exchange.orders.journal import KeyEnd, TradeJournal
 from chain.exchange.orders.venue import KEY_WARNED_DAYS, KnowsKeyEnd
-from chain.positions.reference import PositionRef
 from chain.prices.market_http import MarketError
+from chain.protocols.reference import PositionRef
 from zuno_tui.app.session import Session
 from zuno_tui.app.watchlist import SettingsSource
 from zuno_tui.features.trade.hedges import (

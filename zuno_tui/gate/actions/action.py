@@ -17,8 +17,8 @@ from chain.execution.build.requests import Request
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef, position_label
 from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.reference import PositionRef, position_label
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.records import Block, BlockRef

@@ -20,8 +20,8 @@ from chain.math.liquidity import Amounts
 from chain.pools.depth import Depth, read_depths
 from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef, position_label, position_name
 from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.records import Block
 from chain.survey.discovery import SurveyedPool, survey_pools

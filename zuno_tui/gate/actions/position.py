@@ -21,8 +21,8 @@ from chain.execution.build.sizing import buys_liquidity, drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources
-from chain.positions.reference import PositionRef, position_label, position_name, v3_position
 from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.reference import PositionRef, position_label, position_name, v3_position
 from chain.read.block_reader import OneBlock
 from chain.tokens.reading import balance_call, balance_of
 from chain.tokens.token import amount_text

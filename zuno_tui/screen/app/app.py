@@ -33,7 +33,7 @@ from textual.theme import Theme
 
 from chain.base.clean_text import DROP, clean_text
 from chain.base.errors import error_kind
-from chain.positions.reference import position_label
+from chain.protocols.reference import position_label
 from zuno_tui.catalog.command import Intent
 from zuno_tui.desk.events import (
     AlertRaised,

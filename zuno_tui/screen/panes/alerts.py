@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from chain.base.units import age_text, usd
-from chain.positions.reference import PositionRef, is_v3, position_label
+from chain.protocols.reference import PositionRef, is_v3, position_label
 from zuno_tui.present.views import AlertRow, AlertsView, PositionsView
 from zuno_tui.present.words import round_usd, screen_words
 from zuno_tui.screen.keys import ALERTS

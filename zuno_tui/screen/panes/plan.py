@@ -17,7 +17,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from chain.base.clean_text import DROP
-from chain.positions.reference import PositionRef, position_label
+from chain.protocols.reference import PositionRef, position_label
 from zuno_tui.present.receipt_lines import receipt_lines, step_lines
 from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
 from zuno_tui.present.words import percent

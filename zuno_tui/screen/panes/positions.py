@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from chain.positions.reference import PositionRef, is_v3, position_label, position_name
+from chain.protocols.reference import PositionRef, is_v3, position_label, position_name
 from zuno_tui.present.charts import WIDTH as GAUGE_WIDTH
 from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.views import PositionRow, PositionsView, Standing

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from textual.widgets.input import Selection
 
 from chain.base.clean_text import DROP, looks_secret
-from chain.positions.reference import PositionRef, position_name
+from chain.protocols.reference import PositionRef, position_name
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.geometry import Size
 
 from chain.base.units import DAY
-from chain.positions.reference import position_label
+from chain.protocols.reference import position_label
 from zuno_tui.present.charts import (
     StyledText,
     amount_figure,

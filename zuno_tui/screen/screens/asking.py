@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from textual.screen import Screen
 from textual.widgets import Input
 
-from chain.positions.reference import is_v3, position_name, read_position_ref
+from chain.protocols.reference import is_v3, position_name, read_position_ref
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import ChangeSetting
 from zuno_tui.desk.events import PhraseProposed, Said

@@ -12,7 +12,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from chain.positions.reference import PositionRef, position_name, read_position_ref
+from chain.protocols.reference import PositionRef, position_name, read_position_ref
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,

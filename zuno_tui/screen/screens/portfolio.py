@@ -8,7 +8,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 
-from chain.positions.reference import read_position_ref
+from chain.protocols.reference import read_position_ref
 from zuno_tui.desk.events import Event, PortfolioChanged
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.charts import result_chart, sparkline

@@ -11,7 +11,7 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
 from chain.base.units import DAY
-from chain.positions.reference import is_v3, position_name
+from chain.protocols.reference import is_v3, position_name
 from zuno_tui.catalog.intents import ChooseRange, Recommend
 from zuno_tui.desk.events import DetailReady, Event
 from zuno_tui.desk.thread import DeskLink

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 
-from chain.positions.reference import position_label
+from chain.protocols.reference import position_label
 from zuno_tui.screen.keys import QUITTING
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.panes.frame import literal

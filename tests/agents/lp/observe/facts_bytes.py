@@ -13,7 +13,7 @@ from chain.base.strict_json import canonical, digest
 from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import FAKE_USDC
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.lp.observe.conftest import scouting
 
 if TYPE_CHECKING:

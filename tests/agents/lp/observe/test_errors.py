@@ -13,7 +13,7 @@ from agents.lp.observe.observer import chain_faults_told
 from agents.numbers.rules import RiskProfile
 from chain.base.store import StoreError
 from chain.contracts.abi import AbiError
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.lp.observe.conftest import DEVNET, scouting
 from tests.chain_view import own_small_world
 from tests.fakes.proxy import Proxy

@@ -12,7 +12,7 @@ from agents.numbers.outlook import Stake
 from agents.numbers.rules import RiskProfile
 from chain.devnet.world.market import HISTORY_ENDS
 from chain.devnet.world.pools import POOLS
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.lp.observe.paper_day import PaperMarket, fees_paid
 from tests.agents.lp.observe.raw_swaps import raw_swaps
 from tests.chain.devnet.paper_market import PaperState

@@ -19,8 +19,8 @@ from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import NEIGHBOUR
 from chain.devnet.world.deployment import USDC
-from chain.positions.reference import stored_position, v4_position
 from chain.positions.snapshot import identify
+from chain.protocols.reference import v4_position
 from tests.agents.lp.observe.raw_swaps import fee_rate, provider_fees, raw_swaps, volatility
 from tests.chain.pools.quoting import quote_exact_input
 
@@ -84,13 +84,12 @@ async def test_position_and_pool_are_what_the_contracts_say(chain: Chain, state:
         pool.protocol_fee,
         pool.lp_fee,
     )
+    token_id = position.token_id.token_id
     assert asked(chain, view, "getLiquidity(bytes32)", "uint128", pool_id) == (pool.liquidity,)
-    assert asked(chain, manager, "getPositionLiquidity(uint256)", "uint128", position.token_id) == (
+    assert asked(chain, manager, "getPositionLiquidity(uint256)", "uint128", token_id) == (
         position.liquidity,
     )
-    assert asked(chain, manager, "ownerOf(uint256)", "address", position.token_id) == (
-        position.owner,
-    )
+    assert asked(chain, manager, "ownerOf(uint256)", "address", token_id) == (position.owner,)
     head = chain.moves.rpc("eth_getBlockByNumber", "latest", False)
     assert (hex(context.block), context.block_hash, hex(context.time)) == (
         head["number"],
@@ -236,13 +235,11 @@ async def test_every_group_of_numbers_has_a_source_at_the_block(chain: Chain) ->
     assert context.sources["hook"] == "no hook"
 
 
-@pytest.mark.parametrize("token_id", [10**6, 0, -1, 2**256 - 1, 2**256])
+@pytest.mark.parametrize("token_id", [10**6, 0, 2**256 - 1, 2**256])
 async def test_a_position_that_does_not_exist_is_said_to(chain: Chain, token_id: int) -> None:
     async with chain.opened() as scouting:
         with pytest.raises(NoSuchPositionError, match="There is no position") as caught:
-            await scouting.observer.observe_position(
-                stored_position(token_id), RiskProfile.BALANCED
-            )
+            await scouting.observer.observe_position(v4_position(token_id), RiskProfile.BALANCED)
     assert "zuno positions" in str(caught.value)
 
 

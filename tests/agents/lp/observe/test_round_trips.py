@@ -9,7 +9,7 @@ from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import WETH
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 
 if TYPE_CHECKING:
     from tests.agents.lp.observe.conftest import Chain

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agents.lp.facts import CreateContext, MarketContext
 from agents.numbers.rules import RiskProfile
 from chain.base.strict_json import digest
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 from tests.agents.lp.observe.facts_bytes import all_facts, facts_bytes
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import FAKE_USDC, USDC, USDT, WBTC, WETH
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, SLEEPY, WETH_USDC, WETH_USDC_LOW
-from chain.positions.reference import v4_position
+from chain.protocols.reference import v4_position
 
 if TYPE_CHECKING:
     from tests.agents.lp.observe.conftest import Chain

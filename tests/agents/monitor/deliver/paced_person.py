@@ -79,7 +79,10 @@ class Person:
             self.messages[-1].merged = self.channel_worker.progress.ledger.merged_at == self.clock()
 
     async def _take(self, letter: Notification, *, now: float) -> Outcome:
-        alerts = tuple((one.kind.value, one.alert.position_id) for one in letter.events)
+        alerts = tuple(
+            (one.kind.value, None if (ref := one.alert.position_id) is None else ref.token_id)
+            for one in letter.events
+        )
         numbers = tuple(one.number for one in letter.events)
         self.messages.append(Message(now, alerts, numbers))
         return Delivered()

@@ -25,10 +25,10 @@ from chain.contracts.pool_key import PoolKey
 from chain.history.end_ticks import EndTicks
 from chain.history.volatility import Volatility, VolatilityStep
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.reference import v4_position
 from chain.positions.search import WalletPositions
 from chain.positions.snapshot import identify, range_status
 from chain.prices.ladder import price_book
+from chain.protocols.reference import v4_position
 from tests.agents.monitor.deliver.paced_person import Person
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, ONE, TWO, block, position

@@ -1,0 +1,1 @@
+"""Where positions are: how each protocol's are named, found and read."""
