@@ -259,8 +259,9 @@ def _end_at_once(code: int) -> None:
     """As the interpreter ends, but without taking apart module by module what was loaded."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # a program that could not write to it has let go of it
+            stream.flush()
     os._exit(code & 0xFF)
 
 

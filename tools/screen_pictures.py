@@ -27,7 +27,6 @@ from zuno_tui.catalog.intents import Apply, Approve, Inspect, Recommend
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.thread import DeskThread
 from zuno_tui.features.orders.intents import OrderClose
-from zuno_tui.features.orders.screen import OrderConfirmScreen
 from zuno_tui.features.trade.intents import Hedge
 from zuno_tui.features.trade.screen import TradeScreen
 from zuno_tui.screen.app.app import ZunoApp
@@ -189,7 +188,7 @@ class _Sitting(Struct, frozen=True):
     async def ordered(self, name: str) -> None:
         await self._until(self._all_is_told, "positions")
         self.app.link.ask(OrderClose(_EARNING, ("below", "2900")))
-        await self._until(lambda: isinstance(self.app.screen, OrderConfirmScreen), "the order")
+        await self._until(lambda: isinstance(self.app.screen, ConfirmScreen), "the order")
         await self.pilot.pause(0.5)
         self.take(name)
         await self.pilot.press("escape")

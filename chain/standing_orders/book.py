@@ -39,6 +39,11 @@ class KeptOrder(Struct, frozen=True):
         return self.progress.state in (StandingState.WAITING, StandingState.SENT)
 
     @property
+    def doubted(self) -> "KeptOrder":
+        """The same where nobody vouches for what its file says of it."""
+        return KeptOrder(self.order, _told_of(self.progress), vouched=False)
+
+    @property
     def is_final(self) -> bool:
         """Whether nothing is to be looked at any more."""
         return not self.stands and self.progress.settled_at is None
@@ -181,7 +186,8 @@ class StandingOrders:
         vouched = self._seal is None or hmac.compare_digest(
             progress.tag.encode(), _tag(self._seal, order, progress).encode()
         )
-        return KeptOrder(order, progress if vouched else _told_of(progress), vouched)
+        kept = KeptOrder(order, progress)
+        return kept if vouched else kept.doubted
 
 
 def _tag(seal: bytes, order: StandingOrder, progress: StandingProgress) -> str:

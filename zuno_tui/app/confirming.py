@@ -13,7 +13,7 @@ from zuno_tui.present.failures import foreseen
 
 
 @contextmanager
-def may_have_sent() -> Iterator[None]:
+def may_have_sent(look: str = "zuno outbox") -> Iterator[None]:
     """Never let it be said of what fails in here that nothing was sent."""
     try:
         yield
@@ -22,7 +22,7 @@ def may_have_sent() -> Iterator[None]:
             raise
         raise InterruptedApplyError(
             f"Unexpected error ({error_kind(error)}), and it may "
-            "have signed and sent before. See where things stand: zuno outbox"
+            f"have signed and sent before. See where things stand: {look}"
         ) from error
 
 

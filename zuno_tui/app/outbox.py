@@ -197,17 +197,17 @@ async def replace_waiting(
         step = await send_replacement(
             sources, connections, outbox, replacement, signer, limits=limits
         )
-    newest = step.newest
-    if session.as_json:
-        print_json(
-            {
-                "planId": dispatch.plan_id,
-                "step": step.name,
-                "state": step.state,
-                "hash": None if newest is None else newest.transaction.hash,
-            }
-        )
-    say(f"{step.title}: {action} {step.state}. Follow it: zuno outbox")
+        newest = step.newest
+        if session.as_json:
+            print_json(
+                {
+                    "planId": dispatch.plan_id,
+                    "step": step.name,
+                    "state": step.state,
+                    "hash": None if newest is None else newest.transaction.hash,
+                }
+            )
+        say(f"{step.title}: {action} {step.state}. Follow it: zuno outbox")
     return DONE
 
 
@@ -251,13 +251,13 @@ async def resume_missing(
             limits=limits,
             changed=lambda step: say(step_words(step)),
         )
-    step = dispatch.steps[resumption.step.position]
-    if session.as_json:
-        sent = resumption.version.transaction.hash
-        print_json(
-            {"planId": dispatch.plan_id, "step": step.name, "state": step.state, "hash": sent}
-        )
-    say(f"{step.title}: {step.state}. See where things stand: zuno outbox")
+        step = dispatch.steps[resumption.step.position]
+        if session.as_json:
+            sent = resumption.version.transaction.hash
+            print_json(
+                {"planId": dispatch.plan_id, "step": step.name, "state": step.state, "hash": sent}
+            )
+        say(f"{step.title}: {step.state}. See where things stand: zuno outbox")
     cancelled = resumption.version.kind is VersionKind.CANCEL and step.inclusion is not None
     return DONE if cancelled or step.state in SUCCEEDED else FAILED
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.catalog.intents import Apply, Approve
     from zuno_tui.desk.approvals import EmbeddedMarket
+    from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.questions import Questions
@@ -84,13 +85,6 @@ class PlanFlow(Struct, frozen=True):
 class DeskPart(Protocol):
     """A feature while the desk is open."""
 
-    changed_at: float
-    """When what it shows last changed."""
-
-    @property
-    def plan_id(self) -> str | None:
-        """The plan that it showed last."""
-
     def take(self, intent: Intent) -> bool:
         """False where the intent is answered as a page, as its command declares."""
 
@@ -114,7 +108,9 @@ class Feature(Struct, frozen=True, kw_only=True):
     plan_flow: Callable[[], PlanFlow] | None = None
     intents: tuple[type[Intent], ...] = ()
     """Those that its part of the desk takes."""
-    desk_part: Callable[[DeskContext, EmbeddedMarket | None, Questions], DeskPart] | None = None
+    desk_part: Callable[[DeskContext, EmbeddedMarket | None, Questions, Card], DeskPart] | None = (
+        None
+    )
     screen_for: Callable[[Event, DeskLink, Callable[[], float]], Screen[None] | None] | None = None
     attachment: str = ""
     """What it attaches to positions, as documents name it."""

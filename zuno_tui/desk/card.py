@@ -10,7 +10,9 @@ from agents.scorecard.track_record import TrackRecord
 from chain.protocols.reference import PositionRef, position_label
 from zuno_tui.desk.context import Tell
 from zuno_tui.desk.events import PlanChanged
+from zuno_tui.desk.jobs import fault_words
 from zuno_tui.present.argued_plan import ArguedPlan
+from zuno_tui.present.failures import foreseen
 from zuno_tui.present.plan_card import (
     PlanPool,
     decided_words,
@@ -119,7 +121,6 @@ class Card:
         self._tell = tell
         self._clock = clock
         self._view: PlanView | None = None
-        self.changed_at = 0.0
 
     @property
     def view(self) -> PlanView | None:
@@ -127,7 +128,6 @@ class Card:
 
     def show(self, view: PlanView | None) -> None:
         self._view = view
-        self.changed_at = self._clock()
         self._tell(PlanChanged(view))
 
     def say_anew(self, again: PlanView) -> None:
@@ -151,12 +151,22 @@ class Card:
         """What became of a step last."""
         if self._view is not None:
             before = self._view.progress
+            before += (StepProgress(""),) * (place - len(before))
             self.show(replace(self._view, progress=(*before[:place], step, *before[place + 1 :])))
 
     def refused(self, result: ResultView) -> None:
         """Nothing was signed; what was approved may still be."""
         if self._view is not None:
             self._change(self._view.approval, self._view.progress, result)
+
+    def failed(self, plan_id: str, error: Exception, *, sent: str = "") -> None:
+        """`sent` says where to look where something may have left before it failed."""
+        words = fault_words(error)
+        lines = tuple(str(error).splitlines()) if foreseen(error) else (words,)
+        if sent:
+            self.ended(ResultView(plan_id, "interrupted", (*lines, sent), None))
+        else:
+            self.refused(ResultView(plan_id, "refused", lines, None))
 
     def ended(self, result: ResultView) -> None:
         if self._view is not None:
@@ -188,7 +198,7 @@ def unargued(approval: ApprovalView, refs: Sequence[PositionRef], *, now: float)
     return PlanView(
         plan_id=approval.plan_id,
         headline=approval.headline,
-        recommendation="Your own order: no debate.",
+        recommendation="You asked for this; the agents were not consulted.",
         options=(),
         reasons=(),
         made_at=now,

@@ -159,7 +159,7 @@ def _named(session: Session, wallet: Address) -> str:
 # What is to be typed stands whole on a line of 80 columns: 76 of them are left for a hint.
 _READING = "Reading the chain: the demo wallet and a week of its market."
 _ARGUING = "Four agents argue. The plan follows in a moment."
-_APPROVED = "Nothing is signed yet. To review and sign: press : and type apply"
+_APPROVED = "Nothing is {page.done} yet. To review and {page.verb}: press : and type apply"
 _REFUSED = "Nothing was signed: the market moved. Press : and type approve again"
 _LAPSED = "The approval lapsed: nothing was signed. Press : and type approve again"
 _ORDER_LAPSED = "The approval lapsed: nothing was signed. Give the order again to go on."
@@ -231,13 +231,15 @@ def _about(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
             else "See where things stand: press : and type outbox"
         )
     if plan.approval is not None:
-        return _APPROVED
+        return _APPROVED.format(page=plan.approval.page)
     if plan.lapsed:
-        return _LAPSED if plan.options else _ORDER_LAPSED
+        return _LAPSED if plan.can_approve else _ORDER_LAPSED
     return _about_choice(plan, to_collect)
 
 
 def _about_choice(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
+    if plan.approves:
+        return "a, Enter: approve it. Nothing is sent by that."
     chosen = next((option for option in plan.options if option.recommended), None)
     if chosen is None or chosen.candidate is None:
         if plan.ref is None or (fees := to_collect.get(plan.ref)) is None:

@@ -172,9 +172,11 @@ class Dispatcher:
         """What is approved ends by the network's clock, whether anybody looks or not."""
         view = self.card.view
         approval = None if view is None else view.approval
-        network = self._context.session.network
-        now = head.timestamp if network.clock == "head" else self._context.clock()
-        if approval is not None and now >= approval.expires_at and not self._questions.answering:
+        by_head = self._context.session.network.clock == "head"
+        if approval is None:
+            return
+        now = head.timestamp if by_head and not approval.venue else self._context.clock()
+        if now >= approval.expires_at and not self._questions.answering:
             self.card.lapsed()
             words = f"{approval.headline}: the approval lapsed. Nothing was signed."
             self._questions.withdraw(approval.hash, words)
@@ -223,7 +225,7 @@ class Dispatcher:
         if feature is None or feature.desk_part is None:
             return None
         if feature.name not in self._features:
-            part = feature.desk_part(self._context, self._deciding, self._questions)
+            part = feature.desk_part(self._context, self._deciding, self._questions, self.card)
             self._features[feature.name] = part
         return self._features[feature.name]
 
@@ -262,13 +264,10 @@ class Dispatcher:
         return self._part_of(feature_of_plan(self._context.session, plan_id))
 
     def _meant(self, named: str | None) -> tuple[DeskPart | None, str | None]:
-        """A feature's plan that is meant: named, or what was shown last where none is."""
-        if named is not None:
-            return self._handling(named), named
-        shown = max(self._features.values(), key=lambda part: part.changed_at, default=None)
-        if shown is None or shown.changed_at < self.card.changed_at:
-            return None, None
-        return shown, shown.plan_id
+        """A feature's plan that is meant: named, or on the card where none is."""
+        if named is None and self.card.view is not None:
+            named = self.card.view.plan_id
+        return (None, None) if named is None else (self._handling(named), named)
 
     def _open_outbox(self, intent: OpenOutbox) -> None:
         match intent.action:

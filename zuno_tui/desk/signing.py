@@ -80,6 +80,7 @@ def _is_another(shown: PlanView | None, approved_id: str) -> bool:
 
 _READ_PATIENCE = 60.0
 _PATIENCE = 3 * 3600.0
+_LOOK = "It may have been sent before. See where things stand: outbox"
 """Seconds; each step ends its own waiting long before."""
 
 
@@ -146,14 +147,7 @@ class Signing:
         key = signing_key(session.home, session.network, dispatch.sender)
         block = judgment.basis.subject.block
         worth = await read_worth(context.sources, tuple(waiting.tokens), block)
-        receipt = None if approved is None or approved.hash != approval.hash else approved.receipt
-        view = waiting_view(
-            waiting,
-            session.network,
-            key,
-            worth,
-            planned_cost=None if receipt is None else receipt.planned_cost,
-        )
+        view = waiting_view(waiting, session.network, key, worth)
         self._put(view, lambda passphrase: self._apply(view, passphrase, worth.usd_per_unit))
 
     async def _ask_replacement(self, action: str, plan_id: str | None) -> None:
@@ -243,7 +237,8 @@ class Signing:
                         )
                 result = await read_result(context.sources, connections, approval, dispatch)
         except Exception as error:
-            self._failed(view, error, begun=begun)
+            card.failed(view.plan_id, error, sent=_LOOK if begun else "")
+            self._questions.end(view.hash, fault_words(error))
             return
         minted = result.minted[0] if result.minted else None
         expected = (
@@ -309,16 +304,6 @@ class Signing:
         return await asyncio.to_thread(
             open_signer, session.home, session.network, wallet, give_passphrase
         )
-
-    def _failed(self, view: ApprovalView, error: Exception, *, begun: bool) -> None:
-        words = fault_words(error)
-        lines = tuple(str(error).splitlines()) or (words,)
-        if begun:
-            lines = (*lines, "It may have been sent before. See where things stand: outbox")
-            self._card.ended(ResultView(view.plan_id, "interrupted", lines, None))
-        else:
-            self._card.refused(ResultView(view.plan_id, "refused", lines, None))
-        self._questions.end(view.hash, words)
 
 
 def _how_far(step: PlanStep) -> Literal["under way", "done", "stopped"]:

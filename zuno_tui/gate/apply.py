@@ -27,6 +27,7 @@ from zuno_tui.gate.agreement import Connections, evidence_of
 from zuno_tui.gate.approvals import (
     Approval,
     approval_in,
+    refuse_other_rules,
     refuse_past_the_day,
     refuse_tampered,
 )
@@ -88,6 +89,7 @@ def unused_approval(
     given = waiting_approval(outbox, ActKind.PLAN, plan_id, confirmed)
     approval, dispatch = approval_in(outbox, given), outbox.dispatch(given.hash)
     refuse_tampered(approval, dispatch, given)
+    refuse_other_rules(approval)
     return approval, dispatch
 
 

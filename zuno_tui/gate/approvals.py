@@ -26,7 +26,7 @@ from zuno_tui.gate.actions.action import TargetKind
 from zuno_tui.gate.acts import refuse_changed
 from zuno_tui.gate.acts import seal as seal_of
 from zuno_tui.gate.drift import DriftLimits, WalletState
-from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
     from zuno_tui.gate.prepare import Prepared
@@ -55,7 +55,7 @@ def _sealed(
 ) -> str:
     content = {
         "schema": _SCHEMA,
-        "policy": VERSION,
+        "policy": terms.get("policy", VERSION),
         "anchor": anchor,
         "sentThrough": private_host,
         "terms": terms,
@@ -152,6 +152,10 @@ class Approval(Struct, frozen=True, rename="camel"):
     """The hash of the code of every contract it calls or leads to, as it was when approved."""
     gas_exceeds: bool
     """Whether gas may cost more than all that is moved or earned."""
+    planned_cost: float | None = None
+    """Dollars that the plan expected it to cost; None where no plan did."""
+    policy: int | None = None
+    """The version of the rules that it was judged by; None where it was not written down yet."""
 
     @property
     def terms(self) -> dict[str, object]:
@@ -174,6 +178,9 @@ class Approval(Struct, frozen=True, rename="camel"):
             "dailyLimit": None if self.daily_limit is None else str(self.daily_limit),
             "codes": dict(self.codes),
             "gasExceeds": self.gas_exceeds,
+            # As before there could be any, where there is none.
+            **({} if self.planned_cost is None else {"plannedCost": str(self.planned_cost)}),
+            **({} if self.policy is None else {"policy": self.policy}),
         }
 
 
@@ -204,6 +211,8 @@ def approval_of(
         daily_limit=prepared.daily_limit,
         codes=prepared.codes.now,
         gas_exceeds=prepared.gas.exceeds_moved,
+        planned_cost=action.planned_cost,
+        policy=VERSION,
     )
     return replace(unsealed, hash=seal(prepared, unsealed.terms, private_host))
 
@@ -217,6 +226,15 @@ def refuse_tampered(approval: Approval, dispatch: Dispatch, given: GivenApproval
     # The row's own age and plan are sealed nowhere else.
     same_row = (approval.plan_id, approval.bounds.expires_at) == (given.plan_id, given.expires_at)
     refuse_changed(given, sealed if same_row else None)
+
+
+def refuse_other_rules(approval: Approval) -> None:
+    if approval.policy != VERSION:
+        raise GateRefusedError(
+            f"{approval.plan_id} was approved under other rules than this version's. Nothing was "
+            f"signed. Nothing was sent. Approve it again: zuno approve {approval.plan_id}",
+            RefusalCode.NOT_APPROVED_HERE,
+        )
 
 
 def approval_in(outbox: Outbox, given: GivenApproval) -> Approval:
@@ -240,10 +258,12 @@ def unread_approval(outbox: Outbox, sealed: str) -> str:
     """Why what was approved cannot be told."""
     given = outbox.given(sealed)
     # The hash is the key and stands in no document.
-    known = {field.encode_name for field in fields(Approval)} - {"hash"}
-    if given is None or not given.terms or given.terms.keys() == known:
+    known = {each.encode_name: each.required for each in fields(Approval) if each.name != "hash"}
+    names = set() if given is None else {*given.terms}
+    missing = {name for name, required in known.items() if required} - names
+    if not names or not (missing or names - known.keys()):
         return "What was approved is no longer known."
-    age = "An older" if known - given.terms.keys() else "A newer"
+    age = "An older" if missing else "A newer"
     return f"{age} zuno approved it, in a form that this one does not read."
 
 

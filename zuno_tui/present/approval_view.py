@@ -117,8 +117,6 @@ def waiting_view(
     network: Network,
     key: SigningKey,
     worth: ActionWorth,
-    *,
-    planned_cost: float | None = None,
 ) -> ApprovalView:
     """Before signing: the words out of the journal's bytes, the outcome by a trial made then."""
     approval, judgment = waiting.approval, waiting.judgment
@@ -135,7 +133,7 @@ def waiting_view(
         expected_gas=expected_gas(
             judgment.basis.simulation, judgment.steps, judgment.basis.subject.block
         ),
-        planned_cost=planned_cost,
+        planned_cost=approval.planned_cost,
     )
     return ApprovalView(
         plan_id=approval.plan_id,

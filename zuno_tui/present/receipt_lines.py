@@ -22,7 +22,10 @@ _PARTS = {
     "give": "you give",
     "get": "you get",
     "wallet": "wallet",
+    "trade": "you trade",
+    "result": "result",
     "swap": "swap cost",
+    "fees": "fees",
     "network": "network",
     "pay": "total cost",
     "bound": "limits",
@@ -87,7 +90,7 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
     elif bounds:
         yield ()
         counted = f"; dollars at {receipt.prices}" if receipt.prices else ""
-        yield from _titled("LIMITS", f"the chain enforces these{counted}", width)
+        yield from _titled("LIMITS", f"{approval.page.limits}{counted}", width)
         yield from _ledger(bounds, room, column)
 
 
@@ -106,11 +109,13 @@ def page_text(approval: ApprovalView, width: int | None = None) -> Iterator[str]
     for lines in (receipt_lines(approval, room), step_lines(approval, (), room)):
         yield from (plain(line).rstrip() for line in lines)
         yield ""
+    yield from approval.below
     recipients = " and ".join(approval.recipients) or NOBODY
+    who, words = ("venue", approval.venue) if approval.venue else ("recipient", recipients)
     # Where nobody reads it in a terminal, a sentence stays in one line.
     room = width or line_width() or _UNBROKEN
     for line in (
-        *wrapped(recipients, room, f"{'recipient':<{LABEL}}"),
+        *wrapped(words, room, f"{who:<{LABEL}}"),
         *detail_lines(approval, room),
     ):
         yield plain(line).rstrip()
@@ -127,6 +132,7 @@ def receipt_document(approval: ApprovalView) -> Json:
         "swapUsd": receipt.swap_cost,
         "networkUsd": receipt.network_cost,
         "plannedUsd": receipt.planned_cost,
+        "profitUsd": receipt.profit,
         "lines": [to_builtins(line) for line in receipt.lines],
     }
 
@@ -142,7 +148,7 @@ def _titled(title: str, beside: str, width: int, tone: DrawnTone = "dim") -> Ite
 
 def _costs_joined(lines: Sequence[ReceiptLine]) -> list[ReceiptLine]:
     """The parts of the cost in the line of the total."""
-    parts = [line for line in lines if line.part in ("swap", "network")]
+    parts = [line for line in lines if line.part in ("swap", "fees", "network")]
     named = " + ".join(f"{line.part} {line.dollars or line.words}" for line in parts)
     return [
         replace(line, words=named) if line.part == "pay" else line
@@ -288,7 +294,8 @@ def _together(steps: Sequence[StepView]) -> str:
 def detail_lines(approval: ApprovalView, width: int) -> Iterator[Line]:
     """Everything the bytes say, to the last digit: contracts, ends, every sentence, the hash."""
     yield from term_lines(approval, width)
-    yield from wrapped(approval.signs_with, width, f"{'key':<{LABEL}}")
+    if approval.signs_with:
+        yield from wrapped(approval.signs_with, width, f"{'key':<{LABEL}}")
     # In one line of a terminal of eighty columns, to be compared with another.
     yield from wrapped(approval.hash, width, "hash ")
     yield ()
@@ -345,6 +352,8 @@ def text_rows(text: str, width: int, under: int = 0) -> list[str]:
 def _steps_words(approval: ApprovalView) -> tuple[str, str]:
     """In how many transactions it is carried out, and whether it can stop between them."""
     count = len(approval.steps)
+    if approval.page.steps is not None:
+        return approval.page.steps
     if approval.as_one:
         return f"1 TRANSACTION, {count} STEPS", "all or nothing"
     if count == 1:
@@ -396,11 +405,13 @@ def _ledger(lines: Sequence[ReceiptLine], width: int, column: int) -> Iterator[L
 
 
 def cost_words(approval: ApprovalView) -> str:
-    """`costs $5.01, at most $32.21`; nothing where either is unknown."""
+    """`costs $5.01, at most $32.21`; nothing where its cost is unknown."""
     receipt = approval.receipt
-    if receipt is None or receipt.cost is None or receipt.most_cost is None:
+    if receipt is None or receipt.cost is None:
         return ""
-    return f"costs {usd(receipt.cost)}, at most {usd(receipt.most_cost)}"
+    most = receipt.most_cost
+    bound = "no known maximum" if most is None else f"at most {usd(most)}"
+    return f"costs {usd(receipt.cost)}, {bound}"
 
 
 def _dollar_tone(line: ReceiptLine) -> DrawnTone:

@@ -222,8 +222,13 @@ class StepView(Struct, frozen=True):
     """Who may move how much, where that is all it does."""
 
 
+Expected = Literal[
+    "pool", "give", "get", "wallet", "trade", "result", "swap", "fees", "network", "pay"
+]
+
+
 class ReceiptLine(Struct, frozen=True):
-    part: Literal["pool", "give", "get", "wallet", "swap", "network", "pay", "bound"]
+    part: Expected | Literal["bound"]
     """What is expected; a bound is what the bytes guarantee, whatever the price does."""
     words: str
     dollars: str = ""
@@ -248,12 +253,15 @@ class ReceiptView(Struct, frozen=True):
     range: RangeView | None = None
     """Of the position that is opened."""
     swap_cost: float | None = None
-    """Dollars that swap fee and price impact are expected to take; None where unknown."""
+    """Dollars that swap fee and price impact, or an exchange's fees, are expected to take; None
+    where unknown."""
     network_cost: float | None = None
     most_cost: float | None = None
     """Dollars that all of it may cost by the bytes; None where that is unknown or has no bound."""
     planned_cost: float | None = None
     """What the plan expected all of it to cost; None where no plan did."""
+    profit: float | None = None
+    """Dollars that what is closed brings, fees not counted; None where nothing is closed."""
     prices: str = ""
     """At which prices dollars are counted."""
     halfway: str = ""
@@ -290,12 +298,29 @@ UNDOING = "to undo"
 """The term's label that says how a permission over the whole account is taken back."""
 
 
+class PageWords(Struct, frozen=True):
+    """How the page that waits for the typed word speaks of what the word does."""
+
+    doing: str = "Sign and send"
+    verb: str = "sign"
+    done: str = "signed"
+    asks: str = "and press Enter to sign and send"
+    confirmed: str = "Confirmed. Reading the chain again before anything is signed …"
+    over: str = "The approval has expired. Nothing was signed. Type approve again."
+    steps: tuple[str, str] | None = None
+    """Over its steps, and beside that; None where they are transactions."""
+    limits: str = "the chain enforces these"
+    terms: str = "CONTRACTS AND DEADLINES"
+    all_terms: bool = False
+    """Whether its terms are on the page even where that has to be scrolled."""
+
+
 class ApprovalView(Struct, frozen=True):
     plan_id: str
     headline: str
     hash: str
     expires_at: float
-    """By the network's clock."""
+    """By the network's clock; by the wall's where it is sent to a venue."""
     steps: tuple[StepView, ...]
     outcome: tuple[str, ...]
     """What leaves, what comes, within which bounds, at what cost."""
@@ -321,6 +346,16 @@ class ApprovalView(Struct, frozen=True):
     """Whether they could be, were the account delegated."""
     executor: str = ""
     """The contract that the account is delegated to, where its steps are one transaction."""
+    venue: str = ""
+    """Where orders are sent; empty where a wallet signs."""
+    below: tuple[str, ...] = ()
+    """What it changes, drawn in lines."""
+    page: PageWords = PageWords()
+
+    @property
+    def has_transactions(self) -> bool:
+        """Whether it can be tried on a copy of the chain."""
+        return self.page.steps is None
 
 
 class ResultView(Struct, frozen=True):
@@ -358,6 +393,12 @@ class PlanView(Struct, frozen=True):
     """The positions that it is about besides the first."""
     lapsed: bool = False
     """Whether it was approved and nobody applied it in time."""
+    approves: bool = False
+    """Whether there is something to approve without an option to choose."""
+
+    @property
+    def can_approve(self) -> bool:
+        return self.approves or bool(self.options)
 
     @property
     def is_v3(self) -> bool:

@@ -18,8 +18,7 @@ from zuno_tui.catalog.intents import (
     SimulatePlan,
 )
 from zuno_tui.commands.balances import ShowBalances
-from zuno_tui.desk.events import DetailReady, PageReady, PoolsReady, Said
-from zuno_tui.features.orders.events import OrderConfirmationAsked
+from zuno_tui.desk.events import ConfirmationAsked, DetailReady, PageReady, PoolsReady, Said
 from zuno_tui.features.orders.intents import OrderClose
 
 if TYPE_CHECKING:
@@ -146,8 +145,8 @@ async def test_an_order_that_waits_for_a_delegation_is_not_typed_again(
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.ask(OrderClose(token_id, ("below", "2000")))
         await desk.until(Said, lambda said: "type delegate" in said.words)
-        assert desk.all_heard(OrderConfirmationAsked) == []
+        assert desk.all_heard(ConfirmationAsked) == []
         node("anvil_setCode", devnet.wallet, f"0x{code}")
-        asked = await desk.until(OrderConfirmationAsked)
+        asked = await desk.until(ConfirmationAsked)
 
-    assert f"Close #{token_id} when the price is below" in asked.approval.title
+    assert f"Close #{token_id} when the price is below" in asked.approval.headline

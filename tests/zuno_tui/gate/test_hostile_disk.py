@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chain.base.home import Home
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
@@ -16,6 +18,7 @@ from tests import node_rpc
 from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
+from tests.zuno_tui.gate.forged_journal import read_draft, write_forged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -204,3 +207,20 @@ def test_an_address_without_a_key_may_build_and_may_not_sign(desk: Desk) -> None
     assert "is watch-only: zuno holds no key for it and cannot sign" in refused.words
     assert "zuno wallet import" in refused.words
     assert desk.ask("eth_getTransactionCount", WIDE_PROVIDER.address, "latest") == before
+
+
+def test_what_was_approved_under_other_rules_is_void_and_says_so(desk: Desk) -> None:
+    """As another version would have left it: whole, sealed and tagged, under its own rules."""
+    approval, nonce = desk.approved("wrap", "0.04"), desk.nonce()
+    journal = Home.locate(os.environ, desk.command.home).outbox
+    draft = read_draft(journal, approval["hash"])
+    draft.terms["policy"] += 1
+    other = write_forged(journal, draft)
+
+    refused = desk.refused(approval["planId"], "--confirm", other)
+    again = desk.approved("wrap", "0.04")
+    applied = desk.apply(again["planId"], "--confirm", again["hash"])
+
+    assert other != approval["hash"]
+    assert "was approved under other rules" in refused.words
+    assert (applied.code, desk.nonce()) == (0, nonce + 1), applied.words

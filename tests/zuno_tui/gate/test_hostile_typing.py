@@ -76,6 +76,19 @@ def test_a_word_typed_before_the_question_is_not_an_answer(
     assert desk.nonce() == before
 
 
+def test_gas_dearer_than_what_it_is_for_wants_a_word_of_its_own(desk: Desk) -> None:
+    before = desk.nonce()
+    desk.ask("anvil_setNextBlockBaseFeePerGas", hex(45 * 10**9))
+    desk.ask("evm_mine")
+    approval = desk.approved("collect", str(desk.token_id("transferred in")))
+    for typed, code, nonce in (("apply", REFUSED, before), ("apply-anyway", 0, before + 1)):
+        terminal = _applying(desk, approval)
+        terminal.wait_for("Type apply-anyway")
+        terminal.type(typed)
+        ended, _, shown = terminal.end()
+        assert (ended, desk.nonce()) == (code, nonce), shown
+
+
 def test_what_happens_while_the_question_stands_is_looked_at_after_it(
     desk: Desk, approval: dict[str, Any]
 ) -> None:

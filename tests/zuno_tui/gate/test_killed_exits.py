@@ -21,7 +21,7 @@ from tests.chain.exchange.markets import ETH, order
 from tests.chain.exchange.test_binance_venue import BUY, GUARDS, opened
 from tests.fakes.exchange_account import AccountDouble, error
 from tests.zuno_tui.gate.test_trades import Wall, planned, trading, unchanged
-from zuno_tui.features.trade.gate import ApprovedTrade, Trading, apply_trade
+from zuno_tui.features.trade.gate import ApprovedTrade, TradeCost, Trading, apply_trade
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +88,7 @@ async def closed(
             with Outbox.in_memory() as outbox, suppress(Killed):
                 outbox.give(leave)
                 desk = _desk(venue, journal, outbox, folder)
-                approved = ApprovedTrade(plan, leave, (CLOSE,))
+                approved = ApprovedTrade(plan, leave, (CLOSE,), TradeCost(0.0, 0.0))
                 with nullcontext() if dies_at is None else mortal(dies_at):
                     await apply_trade(desk, approved, sleep=double.pass_time)
         double.now += 30

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
+from dataclasses import replace as with_rpc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +19,9 @@ from chain.devnet.world.accounts import WATCH_KEY
 from chain.read.gas import GAS_PRICE_ORACLE
 from chain.standing_orders.order import StandingProgress, StandingState
 from chain.wallet.errors import WalletRefusedError
+from tests.fakes.proxy import Proxy
 from tests.fakes.telegram import CHAT, TOKEN, TelegramDouble
+from tests.waiting import wait_until
 from tests.zuno_tui.gate.test_one_transaction import signed
 from tests.zuno_tui.gate.test_standing_orders import (
     STATE,
@@ -38,6 +42,7 @@ from zuno_tui.settings import Flags, load_settings
 from zuno_tui.settings.channels import channel_settings
 
 if TYPE_CHECKING:
+    from tests.fakes.proxy import Call
     from tests.zuno_tui.gate.desk import Desk
 
 
@@ -146,6 +151,31 @@ def test_a_look_that_could_not_be_made_neither_confirms_a_condition_nor_begins_i
 
     assert (begun.met_at, gone_on.met_at) == (1_000, 1_000)
     assert (too_long.met_at, behind.met_at, broken.met_at) == (1_091, 990, None)
+
+
+def test_an_order_that_hangs_takes_no_look_from_another(delegated: Desk) -> None:
+    desk, hung, other = delegated, delegated.token_id(STATE), delegated.token_id("native")
+    for token_id in (hung, other):
+        ordered(desk, "close", str(token_id), "out-of-range", "2h")
+    over, asked = threading.Event(), threading.Event()
+
+    def never_answers(call: Call) -> None:
+        if f"{hung:064x}" in str(call["params"]):
+            asked.set()
+            over.wait()
+
+    with Proxy(desk.devnet.url, never_answers) as proxy:
+        watching = Watching(with_rpc(desk, rpc=proxy.url))
+        looking = threading.Thread(target=watching.look)
+        looking.start()
+        wait_until(lambda: watching.order(2).progress.looked_at, "a look at the other order")
+        hung_order = watching.order(1).progress
+        over.set()
+        looking.join()
+
+    assert asked.is_set()
+    assert hung_order.looked_at is None
+    assert watching.order(1).progress.looked_at is not None
 
 
 def test_each_collect_is_told(delegated: Desk) -> None:

@@ -100,6 +100,48 @@ def test_a_made_up_receipt_of_what_was_never_sent_is_unclear(desk: Desk) -> None
     assert (applied.code, applied.data["state"]) == (FAILED, "unclear"), applied.words
 
 
+def test_success_by_which_nothing_came_or_left_is_unclear(desk: Desk) -> None:
+    """The receipt says success and moves nothing, and balances are told as they were before."""
+    approval = desk.approved("collect", str(desk.token_id("transferred in")))
+    before = desk.ask("eth_blockNumber")
+
+    def answer(call: Call) -> Answer | None:
+        match call["method"], call.get("params"):
+            case "eth_getTransactionReceipt", _:
+                return _receipts(desk, {"logs": []})(call)
+            case "eth_call", [{"data": data} as asked, _] if _BALANCE in data:
+                return {"result": desk.ask("eth_call", asked, before)}
+        return None
+
+    with Proxy(desk.devnet.url, answer) as liar:
+        applied = replace(desk, rpc=liar.url).apply(*_confirmed(approval), "--json")
+
+    assert applied.code == FAILED, applied.words
+    assert applied.data["state"] == "unclear"
+    assert set(applied.data["realised"].values()) == {None}
+
+
+_BALANCE = keccak(b"balanceOf(address)")[:4].hex()
+
+
+def test_a_receipt_that_changes_its_mind_is_unclear(desk: Desk) -> None:
+    """First a success, by which the step is called included; from then on a failure."""
+    approval = _wrapped(desk)
+    told: list[str] = []
+
+    def answer(call: Call) -> Answer | None:
+        if call["method"] != "eth_getTransactionReceipt":
+            return None
+        told.append(call["method"])
+        return _receipts(desk, {} if len(told) < 3 else {"status": "0x0", "logs": []})(call)
+
+    with Proxy(desk.devnet.url, answer) as liar:
+        applied = replace(desk, rpc=liar.url).apply(*_confirmed(approval), "--json")
+
+    assert "wrap: included" in applied.words
+    assert (applied.code, applied.data["state"]) == (FAILED, "unclear"), applied.words
+
+
 def test_of_three_one_that_lies_about_the_outcome_is_not_believed(desk: Desk) -> None:
     approval = _wrapped(desk)
     with (

@@ -252,6 +252,23 @@ def test_a_forged_end_ends_nothing_and_a_forged_dear_call_is_not_sent(
     assert watching.order().progress.state is StandingState.DONE
 
 
+@pytest.mark.parametrize("state", ["done", "ended", "sent"])
+def test_the_list_does_not_take_an_end_from_a_file(delegated: Desk, state: str) -> None:
+    desk = delegated
+    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    Watching(desk).look()
+    _edit(_folder(desk) / "1.progress.json", state=state, settledAt=None, received=["9 WETH"])
+    listed = desk.here("orders", "--json").data
+    [told] = listed["orders"]
+    unread = replace(desk, rpc="http://127.0.0.1:9").here("orders")
+
+    assert listed["confirmed"] is True
+    assert told["state"] == ("sent" if state == "sent" else "waiting")
+    assert "Its progress file says" in told["reason"]
+    assert told["received"] == [] or state == "sent"
+    assert "the files say, unconfirmed" in unread.words
+
+
 def test_what_was_done_or_ended_before_the_update_is_told_as_it_was(delegated: Desk) -> None:
     """Without a tag, as an older zuno wrote it down: the chain says the same, and nothing anew."""
     desk = delegated

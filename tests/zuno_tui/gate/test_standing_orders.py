@@ -112,12 +112,12 @@ def test_the_page_says_what_has_a_floor_who_pays_and_what_a_jump_does(delegated:
         words,
     )
     assert "If the price jumps, it closes at whatever price is reached, even far below" in words
-    # At the present gas price first, then by the limit.
-    network = r"network About [\d.]+ ETH \(\$[\d.,]+\) now\. The watch key pays\."
-    assert re.search(rf"{network} cost limit Network cost is capped at {most:g} ETH", words)
-    rows = [line.split()[0] for line in shown.out.splitlines() if line.startswith("  ")]
-    assert rows.index("expected") < rows.index("jumps") < rows.index("at")
-    assert rows.index("needs") < rows.index("sent") < rows.index("price")
+    # What it costs and may cost comes first, and who pays.
+    assert re.match(r"Close #\d+ when .* · plan_\w+ · costs \$[\d.]+, at most \$[\d.,]+ !", words)
+    assert re.search(r"network about [\d.]+ ETH; the watch key pays \$[\d.,]+", words)
+    assert re.search(rf"network {most:g} ETH, set in your limits ≤ \$", words)
+    rows = [line.split()[0] for line in shown.out.splitlines() if line]
+    assert rows.index("!") < rows.index("network") < rows.index("LIMITS") < rows.index("sent")
 
 
 def test_a_stop_is_carried_out_below_its_price_and_not_above(delegated: Desk) -> None:
@@ -159,7 +159,7 @@ def test_an_order_says_how_far_the_price_is_and_what_it_brings_there(delegated: 
     base, quote, dollars = (float(figure.replace(",", "")) for figure in found.groups())
     assert dollars == pytest.approx(base * float(price) + quote, rel=1e-3)
     assert "1.01% above that" in shown
-    assert f"at least {found[1]} WETH, or" in shown
+    assert f"comes out {found[1]} WETH, or" in shown
 
 
 ATTACKER = "0x00000000000000000000000000000000000bad01"

@@ -39,14 +39,18 @@ from zuno_tui.desk.events import (
     SettingsReady,
     StatusChanged,
 )
-from zuno_tui.features.orders.events import (
-    OrderApprovalView,
-    OrderConfirmationAsked,
-    OrderFormReady,
-)
+from zuno_tui.features.orders.events import OrderFormReady
+from zuno_tui.features.orders.page import ORDER_PAGE
 from zuno_tui.features.trade.events import TradeOpened
 from zuno_tui.present.outage import OutageView
-from zuno_tui.present.views import AlertsView, PositionsView
+from zuno_tui.present.views import (
+    AlertsView,
+    ApprovalView,
+    PositionsView,
+    ReceiptLine,
+    ReceiptView,
+    StepView,
+)
 
 if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
@@ -61,60 +65,72 @@ OUTAGE = OutageView(
     next_at=NOW + 30,
     known_at=NOW - 460,
 )
+OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 ORDER_FORM = OrderFormReady(
     v4_position(28), "WETH/USDC", "3,093.95", "2,790.12", "3,430.88", "USDC per WETH", 1_790_000_000
 )
-ORDER_PAGE = OrderApprovalView(
+ORDER = ApprovalView(
     "plan_1b4f0e9851971998",
-    "ab" * 32,
-    "apply",
-    540.0,
     "Close #28 when the price is below 2,800 USDC per WETH",
+    "ab" * 32,
+    NOW + 540.0,
+    (StepView("order", (), "close #28 once, and send everything to you"),),
     (
-        ("what", "Close #28 once, and send everything to your wallet."),
+        "! If the price jumps, it closes at whatever price is reached, even far below 2,800.",
+        "! This desk or zuno monitor must run with the watch key, or nothing happens.",
+    ),
+    OWNER,
+    "the demo's key",
+    can_sign=True,
+    needs_passphrase=False,
+    recipients=(OWNER,),
+    terms=(
         (
             "when",
             "The price is below 2,800 USDC per WETH for 2 min. It is 3,091.6 now, 10.4% above "
             "that.",
         ),
-        ("expected", "About 4.9711 WETH + 12.07 USDC, worth $13,931 then, plus fees."),
-        ("jumps", "If the price jumps, the position closes where it lands, even far below 2,800."),
-        (
-            "at least",
-            "4.9711 WETH, or the chain refuses it. USDC has no minimum: it shrinks as the price "
-            "falls.",
-        ),
         ("until", "2026-12-17 05:00 UTC"),
-    ),
-    "0x70997970C51812dc3A010C7d01b50e0d17dc79C8 (you)",
-    (
-        ("needs", "This desk or zuno monitor must run with the watch key, or nothing happens."),
         (
             "sent by",
             "The watch key 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC, which holds only gas.",
         ),
         (
-            "network",
-            "About 0.0005 ETH ($1.55) now, at most 0.005 ETH ($15.47), your limit. The watch key "
-            "pays.",
-        ),
-        (
             "enforced",
-            "The chain allows this one call and nothing else, only below 2,800. zuno waits the "
-            "2 min.",
+            "On chain only this one call is allowed, only below 2,800. The wait of 2 min is "
+            "zuno's own.",
         ),
         ("price from", "3 endpoints; two must agree."),
         (
             "cancel",
-            "Type order cancel and sign that. Quitting zuno or deleting files does not cancel it.",
+            "Type order cancel and sign it. Quitting zuno or deleting files does not cancel it.",
         ),
     ),
-    needs_passphrase=False,
+    receipt=ReceiptView(
+        (
+            ReceiptLine("give", "#28, all of it"),
+            ReceiptLine("get", "About 4.9711 WETH + 12.07 USDC, worth $13,931 then, plus fees."),
+            ReceiptLine("network", "about 0.0005 ETH; the watch key pays", "$1.55"),
+            ReceiptLine("pay", "", "$1.55"),
+            ReceiptLine(
+                "bound",
+                "4.9711 WETH, or the transaction reverts. USDC has no minimum: it shrinks as the "
+                "price falls.",
+                bounds="comes out",
+            ),
+            ReceiptLine("bound", "0.005 ETH, set in your limits", "≤ $15.47", "network"),
+        ),
+        swap_cost=0.0,
+        network_cost=1.55,
+        most_cost=15.47,
+    ),
+    seconds_left=540.0,
+    page=ORDER_PAGE,
 )
 STALE = replace(POSITIONS, stale="the RPC does not answer; trying again in 30 s")
 SCENES: dict[str, tuple[tuple[Event, ...], tuple[str, ...]]] = {
     "order form": ((*MORNING, ORDER_FORM), ("enter", *"2800")),
-    "order page": ((*MORNING, OrderConfirmationAsked(ORDER_PAGE)), ()),
+    "order page": ((*MORNING, ConfirmationAsked(ORDER)), ()),
     "first second": ((), ()),
     "morning": (MORNING, ()),
     "without a plan": (MORNING[:3], ()),

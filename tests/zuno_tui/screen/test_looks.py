@@ -27,8 +27,8 @@ from tests.zuno_tui.screen.screen_scenes import PAGES, SCENES, SNAPSHOTS
 from tests.zuno_tui.screen.trade_scenes import APPROVAL as ORDERS
 from tests.zuno_tui.screen.trade_scenes import BEGUN, FAILED, HEARD, HEDGING, HOLDING
 from tests.zuno_tui.screen.visit_scenes import RECORDS, REPLAYED
-from zuno_tui.desk.events import DebateChanged, RecordsReady
-from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
+from zuno_tui.desk.events import ConfirmationAsked, DebateChanged, RecordsReady
+from zuno_tui.features.trade.events import TradeChanged, TradeOpened
 from zuno_tui.screen.panes.debate import FLUSH_SECONDS
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
 
@@ -120,7 +120,7 @@ async def test_how_runs_of_the_trade_desk_look(pilot: Pilot[None]) -> None:
     for name, view in (("holds", HOLDING), ("failed", FAILED)):
         await play(pilot, TradeChanged(view))
         await assert_looks(f"trade that {name} 80x24", pilot)
-    await play(pilot, TradeConfirmationAsked(ORDERS))
+    await play(pilot, ConfirmationAsked(ORDERS))
     await assert_looks("trade confirmation 80x24", pilot)
 
 
@@ -133,7 +133,7 @@ async def test_plain_characters_alone() -> None:
         await pilot.resize_terminal(*SIZES[0])
         await play(pilot, TradeChanged(FAILED))
         lines += await assert_looks("trade in plain characters that failed 80x24", pilot)
-        await play(pilot, TradeConfirmationAsked(ORDERS))
+        await play(pilot, ConfirmationAsked(ORDERS))
         lines += await assert_looks("trade in plain characters confirmation 80x24", pilot)
         assert [line for line in lines if not line.isascii()] == []
 
@@ -153,6 +153,6 @@ async def test_no_colour_takes_away_nothing_else(monkeypatch: pytest.MonkeyPatch
         await pilot.resize_terminal(*SIZES[0])
         await play(pilot, TradeChanged(FAILED))
         await assert_looks("trade that failed 80x24", pilot, heavy_is_light=True)
-        await play(pilot, TradeConfirmationAsked(ORDERS))
+        await play(pilot, ConfirmationAsked(ORDERS))
         await assert_looks("trade confirmation 80x24", pilot)
         assert pairs_of(pilot) == {}

@@ -183,9 +183,10 @@ def test_what_is_held_where_a_later_transaction_fails_is_amber() -> None:
     assert amber.split(maxsplit=1) == ["half-way", held]
 
 
-def test_the_title_tells_what_it_costs_and_at_most_where_both_are_known() -> None:
+def test_the_title_tells_what_it_costs_and_at_most_or_that_nothing_bounds_it() -> None:
     assert APPROVAL.receipt is not None
     assert cost_words(APPROVAL) == "costs $17.81, at most $24.12"
     unbound = replace(APPROVAL.receipt, most_cost=None)
-    assert cost_words(replace(APPROVAL, receipt=unbound)) == ""
+    words = cost_words(replace(APPROVAL, receipt=unbound))
+    assert words == "costs $17.81, no known maximum"
     assert cost_words(replace(APPROVAL, receipt=None)) == ""

@@ -11,17 +11,18 @@ from msgspec.structs import replace
 from tests.zuno_tui.screen.graphics.test_pictures import png
 from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.scenes import NOW, ScriptedLink, desk_app, play
-from tests.zuno_tui.screen.trade_scenes import APPROVAL, BEGUN, HEARD, HEDGING, HOLDING, PLAN_ID
+from tests.zuno_tui.screen.trade_scenes import APPROVAL, BEGUN, HEARD, HEDGING, HOLDING
 from zuno_tui.catalog.intents import Show
-from zuno_tui.desk.events import ConfirmationEnded
-from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
+from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded
+from zuno_tui.features.trade.events import TradeChanged, TradeOpened
 from zuno_tui.features.trade.intents import Trade
-from zuno_tui.features.trade.screen import TradeConfirmScreen, TradeScreen
+from zuno_tui.features.trade.screen import TradeScreen
 from zuno_tui.present.views import ChartView, Tone
 from zuno_tui.screen.graphics.picture import FORGET, kitty_picture
 from zuno_tui.screen.panes.fields import READING_SECONDS
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.screens.chart import ChartScreen, Picture
+from zuno_tui.screen.screens.confirm import ConfirmScreen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +47,7 @@ async def test_the_next_step_is_put_in_the_prompt_and_never_taken() -> None:
         assert link.intents[1:] == [Trade("why"), Trade("status")]
         await play(pilot, TradeChanged(HEDGING))
         await pilot.press("a")
-        assert pilot.app.screen.query_one(PromptPane).value == f"approve {PLAN_ID}"
+        assert pilot.app.screen.query_one(PromptPane).value == "approve"
         assert len(link.intents) == 3
 
 
@@ -54,7 +55,7 @@ async def test_only_the_whole_word_typed_after_reading_sends() -> None:
     link = ScriptedLink()
     times = iter([-READING_SECONDS])
     async with desk_app(link).run_test(size=(80, 24)) as pilot:
-        screen = TradeConfirmScreen(
+        screen = ConfirmScreen(
             link, APPROVAL, clock=lambda: NOW, key_clock=lambda: next(times, 1e12)
         )
         await pilot.app.push_screen(screen)
@@ -66,8 +67,8 @@ async def test_only_the_whole_word_typed_after_reading_sends() -> None:
         await pilot.press(*"trade", "enter")
         assert len(link.confirmed) == 1
         await play(pilot, ConfirmationEnded(APPROVAL.hash, "sold 0.374 ETH"))
-        await play(pilot, TradeConfirmationAsked(APPROVAL))
-        assert sum(isinstance(one, TradeConfirmScreen) for one in pilot.app.screen_stack) == 1
+        await play(pilot, ConfirmationAsked(APPROVAL))
+        assert sum(isinstance(one, ConfirmScreen) for one in pilot.app.screen_stack) == 1
 
 
 async def test_the_word_typed_after_the_end_of_an_approval_sends_nothing() -> None:
@@ -75,12 +76,12 @@ async def test_the_word_typed_after_the_end_of_an_approval_sends_nothing() -> No
     now = NOW
     times = iter([-READING_SECONDS])
     async with desk_app(link).run_test(size=(80, 24)) as pilot:
-        screen = TradeConfirmScreen(
+        screen = ConfirmScreen(
             link, APPROVAL, clock=lambda: now, key_clock=lambda: next(times, 1e12)
         )
         await pilot.app.push_screen(screen)
         await pilot.pause()
-        now = NOW + APPROVAL.seconds_left
+        now = APPROVAL.expires_at
         await pilot.press(*"trade", "enter")
         assert link.confirmed == []
         assert not screen.query_one("#confirm-fields").display

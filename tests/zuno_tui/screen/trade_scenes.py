@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import NOW
+from zuno_tui.features.trade.drawing import rest_lines
 from zuno_tui.features.trade.run_view import (
     ConflictLine,
     ConflictMapView,
@@ -15,10 +16,12 @@ from zuno_tui.features.trade.run_view import (
     LadderRow,
     RegimeChip,
     SourceLamp,
-    TradeApprovalView,
     TradeRunView,
     TradeVerdict,
 )
+from zuno_tui.features.trade.trade import TRADE_PAGE
+from zuno_tui.present.charts import plain
+from zuno_tui.present.views import ApprovalView, ReceiptLine, ReceiptView, StepView
 
 PLAN_ID = "plan_0ed9e62f50b89e47"
 BEGUN = TradeRunView(
@@ -185,7 +188,7 @@ HEDGING = replace(
     verdict=VERDICT,
     plan_id=PLAN_ID,
     made_at=NOW - 60,
-    next_phrase=f"approve {PLAN_ID}",
+    next_phrase="approve",
 )
 HOLDING = replace(
     HEDGING,
@@ -226,16 +229,34 @@ FAILED = replace(
     verdict=TradeVerdict("failed", "No decision", "the venue knows no such contract"),
     plan_id="plan_25497b3e21ca7c44",
 )
-APPROVAL = TradeApprovalView(
+APPROVAL = ApprovalView(
     PLAN_ID,
+    VERDICT.headline,
     "5f" * 32,
-    "paper",
+    NOW + 540.0,
     (
-        (VERDICT.orders[0], "zuno-0ed9e62f50b89e47-0"),
-        (VERDICT.orders[1], "zuno-0ed9e62f50b89e47-1"),
+        StepView("zuno-0ed9e62f50b89e47-0", (), VERDICT.orders[0]),
+        StepView("zuno-0ed9e62f50b89e47-1", (), VERDICT.orders[1]),
     ),
-    VERDICT,
-    "trade",
-    540.0,
-    "trading fees about $2.10, at most $5.24",
+    (),
+    "",
+    "",
+    can_sign=True,
+    needs_passphrase=False,
+    word="trade",
+    receipt=ReceiptView(
+        (
+            ReceiptLine("trade", "sell 3.514 ETH", "$10,873.62"),
+            ReceiptLine("fees", "of the venue", "$2.10"),
+            ReceiptLine("pay", "", "$2.10"),
+            ReceiptLine("bound", "", "≤ $5.24", "worst case"),
+        ),
+        swap_cost=2.1,
+        network_cost=0.0,
+        most_cost=5.24,
+    ),
+    seconds_left=540.0,
+    venue="paper · PAPER: no real money",
+    below=tuple(plain(line).rstrip() for line in rest_lines(VERDICT, 74)),
+    page=TRADE_PAGE,
 )

@@ -23,15 +23,14 @@ from chain.standing_orders.seal import fault_of, is_signed
 from chain.wallet.files import read_bounded, write_once
 from chain.wallet.keystore import open_signer
 from chain.wallet.watch_key import watch_key
-from zuno_tui.app.confirming import require_typed
+from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.catalog.feature import RunAgain
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderNumber
 from zuno_tui.features.orders.keeper import OrderWork
-from zuno_tui.features.orders.page import draft_lines, headline, order_document, order_lines
+from zuno_tui.features.orders.page import headline, order_document, order_lines, order_view
 from zuno_tui.features.orders.signing import (
-    NetworkCost,
     OrderDraft,
     keep_signed,
     order_form,
@@ -46,13 +45,16 @@ from zuno_tui.gate.apply import WORD
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 from zuno_tui.present.answer import CommandAnswer, print_answer
+from zuno_tui.present.approval_view import signing_key
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import Json
+from zuno_tui.present.receipt_lines import page_text, receipt_document
+from zuno_tui.present.views import ApprovalView
 from zuno_tui.settings import SettingsError
 
 
 async def proposed(session: Session, asked: OrderClose | OrderCollect) -> CommandAnswer:
-    return _waiting_answer(await propose_order(session, asked))
+    return _waiting_answer(session, await propose_order(session, asked))
 
 
 async def form_facts(session: Session, ref: PositionRef) -> CommandAnswer:
@@ -68,7 +70,7 @@ async def form_facts(session: Session, ref: PositionRef) -> CommandAnswer:
 
 
 async def shown_again(session: Session, plan_id: str | None) -> CommandAnswer:
-    return _waiting_answer(await waiting_order(session, plan_id))
+    return _waiting_answer(session, await waiting_order(session, plan_id))
 
 
 def shown(session: Session, plan_id: str | None) -> CommandAnswer:
@@ -82,39 +84,43 @@ async def refuse_replay(_record: Record) -> RunAgain:
 def apply_run(session: Session, arguments: Namespace) -> int:
     """Signed by the typed word; nothing is sent by that."""
     draft = asyncio.run(waiting_order(session, arguments.plan_id))
-    for line in draft_lines(draft):
+    for line in page_text(_view(session, draft)):
         say(line)
     if arguments.confirm is None:
         require_typed(WORD, f"Type {WORD} to sign this order: ")
     elif arguments.confirm != draft.hash:
         raise GateRefusedError(f"What waits to be signed has another hash: {draft.hash}")
-    with open_signer(
-        session.home,
-        session.network,
-        session.address,
-        lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
-    ) as signer:
+    with (
+        open_signer(
+            session.home,
+            session.network,
+            session.address,
+            lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
+        ) as signer,
+        may_have_sent("zuno orders"),
+    ):
         # A word and a passphrase take their time, and the chain does not wait for them.
         draft = asyncio.run(waiting_order(session, draft.plan_id))
         order = keep_signed(session, draft, signer.sign_delegation(draft.order.signed))
-    answer = CommandAnswer(
-        (f"Order {order.number} stands: {headline(order, draft.call)}.",),
-        {"number": order.number, "planId": draft.plan_id, "watchKey": order.signed.delegate},
-        remarks=(
-            "It is carried out by whichever machine has its watch key and runs zuno or zuno "
-            f"monitor. See it: zuno orders. End it: zuno order cancel {order.number}",
-        ),
-    )
-    return print_answer(answer, as_json=session.as_json)
+        answer = CommandAnswer(
+            (f"Order {order.number} stands: {headline(order, draft.call)}.",),
+            {"number": order.number, "planId": draft.plan_id, "watchKey": order.signed.delegate},
+            remarks=(
+                "It is carried out by whichever machine has its watch key and runs zuno or zuno "
+                f"monitor. See it: zuno orders. End it: zuno order cancel {order.number}",
+            ),
+        )
+        return print_answer(answer, as_json=session.as_json)
 
 
-def _dollars(cost: NetworkCost, wei: int | None) -> float | None:
-    return None if wei is None or cost.usd_per_wei is None else wei * cost.usd_per_wei
+def _view(session: Session, draft: OrderDraft) -> ApprovalView:
+    return order_view(draft, signing_key(session.home, session.network, session.address))
 
 
-def _waiting_answer(draft: OrderDraft) -> CommandAnswer:
+def _waiting_answer(session: Session, draft: OrderDraft) -> CommandAnswer:
+    view = _view(session, draft)
     return CommandAnswer(
-        draft_lines(draft),
+        tuple(page_text(view)),
         {
             "planId": draft.plan_id,
             "hash": draft.hash,
@@ -125,10 +131,7 @@ def _waiting_answer(draft: OrderDraft) -> CommandAnswer:
             "until": draft.call.until,
             "times": draft.call.times,
             "endpoints": draft.endpoints,
-            "receipt": {
-                "costUsd": _dollars(draft.network_cost, draft.network_cost.now),
-                "mostUsd": _dollars(draft.network_cost, draft.network_cost.wei),
-            },
+            "receipt": receipt_document(view),
             "expiresAt": draft.approval.expires_at,
         },
         remarks=(
@@ -144,7 +147,7 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
         book.stop()
     elif what == "go":
         book.go_on()
-    kept, judged = await _looked_at(session, book)
+    kept, judged, seen = await _looked_at(session, book)
     lines = [
         line
         for kept_order in kept
@@ -153,6 +156,8 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
         )
     ]
     remarks = [f"{path} cannot be read, and is not carried out." for path in book.damaged]
+    if not seen:
+        remarks.append("The chain could not be asked: this is what the files say, unconfirmed.")
     if book.stopped:
         remarks.append(
             "This machine carries out no order until: zuno orders go. What was signed stays valid "
@@ -166,27 +171,27 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
             documents.append({**order_document(kept_order, session.network), "whatIf": whatif})
     return CommandAnswer(
         tuple(lines) or ("No orders here. One is made like: zuno order close 28 below 2900",),
-        {"orders": documents, "stopped": book.stopped},
+        {"orders": documents, "stopped": book.stopped, "confirmed": seen},
         remarks=tuple(remarks),
     )
 
 
 async def _looked_at(
     session: Session, book: StandingOrders
-) -> tuple[list[KeptOrder], dict[int, ClosedOrder]]:
-    """What the chain has ended is told so, whether anybody watches or not; and of what was closed
-    how keeping it would have done."""
+) -> tuple[list[KeptOrder], dict[int, ClosedOrder], bool]:
+    """What the chain has ended is told so, whether anybody watches or not; of what was closed how
+    keeping it would have done; and whether the chain could be asked."""
     mine = [kept for kept in book.all() if kept.order.chain_id == session.network.chain_id]
     if not mine:
-        return [], {}
+        return [], {}, True
     with suppress(RpcError, SettingsError):
         async with session.sources() as sources, session.connections(sources) as connections:
             work = OrderWork(book, session, Witnesses(sources, connections))
             for place, kept_order in enumerate(mine):
                 with suppress(OrderRefusedError):
                     mine[place] = await work.looked_at(kept_order)
-            return mine, await what_if(sources, mine)
-    return mine, {}
+            return mine, await what_if(sources, mine), True
+    return mine, {}, False
 
 
 def _judged_words(judged: ClosedOrder | None) -> str:

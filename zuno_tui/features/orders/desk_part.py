@@ -10,12 +10,12 @@ from chain.wallet.secrets import Passphrase
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import Apply, Approve
 from zuno_tui.desk.approvals import EmbeddedMarket
+from zuno_tui.desk.card import Card
 from zuno_tui.desk.context import DeskContext
-from zuno_tui.desk.events import ConfirmationEnded, Said
+from zuno_tui.desk.events import ConfirmationAsked, Said
 from zuno_tui.desk.questions import Act, Questions
-from zuno_tui.features.orders.events import OrderApprovalView, OrderConfirmationAsked
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
-from zuno_tui.features.orders.page import draft_recipient, draft_rows, draft_terms, headline
+from zuno_tui.features.orders.page import headline, order_view
 from zuno_tui.features.orders.signing import (
     NotDelegatedError,
     OrderDraft,
@@ -24,28 +24,28 @@ from zuno_tui.features.orders.signing import (
     propose_order,
     waiting_order,
 )
-from zuno_tui.gate.apply import WORD
 from zuno_tui.gate.question import Question
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.approval_view import signing_key
+from zuno_tui.present.views import ResultView
 
 _PATIENCE = 60.0
 _LONGEST_WAIT = 1_800.0
 _BETWEEN_LOOKS = 3.0
+_CARRIED_OUT = "Whichever machine has its watch key and runs zuno or zuno monitor carries it out."
 
 
 class Orders:
     def __init__(
-        self, context: DeskContext, _market: EmbeddedMarket | None, questions: Questions
+        self,
+        context: DeskContext,
+        _market: EmbeddedMarket | None,
+        questions: Questions,
+        card: Card,
     ) -> None:
         self._context = context
         self._questions = questions
-        self._draft: OrderDraft | None = None
-        self.changed_at = 0.0
-
-    @property
-    def plan_id(self) -> str | None:
-        return None if self._draft is None else self._draft.plan_id
+        self._card = card
 
     def close(self) -> None:
         """Nothing is open."""
@@ -63,8 +63,7 @@ class Orders:
                 return False
 
     def show(self, plan_id: str | None = None) -> None:
-        shown = plan_id or self.plan_id
-        self._open("Reading what waits to be signed", lambda: self._read(shown))
+        self._open("Reading what waits to be signed", lambda: self._read(plan_id))
 
     def approve(self, _intent: Approve, plan_id: str) -> None:
         self.show(plan_id)
@@ -113,30 +112,19 @@ class Orders:
         self._ask(await waiting_order(self._context.session, plan_id))
 
     def _ask(self, draft: OrderDraft) -> None:
-        self._draft = draft
-        self.changed_at = self._context.clock()
-        session, left = self._context.session, draft.approval.expires_at - draft.now
+        session = self._context.session
         key = signing_key(session.home, session.network, session.address)
-        view = OrderApprovalView(
-            draft.plan_id,
-            draft.hash,
-            WORD,
-            left,
-            headline(draft.order, draft.call),
-            draft_terms(draft),
-            draft_recipient(draft),
-            draft_rows(draft),
-            key.needs_passphrase,
-        )
+        view = order_view(draft, key)
         question = Question(
             draft.hash,
-            WORD,
-            self._questions.until(left),
+            view.word,
+            self._questions.until(draft.approval.expires_at - draft.now),
             refusal="" if key.can_sign else key.words,
             needs_passphrase=key.needs_passphrase,
         )
         act = Act("Signing the order", lambda given: self._sign(draft, given), _PATIENCE)
-        self._questions.put(question, OrderConfirmationAsked(view), act)
+        self._card.approved(view, (draft.call.ref,))
+        self._questions.put(question, ConfirmationAsked(view), act)
 
     async def _sign(self, shown: OrderDraft, passphrase: Passphrase | None) -> None:
         session = self._context.session
@@ -146,13 +134,21 @@ class Orders:
                 raise WalletError("The passphrase is missing. Nothing was signed. Try again.")
             return passphrase
 
-        # A word takes its time, and the chain does not wait for it.
-        draft = await waiting_order(session, shown.plan_id)
-        if draft.hash != shown.hash:
-            raise GateRefusedError("What was shown is not what waits. Nothing was signed.")
-        with open_signer(session.home, session.network, session.address, give_passphrase) as signer:
-            order = keep_signed(session, draft, signer.sign_delegation(draft.order.signed))
+        try:
+            # A word takes its time, and the chain does not wait for it.
+            draft = await waiting_order(session, shown.plan_id)
+            if draft.hash != shown.hash:
+                raise GateRefusedError("What was shown is not what waits. Nothing was signed.")
+            with open_signer(
+                session.home, session.network, session.address, give_passphrase
+            ) as signer:
+                order = keep_signed(session, draft, signer.sign_delegation(draft.order.signed))
+        except Exception as error:
+            self._card.failed(shown.plan_id, error)
+            raise
         words = f"Order {order.number} stands: {headline(order, draft.call)}."
-        self._context.tell(ConfirmationEnded(draft.hash, f"{words} See it: orders"))
-        twin = f"zuno apply {draft.plan_id}"
-        self._context.tell(Said(words, "good", twin))
+        lines = (words, _CARRIED_OUT, f"To end it: order cancel {order.number}")
+        title = f"Order {order.number} stands"
+        result = ResultView(draft.plan_id, "signed", lines, None, done=True, headline=title)
+        self._card.ended(result)
+        self._context.tell(Said(words, "good", f"zuno apply {draft.plan_id}"))

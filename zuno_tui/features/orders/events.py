@@ -1,28 +1,7 @@
 """What orders tell the screen."""
 
-from msgspec import Struct
-
 from chain.protocols.reference import PositionRef
 from zuno_tui.desk.events import Event
-
-NEEDS = "needs"
-"""The label of the row without which an order is never carried out."""
-JUMPS = "jumps"
-"""The label of the row that says what no order can bound."""
-
-
-class OrderApprovalView(Struct, frozen=True):
-    """What the typed word would sign."""
-
-    plan_id: str
-    hash: str
-    word: str
-    seconds_left: float
-    title: str
-    terms: tuple[tuple[str, str], ...]
-    recipient: str
-    rows: tuple[tuple[str, str], ...]
-    needs_passphrase: bool
 
 
 class OrderFormReady(Event, frozen=True):
@@ -44,9 +23,3 @@ class OrderFormReady(Event, frozen=True):
     @property
     def facts(self) -> str:
         return f"price {self.price} {self.unit} · range {self.low} to {self.high}"
-
-
-class OrderConfirmationAsked(Event, frozen=True):
-    """The page that shows an order and waits for the typed word."""
-
-    approval: OrderApprovalView

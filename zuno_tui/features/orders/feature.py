@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.desk.approvals import EmbeddedMarket
+    from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.questions import Questions
@@ -108,23 +109,21 @@ def _ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, ...]:
 
 
 def _desk_part(
-    context: DeskContext, market: EmbeddedMarket | None, questions: Questions
+    context: DeskContext, market: EmbeddedMarket | None, questions: Questions, card: Card
 ) -> DeskPart:
     from zuno_tui.features.orders.desk_part import Orders
 
-    return Orders(context, market, questions)
+    return Orders(context, market, questions, card)
 
 
-def _screen_for(event: Event, link: DeskLink, clock: Callable[[], float]) -> Screen[None] | None:
-    from zuno_tui.features.orders.events import OrderConfirmationAsked, OrderFormReady
+def _screen_for(event: Event, link: DeskLink, _clock: Callable[[], float]) -> Screen[None] | None:
+    from zuno_tui.features.orders.events import OrderFormReady
 
-    if not isinstance(event, OrderConfirmationAsked | OrderFormReady):
+    if not isinstance(event, OrderFormReady):
         return None
-    from zuno_tui.features.orders.screen import OrderConfirmScreen, OrderFormScreen
+    from zuno_tui.features.orders.screen import OrderFormScreen
 
-    if isinstance(event, OrderFormReady):
-        return OrderFormScreen(link, event)
-    return OrderConfirmScreen(link, event.approval, clock)
+    return OrderFormScreen(link, event)
 
 
 def _news(home: Home, network: Network) -> Sequence[FeatureNews]:

@@ -235,6 +235,9 @@ class OrderKeeper:
         """A look has nobody to narrate to."""
 
 
+_BY_FILE = "Its progress file says that it was sent; the chain has not used it yet."
+
+
 class OrderWork:
     """One look at one order."""
 
@@ -334,13 +337,26 @@ class OrderWork:
         return True
 
     async def looked_at(self, kept: KeptOrder) -> KeptOrder:
-        """As it would be told now: nothing is sent, and nothing written down."""
+        """As it would be told now: nothing is sent, and nothing written down.
+
+        What its file says of an end is nobody's word without the watch key: the chain tells.
+        """
         call = read_call(kept.order.signed, self._network)
-        if kept.progress.state is not StandingState.WAITING or not is_signed(kept.order):
+        if not is_signed(kept.order):
             return kept
         seen = await self._witnesses.sights(kept.order, call)
-        after = self._after_end(kept, call, seen)
-        return kept if after is None else KeptOrder(kept.order, after)
+        known = kept if kept.stands else kept.doubted
+        after = self._after_end(known, call, seen)
+        if after is not None:
+            return KeptOrder(kept.order, after)
+        match kept.progress.state:
+            case StandingState.WAITING:
+                return kept
+            case StandingState.SENT:
+                return KeptOrder(kept.order, replace(kept.progress, reason=_BY_FILE))
+            case told:
+                reason = f"Its progress file says {told.value}, and the chain does not."
+                return KeptOrder(kept.order, StandingProgress(reason=reason))
 
     def _ended(self, kept: KeptOrder, call: OrderCall, seen: Seen) -> bool:
         after, seen_in = self._after_end(kept, call, seen), kept.progress.state

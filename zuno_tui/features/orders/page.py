@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from chain.base.units import DAY, HOUR, MICRO, minute_text, time_text, usd
+from chain.base.units import DAY, HOUR, MICRO, UNKNOWN, minute_text, time_text, usd
 from chain.contracts.addresses import checksummed, shortened
 from chain.contracts.networks import Network
 from chain.math.price import format_amount
@@ -22,13 +22,13 @@ from chain.standing_orders.order import (
     StandingState,
 )
 from chain.standing_orders.seal import fault_of, is_sealed
-from zuno_tui.features.orders.events import JUMPS, NEEDS
 from zuno_tui.present.output import Json
-from zuno_tui.present.transcript import wrapped
+from zuno_tui.present.views import ApprovalView, PageWords, ReceiptLine, ReceiptView, StepView
 from zuno_tui.present.words import amount_of, percent, round_usd
 
 if TYPE_CHECKING:
-    from zuno_tui.features.orders.signing import OrderDraft
+    from zuno_tui.features.orders.signing import NetworkCost, OrderDraft
+    from zuno_tui.present.approval_view import SigningKey
 
 
 def length_text(seconds: int) -> str:
@@ -82,26 +82,89 @@ def headline(order: StandingOrder, call: OrderCall) -> str:
     return f"{doing} {position_label(call.ref)} when {condition_words(order, call)}{often}"
 
 
-def draft_terms(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
+ORDER_PAGE = PageWords(
+    doing="Sign an order",
+    asks="and press Enter to sign. The order then waits",
+    over="This is older than ten minutes. Nothing was signed. Ask for the order again.",
+    steps=("1 SIGNATURE", "nothing is sent now: the order waits"),
+    limits="the chain enforces what comes out, zuno the network cost",
+    terms="WHEN, AND WHO CARRIES IT OUT",
+    all_terms=True,
+)
+
+
+def order_view(draft: OrderDraft, key: SigningKey) -> ApprovalView:
     """What is signed, read out of its bytes, beside what the market says now."""
     call = draft.call
     once = "once" if call.times == 1 else f"up to {call.times} times"
-    doing = f"{_DOING[call.kind]} {position_label(call.ref)} {once}"
-    return (
-        ("what", f"{_sentence(doing)}, and send everything to your wallet."),
-        ("when", _when(draft)),
-        ("expected", _expected(draft)),
-        *_jump(draft.order),
-        ("at least", _least(draft)),
-        ("until", minute_text(call.until)),
+    does = f"{_DOING[call.kind]} {position_label(call.ref)} {once}, and send everything to you"
+    return ApprovalView(
+        plan_id=draft.plan_id,
+        headline=headline(draft.order, call),
+        hash=draft.hash,
+        expires_at=draft.approval.expires_at,
+        seconds_left=draft.approval.expires_at - draft.now,
+        steps=(StepView("order", (), does),),
+        outcome=(*_jump(draft.order), f"! {_NEEDS}"),
+        wallet=checksummed(call.recipient),
+        signs_with=key.words,
+        can_sign=key.can_sign,
+        needs_passphrase=key.needs_passphrase,
+        recipients=(checksummed(call.recipient),),
+        terms=(
+            ("when", _when(draft)),
+            ("until", minute_text(call.until)),
+            ("sent by", _by(draft)),
+            (
+                "enforced",
+                f"On chain only this one call is allowed{_reach(draft)}. "
+                f"The wait of {length_text(draft.order.hold_seconds)} is zuno's own.",
+            ),
+            ("price from", _looks_at(draft)),
+            ("cancel", _CANCEL),
+        ),
+        receipt=_receipt(draft),
+        page=ORDER_PAGE,
     )
 
 
-def _jump(order: StandingOrder) -> Iterator[tuple[str, str]]:
+_NEEDS = "This desk or zuno monitor must run with the watch key, or nothing happens."
+_CANCEL = "Type order cancel and sign it. Quitting zuno or deleting files does not cancel it."
+
+
+def _receipt(draft: OrderDraft) -> ReceiptView:
+    """By the gas that is set aside for an order, now and at the highest fee the limits let go."""
+    cost, call = draft.network_cost, draft.call
+    now, most = (
+        None if wei is None or cost.usd_per_wei is None else wei * cost.usd_per_wei
+        for wei in (cost.now, cost.wei)
+    )
+    each = " each time" if call.times > 1 else ""
+    about = UNKNOWN if cost.now is None else f"about {_coins(cost, cost.now)}"
+    limit = f"{_coins(cost, cost.wei)}{each}, set in your limits"
+    lines = (
+        ReceiptLine("give", f"{position_label(call.ref)}, all of it"),
+        ReceiptLine("get", _expected(draft)),
+        ReceiptLine("network", f"{about}{each}; the watch key pays", usd(now)),
+        ReceiptLine("pay", each.strip(), usd(now)),
+        ReceiptLine("bound", _least(draft), "", "comes out"),
+        ReceiptLine("bound", limit, f"≤ {usd(most)}" if most is not None else "", "network"),
+    )
+    closes = call.kind == "close"
+    return ReceiptView(
+        lines if closes else lines[1:], swap_cost=0.0, network_cost=now, most_cost=most
+    )
+
+
+def _coins(cost: NetworkCost, wei: int) -> str:
+    return f"{format_amount(wei, 18, 3)} {cost.coin}"
+
+
+def _jump(order: StandingOrder) -> Iterator[str]:
     """No order names the price it is carried out at, only the one from which on it may be."""
     if level := order.level:
         past = f"{level.side} {level.price}"
-        yield JUMPS, f"If the price jumps, it closes at whatever price is reached, even far {past}."
+        yield f"! If the price jumps, it closes at whatever price is reached, even far {past}."
 
 
 def _sentence(words: str) -> str:
@@ -143,38 +206,6 @@ def _amounts(draft: OrderDraft, amounts: Sequence[int]) -> str:
     return " + ".join(named) or "nothing"
 
 
-def draft_recipient(draft: OrderDraft) -> str:
-    return f"{checksummed(draft.call.recipient)} (you)"
-
-
-def draft_rows(draft: OrderDraft) -> tuple[tuple[str, str], ...]:
-    """What the chain holds it to, and what it cannot."""
-    return (
-        (NEEDS, "This desk or zuno monitor must run with the watch key, or nothing happens."),
-        ("sent by", _by(draft)),
-        *_network_cost(draft),
-        (
-            "enforced",
-            f"On chain only this one call is allowed{_reach(draft)}. "
-            f"The wait of {length_text(draft.order.hold_seconds)} is zuno's own.",
-        ),
-        ("price from", _looks_at(draft)),
-        (
-            "cancel",
-            "Type order cancel and sign it. Quitting zuno or deleting files does not cancel it.",
-        ),
-    )
-
-
-def draft_lines(draft: OrderDraft) -> tuple[str, ...]:
-    rows = (*draft_terms(draft), ("to", draft_recipient(draft)), *draft_rows(draft))
-    return (
-        f"{headline(draft.order, draft.call)} · {draft.plan_id}",
-        *(wrapped(f"  {label:<10} {words}", indent=13) for label, words in rows),
-        f"  hash       {draft.hash}",
-    )
-
-
 _DOING: dict[OrderKind, str] = {"close": "close", "collect": "collect the fees of"}
 
 
@@ -201,20 +232,6 @@ def _by(draft: OrderDraft) -> str:
     if draft.key == "recorded":
         return f"{key}, as watch-key.json says: not checked, its passphrase is not at hand."
     return f"{key}, a key made elsewhere: only its address is known here."
-
-
-def _network_cost(draft: OrderDraft) -> Iterator[tuple[str, str]]:
-    """By the gas that is set aside for an order, now and at the highest fee the limits let go."""
-    cost = draft.network_cost
-
-    def told(wei: int) -> str:
-        dollars = "" if cost.usd_per_wei is None else f" ({usd(wei * cost.usd_per_wei)})"
-        return f"{format_amount(wei, 18, 3)} {cost.coin}{dollars}"
-
-    each = " each time" if draft.call.times > 1 else ""
-    now = "" if cost.now is None else f"About {told(cost.now)} now. "
-    yield "network", f"{now}The watch key pays."
-    yield "cost limit", f"Network cost is capped at {told(cost.wei)}{each} by your settings."
 
 
 def _reach(draft: OrderDraft) -> str:

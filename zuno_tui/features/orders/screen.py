@@ -1,92 +1,26 @@
-"""The form an order is written in, and the page whose typed word signs it."""
+"""The form an order is written in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.widgets import Input
 
 from chain.protocols.reference import position_label
-from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
-from zuno_tui.features.orders.events import (
-    JUMPS,
-    NEEDS,
-    OrderApprovalView,
-    OrderConfirmationAsked,
-    OrderFormReady,
-)
+from zuno_tui.features.orders.events import OrderFormReady
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect
 from zuno_tui.features.orders.terms import OrderWordsError, read_terms
 from zuno_tui.screen.keys import SENDING, TAKING, WRITING
-from zuno_tui.screen.panes.frame import heading, literal
+from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.marked_list import MarkedList
-from zuno_tui.screen.panes.receipt import LABEL, wrapped
 from zuno_tui.screen.panes.text import KeyLine, PlainText
 from zuno_tui.screen.screens.sub_screen import SubScreen
-from zuno_tui.screen.screens.typed_confirm import TypedConfirmScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-
-
-_STYLES = {
-    "what": "bold",
-    JUMPS: "$warning",
-    NEEDS: "bold $warning",
-    "order hash": "$quiet",
-}
-
-
-_LIMITS = ("at least", "network", "cost limit", "until", "enforced")
-_FIGURE = r"\$\d[\d,.]*\d|[\d.]+%|(?<=is )(?:below|above) [\d,.]*\d"
-"""What is to be checked stands out."""
-
-
-def _rows(rows: Iterable[tuple[str, str]], width: int) -> Iterator[Content]:
-    for label, words in rows:
-        for line in wrapped(words, width, f"{label:<{LABEL}}", _STYLES.get(label, "")):
-            yield line.highlight_regex(_FIGURE, style="bold")
-
-
-class OrderConfirmScreen(TypedConfirmScreen):
-    ASKS = "and press Enter to sign. The order then waits"
-    END_STYLE = "bold"
-    OVER = "This is older than ten minutes. Nothing was signed. Ask for the order again."
-
-    def __init__(
-        self, link: DeskLink, approval: OrderApprovalView, clock: Callable[[], float]
-    ) -> None:
-        super().__init__(
-            link,
-            approval,
-            clock,
-            seconds_left=approval.seconds_left,
-            needs_passphrase=approval.needs_passphrase,
-        )
-        self._order = approval
-
-    def hears(self, event: Event) -> bool:
-        return isinstance(event, OrderConfirmationAsked) and event.approval.hash == self._order.hash
-
-    def title_words(self) -> str:
-        return f"Sign an order · {self._order.title}"
-
-    def authority(self, width: int) -> Sequence[Content]:
-        return [*wrapped(self._order.recipient, width, f"{'recipient':<{LABEL}}", "bold")]
-
-    def sheet_lines(self, width: int, _room: int) -> Sequence[Content]:
-        order = self._order
-        rows = (*order.terms, *order.rows, ("order hash", order.hash))
-        limits = [row for row in rows if row[0] in _LIMITS]
-        lines = [Content(""), *_rows([row for row in order.terms if row not in limits], width)]
-        lines += [Content(""), heading("LIMITS"), *_rows(limits, width)]
-        others = [row for row in rows if row not in limits and row not in order.terms]
-        return [*lines, Content(""), heading("WHO CARRIES IT OUT"), *_rows(others, width)]
 
 
 _CHOICES: tuple[tuple[str, str, str], ...] = (

@@ -1,8 +1,9 @@
 """The trade desk's runs at the desk: argued, approved, confirmed by a typed word, sent once."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,17 +15,18 @@ from agents.trade.plan import TradePlan
 from agents.trade.services import recorded_market
 from agents.trade.terms import DeskLimits, TradeMode
 from chain.exchange.orders.engine import OrderNotice
-from chain.exchange.orders.order import OrderProgress
+from chain.exchange.orders.order import OrderProgress, OrderState, VenueOrder
 from zuno_tui.app.market import MarketClockError
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import Apply, Approve
 from zuno_tui.desk.approvals import EmbeddedMarket
+from zuno_tui.desk.card import Card
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.debates import DebateHearing
-from zuno_tui.desk.events import ConfirmationEnded, Said
+from zuno_tui.desk.events import ConfirmationAsked, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.desk.questions import Act, Questions
-from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
+from zuno_tui.features.trade.events import TradeChanged, TradeOpened
 from zuno_tui.features.trade.gate import apply_trade, approve_trade, waiting_trade
 from zuno_tui.features.trade.intents import ASKED, Hedge, Trade, Unhedge
 from zuno_tui.features.trade.lessons import keep_run, keep_sent, stored_trade
@@ -38,16 +40,22 @@ from zuno_tui.features.trade.run_view import (
     run_of_plan,
     verdict,
 )
-from zuno_tui.features.trade.trade import TRADE_WORD, approval_view, progress_words, read_hedged
+from zuno_tui.features.trade.trade import (
+    approval_view,
+    came_words,
+    progress_words,
+    read_hedged,
+)
 from zuno_tui.features.trade.trading import argue_trade, open_trading
 from zuno_tui.features.trade.unhedging import unhedged
 from zuno_tui.gate.question import Question
-from zuno_tui.present.views import DebateView
+from zuno_tui.present.views import ApprovalView, DebateView, PlanView, ResultView, StepProgress
 
 RUN = "trade"
 _PATIENCE = 900.0
 _READ_PATIENCE = 60.0
 _DECIDING = float(DeskLimits().plan_seconds)
+_LOOK = "Orders may have been sent before. See where things stand: trade status"
 
 
 class _RunSubject(Struct, frozen=True):
@@ -64,20 +72,19 @@ class _RunSubject(Struct, frozen=True):
 
 class Trades:
     def __init__(
-        self, context: DeskContext, market: EmbeddedMarket | None, questions: Questions
+        self,
+        context: DeskContext,
+        market: EmbeddedMarket | None,
+        questions: Questions,
+        card: Card,
     ) -> None:
         self._context = context
+        self._card = card
         self._questions = questions
         self._market = market
         """In the demo, whose market leaves a person no time to decide."""
         self._deciding: asyncio.TimerHandle | None = None
         self._view: TradeRunView | None = None
-        self.changed_at = 0.0
-
-    @property
-    def plan_id(self) -> str | None:
-        """The plan of the run that was shown last."""
-        return None if self._view is None else self._view.plan_id or None
 
     def close(self) -> None:
         if self._deciding is not None:
@@ -112,23 +119,27 @@ class Trades:
         if view is None or plan_id not in (None, view.plan_id):
             plan, document = stored_trade(self._context.session, plan_id)
             view = self._pictured(run_of_plan(plan, str(document.get("requestId", ""))), plan)
+            self._put_on_card(plan)
         self._opened(view)
 
     def approve(self, intent: Approve, plan_id: str) -> None:
+        plan, _ = stored_trade(self._context.session, plan_id)
         self._context.jobs.start(
             "approve",
-            f"Checking the orders of {plan_id} again",
-            lambda _: self._approve(plan_id, intent.twin),
+            f"Checking the orders again: {verdict(plan).headline}",
+            lambda _: self._approve(plan, intent.twin),
             seconds=_READ_PATIENCE,
         )
 
     def ask(self, _asked: Apply, plan_id: str) -> None:
         """Show once more what would be sent, and wait for the word."""
+        plan, _ = stored_trade(self._context.session, plan_id)
         self._context.jobs.start(
             "confirm",
             "Reading what is approved",
-            lambda _: self._ask(plan_id),
+            lambda _: self._ask(plan),
             seconds=_READ_PATIENCE,
+            opens_page=True,
         )
 
     def _start(self, about: _RunSubject) -> None:
@@ -187,6 +198,7 @@ class Trades:
         if done.document is not None:
             await report_run(session, plan, done.document)
             keep_run(session, plan, done.document)
+        self._put_on_card(plan)
         headline = "" if view.verdict is None else view.verdict.headline
         hearing.end(f"{headline}.")
         context.tell(Said(headline, "bad" if plan.by_failure else "good", about.twin))
@@ -199,29 +211,30 @@ class Trades:
             words = f"Close {plan.quantity:g} {plan.coin} of the hedge of #{plan.ref}: approve it"
             self._context.tell(Said(words, "good", asked.twin))
         await self._give_time()
+        self._put_on_card(plan)
         self._opened(view)
 
-    async def _approve(self, plan_id: str, twin: str) -> None:
-        plan, _ = stored_trade(self._context.session, plan_id)
-        async with open_trading(self._context.session, plan) as trading:
-            waiting = await approve_trade(trading, plan)
-        self._follow(plan_id, f"apply {plan_id}", ("Approved for ten minutes; nothing is sent.",))
-        headline = verdict(waiting.plan).headline
-        words = f"{headline}: approved for ten minutes. To send it: apply"
-        self._context.tell(Said(words, "good", twin))
+    async def _approve(self, plan: TradePlan, twin: str) -> None:
+        context, began = self._context, self._context.clock()
+        async with open_trading(context.session, plan) as trading:
+            view = approval_view(await approve_trade(trading, plan))
+        self._follow(plan.plan_id, "apply", ("Approved for ten minutes; nothing is sent.",))
+        self._show_approved(view, plan)
+        context.bring("plan", began)
+        words = f"{view.headline}: approved for ten minutes. To send it: apply"
+        context.tell(Said(words, "good", twin))
 
-    async def _ask(self, plan_id: str) -> None:
-        plan, _ = stored_trade(self._context.session, plan_id)
+    async def _ask(self, plan: TradePlan) -> None:
         async with open_trading(self._context.session, plan) as trading:
             waiting = await waiting_trade(trading, plan, None)
             left = waiting.approval.expires_at - trading.clock()
         view = approval_view(waiting, left)
         question = Question(
-            view.hash, TRADE_WORD, self._questions.until(left), undone="Nothing was sent."
+            view.hash, view.word, self._questions.until(left), undone="Nothing was sent."
         )
         act = Act(
-            f"Sending the orders of {plan.plan_id}",
-            lambda _: self._send(plan, view.hash),
+            f"Sending the orders: {view.headline}",
+            lambda _: self._send(plan, view),
             _PATIENCE
             + sum(
                 order.slices * order.slice_seconds + (order.expires_seconds or 0)
@@ -230,18 +243,30 @@ class Trades:
             # Parts that wait for their time may be ended before it.
             cancellable=_is_sliced(plan),
         )
-        self._questions.put(question, TradeConfirmationAsked(view), act)
+        self._questions.put(question, ConfirmationAsked(view), act)
 
-    async def _send(self, plan: TradePlan, shown: str) -> None:
+    async def _send(self, plan: TradePlan, view: ApprovalView) -> None:
+        begun = False
+        told: list[OrderNotice] = []
+        self._show_approved(view, plan)
         try:
             async with open_trading(self._context.session, plan) as trading:
-                # A word takes its time, and the market does not wait for it.
-                waiting = await waiting_trade(trading, plan, shown)
-                told: list[OrderNotice] = []
-                telling = self._telling(plan)
-                sent = await apply_trade(trading, waiting, telling, on_notice=told.append)
+                try:
+                    # A word takes its time, and the market does not wait for it.
+                    waiting = await waiting_trade(trading, plan, view.hash)
+                    follow = _Sending(self._card, waiting.orders)
+                    sent = await apply_trade(
+                        trading, waiting, follow.sent, follow.wait, on_notice=told.append
+                    )
+                finally:
+                    begun = trading.journal.has_begun(plan.plan_id)
         except asyncio.CancelledError:
-            self._questions.end(shown, "It was ended. Nothing more is sent.")
+            words = "It was ended. Nothing more is sent."
+            self._card.ended(ResultView(plan.plan_id, "interrupted", (words, _LOOK), None))
+            self._questions.end(view.hash, words)
+            raise
+        except Exception as error:
+            self._card.failed(view.plan_id, error, sent=_LOOK if begun else "")
             raise
         await self._decided()
         lines = (
@@ -252,29 +277,20 @@ class Trades:
         refused = any(order.state.value == "refused" for order in sent) or any(
             notice.is_urgent for notice in told
         )
-        self._context.tell(ConfirmationEnded(shown, "; ".join(lines)))
+        state = "refused by the venue" if refused else "sent"
+        self._card.ended(
+            ResultView(plan.plan_id, state, lines, None, not refused, headline=view.headline)
+        )
         _, document = stored_trade(self._context.session, plan.plan_id)
         await report_run(self._context.session, plan, document, lines)
         keep_sent(self._context.session, plan.plan_id, sent)
-        self._context.tell(
-            Said(
-                f"{verdict(plan).headline}: {'; '.join(lines)}",
-                "bad" if refused else "good",
-                f"zuno apply {plan.plan_id}",
-            )
-        )
+        words = f"{view.headline}: {state}."
+        self._context.tell(Said(words, "bad" if refused else "good", f"zuno apply {plan.plan_id}"))
 
-    def _telling(self, plan: TradePlan) -> Callable[[OrderProgress], None]:
-        """Shows how each part stands where sending them takes its time."""
-        told: list[str] = []
-        if not _is_sliced(plan):
-            return lambda _: None
-
-        def on_sent(order: OrderProgress) -> None:
-            told.append(progress_words(order, plan.coin))
-            self._follow(plan.plan_id, "", ("Sending.", *told))
-
-        return on_sent
+    def _show_approved(self, view: ApprovalView, plan: TradePlan) -> None:
+        if self._card.view is None or self._card.view.plan_id != view.plan_id:
+            self._put_on_card(plan)
+        self._card.approved(view)
 
     async def _give_time(self) -> None:
         if self._market is None:
@@ -327,13 +343,62 @@ class Trades:
         if self._view is not None:
             self._changed(run_failed(self._view, reason))
 
+    def _put_on_card(self, plan: TradePlan) -> None:
+        if plan.orders:
+            self._card.show(_on_card(plan))
+
     def _opened(self, view: TradeRunView) -> None:
-        self._view, self.changed_at = view, self._context.clock()
+        self._view = view
         self._context.tell(TradeOpened(view))
 
     def _changed(self, view: TradeRunView) -> None:
-        self._view, self.changed_at = view, self._context.clock()
+        self._view = view
         self._context.tell(TradeChanged(view))
+
+
+class _Sending:
+    """How far the orders have come, on the card; with a countdown while one rests."""
+
+    def __init__(self, card: Card, orders: Sequence[VenueOrder]) -> None:
+        self._card = card
+        self._names = [order.client_id for order in orders]
+        self._resting: OrderProgress | None = None
+        self._ends_at = 0.0
+
+    def sent(self, order: OrderProgress) -> None:
+        self._resting = order if order.is_open and order.order.expires_seconds else None
+        self._ends_at = asyncio.get_running_loop().time() + (order.order.expires_seconds or 0)
+        refused = order.state is OrderState.REFUSED
+        self._tell(order, came_words(order), "stopped" if refused else "done")
+
+    async def wait(self, seconds: float) -> None:
+        if (order := self._resting) is not None:
+            left = max(0.0, self._ends_at - asyncio.get_running_loop().time())
+            self._tell(order, f"waits to be filled, {left:.0f} s left", "under way")
+        await asyncio.sleep(seconds)
+
+    def _tell(
+        self, order: OrderProgress, words: str, state: Literal["under way", "done", "stopped"]
+    ) -> None:
+        # A part of a sliced order has a name that begins with the order's own.
+        name = order.order.client_id.partition(".")[0]
+        if name in self._names:
+            place = self._names.index(name)
+            self._card.went_on(place, StepProgress(f"{name}: {words}", state))
+
+
+def _on_card(plan: TradePlan) -> PlanView:
+    told = verdict(plan)
+    return PlanView(
+        plan_id=plan.plan_id,
+        headline=told.headline,
+        recommendation=f"{told.headline}. {told.reason[:1].upper()}{told.reason[1:].rstrip('.')}.",
+        options=(),
+        reasons=told.against,
+        made_at=float(plan.made_at),
+        ref=plan.ref,
+        approves=True,
+    )
 
 
 def _is_sliced(plan: TradePlan) -> bool:

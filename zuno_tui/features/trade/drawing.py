@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from chain.exchange.public.surroundings import SOURCE as SIMULATED
 from zuno_tui.present.charts import Line, StyledText, plain, side_by_side, thin_bar
 from zuno_tui.present.output import cell_width
-from zuno_tui.present.receipt_lines import LABEL, wrapped
 from zuno_tui.present.views import Tone
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
         LadderRow,
         LampState,
         SourceLamp,
-        TradeApprovalView,
         TradeRunView,
         TradeVerdict,
         VerdictKind,
@@ -157,23 +155,6 @@ def without_orphan(lines: Sequence[Line], height: int) -> list[Line]:
     if not any(piece.tone == "title" for piece in last):
         return list(lines)
     return [*lines[: height - 1], (), *lines[height - 1 :]]
-
-
-def approval_lines(view: TradeApprovalView, width: int) -> list[Line]:
-    """What the typed word would send: what it costs first, then every order and what it changes."""
-    lines: list[Line] = []
-    for label, words in (("cost", view.cost), ("result", view.profit)):
-        if words:
-            lines += wrapped(words, width, f"{label:<{LABEL}}", "strong")
-    if view.verdict.dissent:
-        lines += wrapped(view.verdict.dissent, width, "▲ ", "warn", head="warn")
-    lines += [(), (StyledText("ORDERS", "title"), StyledText("  each is sent once", "dim"))]
-    for place, (words, name) in enumerate(view.orders, 1):
-        lines += [*wrapped(words, width, f"{place} "), (StyledText(f"  {name}", "dim"),)]
-    lines += rest_lines(view.verdict, width)
-    for words in view.remarks:
-        lines += wrapped(words, width, "· ", "dim")
-    return [*lines, (), *wrapped(view.hash, width, "hash ", "dim")]
 
 
 def _order_lines(told: TradeVerdict, width: int) -> list[Line]:

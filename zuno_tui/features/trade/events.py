@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zuno_tui.desk.events import Event
 
 if TYPE_CHECKING:
-    from zuno_tui.features.trade.run_view import TradeApprovalView, TradeRunView
+    from zuno_tui.features.trade.run_view import TradeRunView
 
 
 class TradeOpened(Event, frozen=True):
@@ -20,9 +20,3 @@ class TradeChanged(Event, frozen=True):
     """The same run a step further, for whoever looks at it."""
 
     view: TradeRunView
-
-
-class TradeConfirmationAsked(Event, frozen=True):
-    """The screen that shows the orders and waits for the typed word."""
-
-    approval: TradeApprovalView

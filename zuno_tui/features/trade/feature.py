@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import SettingsSource
     from zuno_tui.desk.approvals import EmbeddedMarket
+    from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.questions import Questions
@@ -52,23 +53,21 @@ async def _run_again(record: Record) -> RunAgain:
 
 
 def _desk_part(
-    context: DeskContext, market: EmbeddedMarket | None, questions: Questions
+    context: DeskContext, market: EmbeddedMarket | None, questions: Questions, card: Card
 ) -> DeskPart:
     from zuno_tui.features.trade.desk_part import Trades
 
-    return Trades(context, market, questions)
+    return Trades(context, market, questions, card)
 
 
-def _screen_for(event: Event, link: DeskLink, clock: Callable[[], float]) -> Screen[None] | None:
-    from zuno_tui.features.trade.events import TradeConfirmationAsked, TradeOpened
+def _screen_for(event: Event, link: DeskLink, _clock: Callable[[], float]) -> Screen[None] | None:
+    from zuno_tui.features.trade.events import TradeOpened
 
-    if not isinstance(event, TradeOpened | TradeConfirmationAsked):
+    if not isinstance(event, TradeOpened):
         return None
-    from zuno_tui.features.trade.screen import TradeConfirmScreen, TradeScreen
+    from zuno_tui.features.trade.screen import TradeScreen
 
-    if isinstance(event, TradeOpened):
-        return TradeScreen(link, event.view)
-    return TradeConfirmScreen(link, event.approval, clock)
+    return TradeScreen(link, event.view)
 
 
 async def _attached(

@@ -139,9 +139,9 @@ class ApprovedTrade(Struct, frozen=True):
     plan: TradePlan
     approval: GivenApproval
     orders: tuple[VenueOrder, ...]
+    cost: TradeCost
     remarks: tuple[str, ...] = ()
     """About the account, from its venue."""
-    cost: TradeCost | None = None
     profit: float | None = None
     """Dollars that closing brings at the mark, fees not counted; None where nothing is closed."""
 
@@ -234,7 +234,7 @@ async def _judge(
     remarks = await check_account(trading, plan.symbol)
     account = await _look_again(trading, plan)
     cost, profit = trade_cost(plan, trading.fees), _closing_profit(plan, account)
-    return lambda given: ApprovedTrade(plan, given, venue_orders(plan), remarks, cost, profit)
+    return lambda given: ApprovedTrade(plan, given, venue_orders(plan), cost, remarks, profit)
 
 
 def _closing_profit(plan: TradePlan, account: AccountFacts) -> float | None:

@@ -207,24 +207,6 @@ class TradeRunView(Struct, frozen=True):
     """Its market's last week, with what the plan would trade at."""
 
 
-class TradeApprovalView(Struct, frozen=True):
-    """What the typed word would send."""
-
-    plan_id: str
-    hash: str
-    venue: str
-    orders: tuple[tuple[str, str], ...]
-    """Each with the name under which it is sent."""
-    verdict: TradeVerdict
-    word: str
-    seconds_left: float
-    cost: str = ""
-    """What trading fees come to and may come to."""
-    profit: str = ""
-    """Of what is closed; empty where nothing is."""
-    remarks: tuple[str, ...] = ()
-
-
 _CHART_HOURS = 168
 _WIDTH = 110
 """Of lines that nobody sees in a terminal."""
@@ -418,7 +400,7 @@ def run_of_plan(plan: TradePlan, request_id: str) -> TradeRunView:
         verdict=verdict(plan),
         plan_id=plan.plan_id,
         made_at=float(plan.made_at),
-        next_phrase=f"approve {plan.plan_id}" if plan.orders else "",
+        next_phrase="approve" if plan.orders else "",
     )
 
 

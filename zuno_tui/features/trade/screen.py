@@ -1,9 +1,7 @@
-"""The trade desk on the screen: a run as it goes, and the page whose typed word sends orders."""
+"""The trade desk on the screen: a run as it goes."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
@@ -16,30 +14,26 @@ from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.desk.events import Event
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.features.trade.drawing import (
-    approval_lines,
     chart_words,
     head_lines,
     is_in_columns,
     outcome_lines,
     sections,
-    venue_words,
     without_orphan,
 )
-from zuno_tui.features.trade.events import TradeChanged, TradeConfirmationAsked, TradeOpened
+from zuno_tui.features.trade.events import TradeChanged, TradeOpened
 from zuno_tui.features.trade.intents import Trade
 from zuno_tui.present.charts import StyledText, price_chart
 from zuno_tui.screen.graphics.picture import PictureWay
 from zuno_tui.screen.keys import TRADING
 from zuno_tui.screen.panes.frame import SEPARATOR, heading, joined, literal
-from zuno_tui.screen.panes.receipt import LABEL, contents, wrapped
 from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
 from zuno_tui.screen.screens.sub_screen import SubScreen
-from zuno_tui.screen.screens.typed_confirm import TypedConfirmScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from zuno_tui.features.trade.run_view import TradeApprovalView, TradeRunView
+    from zuno_tui.features.trade.run_view import TradeRunView
 
 
 _NARROWEST = 40
@@ -131,7 +125,7 @@ class TradeScreen(SubScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:
             case "go_on":
-                return self._view.next_phrase.partition(" ")[0] in parameters
+                return self._view.next_phrase in parameters
             case "chart":
                 return bool(self._view.chart) or self._view.prices is not None
             case "ask":
@@ -212,36 +206,6 @@ class TradeScreen(SubScreen):
 
 def _next_words(view: TradeRunView) -> str | Content:
     if view.next_phrase:
-        step = view.next_phrase.partition(" ")[0]
+        step = view.next_phrase
         return literal(f"{'a' if step == 'approve' else 'enter'}: {step}", "bold $accent")
     return "nothing is sent" if not view.progress else ""
-
-
-class TradeConfirmScreen(TypedConfirmScreen):
-    DONE = "sent"
-    ASKS = "and press Enter to send the orders"
-    END_STYLE = "bold"
-    OVER = "The approval is over. Nothing was sent. Ask for a new plan."
-    CONFIRMED = "Confirmed. Looking at the market and the account again …"
-
-    def __init__(
-        self,
-        link: DeskLink,
-        approval: TradeApprovalView,
-        clock: Callable[[], float],
-        key_clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        super().__init__(link, approval, clock, key_clock, seconds_left=approval.seconds_left)
-        self._trade = approval
-
-    def hears(self, event: Event) -> bool:
-        return isinstance(event, TradeConfirmationAsked) and event.approval.hash == self._trade.hash
-
-    def title_words(self) -> str:
-        return f"Send orders · {self._trade.verdict.headline}"
-
-    def authority(self, width: int) -> Sequence[Content]:
-        return [*wrapped(venue_words(self._trade.venue), width, f"{'venue':<{LABEL}}", "bold")]
-
-    def sheet_lines(self, width: int, _room: int) -> Sequence[Content]:
-        return [Content(""), *contents(approval_lines(self._trade, width))]

@@ -2,12 +2,13 @@
 
 import asyncio
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from agents.bus.plan_store import PlanDocument
 from agents.trade.facts import HedgeFacts
 from agents.trade.plan import TradePlan
 from agents.trade.terms import TradeMode
@@ -15,7 +16,7 @@ from chain.base.units import usd
 from chain.exchange.orders.ccxt_client import VenuePackageError
 from chain.exchange.orders.engine import OrderNotice
 from chain.exchange.orders.hedge import PositionHedge
-from chain.exchange.orders.order import OrderProgress, PerpetualPosition
+from chain.exchange.orders.order import OrderProgress, OrderState, PerpetualPosition
 from chain.exchange.orders.venue import AccountCheck, Venue
 from chain.exchange.public.market import contract_symbol
 from chain.positions.overview import OnePosition, Sources, read_overview
@@ -25,7 +26,7 @@ from chain.wallet.errors import WalletError
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say
 from zuno_tui.catalog.arguments import PositionName
-from zuno_tui.features.trade.drawing import approval_lines
+from zuno_tui.features.trade.drawing import rest_lines, venue_words
 from zuno_tui.features.trade.gate import (
     ApprovedTrade,
     Trading,
@@ -47,7 +48,6 @@ from zuno_tui.features.trade.intents import Hedge
 from zuno_tui.features.trade.lessons import keep_run, keep_sent, learn, stored_trade, trade_memory
 from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
 from zuno_tui.features.trade.run_view import (
-    TradeApprovalView,
     order_words,
     trade_answer,
     verdict,
@@ -60,7 +60,9 @@ from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json
+from zuno_tui.present.receipt_lines import page_text, receipt_document
 from zuno_tui.present.transcript import line_width, wrapped
+from zuno_tui.present.views import ApprovalView, PageWords, ReceiptLine, ReceiptView, StepView
 from zuno_tui.present.words import dollar_gain
 
 TRADE_WORD = "trade"
@@ -181,19 +183,16 @@ async def approved(session: Session, plan_id: str | None) -> CommandAnswer:
     plan, _ = stored_trade(session, plan_id)
     async with open_trading(session, plan) as trading:
         waiting = await approve_trade(trading, plan)
+    view = approval_view(waiting)
     return CommandAnswer(
-        lines=tuple(_page(waiting)),
+        lines=tuple(page_text(view)),
         document={
             "planId": waiting.plan.plan_id,
             "hash": waiting.approval.hash,
             "venue": waiting.plan.venue,
             "expiresAt": waiting.approval.expires_at,
             "orders": [order.client_id for order in waiting.orders],
-            "receipt": {
-                "costUsd": None if waiting.cost is None else waiting.cost.expected,
-                "mostUsd": None if waiting.cost is None else waiting.cost.most,
-                "profitUsd": waiting.profit,
-            },
+            "receipt": receipt_document(view),
         },
         remarks=(
             f"Approved for ten minutes; nothing is sent yet. To send it: zuno apply {plan.plan_id}",
@@ -205,19 +204,32 @@ def apply_run(session: Session, arguments: Namespace) -> int:
     return asyncio.run(_applied(session, arguments))
 
 
+_LOOK = "zuno trade status"
+
+
 async def _applied(session: Session, arguments: Namespace) -> int:
     plan, document = stored_trade(session, arguments.plan_id)
     async with open_trading(session, plan) as trading:
         waiting = await waiting_trade(trading, plan, arguments.confirm)
-        for line in _page(waiting):
+        for line in page_text(approval_view(waiting)):
             say(line)
         if arguments.confirm is None:
             require_typed(TRADE_WORD, f"Type {TRADE_WORD} to send this to {waiting.plan.venue}: ")
             # A word takes its time, and the market does not wait for it.
             waiting = await waiting_trade(trading, plan, None)
-        with may_have_sent():
+        with may_have_sent(_LOOK):
             told: list[OrderNotice] = []
             sent = await apply_trade(trading, waiting, _telling(plan), on_notice=told.append)
+            return await _told(session, plan, document, sent, told)
+
+
+async def _told(
+    session: Session,
+    plan: TradePlan,
+    document: PlanDocument,
+    sent: Sequence[OrderProgress],
+    told: Sequence[OrderNotice],
+) -> int:
     refused = any(order.state.value == "refused" for order in sent)
     refused = refused or any(notice.is_urgent for notice in told)
     lines = (
@@ -391,45 +403,92 @@ def why(session: Session) -> CommandAnswer:
     return CommandAnswer(tuple(lines), plan.model_dump(mode="json", by_alias=True, include=told))
 
 
-def approval_view(waiting: ApprovedTrade, seconds_left: float) -> TradeApprovalView:
-    plan, cost, profit = waiting.plan, waiting.cost, waiting.profit
-    return TradeApprovalView(
+TRADE_PAGE = PageWords(
+    doing="Send orders",
+    verb="send",
+    done="sent",
+    asks="and press Enter to send the orders",
+    confirmed="Confirmed. Looking at the market and the account again …",
+    over="The approval is over. Nothing was sent. Ask for a new plan.",
+    steps=("ORDERS", "each is sent once"),
+    limits="with every order at the dearer fee",
+    terms="ACCOUNT",
+)
+_BESIDE = 74
+"""Cells of what stands under the orders, on a page of any width."""
+
+
+def approval_view(waiting: ApprovedTrade, seconds_left: float | None = None) -> ApprovalView:
+    plan, told = waiting.plan, verdict(waiting.plan)
+    return ApprovalView(
         plan_id=plan.plan_id,
+        headline=told.headline,
         hash=waiting.approval.hash,
-        venue=plan.venue,
-        orders=tuple(
-            (order_words(planned, plan.coin), order.client_id)
-            for planned, order in zip(plan.orders, waiting.orders, strict=True)
-        ),
-        verdict=verdict(plan),
-        word=TRADE_WORD,
+        expires_at=waiting.approval.expires_at,
         seconds_left=seconds_left,
-        cost=""
-        if cost is None
-        else f"trading fees about {usd(cost.expected)}, at most {usd(cost.most)}",
-        profit="" if profit is None else f"{dollar_gain(profit)} at the price now, before fees",
-        remarks=waiting.remarks,
+        steps=tuple(
+            StepView(order.client_id, (f"sent as {order.client_id}",), order_words(each, plan.coin))
+            for each, order in zip(plan.orders, waiting.orders, strict=True)
+        ),
+        outcome=(f"! {told.dissent}",) if told.dissent else (),
+        wallet="",
+        signs_with="",
+        can_sign=True,
+        needs_passphrase=False,
+        word=TRADE_WORD,
+        terms=tuple(("account", words) for words in waiting.remarks),
+        receipt=_receipt(waiting),
+        venue=venue_words(plan.venue),
+        below=tuple(plain(line).rstrip() for line in rest_lines(told, _BESIDE)),
+        page=TRADE_PAGE,
     )
 
 
-def _page(waiting: ApprovedTrade) -> Iterator[str]:
-    """The desk's page as text."""
-    view = approval_view(waiting, 0.0)
-    yield f"{view.verdict.headline} · {view.plan_id} · {view.venue}"
-    for line in approval_lines(view, line_width() or _PAGE_WIDTH):
-        yield plain(line).rstrip()
+def _receipt(waiting: ApprovedTrade) -> ReceiptView:
+    plan, cost, profit = waiting.plan, waiting.cost, waiting.profit
+    lines = [
+        ReceiptLine(
+            "trade",
+            f"{order.side} {order.quantity:g} {plan.coin}",
+            usd(order.quantity * (order.price or plan.mark)),
+        )
+        for order in plan.trading_orders
+    ]
+    if profit is not None:
+        words = "of what is closed, at the price now, before fees"
+        lines.append(ReceiptLine("result", words, dollar_gain(profit)))
+    lines += [
+        ReceiptLine("fees", "of the venue", usd(cost.expected)),
+        ReceiptLine("pay", "", usd(cost.expected)),
+        ReceiptLine("bound", "", f"≤ {usd(cost.most)}", "worst case"),
+    ]
+    return ReceiptView(
+        tuple(lines),
+        swap_cost=cost.expected,
+        network_cost=0.0,
+        most_cost=cost.most,
+        profit=profit,
+    )
 
 
 def progress_words(progress: OrderProgress, coin: str) -> str:
     order = progress.order
     price = "" if order.price is None else f" at {order.price:,.2f}"
-    done = "" if progress.average is None else f", {progress.filled:g} at {progress.average:,.2f}"
-    reason = f" ({progress.reason})" if progress.reason else ""
     kind = order.type.value.replace("_", " ")
-    return (
-        f"{order.side.value} {order.quantity:g} {coin} {kind}{price}: "
-        f"{progress.state.value}{done}{reason} · {order.client_id}"
-    )
+    return f"{order.side.value} {order.quantity:g} {coin} {kind}{price}: {came_words(progress)}"
+
+
+def came_words(progress: OrderProgress) -> str:
+    seconds = progress.order.expires_seconds
+    done = "" if progress.average is None else f", {progress.filled:g} at {progress.average:,.2f}"
+    lived = progress.changed_at - progress.placed_at
+    if progress.state in _NOT_FILLED and seconds and lived >= seconds - 1:
+        return f"not filled in {seconds} s, cancelled{done}"
+    reason = f" ({progress.reason})" if progress.reason else ""
+    return f"{progress.state.value}{done}{reason}"
+
+
+_NOT_FILLED = (OrderState.CANCELLED, OrderState.EXPIRED)
 
 
 def _progress_document(order: OrderProgress) -> dict[str, Json]:

@@ -120,6 +120,7 @@ async def _action_to_turn(sources: Sources, amount: Numeral, verb: str) -> Actio
         WrapRequest(units) if verb == "wrap" else UnwrapRequest(units),
         subject,
         tokens,
+        worth.usd_per_unit,
         usd_per_wei=worth.usd_per_wei,
         disputes=worth.disputes,
     )

@@ -290,8 +290,6 @@ def page_name(event: Event) -> str:
             return f"Position {position_label(view.ref)}"
         case ConfirmationAsked(approval):
             return f"The page that signs ({approval.headline})"
-        case _ if type(event).__name__.endswith("ConfirmationAsked"):
-            return "The page that asks for your word"
         case _:
             return type(event).__name__.removesuffix("Ready").removesuffix("Changed")
 

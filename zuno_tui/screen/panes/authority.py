@@ -14,6 +14,9 @@ _WORD = re.compile(r"[a-z][a-z-]{3,15}", re.ASCII)
 
 
 def authority_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
+    if approval.venue:
+        yield from wrapped(approval.venue, width, f"{'venue':<{LABEL}}", "bold")
+        return
     for recipient in approval.recipients or (None,):
         told = NOBODY if recipient is None else _address(recipient)
         if recipient == approval.wallet and ADDRESS.fullmatch(recipient):
@@ -28,7 +31,7 @@ def can_confirm(approval: ApprovalView) -> bool:
     # The line that names the recipient is the one line that must never be somebody's prose.
     return (
         approval.can_sign
-        and ADDRESS.fullmatch(approval.wallet) is not None
+        and (bool(approval.venue) or ADDRESS.fullmatch(approval.wallet) is not None)
         and all(recipient == approval.wallet for recipient in approval.recipients)
         and _WORD.fullmatch(approval.word) is not None
     )

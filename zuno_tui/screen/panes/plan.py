@@ -345,17 +345,15 @@ def next_step(plan: PlanView) -> str:
     if plan.progress:
         return "applying"
     if plan.approval is not None:
-        signs = plan.approval.can_sign
-        return (
-            "approved: type apply, or e to rehearse"
-            if signs
-            else "approved, but nothing here can sign"
-        )
+        if not plan.approval.can_sign:
+            return "approved, but nothing here can sign"
+        rehearses = ", or e to rehearse" if plan.approval.has_transactions else ""
+        return f"approved: type apply{rehearses}"
     return _again(plan) if plan.lapsed else _to_approve(plan)
 
 
 def _again(plan: PlanView) -> str:
-    return "approval lapsed · a: approve again" if plan.options else "approval lapsed"
+    return "approval lapsed · a: approve again" if plan.can_approve else "approval lapsed"
 
 
 def _to_approve(plan: PlanView) -> str:
@@ -363,7 +361,7 @@ def _to_approve(plan: PlanView) -> str:
         return "Keep it: nothing to sign"
     if plan.is_v3:
         return "v3: carry it out in Uniswap's page"
-    return "a: approve" if plan.options else ""
+    return "a: approve" if plan.can_approve else ""
 
 
 def _waits(plan: PlanView) -> bool:
@@ -387,13 +385,17 @@ def _approval(
         yield from contents(receipt_lines(approval, width))
         return
     if approval.can_sign:
-        yield literal("Nothing is signed yet. Type apply to review and sign.", "bold $accent")
+        page = approval.page
+        words = f"Nothing is {page.done} yet. Type apply to review and {page.verb}."
+        yield literal(words, "bold $accent")
     yield Content("")
     yield from contents(receipt_lines(approval, width))
     yield Content("")
     yield from contents(step_lines(approval, (), width))
     ends = datetime.fromtimestamp(approval.expires_at, UTC)
-    yield literal(f"approval ends {ends:%H:%M:%S} UTC (network time)", "$quiet")
+    yield from (literal(line) for line in approval.below)
+    clock = "" if approval.venue else " (network time)"
+    yield literal(f"approval ends {ends:%H:%M:%S} UTC{clock}", "$quiet")
 
 
 _NOTHING = "No plan yet. Press r on a position."
@@ -531,7 +533,8 @@ class PlanPane(VerticalScroll, can_focus=True):
         view = self._view
         match action:
             case "about" if parameters == ("rehearse",):
-                return view is not None and view.approval is not None and view.result is None
+                approval = None if view is None or view.result is not None else view.approval
+                return approval is not None and approval.has_transactions
             case "option" | "about" | "whole":
                 return view is not None and bool(view.options)
             case "take":

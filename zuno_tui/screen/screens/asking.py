@@ -220,8 +220,11 @@ class Asking(Screen[None]):
             self.offer(f"collect {position_name(self.context.selected)}")
 
     def action_approve(self) -> None:
-        options = () if self.told.plan is None else self.told.plan.options
-        for option in options:
+        plan = self.told.plan
+        if plan is not None and plan.approves:
+            self.offer("approve")
+            self.say(Said(f"Enter checks it again; nothing is sent: {plan.headline}"))
+        for option in () if plan is None else plan.options:
             if option.recommended:
                 self._offer_approval("approve", option)
 

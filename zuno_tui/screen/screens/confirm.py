@@ -25,7 +25,7 @@ from zuno_tui.present.receipt_lines import (
 from zuno_tui.present.views import SENT_AS, UNDOING, ApprovalView, PlanView
 from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.authority import authority_lines, can_confirm
-from zuno_tui.screen.panes.frame import heading
+from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.receipt import contents
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_title
 from zuno_tui.screen.screens.typed_confirm import BACK, TypedConfirmScreen
@@ -40,8 +40,6 @@ class ConfirmScreen(TypedConfirmScreen):
         Binding("f2,ctrl+o", "details", "every byte", id="confirm.details"),
         Binding("y", "copy", "copy the hashes", id="confirm.copy"),
     ]
-    ASKS = "and press Enter to sign and send"
-    OVER = "The approval has expired. Nothing was signed. Type approve again."
 
     def __init__(
         self,
@@ -95,15 +93,16 @@ class ConfirmScreen(TypedConfirmScreen):
                 *contents(receipt_lines(approval, width, brief=brief)),
                 Content(""),
                 *contents(step_lines(approval, progress, width, brief=brief)),
+                *map(literal, approval.below),
             ]
             if len(body) < room:
                 break
         # In how many transactions it is sent, the steps have said.
         left = tuple(term for term in approval.terms if term[0] != SENT_AS)
         contracts = contents(term_lines(replace(approval, terms=left), width))
-        terms = [Content(""), heading("CONTRACTS AND DEADLINES"), *contracts]
+        terms = [Content(""), heading(approval.page.terms), *contracts]
         # Whoever lends the account sees who else may act for it, and how that is undone.
-        lends = any(label == UNDOING for label, _ in approval.terms)
+        lends = approval.page.all_terms or any(label == UNDOING for label, _ in approval.terms)
         fits = len(body) + len(terms) < room
         return [*body, *terms] if approval.terms and (fits or lends) else body
 
@@ -111,7 +110,7 @@ class ConfirmScreen(TypedConfirmScreen):
         result = None if self._plan is None else self._plan.result
         if result is not None:
             return result_title(result, self._approval.headline)
-        doing = "Sending" if self._confirmed else "Sign and send"
+        doing = "Sending" if self._confirmed else self._approval.page.doing
         costs = cost_words(self._approval) if self.size.width >= _ROOMY else ""
         return " · ".join(filter(None, (doing, self._approval.headline, costs)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -15,6 +15,7 @@ from textual.screen import Screen
 from chain.wallet.secrets import Passphrase
 from zuno_tui.desk.events import ConfirmationEnded, Event
 from zuno_tui.desk.thread import DeskLink
+from zuno_tui.present.views import ApprovalView
 from zuno_tui.screen.panes.fields import LOOK_AGAIN_SECONDS, READING_SECONDS, HiddenField, TypedWord
 from zuno_tui.screen.panes.frame import joined, literal
 from zuno_tui.screen.panes.receipt import countdown, wrapped
@@ -32,28 +33,9 @@ _SAID_ROWS = 2
 BACK = "escape goes back to the desk"
 
 
-class TypedApproval(Protocol):
-    """What waits for its word."""
-
-    @property
-    def plan_id(self) -> str: ...
-    @property
-    def hash(self) -> str: ...
-    @property
-    def word(self) -> str: ...
-
-
 class TypedConfirmScreen(Screen[None]):
     """No binding, no palette entry and no click confirms; a paste is ignored and said to be."""
 
-    DONE: ClassVar[str] = "signed"
-    """What the word does."""
-    ASKS: ClassVar[str]
-    OVER: ClassVar[str]
-    """Said when the approval is too old."""
-    END_STYLE: ClassVar[str] = "bold $warning"
-    """Of what is said at the end, where that is no result of its own."""
-    CONFIRMED: ClassVar[str] = "Confirmed. Reading the chain again before anything is signed …"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "back", id="confirm.leave"),
         Binding("pageup,up", "page(-1)", "up", id="confirm.up"),
@@ -90,7 +72,7 @@ class TypedConfirmScreen(Screen[None]):
     def __init__(
         self,
         link: DeskLink,
-        approval: TypedApproval,
+        approval: ApprovalView,
         clock: Callable[[], float],
         key_clock: Callable[[], float] = time.monotonic,
         *,
@@ -141,7 +123,7 @@ class TypedConfirmScreen(Screen[None]):
 
     @property
     def leaves(self) -> str:
-        return f"Escape goes back; nothing is {self.DONE}"
+        return f"Escape goes back; nothing is {self._asked.page.done}"
 
     def compose(self) -> ComposeResult:
         with Vertical(id="confirm-page"):
@@ -158,7 +140,7 @@ class TypedConfirmScreen(Screen[None]):
         if self._ended:
             self._say(self.refusal(), "$warning")
             return
-        self._say(f"Type {self._asked.word} {self.ASKS}. {self.leaves}.")
+        self._say(f"Type {self._asked.word} {self._asked.page.asks}. {self.leaves}.")
         self.set_timer(self._left, self._expire)
         self.set_interval(1.0, self._count_down)
         self.set_focus(self.query_one(HiddenField if self._needs_passphrase else TypedWord))
@@ -196,7 +178,8 @@ class TypedConfirmScreen(Screen[None]):
             return
         word = self._asked.word
         if event.word != word:
-            self._say(f"That was not the word {word}. Nothing was {self.DONE}.", "$warning")
+            done = self._asked.page.done
+            self._say(f"That was not the word {word}. Nothing was {done}.", "$warning")
             return
         if self._needs_passphrase and self.query_one(HiddenField).empty:
             self._say("The key is locked: its passphrase comes first. Nothing was signed.")
@@ -209,7 +192,7 @@ class TypedConfirmScreen(Screen[None]):
         self._confirmed = True
         self._link.confirm(self._asked.hash, event.word, self._passphrase())
         self._close_fields()
-        self._say(self.CONFIRMED)
+        self._say(self._asked.page.confirmed)
 
     def action_page(self, direction: int) -> None:
         page = max(1, self._visible_rows - 1)
@@ -290,12 +273,12 @@ class TypedConfirmScreen(Screen[None]):
 
     def _expire(self) -> None:
         if not self._confirmed and not self._ended:
-            self._end(self.OVER)
+            self._end(self._asked.page.over)
 
     def _end(self, words: str) -> None:
         self._ended = True
         self._close_fields()
-        self._say(f"{words.rstrip('.')}. {BACK[0].upper()}{BACK[1:]}.", self.END_STYLE)
+        self._say(f"{words.rstrip('.')}. {BACK[0].upper()}{BACK[1:]}.", "bold $warning")
 
     def _close_fields(self) -> None:
         for field in self.query(HiddenField):
