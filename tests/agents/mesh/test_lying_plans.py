@@ -20,6 +20,7 @@ from agents.lp.plan import Plan, plan_identity
 from agents.lp.rebuild import PlanFault, PlanRefusedError, refuse_unless_rebuilt
 from agents.lp.services import DebateServices
 from agents.numbers.rules import JudgmentVerdict, PlanVerdict, RiskProfile
+from chain.protocols.reference import v4_position
 from tests.agents.lp.debating import Argued, Seen, argue, argue_over, start_of
 from tests.agents.lp.made_up import TOKEN1, Market
 from tests.fakes.mesh_wire import mesh_of
@@ -86,7 +87,7 @@ LIES: dict[str, tuple[str, Lie]] = {
     "altered amount": ("move", in_recommended(amount0=lambda amount: amount * 2)),
     "other pool": ("move", in_recommended(pool_id=lambda _: ELSEWHERE)),
     "other owner": ("move", lambda plan: changed(plan, owner=STRANGER)),
-    "other position": ("move", lambda plan: changed(plan, position=8)),
+    "other position": ("move", lambda plan: changed(plan, position=v4_position(8))),
     "option swapped": ("move", option_swapped),
     "below the floors": ("deadlock", below_the_floors),
     "create for another": ("create", lambda plan: changed(plan, owner=STRANGER)),
@@ -228,7 +229,7 @@ SCOUT_LIES: dict[str, tuple[Context, PlanFault]] = {
         PlanFault.OTHER_FACTS,
     ),
     "another position": (
-        changed(MOVING, position=changed(MOVING.position, token_id=8)),
+        changed(MOVING, position=changed(MOVING.position, token_id=v4_position(8))),
         PlanFault.OTHER_QUESTION,
     ),
     "another network": (changed(MOVING, chain_id=8453), PlanFault.OTHER_NETWORK),

@@ -14,6 +14,7 @@ from chain.execution.outbox.approvals import ActKind, GivenApproval
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
+from chain.execution.policy.policy import VERSION
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.made_up_positions import KEY
@@ -75,6 +76,7 @@ UNSEALED = Approval(
     daily_limit=4_000_000,
     codes={ONE: "0xcc"},
     gas_exceeds=False,
+    policy=VERSION,
 )
 
 

@@ -91,7 +91,10 @@ class Walk:
 
     async def open(self, _: Trading) -> None:
         self.positions[self.next_id] = HEDGED.model_copy(
-            update={"token_id": self.next_id, "delta": round(self.draws.uniform(0.05, 0.5), 4)}
+            update={
+                "token_id": v4_position(self.next_id),
+                "delta": round(self.draws.uniform(0.05, 0.5), 4),
+            }
         )
         self.told.append(f"open {self.next_id}")
         self.next_id += 1

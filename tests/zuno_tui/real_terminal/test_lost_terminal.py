@@ -135,8 +135,9 @@ from zuno_tui.screen.app.ending import ending_when_asked
 
 class Stuck(SafeApp[None]):
     def on_ready(self):
-        os.write(1, b"stuck")
-        threading.Event().wait()
+        # Again and again: what was drawn before may still be on its way to the terminal.
+        while not threading.Event().wait(0.1):
+            os.write(1, b" stuck ")
 
 with ending_when_asked() as ending, scratch_folder("demo"):
     app = Stuck()
