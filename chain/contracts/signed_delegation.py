@@ -82,25 +82,29 @@ class SignedDelegation(NamedTuple):
 
     def digest(self, chain_id: int) -> bytes:
         """What is signed, for the manager of one chain."""
-        domain = keccak(
-            abi.encode(
-                ("bytes32", "bytes32", "bytes32", "uint256", "address"),
-                (
-                    _DOMAIN_TYPE,
-                    keccak(b"DelegationManager"),
-                    keccak(b"1"),
-                    chain_id,
-                    DELEGATION_MANAGER,
-                ),
-            )
-        )
-        return keccak(b"\x19\x01" + domain + self.hash)
+        return keccak(b"\x19\x01" + domain_hash(chain_id) + self.hash)
 
     @property
     def values(self) -> tuple[object, ...]:
         """As the manager's functions take it; nothing is passed to an enforcer beside its terms."""
         caveats = [(enforcer, terms, b"") for enforcer, terms in self.caveats]
         return (self.delegate, self.delegator, self.authority, caveats, self.salt, self.signature)
+
+
+def domain_hash(chain_id: int) -> bytes:
+    """For whom delegations are signed: the manager of one chain."""
+    return keccak(
+        abi.encode(
+            ("bytes32", "bytes32", "bytes32", "uint256", "address"),
+            (
+                _DOMAIN_TYPE,
+                keccak(b"DelegationManager"),
+                keccak(b"1"),
+                chain_id,
+                DELEGATION_MANAGER,
+            ),
+        )
+    )
 
 
 class CallTerms(NamedTuple):

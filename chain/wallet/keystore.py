@@ -19,6 +19,7 @@ from chain.wallet.errors import (
 )
 from chain.wallet.keyring_store import Keyring, find_keyring
 from chain.wallet.keystore_file import keystore_path, read_keystore, write_keystore
+from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import Passphrase, PrivateKey, guard_process
 from chain.wallet.signer import Signer
 
@@ -123,13 +124,13 @@ def open_signer(
     """A signer for this address on this network, to be used in a `with` block."""
     refuse_demo_elsewhere(address, network.chain_id)
     if address == network_named(DEMO_NETWORK).default_address:
-        return Signer(demo_key(home.cache), network.chain_id)
+        return Signer(LocalKey(demo_key(home.cache)), network.chain_id)
     wallet = read_book(home.keystore).at(address)
     if wallet is None:
         raise NoSuchWalletError(
             f"zuno holds no key for {checksummed(address)}. Add it with: zuno wallet import"
         )
-    return Signer(open_key(home, wallet, lambda: passphrase(wallet)), network.chain_id)
+    return Signer(LocalKey(open_key(home, wallet, lambda: passphrase(wallet))), network.chain_id)
 
 
 def _needed_keyring() -> Keyring:

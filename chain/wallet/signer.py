@@ -1,52 +1,38 @@
 """The only place that signs: one key, one chain, and a second look at every result."""
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple, Self
+from typing import Self
 
-from chain.base.recursion_limit import kept_recursion_limit
-from chain.contracts.addresses import keccak, recovered_address
+from chain.contracts.addresses import keccak
 from chain.contracts.delegation import NOBODY
 from chain.contracts.networks import EMBEDDED, Address, Network, all_networks, network_named
 from chain.contracts.signed_delegation import SignedDelegation
-from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+from chain.execution.transaction import Authorization, SignedTransaction, UnsignedTransaction
 from chain.standing_orders.call import OrderRefusedError, read_call
 from chain.wallet.demo import refuse_demo_elsewhere
 from chain.wallet.errors import WalletError, WalletRefusedError, discreetly
-from chain.wallet.secrets import CURVE_ORDER, PrivateKey, guard_process
+from chain.wallet.key_holder import (
+    KeyHolder,
+    Point,
+    TypedData,
+    authorization_digest,
+    signed_bytes,
+    unsigned_bytes,
+)
+from chain.wallet.typed_data import delegation_data
 
-_DYNAMIC_FEE = 2
-_SET_CODE = 4
-_AUTHORIZING = 5
-"""The byte before what is signed to lend an account to a contract's code."""
-_PARITY = 27
-"""Added to the parity in the last byte of a signature."""
 _ADDRESS = re.compile(r"0x[0-9a-f]{40}")
-
-
-class _Point(NamedTuple):
-    parity: int
-    r: int
-    s: int
-
-
-class _Signature(NamedTuple):
-    raw: bytes
-    point: _Point
-    lending: _Point | None = None
-    """Of the authorization, where there is one."""
 
 
 class Signer:
     """Holds a key for as long as its `with` block lasts, and signs for its chain alone."""
 
-    __slots__ = ("_chain_id", "_delegates", "_key", "address")
+    __slots__ = ("_chain_id", "_delegates", "_holder", "address")
 
-    def __init__(self, key: PrivateKey, chain_id: int) -> None:
-        refuse_demo_elsewhere(key.address, chain_id)
-        guard_process()
-        self.address: Address = key.address
-        self._key = key
+    def __init__(self, holder: KeyHolder, chain_id: int) -> None:
+        refuse_demo_elsewhere(holder.address, chain_id)
+        self.address: Address = holder.address
+        self._holder = holder
         self._chain_id = chain_id
         self._delegates = _delegates_on(chain_id)
 
@@ -65,31 +51,42 @@ class Signer:
             raise WalletRefusedError("No chain can hold this transaction. Nothing was signed.")
         if transaction.authorization is not None:
             _refuse_odd_authorization(transaction, self._delegates)
-        signature = discreetly(
-            lambda: _signature(transaction, self._key),
-            lambda kind: WalletError(f"The transaction could not be signed ({kind})."),
-        )
-        if not discreetly(lambda: _is_of(signature, transaction), _unreadable):
+        lending = self._lending(transaction.authorization)
+        unsigned = unsigned_bytes(transaction, lending)
+        point = self._holder.sign_transaction(transaction, unsigned, lending)
+        self._refuse_other(point, keccak(unsigned))
+        raw = signed_bytes(transaction, lending, point)
+        return SignedTransaction(transaction, raw, "0x" + keccak(raw).hex())
+
+    def _lending(self, authorization: Authorization | None) -> Point | None:
+        if authorization is None:
+            return None
+        lending = self._holder.sign_authorization(authorization)
+        self._refuse_other(lending, authorization_digest(authorization))
+        return lending
+
+    def _refuse_other(self, point: Point, digest: bytes) -> None:
+        """Whoever holds the key: what it gives back is of what was asked, or dropped."""
+        if not discreetly(lambda: point.signs(digest, self.address), _unreadable):
             raise WalletError(
                 "The signed bytes are not the transaction that was to be signed. They were dropped."
             )
-        return SignedTransaction(transaction, signature.raw, "0x" + keccak(signature.raw).hex())
 
     def sign_delegation(self, delegation: SignedDelegation) -> SignedDelegation:
         """Let another key make the one call that the caveats name; nothing is sent by this."""
         _refuse_odd_delegation(delegation, self.address, self._chain_id)
-        digest = delegation.digest(self._chain_id)
-        point = discreetly(
-            lambda: _signed_digest(digest, self._key),
-            lambda kind: WalletError(f"The order could not be signed ({kind})."),
-        )
-        if not _signs(point, digest, self.address):
+        signature = self.sign_typed_data(delegation_data(delegation, self._chain_id))
+        return delegation._replace(signature=signature)
+
+    def sign_typed_data(self, data: TypedData) -> bytes:
+        """65 bytes, as contracts take a signature; who calls it has judged what it stands for."""
+        point = self._holder.sign_typed_data(data)
+        if not discreetly(lambda: point.signs(data.digest, self.address), _unreadable):
             raise WalletError("The signature is not of what was to be signed. It was dropped.")
-        words = point.r.to_bytes(32, "big") + point.s.to_bytes(32, "big")
-        return delegation._replace(signature=words + bytes([_PARITY + point.parity]))
+        return point.packed
 
     def close(self) -> None:
-        self._key.wipe()
+        self._holder.close()
 
     def __enter__(self) -> Self:
         return self
@@ -160,97 +157,6 @@ def _refuse_odd_delegation(delegation: SignedDelegation, own: Address, chain_id:
             "An order lets one other key make one call to Uniswap's PositionManager, until a date; "
             "this is something else. Nothing was signed."
         )
-
-
-def _signed_digest(digest: bytes, key: PrivateKey) -> _Point:
-    with kept_recursion_limit():
-        from eth_account import Account
-
-    signed = Account.unsafe_sign_hash(digest, key.reveal())
-    return _Point(signed.v - _PARITY, signed.r, signed.s)
-
-
-def _signature(transaction: UnsignedTransaction, key: PrivateKey) -> _Signature:
-    with kept_recursion_limit():
-        from eth_account import Account
-
-    given, lending = transaction.authorization, None
-    fields: dict[str, object] = {
-        "type": _DYNAMIC_FEE if given is None else _SET_CODE,
-        "chainId": transaction.chain_id,
-        "nonce": transaction.nonce,
-        "maxPriorityFeePerGas": transaction.max_priority_fee_per_gas,
-        "maxFeePerGas": transaction.max_fee_per_gas,
-        "gas": transaction.gas,
-        "to": bytes.fromhex(transaction.to.removeprefix("0x")),
-        "value": transaction.value,
-        "data": transaction.data,
-    }
-    if given is not None:
-        leave = Account.sign_authorization(
-            {
-                "chainId": given.chain_id,
-                "address": bytes.fromhex(given.delegate.removeprefix("0x")),
-                "nonce": given.nonce,
-            },
-            key.reveal(),
-        )
-        lending = _Point(leave.y_parity, leave.r, leave.s)
-        fields["authorizationList"] = [leave]
-    signed = Account.sign_transaction(fields, key.reveal())
-    point = _Point(signed.v, signed.r, signed.s)
-    return _Signature(bytes(signed.raw_transaction), point, lending)
-
-
-def _is_of(signature: _Signature, transaction: UnsignedTransaction) -> bool:
-    """Whether these are the bytes of exactly this transaction, signed by its sender.
-
-    The bytes are built a second time and the signers recovered, without the library that signed.
-    """
-    kind = _DYNAMIC_FEE if transaction.authorization is None else _SET_CODE
-    fields: list[object] = [
-        _quantity(transaction.chain_id),
-        _quantity(transaction.nonce),
-        _quantity(transaction.max_priority_fee_per_gas),
-        _quantity(transaction.max_fee_per_gas),
-        _quantity(transaction.gas),
-        bytes.fromhex(transaction.to.removeprefix("0x")),
-        _quantity(transaction.value),
-        transaction.data,
-        [],
-    ]
-    if (given := transaction.authorization) is not None:
-        leave = [
-            _quantity(given.chain_id),
-            bytes.fromhex(given.delegate.removeprefix("0x")),
-            _quantity(given.nonce),
-        ]
-        lending = signature.lending
-        if lending is None or not _signs(
-            lending, keccak(_typed(_AUTHORIZING, leave)), transaction.sender
-        ):
-            return False
-        fields.append([[*leave, *map(_quantity, lending)]])
-    whole = _typed(kind, [*fields, *map(_quantity, signature.point)])
-    return signature.raw == whole and _signs(
-        signature.point, keccak(_typed(kind, fields)), transaction.sender
-    )
-
-
-def _signs(point: _Point, digest: bytes, sender: Address) -> bool:
-    if point.s > CURVE_ORDER // 2:
-        return False
-    return recovered_address(digest, parity=point.parity, r=point.r, s=point.s) == sender
-
-
-def _typed(kind: int, fields: Sequence[object]) -> bytes:
-    from rlp.codec import encode_raw
-
-    return bytes([kind]) + bytes(encode_raw(fields))  # type: ignore[no-untyped-call]
-
-
-def _quantity(value: int) -> bytes:
-    return value.to_bytes((value.bit_length() + 7) // 8, "big")
 
 
 def _unreadable(kind: str) -> WalletError:

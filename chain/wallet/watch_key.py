@@ -24,6 +24,7 @@ from chain.wallet.demo import DEMO_NETWORK, demo_watch_key
 from chain.wallet.errors import KeystoreError, WalletError, WalletRefusedError
 from chain.wallet.files import read_bounded, read_private
 from chain.wallet.keystore import StoreChoice, forget_key, open_kept_key, store_key
+from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import Passphrase, PrivateKey, guard_process
 from chain.wallet.signer import Signer
 
@@ -113,7 +114,7 @@ def open_watch_signer(
 ) -> WatchSigner:
     """Unlocked without a person: by the keyring, or by a passphrase that a file holds."""
     key = _opened(home, network, passphrase or (lambda: _kept_passphrase(environment)))
-    return WatchSigner(Signer(key, network.chain_id), sweeps_to)
+    return WatchSigner(Signer(LocalKey(key), network.chain_id), sweeps_to)
 
 
 def watch_seal(home: Home, network: Network, environment: Mapping[str, str] = os.environ) -> bytes:

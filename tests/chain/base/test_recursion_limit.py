@@ -25,10 +25,11 @@ with tempfile.TemporaryDirectory() as folder:
 from chain.contracts.addresses import address_of
 from chain.execution.transaction import UnsignedTransaction
 from chain.wallet.secrets import PrivateKey
+from chain.wallet.local_key import LocalKey
 from chain.wallet.signer import Signer
 key = b"k" * 32
 step = UnsignedTransaction(1, address_of(key), "0x" + "22" * 20, 0, b"", 21000, 2, 1, 0, "exit")
-Signer(PrivateKey(key), 1).sign(step)
+Signer(LocalKey(PrivateKey(key)), 1).sign(step)
 """,
     "a seed phrase": """
 from chain.wallet.secrets import _derived

@@ -8,6 +8,7 @@ from chain.devnet.world.accounts import DEMO_WALLET, Account
 from chain.devnet.world.writing import sign_transaction
 from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import PrivateKey
 from chain.wallet.signer import Signer
 
@@ -36,7 +37,7 @@ class KeySigner:
 
 def signed_by(account: Account, transaction: UnsignedTransaction) -> SignedTransaction:
     if transaction.authorization is not None:
-        return Signer(PrivateKey(account.key), transaction.chain_id).sign(transaction)
+        return Signer(LocalKey(PrivateKey(account.key)), transaction.chain_id).sign(transaction)
     signed = sign_transaction(
         account.key,
         nonce=transaction.nonce,

@@ -27,6 +27,7 @@ from chain.wallet.address_book import KeyStorage, Wallet, change_book
 from chain.wallet.errors import NoSuchWalletError, WalletError, WalletRefusedError
 from chain.wallet.keystore import open_signer
 from chain.wallet.keystore_file import keystore_path, write_keystore
+from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import CURVE_ORDER, Passphrase, PrivateKey
 from chain.wallet.signer import Signer
 from tests.chain.wallet.canary import ADDRESS, KEY, PASSPHRASE, seen_in, told_with_locals
@@ -52,7 +53,7 @@ TRANSACTION = UnsignedTransaction(
 
 
 def signer(chain_id: int = DEVNET.chain_id) -> Signer:
-    return Signer(PrivateKey(KEY), chain_id)
+    return Signer(LocalKey(PrivateKey(KEY)), chain_id)
 
 
 def sender_of(raw: bytes) -> str:
@@ -204,6 +205,7 @@ def test_a_signer_never_shows_its_key() -> None:
 
 _DUMPABLE = """
 import ctypes, os, resource
+from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import PrivateKey
 from chain.wallet.signer import Signer
 PR_GET_DUMPABLE = 3
@@ -211,7 +213,7 @@ def tell():
     dumpable = ctypes.CDLL(None).prctl(PR_GET_DUMPABLE, 0, 0, 0, 0)
     print(dumpable, resource.getrlimit(resource.RLIMIT_CORE)[0], flush=True)
 tell()
-Signer(PrivateKey.generate(), 1)
+Signer(LocalKey(PrivateKey.generate()), 1)
 tell()
 os.abort()
 """
@@ -258,7 +260,7 @@ def test_the_demo_key_itself_makes_no_signer_elsewhere() -> None:
     from chain.devnet.world.accounts import DEMO_WALLET
 
     with pytest.raises(WalletRefusedError, match="embedded chain only"):
-        Signer(PrivateKey(DEMO_WALLET.key), BASE.chain_id)
+        Signer(LocalKey(PrivateKey(DEMO_WALLET.key)), BASE.chain_id)
 
 
 def test_a_stranger_has_no_signer(tmp_path: Path) -> None:
@@ -366,6 +368,7 @@ def test_an_account_is_taken_back_from_anybody() -> None:
 
 _GUARDED = """
 import ctypes, resource
+from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import PrivateKey
 from chain.wallet.signer import Signer
 
@@ -374,7 +377,7 @@ def state():
 
 resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
 before = state()
-Signer(PrivateKey(bytes([7]) * 32), 8453)
+Signer(LocalKey(PrivateKey(bytes([7]) * 32)), 8453)
 print(before[2], *state())
 """
 
@@ -547,7 +550,7 @@ def test_an_order_of_another_kind_is_not_signed(odd: dict[str, Any], said: str) 
 
 def test_an_order_of_another_wallet_is_not_signed() -> None:
     """Whole in itself, and paid to its own owner: only the key is another's."""
-    other = Signer(PrivateKey(bytes([5]) * 32), DEVNET.chain_id)
+    other = Signer(LocalKey(PrivateKey(bytes([5]) * 32)), DEVNET.chain_id)
     with pytest.raises(WalletRefusedError, match="lets one other key make one call"):
         other.sign_delegation(ORDER)
 

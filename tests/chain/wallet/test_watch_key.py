@@ -14,6 +14,7 @@ from chain.contracts.networks import network_named
 from chain.execution.transaction import Authorization
 from chain.wallet.errors import KeystoreError, WalletError, WalletRefusedError, WrongPassphraseError
 from chain.wallet.keystore import StoreChoice
+from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import Passphrase, PrivateKey
 from chain.wallet.signer import Signer
 from chain.wallet.watch_key import (
@@ -38,7 +39,7 @@ LENT = Authorization(DEVNET.chain_id, STRANGER, 4)
 
 @pytest.fixture
 def watch() -> Iterator[WatchSigner]:
-    signer = WatchSigner(Signer(PrivateKey(KEY), DEVNET.chain_id))
+    signer = WatchSigner(Signer(LocalKey(PrivateKey(KEY)), DEVNET.chain_id))
     yield signer
     signer.close()
 
@@ -51,7 +52,9 @@ def watch() -> Iterator[WatchSigner]:
 def test_it_signs_calls_to_the_manager_nothing_to_itself_and_its_coins_way_back(
     sweeps: bool, to: str, value: int, data: bytes, lent: Authorization | None
 ) -> None:
-    watch = WatchSigner(Signer(PrivateKey(KEY), DEVNET.chain_id), HOME if sweeps else None)
+    watch = WatchSigner(
+        Signer(LocalKey(PrivateKey(KEY)), DEVNET.chain_id), HOME if sweeps else None
+    )
     asked = replace(TRANSACTION, to=to, value=value, data=data, authorization=lent)
     redeems = to == DELEGATION_MANAGER and not value
     withdraws = to == ADDRESS and not value and not data

@@ -37,6 +37,7 @@ from chain.standing_orders.order import (
     StandingState,
 )
 from chain.wallet.demo import demo_key
+from chain.wallet.local_key import LocalKey
 from chain.wallet.signer import Signer
 from tests import node_rpc
 from tests.agents.monitor.walked_market import WalkedPool
@@ -212,7 +213,7 @@ def _sign(desk: Desk, *words: str) -> StandingOrder:
     home = Home.locate(os.environ, desk.command.home)
     document = PlanStore(home.plans).find(proposed.data["planId"], FLOW)
     order = convert(document["order"], StandingOrder)
-    with Signer(demo_key(home.cache), order.chain_id) as signer:
+    with Signer(LocalKey(demo_key(home.cache)), order.chain_id) as signer:
         done = signer.sign_delegation(order.signed)
     from msgspec.structs import replace as with_fields
 

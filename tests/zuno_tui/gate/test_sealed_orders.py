@@ -25,6 +25,7 @@ from chain.standing_orders.order import FeesOver, StandingState, delegation_text
 from chain.standing_orders.seal import salt_of
 from chain.wallet.demo import demo_key
 from chain.wallet.keystore import StoreChoice
+from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import Passphrase
 from chain.wallet.signer import Signer
 from chain.wallet.watch_key import PASSPHRASE_FILE, make_watch_key
@@ -130,7 +131,7 @@ def test_a_pair_that_no_command_makes_is_no_order_even_where_it_is_sealed(
     home, watching = Home.locate(os.environ, desk.command.home), Watching(desk)
     odd = with_fields(watching.order().order, condition=FeesOver(0, 0), hold_seconds=0)
     salt = salt_of(odd, read_call(odd.signed, NETWORK))
-    with Signer(demo_key(home.cache), odd.chain_id) as signer:
+    with Signer(LocalKey(demo_key(home.cache)), odd.chain_id) as signer:
         sealed = signer.sign_delegation(odd.signed._replace(salt=salt, signature=b""))
     odd = with_fields(odd, delegation=delegation_text(sealed))
     file = tmp_path / "odd.json"

@@ -29,6 +29,7 @@ from chain.standing_orders.call import OrderRefusedError, call_of, read_call
 from chain.standing_orders.order import PricePast, StandingState
 from chain.wallet.demo import demo_key
 from chain.wallet.errors import WalletRefusedError
+from chain.wallet.local_key import LocalKey
 from chain.wallet.signer import Signer
 from tests import node_rpc
 from tests.printed import printed
@@ -289,7 +290,9 @@ def test_no_delegation_with_a_field_changed_is_signed(delegated: Desk) -> None:
         other(before=terms.after + 93 * 86_400),
         other(before=terms.after),
     ]
-    with Signer(demo_key(Home.locate(os.environ, desk.command.home).cache), 31337) as signer:
+    with Signer(
+        LocalKey(demo_key(Home.locate(os.environ, desk.command.home).cache)), 31337
+    ) as signer:
         for each in odd:
             with pytest.raises(WalletRefusedError):
                 signer.sign_delegation(each)
