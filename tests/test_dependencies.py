@@ -28,6 +28,7 @@ EXTRAS = {
         FEATURES / "lab" / "backtest.py",
         FEATURES / "lab" / "calibrate.py",
     ),
+    "ledger": (ROOT / "chain" / "wallet" / "ledger" / "transport.py",),
     "mcp": (FEATURES / "mcp",),
     "mesh": (ROOT / "agents" / "mesh",),
 }

@@ -23,3 +23,7 @@ class ZunoError(Exception):
 def error_kind(error: BaseException) -> str:
     """What an error of somebody else's code is called. Its own words may hold a URL or a secret."""
     return type(error).__name__
+
+
+class SigningError(ZunoError):
+    """Whoever holds the key gave nothing that may be sent."""

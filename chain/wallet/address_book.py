@@ -33,12 +33,16 @@ class KeyStorage(StrEnum):
     KEYRING = "keyring"
     FILE = "keystore file"
     NOWHERE = "watch-only"
+    LEDGER = "Ledger"
+    PROGRAM = "another program"
 
 
-class Wallet(Struct, frozen=True):
+class Wallet(Struct, frozen=True, omit_defaults=True):
     address: Annotated[Address, Meta(pattern=rf"^{_ADDRESS.pattern}\Z")]
     name: Annotated[str, Meta(pattern=rf"^{_NAME.pattern}\Z")]
     keeping: KeyStorage = field(name="store")
+    path: str = ""
+    """Of the account on its Ledger; empty for any other wallet."""
 
     @property
     def watch_only(self) -> bool:

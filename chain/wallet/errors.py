@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from chain.base.errors import Failure, ZunoError, error_kind
+from chain.base.errors import Failure, SigningError, error_kind
 
 T = TypeVar("T")
 
 
-class WalletError(ZunoError):
+class WalletError(SigningError):
     """A wallet, a key or a passphrase that cannot be used."""
 
 

@@ -10,6 +10,7 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, Network, network_named
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.demo import DEMO_NETWORK, demo_key, refuse_demo_elsewhere, refuse_known_key
+from chain.wallet.devices import Devices
 from chain.wallet.errors import (
     KeyringUnusableError,
     KeystoreError,
@@ -17,11 +18,14 @@ from chain.wallet.errors import (
     WalletError,
     WalletRefusedError,
 )
+from chain.wallet.key_holder import KeyHolder
 from chain.wallet.keyring_store import Keyring, find_keyring
 from chain.wallet.keystore_file import keystore_path, read_keystore, write_keystore
 from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import Passphrase, PrivateKey, guard_process
 from chain.wallet.signer import Signer
+
+_NO_OTHERS = Devices()
 
 
 class StoreChoice(StrEnum):
@@ -67,12 +71,21 @@ def keep_key(
     return StoredKey(wallet, place, why, current=book.current == wallet.address)
 
 
-def watch(home: Home, address: Address, *, name: str | None) -> StoredKey:
-    """Remember an address without a key."""
+def watch(
+    home: Home,
+    address: Address,
+    *,
+    name: str | None,
+    keeping: KeyStorage = KeyStorage.NOWHERE,
+    path: str = "",
+) -> StoredKey:
+    """Remember an address whose key is not here: nowhere, on a device or with another program."""
     known = read_book(home.keystore)
-    if (before := known.at(address)) is not None:
+    before = known.at(address)
+    if before is not None and (keeping is KeyStorage.NOWHERE or not before.watch_only):
         raise WalletError(f"{checksummed(address)} is already here, as {before.name}.")
-    wallet = Wallet(address, known.named(name), KeyStorage.NOWHERE)
+    own = before.name if before is not None and name is None else known.named(name)
+    wallet = Wallet(address, own, keeping, path)
     home.prepare()
     book = change_book(home.keystore, lambda book: book.holding(wallet))
     return StoredKey(wallet, "", "", current=book.current == address)
@@ -93,6 +106,10 @@ def forget_key(home: Home, address: Address, keeping: KeyStorage) -> None:
 
 def open_key(home: Home, wallet: Wallet, passphrase: Callable[[], Passphrase]) -> PrivateKey:
     """A wallet's key; the passphrase is asked for only when a file needs it."""
+    if wallet.keeping in (KeyStorage.LEDGER, KeyStorage.PROGRAM):
+        raise WalletRefusedError(
+            f"The key of {wallet.name} is with its {wallet.keeping.value}, and does not leave it."
+        )
     if wallet.watch_only:
         raise WalletRefusedError(
             f"{wallet.name} is watch-only: zuno holds no key for it and cannot sign. "
@@ -119,9 +136,18 @@ def open_kept_key(
 
 
 def open_signer(
-    home: Home, network: Network, address: Address, passphrase: Callable[[Wallet], Passphrase]
+    home: Home,
+    network: Network,
+    address: Address,
+    passphrase: Callable[[Wallet], Passphrase],
+    devices: Devices = _NO_OTHERS,
+    *,
+    asking: Callable[[str], None] = lambda _: None,
 ) -> Signer:
-    """A signer for this address on this network, to be used in a `with` block."""
+    """A signer for this address on this network, to be used in a `with` block.
+
+    `asking` is told what a device waits for.
+    """
     refuse_demo_elsewhere(address, network.chain_id)
     if address == network_named(DEMO_NETWORK).default_address:
         return Signer(LocalKey(demo_key(home.cache)), network.chain_id)
@@ -130,7 +156,15 @@ def open_signer(
         raise NoSuchWalletError(
             f"zuno holds no key for {checksummed(address)}. Add it with: zuno wallet import"
         )
-    return Signer(LocalKey(open_key(home, wallet, lambda: passphrase(wallet))), network.chain_id)
+    holder: KeyHolder
+    match wallet.keeping:
+        case KeyStorage.LEDGER:
+            holder = devices.ledger_key(wallet, asking)
+        case KeyStorage.PROGRAM:
+            holder = devices.program_key(wallet, asking)
+        case _:
+            holder = LocalKey(open_key(home, wallet, lambda: passphrase(wallet)))
+    return Signer(holder, network.chain_id)
 
 
 def _needed_keyring() -> Keyring:

@@ -93,6 +93,8 @@ async def _apply(session: Session, arguments: Namespace) -> int:
                 session.network,
                 dispatch.sender,
                 lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
+                session.devices,
+                asking=say,
             ) as signer:
                 # A word and a passphrase take their time, and the chain does not wait for them.
                 waiting = await judged()
@@ -191,6 +193,8 @@ async def replace_waiting(
             session.network,
             dispatch.sender,
             lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
+            session.devices,
+            asking=say,
         ) as signer,
         may_have_sent(),
     ):

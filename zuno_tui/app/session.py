@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chain.prices.coingecko import CoinGecko
     from chain.rpc.client import RpcClient
     from chain.rpc.errors import StaleHead
+    from chain.wallet.devices import Devices
     from zuno_tui.gate.agreement import Connections
 
 
@@ -84,6 +85,13 @@ class Session(Struct, frozen=True):
                 "zuno wallet import 0x…"
             )
         return address
+
+    @property
+    def devices(self) -> Devices:
+        from chain.wallet.devices import Devices
+
+        table = self.settings.wallet
+        return Devices(table.ledger or "usb", table.signer, table.signer_hosts)
 
     @property
     def endpoints(self) -> tuple[str, ...]:

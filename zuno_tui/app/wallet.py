@@ -21,6 +21,7 @@ from zuno_tui.present.terminal import columns
 
 if TYPE_CHECKING:
     from chain.wallet.keystore import StoredKey
+    from zuno_tui.present.answer import CommandAnswer
 
 
 def run_action(action: str, arguments: Namespace) -> int:
@@ -114,7 +115,29 @@ _STORED = {
     KeyStorage.KEYRING: "the key is in {place}. It has no other copy here: keep one of your own.",
     KeyStorage.FILE: "the key is in {place}. Keep a copy of that file, and the passphrase.",
     KeyStorage.NOWHERE: "watched, without a key. It works everywhere except signing.",
+    KeyStorage.LEDGER: "the key stays on the Ledger, which asks you to confirm each signature.",
+    KeyStorage.PROGRAM: "the program that wallet.signer names signs for it.",
 }
+
+
+def _ledger(session: Session, arguments: Namespace) -> int:
+    from zuno_tui.app.device_wallets import ledger_accounts
+
+    return _report_accounts(session, ledger_accounts(session, arguments))
+
+
+def _signer(session: Session, arguments: Namespace) -> int:
+    from zuno_tui.app.device_wallets import signer_accounts
+
+    return _report_accounts(session, signer_accounts(session, arguments))
+
+
+def _report_accounts(session: Session, found: StoredKey | CommandAnswer) -> int:
+    from zuno_tui.present.answer import CommandAnswer, print_answer
+
+    if isinstance(found, CommandAnswer):
+        return print_answer(found, as_json=session.as_json)
+    return _report_key(session, found)
 
 
 def _list(session: Session, _: Namespace) -> int:
@@ -182,16 +205,21 @@ def _use(session: Session, arguments: Namespace) -> int:
 
 def _check(session: Session, arguments: Namespace) -> int:
     from chain.wallet.keystore import open_key
+    from zuno_tui.app.device_wallets import check_device
     from zuno_tui.app.wallet_secrets import ask_passphrase
 
     wallet = read_book(session.home.keystore).find(arguments.wallet)
-    open_key(
-        session.home, wallet, lambda: ask_passphrase(wallet.name, arguments.passphrase_file)
-    ).wipe()
+    if wallet.keeping in (KeyStorage.LEDGER, KeyStorage.PROGRAM):
+        check_device(session.devices, wallet)
+    else:
+        open_key(
+            session.home, wallet, lambda: ask_passphrase(wallet.name, arguments.passphrase_file)
+        ).wipe()
     if session.as_json:
         print_json({**_document(wallet, current=None), "opens": True})
     else:
-        say(f"{wallet.name} opens: its key is in the {wallet.keeping.value}, and fits its address.")
+        where = wallet.keeping.value
+        say(f"{wallet.name} opens: its key is in the {where}, and fits its address.")
     return DONE
 
 
@@ -216,6 +244,8 @@ _GONE = {
     KeyStorage.KEYRING: "its key is no longer in the keyring.",
     KeyStorage.FILE: "its keystore file is deleted.",
     KeyStorage.NOWHERE: "it is no longer watched.",
+    KeyStorage.LEDGER: "its key is still on the Ledger.",
+    KeyStorage.PROGRAM: "its key is still where it was.",
 }
 
 
@@ -225,7 +255,7 @@ def _confirmed(wallet: Wallet, given: str | None) -> bool:
     if given is not None:
         return given.lower() == wallet.address
     say(f"{wallet.name}: {checksummed(wallet.address)} ({wallet.keeping.value})")
-    if not wallet.watch_only:
+    if wallet.keeping in (KeyStorage.KEYRING, KeyStorage.FILE):
         say("Its key will be deleted from this machine. Without a copy, what it holds is lost.")
     return typed_word(f"Type {wallet.name} to remove it: ") == wallet.name
 
@@ -246,6 +276,8 @@ def _watch_key(session: Session, arguments: Namespace) -> int:
 
 _ACTIONS = {
     "watch-key": _watch_key,
+    "ledger": _ledger,
+    "signer": _signer,
     "new": _new,
     "import": _import,
     "list": _list,

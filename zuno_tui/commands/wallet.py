@@ -1,4 +1,4 @@
-"""`zuno wallet`: new, import, list, use, check, remove, delegate and undelegate."""
+"""`zuno wallet`: whose keys there are, where each is, and what they are lent to."""
 
 from __future__ import annotations
 
@@ -91,6 +91,36 @@ class ImportWallet(Intent, frozen=True):
     name: str | None = None
     store: str = "best"
     passphrase_file: Path | None = None
+
+
+class LedgerWallet(Intent, frozen=True):
+    command: ClassVar = ("wallet", "ledger")
+    arguments: ClassVar = (
+        Argument("path", "the account to add, as listed", metavar="PATH", read=read_without_key),
+        Argument(
+            "--scheme",
+            "how its accounts are counted",
+            choices=("live", "bip44", "legacy"),
+        ),
+        Argument("--page", "the next five accounts", metavar="N", read=_read_account),
+        _NAME,
+    )
+
+    path: str | None = None
+    scheme: str | None = None
+    page: int = 1
+    name: str | None = None
+
+
+class SignerWallet(Intent, frozen=True):
+    command: ClassVar = ("wallet", "signer")
+    arguments: ClassVar = (
+        Argument("account", "the account to add, as listed", metavar="ADDRESS", read=read_address),
+        _NAME,
+    )
+
+    account: str | None = None
+    name: str | None = None
 
 
 class DelegateWallet(Intent, frozen=True):
@@ -202,6 +232,8 @@ COMMAND = Command(
     subcommands=(
         _action("new", "make a new key", NewWallet),
         _action("import", "import a key, or an address to watch", ImportWallet),
+        _action("ledger", "list a Ledger's accounts, or add one", LedgerWallet),
+        _action("signer", "list the accounts of a program that signs, or add one", SignerWallet),
         _action("list", "every wallet, where its key is, and which is current", ListWallets),
         _action(
             "use",

@@ -300,9 +300,20 @@ class Signing:
                 raise WalletError("The passphrase is missing. Nothing was signed. Try again.")
             return passphrase
 
-        session = self._context.session
+        session, loop = self._context.session, asyncio.get_running_loop()
+
+        def asking(words: str) -> None:
+            """From the thread that waits for a device."""
+            loop.call_soon_threadsafe(self._context.tell, Said(words, "warn"))
+
         return await asyncio.to_thread(
-            open_signer, session.home, session.network, wallet, give_passphrase
+            open_signer,
+            session.home,
+            session.network,
+            wallet,
+            give_passphrase,
+            session.devices,
+            asking=asking,
         )
 
 

@@ -1,12 +1,12 @@
 """What is approved, as card and confirmation show it: words from bytes, outcome from a trial."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from chain.base.home import Home
 from chain.base.units import time_text
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksummed, keccak
 from chain.contracts.networks import Address, Network, network_named
 from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.parties import parties_of
@@ -14,11 +14,13 @@ from chain.execution.decode.records import DecodedStep
 from chain.execution.decode.titles import name_title
 from chain.execution.decode.words import names_on
 from chain.execution.simulate import Simulation
+from chain.execution.transaction import UnsignedTransaction
 from chain.math.liquidity import Amounts
 from chain.rpc.records import Block
 from chain.tokens.token import amount_text
-from chain.wallet.address_book import KeyStorage, read_book
+from chain.wallet.address_book import KeyStorage, Wallet, read_book
 from chain.wallet.demo import DEMO_NETWORK
+from chain.wallet.key_holder import unsigned_bytes
 from zuno_tui.gate.apply import WaitingApproval
 from zuno_tui.gate.contract_code import trust_words
 from zuno_tui.gate.dry_run import DryRun
@@ -33,7 +35,7 @@ from zuno_tui.present.receipt import (
     step_brief,
     step_part,
 )
-from zuno_tui.present.signing import GAS_EXCEEDS, trial_lines
+from zuno_tui.present.signing import GAS_EXCEEDS, Term, trial_lines
 from zuno_tui.present.views import ApprovalView, StepView
 from zuno_tui.present.words import UNKNOWN
 
@@ -42,6 +44,23 @@ class SigningKey(Struct, frozen=True):
     words: str
     can_sign: bool = True
     needs_passphrase: bool = False
+    device: str = ""
+    """Where the person compares hashes, such as `the Ledger`; empty for a key that is here."""
+
+    def compared(self, transactions: Iterable[UnsignedTransaction]) -> tuple[Term, ...]:
+        """The very hashes that the device shows; one that follows from another signature is
+        told when it is asked for."""
+        if not self.device:
+            return ()
+        each = [
+            f"{name_title(step.step)}: its transaction hash is shown when the delegation is signed"
+            if step.authorization is not None
+            else f"{name_title(step.step)}: transaction hash 0x{keccak(unsigned_bytes(step)).hex()}"
+            for step in transactions
+        ]
+        return tuple(
+            Term("compare" if not place else "", words) for place, words in enumerate(each)
+        )
 
 
 def signing_key(home: Home, network: Network, wallet: Address) -> SigningKey:
@@ -55,13 +74,21 @@ def signing_key(home: Home, network: Network, wallet: Address) -> SigningKey:
     known = read_book(home.keystore).at(wallet)
     if known is None:
         return SigningKey("nothing: zuno holds no key for it (zuno wallet import)", can_sign=False)
-    match known.keeping:
+    return _key_of(known)
+
+
+def _key_of(wallet: Wallet) -> SigningKey:
+    match wallet.keeping:
         case KeyStorage.KEYRING:
-            return SigningKey(f"{known.name}, in the system's keyring")
+            return SigningKey(f"{wallet.name}, in the system's keyring")
         case KeyStorage.FILE:
-            return SigningKey(f"{known.name}, in an encrypted file", needs_passphrase=True)
+            return SigningKey(f"{wallet.name}, in an encrypted file", needs_passphrase=True)
+        case KeyStorage.LEDGER:
+            return SigningKey(f"{wallet.name}, on the Ledger at {wallet.path}", device="the Ledger")
+        case KeyStorage.PROGRAM:
+            return SigningKey(f"{wallet.name}, by the program that wallet.signer names")
         case KeyStorage.NOWHERE:
-            return SigningKey(f"nothing: {known.name} is watch-only", can_sign=False)
+            return SigningKey(f"nothing: {wallet.name} is watch-only", can_sign=False)
 
 
 def approved_view(
@@ -99,12 +126,15 @@ def approved_view(
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(parties),
-        terms=signing.terms(
-            network,
-            parties,
-            prepared.gas,
-            dry_run.tokens,
-            account_code=prepared.circumstances.account_code,
+        terms=(
+            *key.compared(step.transaction for step in prepared.steps),
+            *signing.terms(
+                network,
+                parties,
+                prepared.gas,
+                dry_run.tokens,
+                account_code=prepared.circumstances.account_code,
+            ),
         ),
         as_one=parties.batched > 0,
         executor=signing.executor(network, parties),
@@ -149,12 +179,15 @@ def waiting_view(
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(judgment.parties),
-        terms=signing.terms(
-            network,
-            judgment.parties,
-            judgment.gas,
-            waiting.tokens,
-            account_code=judgment.basis.circumstances.account_code,
+        terms=(
+            *key.compared(step.transaction for step in judgment.steps),
+            *signing.terms(
+                network,
+                judgment.parties,
+                judgment.gas,
+                waiting.tokens,
+                account_code=judgment.basis.circumstances.account_code,
+            ),
         ),
         word=waiting.word,
         as_one=judgment.parties.batched > 0,
@@ -200,7 +233,10 @@ def replacement_view(
         needs_passphrase=key.needs_passphrase,
         word=replacement.action,
         recipients=signing.recipients(replacement.parties),
-        terms=signing.terms(network, replacement.parties, replacement.gas, {}),
+        terms=(
+            *key.compared([replacement.transaction]),
+            *signing.terms(network, replacement.parties, replacement.gas, {}),
+        ),
     )
 
 

@@ -371,6 +371,29 @@ class RetentionSettings(SettingsTable, frozen=True):
     """Of a pool's swaps that nobody asked for since; they can be read from the chain again."""
 
 
+LedgerPlace = Annotated[
+    str,
+    Meta(pattern=r"^(usb|tcp://\S+:[0-9]+)$", description='"usb" or "tcp://127.0.0.1:PORT"'),
+]
+SignerPlace = Annotated[
+    str,
+    Meta(
+        pattern=r"^(https?://\S+|unix:/\S+)$",
+        description="http://127.0.0.1:PORT or unix:/path/to/socket",
+    ),
+]
+
+
+class WalletTable(SettingsTable, frozen=True):
+    """Where keys that are not here are asked for."""
+
+    ledger: LedgerPlace | None = None
+    signer: SignerPlace | None = None
+    """Another program that signs over JSON-RPC."""
+    signer_hosts: Annotated[tuple[Text, ...], Meta(description="a list of host names")] = ()
+    """Other machines that it may be on."""
+
+
 class SharedTables(SettingsTable, frozen=True):
     """What is used as it was written, once it was checked."""
 
@@ -388,6 +411,7 @@ class SharedTables(SettingsTable, frozen=True):
     """By a key's id; which there are the screen knows."""
     retention: RetentionSettings = RetentionSettings()
     demo: DemoTable = DemoTable()
+    wallet: WalletTable = WalletTable()
 
 
 class SettingsFile(SharedTables, frozen=True):

@@ -84,6 +84,10 @@ def use_approval(journal: sqlite3.Connection, approval: str, now: float) -> None
     journal.execute("UPDATE approvals SET used_at = ? WHERE hash = ?", (now, approval))
 
 
+def return_approval(journal: sqlite3.Connection, approval: str) -> None:
+    journal.execute("UPDATE approvals SET used_at = NULL WHERE hash = ?", (approval,))
+
+
 def read_approval(journal: sqlite3.Connection, approval: str) -> GivenApproval | None:
     row = journal.execute("SELECT * FROM approvals WHERE hash = ?", (approval,)).fetchone()
     return None if row is None else _given(row)

@@ -13,6 +13,7 @@ from chain.execution.outbox.approvals import (
     give_approval,
     newest_approval,
     read_approval,
+    return_approval,
     unused_approvals,
     use_approval,
 )
@@ -187,6 +188,14 @@ class Outbox:
             use_approval(self._connection, dispatch_hash, now)
             rules.check_unspent(dispatch, self._siblings(dispatch))
             return self._dispatch(dispatch_hash)
+
+    def give_back(self, dispatch_hash: str) -> None:
+        """Nothing of it was signed: the approval counts on, as long as it was given for."""
+        with one_transaction(self._connection) as journal:
+            dispatch = self._dispatch(dispatch_hash)
+            if any(step.versions for step in dispatch.steps):
+                raise OutboxError("A part of it is signed.", "See what it did: zuno outbox")
+            return_approval(journal, dispatch_hash)
 
     def record_signed(
         self, dispatch_hash: str, position: int, signed: SignedTransaction, *, now: float

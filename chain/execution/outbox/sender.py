@@ -9,7 +9,7 @@ from typing import Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chain.base.errors import Failure
+from chain.base.errors import Failure, SigningError
 from chain.execution.outbox.delivery import (
     DeliveredTransaction,
     Handing,
@@ -149,14 +149,24 @@ class Sender(Struct, frozen=True):
                 raise refusal
             chain = await self._same_chain(dispatch_hash)
             dispatch = self.outbox.consume(dispatch_hash, now=at)
+            given_back = False
             try:
                 for step in dispatch.steps:
                     if not await self._take(dispatch, step, signer, chain):
                         break
-            finally:
-                self.outbox.discard_unsigned(
-                    dispatch_hash, now=self.clock(), reason="the plan ended before it"
+            except SigningError:
+                # A device was locked, or its person said no: before the first step nothing is lost.
+                given_back = not any(
+                    step.versions for step in self.outbox.dispatch(dispatch_hash).steps
                 )
+                if given_back:
+                    self.outbox.give_back(dispatch_hash)
+                raise
+            finally:
+                if not given_back:
+                    self.outbox.discard_unsigned(
+                        dispatch_hash, now=self.clock(), reason="the plan ended before it"
+                    )
         return self.outbox.dispatch(dispatch_hash)
 
     async def watch(self, dispatch_hash: str) -> Dispatch:

@@ -96,6 +96,8 @@ def apply_run(session: Session, arguments: Namespace) -> int:
             session.network,
             session.address,
             lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
+            session.devices,
+            asking=say,
         ) as signer,
         may_have_sent("zuno orders"),
     ):

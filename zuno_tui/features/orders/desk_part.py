@@ -140,9 +140,10 @@ class Orders:
             if draft.hash != shown.hash:
                 raise GateRefusedError("What was shown is not what waits. Nothing was signed.")
             with open_signer(
-                session.home, session.network, session.address, give_passphrase
+                session.home, session.network, session.address, give_passphrase, session.devices
             ) as signer:
-                order = keep_signed(session, draft, signer.sign_delegation(draft.order.signed))
+                signed = await asyncio.to_thread(signer.sign_delegation, draft.order.signed)
+            order = keep_signed(session, draft, signed)
         except Exception as error:
             self._card.failed(shown.plan_id, error)
             raise

@@ -46,6 +46,7 @@ from chain.standing_orders.order import (
 from chain.standing_orders.seal import is_sealed, salt_of
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
+from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.errors import WalletError
 from chain.wallet.watch_key import is_proven, watch_key
 from zuno_tui.app.session import Session
@@ -125,7 +126,18 @@ class OrderDraft(Struct, frozen=True):
         return self.approval.hash
 
 
+def _refuse_device(session: Session) -> None:
+    """Said before anything is read: no device lets an account run the code that orders need."""
+    wallet = read_book(session.home.keystore).at(session.address)
+    if wallet is not None and wallet.keeping is KeyStorage.LEDGER:
+        raise GateRefusedError(
+            "A Ledger does not delegate to the code that orders need, so no order can stand for "
+            f"{wallet.name}. Alerts still watch it: zuno alert. Nothing was signed."
+        )
+
+
 async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> OrderDraft:
+    _refuse_device(session)
     async with session.sources() as sources, session.connections(sources) as connections:
         position = await owned_position(sources, asked.ref, session.address, "latest")
         now = network_time(sources, position.block.timestamp)

@@ -1,0 +1,242 @@
+"""A key on a Ledger or with another program: the word first, then whoever holds it is asked."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chain.devnet.anvil import running_anvil
+from tests import node_rpc
+from tests.fakes.ledger import LedgerDouble
+from tests.fakes.proxy import Proxy
+from tests.zuno_tui.gate.desk import REFUSED, Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.fakes.proxy import Answer, Call
+    from tests.zuno_tui.conftest import Spoken
+
+FAILED = 1
+PATH = "44'/60'/0'/0/0"
+OWN = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
+"""The first account of the phrase that the double and Anvil hold."""
+
+
+def settings(desk: Desk, line: str) -> None:
+    file = desk.command.home / "settings.toml"
+    file.write_text(f'address = "{OWN}"\n[wallet]\n{line}\n', "utf-8")
+    file.chmod(0o600)
+
+
+def given_a_position(desk: Desk) -> str:
+    """One of the demo wallet's is sent to the account, with coin for gas."""
+    token_id = desk.token_id("healthy")
+    manager = desk.devnet.contracts.position_manager
+    desk.ask("anvil_setBalance", OWN, hex(10**18))
+    desk.ask("anvil_impersonateAccount", desk.devnet.wallet)
+    words = f"{int(desk.devnet.wallet, 16):064x}{int(OWN, 16):064x}{token_id:064x}"
+    data = {"from": desk.devnet.wallet, "to": manager, "data": f"0x23b872dd{words}"}
+    desk.ask("eth_sendTransaction", data)
+    desk.ask("evm_mine")
+    return str(token_id)
+
+
+@pytest.fixture
+def ledger(desk: Desk) -> Iterator[LedgerDouble]:
+    with LedgerDouble() as double:
+        settings(desk, f'ledger = "{double.place}"')
+        assert desk.here("wallet", "ledger", PATH, "--name", "stick").code == 0
+        yield double
+
+
+def sent(desk: Desk) -> int:
+    return int(desk.ask("eth_getTransactionCount", OWN, "latest"), 16)
+
+
+def applied(desk: Desk, approval: dict[str, Any]) -> Spoken:
+    return desk.apply(approval["planId"], "--confirm", approval["hash"])
+
+
+def test_accounts_are_listed_by_three_schemes_and_one_is_kept(
+    desk: Desk, ledger: LedgerDouble
+) -> None:
+    listed = desk.here("wallet", "ledger", "--json").data
+    bip44 = desk.here("wallet", "ledger", "--scheme", "bip44", "--page", "2", "--json").data
+    kept = json.loads((desk.command.home / "keystore" / "wallets.json").read_text("utf-8"))
+
+    assert len(listed["accounts"]) == 15
+    assert {each["address"] for each in listed["accounts"] if each["path"] == PATH} == {OWN}
+    assert [each["path"][-1] for each in bip44["accounts"]] == list("56789")
+    [wallet] = kept["wallets"]
+    assert wallet == {"address": OWN, "name": "stick", "store": "Ledger", "path": PATH}
+    assert "stick opens" in desk.here("wallet", "check", "stick").words
+    assert ledger.shown == []
+
+
+def test_a_plan_is_confirmed_on_the_ledger_by_the_hash_that_the_page_shows(
+    desk: Desk, ledger: LedgerDouble
+) -> None:
+    token_id = given_a_position(desk)
+    approval = desk.approved("collect", token_id)
+    page = desk.here("apply", approval["planId"])
+    assert page.code == REFUSED
+    assert ledger.shown == []
+    done = applied(desk, approval)
+
+    [shown] = [line for line in ledger.shown if line.startswith("Transaction hash ")]
+    assert done.code == 0, done.words
+    assert sent(desk) == 1
+    assert shown.removeprefix("Transaction hash ") in page.words
+    assert shown.removeprefix("Transaction hash ") in done.words
+    assert "on the Ledger at 44'/60'/0'/0/0" in page.words
+
+
+def test_a_rejection_loses_nothing_and_the_approval_still_counts(
+    desk: Desk, ledger: LedgerDouble
+) -> None:
+    desk.ask("anvil_setBalance", OWN, hex(10**18))
+    approval = desk.approved("wrap", "0.04")
+    ledger.rejects = True
+    rejected = applied(desk, approval)
+    ledger.rejects, ledger.gone_at = False, len(ledger.commands) + 2
+    pulled_out = applied(desk, approval)
+    ledger.gone_at = None
+    done = applied(desk, approval)
+    again = applied(desk, approval)
+
+    assert (rejected.code, "It was rejected on the Ledger" in rejected.words) == (REFUSED, True)
+    assert (pulled_out.code, "The Ledger went away" in pulled_out.words) == (FAILED, True)
+    assert (done.code, sent(desk)) == (0, 1), done.words
+    assert again.code == REFUSED
+
+
+def test_an_order_is_refused_before_the_device_is_asked(desk: Desk, ledger: LedgerDouble) -> None:
+    token_id = given_a_position(desk)
+    before = len(ledger.commands)
+    order = desk.here("order", "close", token_id, "below", "2000")
+    assert order.code == REFUSED
+    assert "A Ledger does not delegate to the code that orders need" in order.words
+    assert len(ledger.commands) == before
+
+
+@pytest.fixture
+def signing_node() -> Iterator[str]:
+    """Anvil with unlocked accounts, which signs for whoever asks; the demo's chain is another."""
+    with running_anvil(("--chain-id", "31337")) as node:
+        yield node.url
+
+
+def test_a_program_signs_over_json_rpc_and_zuno_sends(desk: Desk, signing_node: str) -> None:
+    settings(desk, f'signer = "{signing_node}"')
+    listed = desk.here("wallet", "signer", "--json").data
+    assert OWN in listed["accounts"]
+    assert desk.here("wallet", "signer", OWN).code == 0
+    token_id = given_a_position(desk)
+    done = applied(desk, desk.approved("collect", token_id))
+    assert (done.code, sent(desk)) == (0, 1), done.words
+
+
+def _changed(field: str, value: object) -> Callable[[Call], Call]:
+    return lambda call: {**call, "params": [{**call["params"][0], field: value}]}
+
+
+LIES: dict[str, tuple[Callable[[Call], Call], str]] = {
+    "another value": (_changed("value", "0x1"), "another value"),
+    "another recipient": (_changed("to", "0x" + "22" * 20), "another recipient"),
+    "another nonce": (_changed("nonce", "0x9"), "another nonce"),
+    "another gas limit": (_changed("gas", "0xffff0"), "another gas limit"),
+    "another fee": (_changed("maxFeePerGas", "0xffffffffff"), "another fee"),
+    "other data": (_changed("data", "0x01"), "another data"),
+    "no data": (
+        lambda call: {
+            **call,
+            "params": [{key: each for key, each in call["params"][0].items() if key != "data"}],
+        },
+        "another data",
+    ),
+    "an access list": (
+        _changed("accessList", [{"address": "0x" + "22" * 20, "storageKeys": []}]),
+        "another list",
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_what_another_program_signs_otherwise_is_refused_and_not_kept(
+    desk: Desk, signing_node: str, lie: str
+) -> None:
+    change, words = LIES[lie]
+
+    def answer(call: Call) -> Answer | None:
+        if call["method"] != "eth_signTransaction":
+            return None
+        asked = change(call)
+        return {"result": node_ask(signing_node, asked)}
+
+    refused_by(desk, signing_node, answer, words)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"error": {"code": -32601, "message": "no such method"}}, "This wallet only sends"),
+        ({"error": {"code": 4001, "message": "User \x1b[31mrejected"}}, "The wallet refused: User"),
+        ({"result": "0x02c0"}, "another kind of transaction"),
+        ({"result": "0x"}, "another kind of transaction"),
+        ({"result": None}, "holds no bytes"),
+        ({"status": 0}, "did not answer"),
+    ],
+)
+def test_a_program_that_does_not_sign_is_told_by_its_reason(
+    desk: Desk, signing_node: str, answer: Answer, words: str
+) -> None:
+    refused_by(
+        desk,
+        signing_node,
+        lambda call: answer if call["method"] == "eth_signTransaction" else None,
+        words,
+    )
+
+
+def refused_by(desk: Desk, node: str, answer: Callable[[Call], Answer | None], words: str) -> None:
+    """The plan stays approved, and an honest program then signs it."""
+    desk.ask("anvil_setBalance", OWN, hex(10**18))
+    settings(desk, f'signer = "{node}"')
+    assert desk.here("wallet", "signer", OWN).code == 0
+    approval = desk.approved("wrap", "0.04")
+    with Proxy(node, answer) as liar:
+        settings(desk, f'signer = "{liar.url}"')
+        refused = applied(desk, approval)
+    settings(desk, f'signer = "{node}"')
+    listed = desk.here("outbox", "--json").data
+    done = applied(desk, approval)
+
+    assert refused.code in (REFUSED, FAILED)
+    assert words in refused.words
+    assert "\x1b" not in refused.words
+    [dispatch] = listed["dispatches"]
+    assert [step["hash"] for step in dispatch["steps"]] == [None]
+    assert (done.code, sent(desk)) == (0, 1), done.words
+
+
+def node_ask(url: str, call: Call) -> Any:
+    return node_rpc.ask(url, call["method"], *call["params"])
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("http://10.0.0.9:8550", "another machine"),
+        ("https://signer.example", "another machine"),
+        ("http://127.0.0.1:1", "did not answer"),
+        ("unix:/nowhere/signer.sock", "did not answer"),
+    ],
+)
+def test_where_a_program_may_be(desk: Desk, place: str, words: str) -> None:
+    settings(desk, f'signer = "{place}"')
+    refused = desk.here("wallet", "signer")
+    assert refused.code != 0
+    assert words in refused.words
