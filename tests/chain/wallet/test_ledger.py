@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from contextlib import closing
+import sys
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from chain.contracts.networks import network_named
 from chain.execution.transaction import Authorization, UnsignedTransaction
 from chain.wallet.devices import Devices
 from chain.wallet.errors import WalletError, WalletRefusedError
-from chain.wallet.key_holder import Point, TypedData, authorization_digest, unsigned_bytes
+from chain.wallet.key_holder import TypedData, authorization_digest, unsigned_bytes
 from chain.wallet.ledger import app
 from chain.wallet.ledger.key import LedgerKey
 from chain.wallet.ledger.transport import from_usb_packets, open_transport, usb_packets
@@ -216,11 +217,9 @@ def test_a_thousand_signatures_are_recovered_and_every_changed_byte_refused(
 ) -> None:
     draws = random.Random(49)
     own, holder = ledger.address_at(PATH), key_on(ledger)
-    refused = 0
     for number in range(1_000):
         data = draws.randbytes(draws.randrange(1, 1_500))
         wanted = replace(transaction(ledger, data, number), value=draws.getrandbits(80))
-        digest = keccak(unsigned_bytes(wanted))
         with Signer(holder, BASE.chain_id) as signer:
             signer.sign(wanted)
         typed = TypedData(draws.randbytes(32), draws.randbytes(32), {})
@@ -232,10 +231,10 @@ def test_a_thousand_signatures_are_recovered_and_every_changed_byte_refused(
             assert recovered_address(of, parity=point.parity, r=point.r, s=point.s) == own
         at = number % 65
         ledger.spoil = flipped(at, 1 << draws.randrange(8))
-        try:
-            spoilt: Point | None = holder.sign_transaction(wanted, unsigned_bytes(wanted), None)
-        except WalletError:
-            spoilt = None
-        refused += spoilt is None or not spoilt.signs(digest, own)
+        with suppress(WalletError), Signer(holder, BASE.chain_id) as signer:
+            signer.sign(wanted)
+            pytest.fail(f"signed with byte {at} changed")
         ledger.spoil = bytes
-    assert refused == 1_000
+    sys.stdout.write(
+        "1,000 transactions, 2,000 other signatures recovered; 1,000 changed refused\n"
+    )
