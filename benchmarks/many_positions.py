@@ -17,17 +17,18 @@ from chain.contracts.addresses import keccak
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import EXTSLOAD
-from chain.history.events import INITIALIZE, SWAP
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.holdings import TRANSFER
-from chain.positions.snapshot import identify, layout_of
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import identify
+from chain.protocols.v4.events import INITIALIZE, SWAP
+from chain.protocols.v4.holdings import TRANSFER
+from chain.protocols.v4.storage import layout_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from chain.contracts.networks import Address
-    from chain.positions.snapshot import PositionIdentity
+    from chain.protocols.snapshot import PositionIdentity
 
 POOLS = 200
 _FIRST_BLOCK = 1

@@ -19,8 +19,8 @@ from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
 from chain.contracts.storage import decode_position_info
 from chain.devnet.launch import devnet_process
 from chain.positions.batch_reader import read_positions
-from chain.positions.memory import PositionMemory
 from chain.protocols.reference import v4_position
+from chain.protocols.v4.memory import PositionMemory
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.contracts.networks import Network
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.snapshot import PositionSnapshot
 
 FEW = 20
 MANY = 500

@@ -17,10 +17,10 @@ from agents.numbers.rounding import significant
 from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.pool_key import PoolKey
-from chain.contracts.v3_pool import V3PoolKey, is_v3_pool
 from chain.math.fees import unpack_protocol_fee
 from chain.pools.depth import Depth
-from chain.pools.state import PoolState
+from chain.protocols.pool import PoolState
+from chain.protocols.registry import protocol_of_pool
 
 
 class TokenFacts(Payload):
@@ -308,7 +308,7 @@ def path_steps(path: PricePathFacts, sqrt_price_x96: int) -> tuple[PathStep, ...
 
 def key_of(pool: ObservedPoolFacts | PlanPoolFacts) -> PoolKey:
     made_of = (pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)
-    return V3PoolKey(*made_of, pool.pool_id) if is_v3_pool(pool.pool_id) else PoolKey(*made_of)
+    return protocol_of_pool(pool.pool_id).key(made_of, pool.pool_id)
 
 
 def depth_of(pool: ObservedPoolFacts) -> Depth:

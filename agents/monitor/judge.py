@@ -43,8 +43,9 @@ from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.base.units import Unknown
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolId
-from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
+from chain.protocols.pool import PoolSnapshot
 from chain.protocols.reference import PositionRef
+from chain.protocols.snapshot import PositionSnapshot
 from chain.rpc.errors import Malformed
 from chain.tokens.pair import Pair, pair_of
 

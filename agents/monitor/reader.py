@@ -9,14 +9,13 @@ from msgspec import Struct, field
 from agents.monitor.alerts.store_page import WatchCursor
 from agents.monitor.rules.baseline import DepthReference, read_reference_depths
 from agents.monitor.rules.thresholds import still_fresh
-from agents.monitor.rules.worth_risks import Losses, LossReader, share_lost
+from agents.monitor.rules.worth_risks import Losses, LossReader
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from chain.base.units import HOUR, Unknown
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolId
-from chain.contracts.v3_pool import V3PoolKey
 from chain.history.block_times import interpolated, read_headers, spread
-from chain.history.end_ticks import EndTicks, read_end_ticks, read_v3_end_ticks
+from chain.history.end_ticks import EndTicks, read_end_ticks, read_swap_ticks
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.volatility import (
@@ -27,14 +26,15 @@ from chain.history.volatility import (
     read_volatility,
 )
 from chain.pools.state import passes_calls_on, read_hook_targets
-from chain.positions.custody import OWNER, about, decode_owner
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_values
 from chain.positions.search import WalletPositions
-from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
-from chain.positions.v3.changes import v3_since_entry
 from chain.prices.price import PriceBook
+from chain.protocols.custody import OWNER, about, decode_owner
+from chain.protocols.pool import PoolSnapshot
 from chain.protocols.reference import PositionRef, manager_of
+from chain.protocols.registry import protocol_named, protocol_of
+from chain.protocols.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.gas import Weight, read_gas_cost
 from chain.rpc import requests
@@ -150,14 +150,14 @@ class WatchReader:
             also=price_words(network, _COIN),
             between_logs=LOGS_KEPT_SECONDS,
             follow_leaving=True,
-            with_v3=True,
+            every_protocol=True,
         )
         wallets = await discovery.read_all([wallet.owner for wallet in sought])
         head, words = wallets[0].block, wallets[0].words
         positions = [position for wallet in wallets for position in wallet.positions]
         provided = [position for position in positions if position.liquidity]
         tokens, prices = await read_values(sources, positions, words, beside=_COIN)
-        of_v4 = [position for position in provided if not position.is_v3]
+        with_depth = [each for each in provided if protocol_of(each.ref).in_pool_manager]
         pools = {position.pool.pool_id: position.pool for position in provided}
         ticks = await self._end_ticks(sought, wallets, head)
         self._seen = SeenPools(head, pools)
@@ -174,14 +174,10 @@ class WatchReader:
         await self._renew_gas(now)
         owners = await self._owners(head, sorted(set().union(*gone)))
         losses = await self._losses.read(
-            [position for position in of_v4 if with_loss(position.ref)], now
-        )
-        losses = await self._with_v3(
-            losses,
-            [snapshot for snapshot in provided if snapshot.is_v3 and with_loss(snapshot.ref)],
+            [position for position in provided if with_loss(position.ref)], now
         )
         references = {ref: depth for wallet in sought for ref, depth in wallet.depths.items()}
-        depths = await read_reference_depths(client, network, head, of_v4, references)
+        depths = await read_reference_depths(client, network, head, with_depth, references)
         hook_targets = await read_hook_targets(client.at(head), sorted(hooks))
         return tuple(
             Reading(
@@ -198,22 +194,6 @@ class WatchReader:
             )
             for wallet, missed in zip(wallets, gone, strict=True)
         )
-
-    async def _with_v3(self, losses: Losses, positions: Sequence[PositionSnapshot]) -> Losses:
-        """With those of v3, whose past is read at every poll: few have a level of their own."""
-        sources = self.sources
-        try:
-            accounts = await v3_since_entry(sources.client, sources.network, positions)
-        except RpcError as error:
-            words = f"No loss could be judged: {error.sentence}"
-            unknown = {position.ref: words for position in positions}
-            return losses._replace(unknown={**losses.unknown, **unknown})
-        judged = {
-            position.ref: share_lost(position, accounts[position.ref]) for position in positions
-        }
-        shares = {ref: verdict for ref, verdict in judged.items() if not isinstance(verdict, str)}
-        unknown = {ref: verdict for ref, verdict in judged.items() if isinstance(verdict, str)}
-        return Losses({**losses.shares, **shares}, {**losses.unknown, **unknown})
 
     async def _end_ticks(
         self, sought: Sequence[Sought], wallets: Sequence[WalletPositions], head: Block
@@ -269,11 +249,15 @@ class WatchReader:
     ) -> EndTicks | None:
         """From an endpoint that gives no logs the ticks at the head alone."""
         client, network = self.sources.client, self.sources.network
-        of_v3 = {key: pool for key, pool in pools.items() if isinstance(pool.key, V3PoolKey)}
+        of_others = {
+            key: pool
+            for key, pool in pools.items()
+            if not protocol_named(pool.key.protocol).in_pool_manager
+        }
         at_head = {key: [(head.number, pool.tick)] for key, pool in pools.items()}
         try:
             ticks = await read_end_ticks(
-                client, network, pools.keys() - of_v3.keys(), landmarks, head
+                client, network, pools.keys() - of_others.keys(), landmarks, head
             )
         except RpcRefused:
             number, block_hash = landmarks[0]
@@ -281,12 +265,12 @@ class WatchReader:
             if since is None or since.hash != block_hash:
                 return None
             return EndTicks(at_head, since)
-        if ticks is None or not of_v3:
+        if ticks is None or not of_others:
             return ticks
-        swapped = await read_v3_end_ticks(client, of_v3.keys(), ticks.since, head)
+        swapped = await read_swap_ticks(client, network, of_others, ticks.since, head)
         told = {
             key: [*(tick for tick in swapped.get(key, ()) if tick[0] < head.number), *at_head[key]]
-            for key in of_v3
+            for key in of_others
         }
         return EndTicks({**ticks.of_pools, **told}, ticks.since)
 

@@ -14,16 +14,16 @@ from chain.base.units import Known, Quantity, Unknown
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId
-from chain.history.events import (
+from chain.positions.overview import Sources
+from chain.protocols.past import LiquidityChange
+from chain.protocols.reference import PositionRef
+from chain.protocols.v4.events import (
     MODIFY_LIQUIDITY,
     SWAP,
     ModifyLiquidityEvent,
     modify_liquidity_event,
     swap_event,
 )
-from chain.positions.circumstances import LiquidityChange
-from chain.positions.overview import Sources
-from chain.protocols.reference import PositionRef
 from chain.read.block_reader import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt

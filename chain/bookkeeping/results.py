@@ -16,10 +16,10 @@ from chain.bookkeeping.ledger import EntryKind, LedgerEntry, PaidTransaction, en
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
 from chain.math.liquidity import Amounts
-from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange
 from chain.positions.overview import WalletWorth
-from chain.positions.snapshot import PositionIdentity, PositionSnapshot
+from chain.protocols.past import NOT_ADDED_UP, LiquidityChange
 from chain.protocols.reference import PositionRef, position_label
+from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
 from chain.tokens import Token
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct, to_builtins
@@ -20,25 +21,26 @@ from chain.bookkeeping.results import (
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolId, PoolKey
-from chain.math.liquidity import Amounts
-from chain.positions.change_reader import ChangeMemory, ChangeReader
-from chain.positions.circumstances import LiquidityChange, PastWords, read_past_words
-from chain.positions.holdings import TRANSFER, owner_words
 from chain.positions.overview import Sources, WalletWorth, currencies, tokens_at
+from chain.positions.performance import read_past
 from chain.positions.search import WalletPositions
-from chain.positions.snapshot import PositionIdentity, identify
-from chain.positions.v3.changes import v3_accounts
 from chain.prices.coingecko import coingecko_prices_at
 from chain.prices.ladder import laddered, median_of_two, with_ether
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
 from chain.prices.price import said_words
+from chain.protocols.past import NOTHING, LiquidityChange
+from chain.protocols.protocol import LiquidityProtocol
 from chain.protocols.reference import (
     PositionRef,
     position_label,
-    v3_position,
     v4_position,
     v4_token_id,
 )
+from chain.protocols.registry import protocol_named, protocol_of
+from chain.protocols.snapshot import PositionIdentity, PositionSnapshot, identify
+from chain.protocols.v4.changes import ChangeMemory, ChangeReader
+from chain.protocols.v4.circumstances import PastWords, read_past_words
+from chain.protocols.v4.holdings import TRANSFER, owner_words
 from chain.read.block_reader import OneBlock, expected, read_slots, settle_in_parts, sound_answers
 from chain.read.logs import ScanProgress, in_chain_order, scan_parts
 from chain.rpc import requests
@@ -232,7 +234,7 @@ async def _proved_custody(
 
     Where there are any it is not kept, and is read again: once more, and from the others.
     """
-    held = {position.ref for position in wallet.positions if not position.is_v3}
+    held = {position.ref for position in _searched(wallet)}
     for _ in (*sources.client.labels, "once more"):
         custody = await read_custody_log(sources, wallet.owner, wallet.block.number, watch=watch)
         owners = {transfer.ref: transfer.recipient for transfer in custody}
@@ -300,7 +302,7 @@ async def _read(
     moves = await read_transactions(sources, [transfer.transaction_hash for transfer in custody])
     identities, pools = await _identities(sources, wallet, custody, moves.values())
     lives = await _lives(sources, wallet, identities, custody, traceless=traceless, watch=watch)
-    lives += await _v3_lives(sources, worth)
+    lives += await _listed_lives(sources, worth)
     hashes = {
         *(change.place.transaction_hash for life in lives for change in life.changes),
         *(plan for plan in plans if plan not in moves),
@@ -345,7 +347,7 @@ async def _lives(
     watch: Callable[[ScanProgress], None],
 ) -> tuple[PositionLife, ...]:
     network = sources.network
-    held = {position.ref: position for position in wallet.positions if not position.is_v3}
+    held = {position.ref: position for position in _searched(wallet)}
     reader = ChangeReader(
         sources.client,
         network,
@@ -374,48 +376,55 @@ async def _lives(
     )
 
 
-async def _read_v3_custody(
-    sources: Sources, owner: Address, head: Block
+def _searched(wallet: WalletPositions) -> list[PositionSnapshot]:
+    """Those of protocols whose managers list nobody's tokens: logs alone tell who had which."""
+    return [each for each in wallet.positions if not protocol_of(each.ref).lists_tokens]
+
+
+async def _custody_at_once(
+    sources: Sources, protocol: LiquidityProtocol, owner: Address, head: Block
 ) -> tuple[CustodyChange, ...]:
-    """The same of v3 at once; nothing where no endpoint gives the logs of all blocks."""
-    contracts, word = sources.network.v3, owner_words([owner])
-    if contracts is None:
+    """All changes of a protocol; nothing where no endpoint gives the logs of all blocks."""
+    manager, word = protocol.manager(sources.network), owner_words([owner])
+    if manager is None:
         return ()
     answers = await settle_in_parts(
         sources.client,
         [
-            requests.logs(LogFilter(contracts.position_manager, topics, 0, head.number))
+            requests.logs(LogFilter(manager, topics, 0, head.number))
             for topics in ((TRANSFER, word), (TRANSFER, None, word))
         ],
     )
     if not all(isinstance(answer, tuple) for answer in answers):
         return ()
     told = in_chain_order([expected(answer, tuple) for answer in answers])
-    return tuple(_change(log, v3_position) for log in told if int(log.topics[3], 16))
+    named = partial(PositionRef, protocol.name)
+    return tuple(_change(log, named) for log in told if int(log.topics[3], 16))
 
 
-async def _v3_lives(sources: Sources, worth: WalletWorth) -> tuple[PositionLife, ...]:
+async def _listed_lives(sources: Sources, worth: WalletWorth) -> tuple[PositionLife, ...]:
     """Of those that are held; what was taken out of a range and waits counts as inside."""
     wallet = worth.overview.wallet
-    held = [position for position in wallet.positions if position.is_v3]
-    if not held:
-        return ()
-    custody = await _read_v3_custody(sources, wallet.owner, wallet.block)
-    accounts = await v3_accounts(sources.client, sources.network, held)
+    held = [each for each in wallet.positions if protocol_of(each.ref).lists_tokens]
+    custody: list[CustodyChange] = []
+    for name in dict.fromkeys(each.ref.protocol for each in held):
+        protocol = protocol_named(name)
+        custody += await _custody_at_once(sources, protocol, wallet.owner, wallet.block)
+    told_of = await read_past(sources, held)
     lives = []
     for snapshot in held:
-        account = accounts[snapshot.ref]
-        waiting = Amounts(*map(min, account.waiting, (snapshot.fees0, snapshot.fees1)))
-        changes = account.since_entry.changes
+        past = told_of[snapshot.ref]
+        unsplit = isinstance(snapshot.withdrawn, Unknown)
+        waiting = NOTHING if isinstance(snapshot.withdrawn, Unknown) else snapshot.withdrawn.value
+        changes = () if isinstance(past.changes, Unknown) else past.changes
         told = [change for change in custody if change.ref == snapshot.ref]
-        lacks = sum(change.liquidity_delta for change in changes) != snapshot.liquidity
-        life = _life(wallet, snapshot.identity, account.booked, told, left_out=lacks or not told)
+        lacks = sum(change.liquidity_delta for change in changes) != snapshot.liquidity or unsplit
+        life = _life(wallet, snapshot.identity, past.booked, told, left_out=lacks or not told)
         inside = replace(
             snapshot,
             amount0=snapshot.amount0 + waiting.amount0,
             amount1=snapshot.amount1 + waiting.amount1,
-            fees0=snapshot.fees0 - waiting.amount0,
-            fees1=snapshot.fees1 - waiting.amount1,
+            withdrawn=Known(NOTHING, "counted as inside"),
         )
         lives.append(replace(life, held=inside, left_out=lacks or not told))
     return tuple(lives)
@@ -493,7 +502,7 @@ async def _identities(
     moves: Iterable[PaidTransaction],
 ) -> tuple[tuple[PositionIdentity, ...], dict[PoolId, PoolKey]]:
     """Of every position the wallet ever had, burned ones by the logs of their transactions."""
-    known = {position.ref: position.identity for position in wallet.positions if not position.is_v3}
+    known = {position.ref: position.identity for position in _searched(wallet)}
     ever = dict.fromkeys((*known, *(transfer.ref for transfer in custody)))
     known |= sources.memory.identities(ref for ref in ever if ref not in known)
     manager = sources.network.contracts.position_manager

@@ -1,5 +1,7 @@
 """What pools and positions are called: the key of a pool and the hashes that name both."""
 
+from typing import ClassVar
+
 from msgspec import Struct
 
 from chain.contracts import abi
@@ -16,6 +18,10 @@ PoolId = str
 
 
 class PoolKey(Struct, frozen=True, array_like=True):
+    protocol: ClassVar[str] = "v4"
+    protocol_within: ClassVar[bool] = False
+    """Whether the protocol's part comes out of the fee; in v4 it comes on top."""
+
     currency0: Address
     currency1: Address
     fee: int

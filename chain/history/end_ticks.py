@@ -5,10 +5,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from chain.contracts.networks import Address, Network
+from chain.contracts.networks import Network
 from chain.contracts.pool_key import PoolId
 from chain.history.block_times import check_unmoved
-from chain.history.events import SWAP, V3_SWAP, swap_event, v3_swap_event
+from chain.history.events import by_protocol
+from chain.protocols.protocol import LiquidityProtocol
+from chain.protocols.v4.events import SWAP, swap_event
 from chain.read.block_reader import expected, sound_answers
 from chain.read.logs import NARROWABLE, scan_logs
 from chain.rpc import requests
@@ -68,12 +70,14 @@ async def read_end_ticks(
     return EndTicks(await _scanned(client, network, topics, start, head), start)
 
 
-def end_ticks(logs: Iterable[Log]) -> dict[PoolId, list[tuple[int, int]]]:
+def end_ticks(
+    logs: Iterable[Log], protocol: LiquidityProtocol | None = None
+) -> dict[PoolId, list[tuple[int, int]]]:
     """The last swap of each block and pool has the last word."""
     ticks: dict[PoolId, dict[int, tuple[int, int]]] = defaultdict(dict)
     with sound_answers():
         for log in logs:
-            swap = v3_swap_event(log, 0) if log.topics[0] == V3_SWAP else swap_event(log)
+            swap = swap_event(log) if protocol is None else protocol.swap(log, lambda _: 0)
             number, index = swap.place.block_number, swap.place.log_index
             if index >= ticks[swap.pool_id].get(number, (-1, 0))[0]:
                 ticks[swap.pool_id][number] = (index, swap.tick)
@@ -109,18 +113,23 @@ async def _still_there(client: RpcClient, landmarks: Sequence[tuple[int, str]]) 
     return None
 
 
-async def read_v3_end_ticks(
-    client: RpcClient, pools: Collection[Address], since: Block, head: Block
+async def read_swap_ticks(
+    client: RpcClient, network: Network, pools: Collection[PoolId], since: Block, head: Block
 ) -> dict[PoolId, list[tuple[int, int]]]:
-    """The ticks of v3 pools after each block with a swap; nothing where no logs are to be had.
+    """The ticks of pools of any protocol after each block with a swap; nothing where no logs are
+    to be had.
 
     Where the price stands at the head is known without them.
     """
     if since.number >= head.number:
         return {}
-    swaps = LogFilter(tuple(sorted(pools)), (V3_SWAP,), since.number + 1, head.number)
-    try:
-        logs = await client.ask(requests.logs(swaps))
-    except (RpcRefused, *NARROWABLE):
-        return {}
-    return end_ticks(logs)
+    found: dict[PoolId, list[tuple[int, int]]] = {}
+    for protocol, several in by_protocol(sorted(pools)):
+        told_by = protocol.pool_logs(network, several)
+        swaps = LogFilter(told_by.address, told_by.swaps, since.number + 1, head.number)
+        try:
+            logs = await client.ask(requests.logs(swaps))
+        except (RpcRefused, *NARROWABLE):
+            continue
+        found |= end_ticks(logs, protocol)
+    return found

@@ -26,16 +26,12 @@ from chain.history.block_times import (
 from chain.history.events import (
     FeeTerms,
     LogProof,
-    PoolMark,
-    SwapEvent,
     by_protocol,
     growth_fault,
     is_comparable,
-    pool_logs,
     price_fault,
     read_beginnings,
     read_marks,
-    swap_of,
 )
 from chain.history.hours import (
     HourRow,
@@ -47,6 +43,9 @@ from chain.history.hours import (
     recent_since,
     recent_swap,
 )
+from chain.protocols.past import PoolMark, SwapEvent
+from chain.protocols.protocol import LiquidityProtocol
+from chain.protocols.registry import protocol_of_pool
 from chain.read.block_reader import EventError
 from chain.read.logs import LOGS_NOT_GIVEN, ScanProgress, scan_logs, why_not_given
 from chain.rpc import requests
@@ -441,7 +440,7 @@ class _HourReader:
         known = self._client.log_range
         width = _SAMPLE_BLOCKS if known is None else min(_SAMPLE_BLOCKS, known.blocks)
         starts = range(since + 1, self.head.number + 1, width)
-        told_by = pool_logs(self._network, [pool])
+        told_by = protocol_of_pool(pool).pool_logs(self._network, [pool])
         # Which ranges nobody can know before the block is there, and everybody can tell after it.
         seed = int(self.head.hash, 16)
         for start in {starts[(seed >> 32 * place) % len(starts)] for place in range(_SAMPLES)}:
@@ -459,7 +458,7 @@ class _HourReader:
 
     async def _was_given_to(self, pool: PoolId, since: int) -> bool:
         """Whether somebody gave to the pool: that pays its providers without a swap."""
-        told_by = pool_logs(self._network, [pool])
+        told_by = protocol_of_pool(pool).pool_logs(self._network, [pool])
         given = scan_logs(
             self._client,
             told_by.address,
@@ -495,7 +494,7 @@ class _HourReader:
             _PoolGroup(tuple(sorted(pools)), self._headers[start])
             for start, several in by_start.items()
             if start < self.head.number
-            for pools in by_protocol(several)
+            for _, pools in by_protocol(several)
         ]
 
     async def grow(
@@ -508,7 +507,8 @@ class _HourReader:
         grown = {pool: kept[pool] for pool in group.pools}
         first = min(hours.last.number for hours in grown.values()) + 1
         anchor, found = group.anchor, 0
-        told_by = pool_logs(self._network, group.pools)
+        protocol = protocol_of_pool(group.pools[0])
+        told_by = protocol.pool_logs(self._network, group.pools)
         async for scanned in scan_logs(
             self._client,
             told_by.address,
@@ -518,7 +518,7 @@ class _HourReader:
             blocks_at_first=round(_SECONDS_AT_FIRST / self._network.block_seconds),
             most_calls=_MOST_CALLS,
         ):
-            events = [_swap(log, self._terms) for log in scanned.logs]
+            events = [_swap(protocol, log, self._terms) for log in scanned.logs]
             times = await self._times(events, anchor, scanned.last)
             if scanned.last.number == self.head.number:
                 check_unmoved(scanned.last, self.head)
@@ -629,8 +629,8 @@ def _covers(kept: KeptHours, since: int) -> bool:
     return (kept.since <= since or kept.from_first_block) and kept.last.time >= since
 
 
-def _swap(log: Log, terms: Mapping[PoolId, FeeTerms]) -> SwapEvent:
+def _swap(protocol: LiquidityProtocol, log: Log, terms: Mapping[PoolId, FeeTerms]) -> SwapEvent:
     try:
-        return swap_of(log, terms)
+        return protocol.swap(log, lambda pool: terms[pool].key_fee)
     except EventError as error:
         raise Malformed(f"a log that is no Swap: {error}", endpoint="The RPC") from error

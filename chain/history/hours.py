@@ -18,8 +18,9 @@ from msgspec.structs import replace
 
 from chain.base.units import DAY, HOUR, PIPS
 from chain.contracts.pool_key import PoolId
-from chain.history.events import FeeTerms, LogProof, SwapEvent, fees_of_swap, protocol_fee_of
+from chain.history.events import FeeTerms, LogProof, fees_of_swap, protocol_fee_of
 from chain.math.ticks import MAX_TICK, MIN_TICK, estimated_tick, sqrt_price_at_tick
+from chain.protocols.past import SwapEvent
 from chain.rpc.records import Block
 
 # Ranges begin and end at multiples of a pool's tick spacing. What is kept between two such ticks is

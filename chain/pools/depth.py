@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,13 +11,13 @@ from msgspec.structs import replace
 from chain.contracts.abi import WORD, encode_call
 from chain.contracts.networks import Network
 from chain.contracts.pool_key import PoolId, PoolKey
-from chain.contracts.storage import bitmap_slot, decode_tick_liquidity, tick_slots
-from chain.contracts.v3_pool import V3PoolKey, is_v3_pool
 from chain.math.liquidity import Amounts
 from chain.math.sqrt_price import amount0_delta, amount1_delta, swap_step
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick, tick_at_sqrt_price
-from chain.pools.state import NEARBY_TICKS, PoolState, nearby_ticks, pool_state_slots, pool_states
-from chain.pools.v3 import decode_number, decode_tick_net, pool_call, state_calls, v3_state
+from chain.pools.state import NEARBY_TICKS, nearby_ticks
+from chain.protocols.pool import PoolState, read_questions
+from chain.protocols.registry import protocol_named, protocol_of_pool
+from chain.protocols.v4.pool_state import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError
@@ -85,16 +84,10 @@ class StateAnswers(Struct, frozen=True):
 async def read_states(
     here: OneBlock, network: Network, keys: Iterable[PoolKey], calls: Sequence[Call] = ()
 ) -> StateAnswers:
-    """Pools of both protocols, and the outcomes of the calls, in one request where they fit."""
-    named = tuple(keys)
-    of_v3 = [key for key in named if isinstance(key, V3PoolKey)]
-    of_v4 = [key for key in named if not isinstance(key, V3PoolKey)]
-    asked = [call for key in of_v3 for call in state_calls(key.pool)]
-    answers = await read_slots(here, network, pool_state_slots(of_v4), [*calls, *asked])
-    told, pairs = answers.outcomes[: len(calls)], answers.outcomes[len(calls) :]
-    found = (v3_state(key, pairs[2 * at : 2 * at + 2]) for at, key in enumerate(of_v3))
-    states = (*pool_states(of_v4, answers.words), *(state for state in found if state is not None))
-    return StateAnswers(states, told)
+    """Pools of any protocol, and the outcomes of the calls, in one request where they fit."""
+    questions = {key: protocol_named(key.protocol).state(key) for key in keys}
+    states, told = await read_questions(here, network, questions, calls)
+    return StateAnswers(tuple(state for state in states.values() if state is not None), told)
 
 
 async def read_depths(
@@ -102,7 +95,10 @@ async def read_depths(
 ) -> dict[PoolId, Depth]:
     """The liquidity of each pool within so many ticks of its price, in two requests for all."""
     words = {state.pool_id: _words(state, reach) for state in states}
-    bitmaps = await _read_bitmaps(here, network, [(p, word) for p in words for word in words[p]])
+    of_pool = {state.pool_id: protocol_of_pool(state.pool_id) for state in states}
+    bitmaps, _ = await read_questions(
+        here, network, {(p, at): of_pool[p].bitmap_word(p, at) for p in words for at in words[p]}
+    )
     ticks = {
         state.pool_id: tuple(
             (word * WORD_TICKS + bit) * state.key.tick_spacing
@@ -112,7 +108,9 @@ async def read_depths(
         )
         for state in states
     }
-    nets = await _read_nets(here, network, [(p, tick) for p in ticks for tick in ticks[p]])
+    nets, _ = await read_questions(
+        here, network, {(p, at): of_pool[p].net_liquidity(p, at) for p in ticks for at in ticks[p]}
+    )
     return {
         state.pool_id: Depth(
             state=state,
@@ -132,39 +130,6 @@ async def read_pool_depths(
     states = [state for state in pool_states(keys, words) if state.liquidity]
     depths = await read_depths(here, network, states, reach=reach)
     return tuple(depths[state.pool_id] for state in states)
-
-
-_Place: TypeAlias = "tuple[PoolId, int]"
-"""A pool, and a word of its bitmap or a tick of it."""
-
-
-async def _read_bitmaps(
-    here: OneBlock, network: Network, places: Sequence[_Place]
-) -> dict[_Place, int]:
-    calls = {at: pool_call(at[0], "tickBitmap(int16)", at[1]) for at in places if _is_v3(at)}
-    slots = {at: bitmap_slot(*at) for at in places if at not in calls}
-    answers = await read_slots(here, network, slots.values(), list(calls.values()))
-    of_v3 = zip(
-        calls, (decode_number("uint256", outcome) for outcome in answers.outcomes), strict=True
-    )
-    return dict(of_v3) | {at: answers.words[slot] for at, slot in slots.items()}
-
-
-async def _read_nets(
-    here: OneBlock, network: Network, places: Sequence[_Place]
-) -> dict[_Place, int]:
-    """The liquidity that each tick adds when it is crossed upwards."""
-    calls = {at: pool_call(at[0], "ticks(int24)", at[1]) for at in places if _is_v3(at)}
-    slots = {at: tick_slots(*at).liquidity for at in places if at not in calls}
-    answers = await read_slots(here, network, slots.values(), list(calls.values()))
-    of_v3 = zip(calls, map(decode_tick_net, answers.outcomes), strict=True)
-    return dict(of_v3) | {
-        at: decode_tick_liquidity(answers.words[slot]).net for at, slot in slots.items()
-    }
-
-
-def _is_v3(place: _Place) -> bool:
-    return is_v3_pool(place[0])
 
 
 def _word_width(state: PoolState) -> int:

@@ -14,9 +14,10 @@ from chain.history.fee_rate import LiquidityRange, realised_lvr
 from chain.history.hours import HourRow, PoolHours, PoolMoment, growth_inside, paid_fees
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange, total
-from chain.positions.snapshot import STORAGE, PositionIdentity, PositionSnapshot
+from chain.protocols.past import NOT_ADDED_UP, LiquidityChange, total
 from chain.protocols.reference import PositionRef, manager_of, older_name
+from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
+from chain.protocols.v4.storage import STORAGE
 
 _PRICE_DENOMINATOR = 1 << 192
 
@@ -64,7 +65,7 @@ def _account(snapshot: PositionSnapshot, changes: tuple[LiquidityChange, ...]) -
     block = snapshot.block
     read = (STORAGE, block.number, float(block.timestamp))
     principal = Known(Amounts(snapshot.amount0, snapshot.amount1), *read)
-    uncollected = Known(Amounts(snapshot.fees0, snapshot.fees1), *read)
+    uncollected = snapshot.fees
     deposited = total([change.amounts for change in changes if change.liquidity_delta > 0])
     withdrawn = total([change.amounts for change in changes if change.liquidity_delta < 0])
     collected = total([change.fees for change in changes])

@@ -13,8 +13,18 @@ from msgspec.structs import replace
 
 from chain.contracts.networks import Address, Network
 from chain.positions.batch_reader import AlsoWords, BatchReader, no_more_words
-from chain.positions.custody import balance_call, decode_count, decode_flag, operator_call
-from chain.positions.holdings import (
+from chain.positions.search import (
+    PositionSearch,
+    WalletPositions,
+    WalletSearch,
+    WalletTrail,
+    affords_approvals,
+)
+from chain.protocols.custody import balance_call, decode_count, decode_flag, operator_call
+from chain.protocols.reference import PositionRef
+from chain.protocols.registry import protocol_of
+from chain.protocols.snapshot import PositionSnapshot
+from chain.protocols.v4.holdings import (
     OWNERS_AT_ONCE,
     Holdings,
     LogDelta,
@@ -24,16 +34,7 @@ from chain.positions.holdings import (
     minted_in,
     worth_keeping,
 )
-from chain.positions.memory import PositionMemory, SearchProgress, SearchState
-from chain.positions.search import (
-    PositionSearch,
-    WalletPositions,
-    WalletSearch,
-    WalletTrail,
-    affords_approvals,
-)
-from chain.positions.snapshot import PositionSnapshot
-from chain.protocols.reference import PositionRef
+from chain.protocols.v4.memory import PositionMemory, SearchProgress, SearchState
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.logs import NARROWABLE
 from chain.rpc.client import RpcClient
@@ -55,8 +56,8 @@ class Discovery(Struct, eq=False):
 
     Within `between_logs` seconds after logs were last read they are not asked for again. Positions
     that came or went are noticed all the same, by their number and their owners; strangers who may
-    move them since, only where `follow_leaving` asks for those logs alone. Positions of v3 are
-    counted in where `with_v3` asks for them.
+    move them since, only where `follow_leaving` asks for those logs alone. Positions that managers
+    list are counted in where `every_protocol` asks for them.
     """
 
     client: RpcClient
@@ -66,7 +67,7 @@ class Discovery(Struct, eq=False):
     watch: Callable[[SearchProgress], None] = lambda _: None
     between_logs: float = 0.0
     follow_leaving: bool = False
-    with_v3: bool = False
+    every_protocol: bool = False
     _searcher: str = field(default_factory=lambda: secrets.token_hex(8))
 
     async def read(self, owner: Address) -> WalletPositions:
@@ -108,7 +109,7 @@ class Discovery(Struct, eq=False):
                 if self._must_be_searched(trail, wallet)
             ]
             if not unfound:
-                return tuple(wallet.with_v3 for wallet in wallets)
+                return tuple(wallet.with_listed for wallet in wallets)
             await self._search(unfound)
 
     def _trails(self, owners: Sequence[Address]) -> list[WalletTrail]:
@@ -228,8 +229,8 @@ class Discovery(Struct, eq=False):
         before = {trail.owner: trail.before() for trail in trails}
         at = OneBlock(self.client, self.network)
         gathering = BatchReader(at, self.network, self.memory, self.also)
-        if self.with_v3 and gathering.v3 is not None:
-            gathering.v3.follow(before)
+        for reader in gathering.listed if self.every_protocol else ():
+            reader.follow(before)
         followed = {trail.owner for trail in trails if trail.follows_logs}
         question = LogDeltaQuestion(self.network, before, followed)
         known = _operators(before)
@@ -257,7 +258,7 @@ class Discovery(Struct, eq=False):
         now = {trail.owner: trail.now(logs.get(trail.owner, ()), block) for trail in trails}
         newcomers = [operator for operator in _operators(now) if operator not in approvals]
         if any(self._is_short(trail, now, balances) for trail in trails):
-            gathering.put_v3_off()
+            gathering.put_listed_off()
         if newcomers:
             more = await gathering.advance(_held(now), self._approvals(newcomers))
             approvals |= zip(newcomers, more.outcomes, strict=True)
@@ -276,10 +277,10 @@ class Discovery(Struct, eq=False):
                 owner=owner,
                 balance_of=balances[owner],
                 operators=tuple(allowed[owner]),
-                v3=[
+                listed=[
                     snapshot
                     for snapshot in snapshots.values()
-                    if snapshot.is_v3 and snapshot.owner == owner
+                    if snapshot.owner == owner and protocol_of(snapshot.ref).lists_tokens
                 ],
             )
             for owner, was in before.items()
@@ -311,11 +312,11 @@ class Discovery(Struct, eq=False):
         owner: Address,
         balance_of: int,
         operators: tuple[Address, ...],
-        v3: Sequence[PositionSnapshot],
+        listed: Sequence[PositionSnapshot],
     ) -> WalletPositions:
         mine = tuple(snapshot for snapshot in snapshots if snapshot.owner == owner)
         since = holdings.approvals_from
-        counted = gathering.v3 if self.with_v3 else None
+        counted = gathering.listed if self.every_protocol else ()
         return WalletPositions(
             owner=owner,
             block=gathering.at.block,
@@ -325,8 +326,8 @@ class Discovery(Struct, eq=False):
             approvals_from=since if since > self.network.first_block else None,
             unconfirmed=tuple(sorted(holdings.held - {position.ref for position in mine})),
             words=gathering.words,
-            v3=tuple(v3),
-            v3_balance=0 if counted is None else counted.balance(owner),
+            listed=tuple(listed),
+            listed_balance=sum(reader.balance(owner) for reader in counted),
         )
 
     def _approvals(self, operators: Iterable[tuple[Address, Address]]) -> tuple[Call, ...]:

@@ -13,17 +13,18 @@ from chain.base.store import Store
 from chain.base.units import Known, Quantity, Unknown, combine
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
-from chain.contracts.v3_pool import V3PoolKey
 from chain.positions.batch_reader import AlsoWords, BatchReader
 from chain.positions.discovery import Discovery
-from chain.positions.memory import PositionMemory, SearchProgress
 from chain.positions.search import WalletPositions
-from chain.positions.snapshot import STORAGE, PositionIdentity, PositionSnapshot
 from chain.prices.coingecko import CoinGecko
 from chain.prices.ladder import market_prices, price_book, read_prices, with_ether
 from chain.prices.pool_prices import DepthMemory, PoolPriceQuestion, ask_pool_prices
 from chain.prices.price import PriceBook, WorthUnit
 from chain.protocols.reference import PositionRef
+from chain.protocols.registry import protocol_named
+from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
+from chain.protocols.v4.memory import PositionMemory, SearchProgress
+from chain.protocols.v4.storage import STORAGE
 from chain.read.block_reader import OneBlock, settle_in_parts
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -68,10 +69,10 @@ def currencies(identities: Iterable[PositionIdentity]) -> tuple[Address, ...]:
     return tuple(dict.fromkeys(address for pair in pairs for address in pair))
 
 
-def v4_keys(identities: Iterable[PositionIdentity]) -> tuple[PoolKey, ...]:
-    """The pools that may tell prices: those of v3 are contracts of their own, and not asked."""
+def pricing_keys(identities: Iterable[PositionIdentity]) -> tuple[PoolKey, ...]:
+    """The pools that may tell prices: those that are words of the PoolManager."""
     keys = {identity.pool_id: identity.pool_key for identity in identities}.values()
-    return tuple(key for key in keys if not isinstance(key, V3PoolKey))
+    return tuple(key for key in keys if protocol_named(key.protocol).in_pool_manager)
 
 
 def price_question(
@@ -81,7 +82,7 @@ def price_question(
 
     Their own pools count too.
     """
-    keys = v4_keys(identities)
+    keys = pricing_keys(identities)
     wanted = with_ether(network, (*currencies(identities), *beside))
     return ask_pool_prices(network, wanted, keys)
 
@@ -189,7 +190,7 @@ async def read_overview(
     *,
     watch: Callable[[SearchProgress], None] = lambda _: None,
     between_logs: float = 0.0,
-    with_v3: bool = False,
+    every_protocol: bool = False,
 ) -> Overview:
     """All of a wallet; one request to the chain when nothing of it is new to the memory."""
     network = sources.network
@@ -200,7 +201,7 @@ async def read_overview(
         also=price_words(network),
         watch=watch,
         between_logs=between_logs,
-        with_v3=with_v3,
+        every_protocol=every_protocol,
     )
     wallet = await discovery.read(owner)
     tokens, prices = await read_values(sources, wallet.positions, wallet.words)
@@ -311,11 +312,13 @@ async def read_worths(
     unit: WorthUnit,
     *,
     watch: Callable[[SearchProgress], None] = lambda _: None,
-    with_v3: bool = False,
+    every_protocol: bool = False,
 ) -> tuple[WalletWorth, ...]:
     """All of several wallets at one block, at one price for each token."""
     network = sources.network
-    discovery = Discovery(sources.client, network, sources.memory, watch=watch, with_v3=with_v3)
+    discovery = Discovery(
+        sources.client, network, sources.memory, watch=watch, every_protocol=every_protocol
+    )
     wallets = await discovery.read_all(owners)
     block = wallets[0].block
     identities = [position.identity for wallet in wallets for position in wallet.positions]
@@ -331,7 +334,7 @@ async def read_worths(
             wanted,
             coingecko=sources.coingecko,
             at=block.hash,
-            also=v4_keys(identities),
+            also=pricing_keys(identities),
         ),
     )
 

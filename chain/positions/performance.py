@@ -1,6 +1,7 @@
 """What positions did since they were opened, and in the last day: fees against LVR."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct, field
@@ -13,14 +14,19 @@ from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.history.hours import PoolHours, hour_of
 from chain.history.volatility import PricePoint, price_path
 from chain.math.liquidity import Amounts
-from chain.positions.by_day import HourOfRange, SinceEntry, hours_of_range
-from chain.positions.change_reader import ChangeMemory, ChangeReader
-from chain.positions.circumstances import NOT_ADDED_UP
+from chain.positions.by_day import (
+    HourOfRange,
+    SinceEntry,
+    hours_of_range,
+    since_entry,
+    unknown_entry,
+)
 from chain.positions.overview import Sources
-from chain.positions.snapshot import PositionSnapshot
-from chain.positions.v3.changes import v3_since_entry
 from chain.prices.price import PriceBook, WorthUnit
+from chain.protocols.past import NOT_ADDED_UP, PositionPast
 from chain.protocols.reference import PositionRef
+from chain.protocols.registry import protocol_named
+from chain.protocols.snapshot import PositionSnapshot
 from chain.read.block_reader import sound_answers
 from chain.tokens import Token
 
@@ -143,17 +149,36 @@ class Performance(Struct, frozen=True):
 async def read_accounts(
     sources: Sources, snapshots: Sequence[PositionSnapshot]
 ) -> dict[PositionRef, SinceEntry]:
-    """What became of positions since they were opened, by number."""
-    client, network = sources.client, sources.network
-    accounts = await v3_since_entry(
-        client, network, [snapshot for snapshot in snapshots if snapshot.is_v3]
-    )
-    of_v4 = [snapshot for snapshot in snapshots if not snapshot.is_v3]
-    if not of_v4:
-        return accounts
-    changes = ChangeMemory(sources.store, network, sources.clock)
-    reader = ChangeReader(client, network, sources.memory, changes)
-    return accounts | await reader.since_entry(of_v4)
+    """What became of positions since they were opened."""
+    return accounts_of(snapshots, await read_past(sources, snapshots))
+
+
+async def read_past(
+    sources: Sources, snapshots: Iterable[PositionSnapshot]
+) -> dict[PositionRef, PositionPast]:
+    """What logs tell of positions, all of one block."""
+    groups: dict[str, list[PositionSnapshot]] = defaultdict(list)
+    for snapshot in snapshots:
+        groups[snapshot.ref.protocol].append(snapshot)
+    told: dict[PositionRef, PositionPast] = {}
+    for name, group in groups.items():
+        protocol = protocol_named(name)
+        told |= await protocol.past(sources.client, sources.network, sources.memory, group)
+    return told
+
+
+def accounts_of(
+    snapshots: Iterable[PositionSnapshot], past: Mapping[PositionRef, PositionPast]
+) -> dict[PositionRef, SinceEntry]:
+    accounts: dict[PositionRef, SinceEntry] = {}
+    for snapshot in snapshots:
+        changes = past[snapshot.ref].changes
+        accounts[snapshot.ref] = (
+            unknown_entry(snapshot, changes)
+            if isinstance(changes, Unknown)
+            else since_entry(snapshot, changes)
+        )
+    return accounts
 
 
 async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapshot]) -> Performance:

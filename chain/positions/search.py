@@ -12,10 +12,11 @@ from msgspec.structs import replace
 
 from chain.contracts import abi
 from chain.contracts.networks import Address, Network
-from chain.positions import custody, holdings
-from chain.positions.memory import GivenUp, PositionMemory, SearchProgress, SearchState
-from chain.positions.snapshot import PositionSnapshot
+from chain.protocols import custody
 from chain.protocols.reference import PositionRef, v4_position, v4_token_id
+from chain.protocols.snapshot import PositionSnapshot
+from chain.protocols.v4 import holdings
+from chain.protocols.v4.memory import GivenUp, PositionMemory, SearchProgress, SearchState
 from chain.read.logs import FIRST_BLOCKS, NARROWABLE, RangeWidth, Topics, scan_logs_back
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -39,19 +40,19 @@ class WalletPositions(Struct, frozen=True):
     """Tokens the logs give to this wallet and `ownerOf` does not."""
     words: Mapping[int, int]
     """Every storage word of the PoolManager that was read at this block, by its slot."""
-    v3: tuple[PositionSnapshot, ...] = ()
-    v3_balance: int = 0
-    """What the wallet has of Uniswap v3, until it is counted in."""
+    listed: tuple[PositionSnapshot, ...] = ()
+    listed_balance: int = 0
+    """What the wallet has of protocols whose managers list it, until it is counted in."""
 
     @property
-    def with_v3(self) -> WalletPositions:
-        """The same with its positions of v3 counted in, after those of v4."""
+    def with_listed(self) -> WalletPositions:
+        """The same with those counted in, after those that were searched for."""
         return replace(
             self,
-            positions=(*self.positions, *self.v3),
-            balance_of=self.balance_of + self.v3_balance,
-            v3=(),
-            v3_balance=0,
+            positions=(*self.positions, *self.listed),
+            balance_of=self.balance_of + self.listed_balance,
+            listed=(),
+            listed_balance=0,
         )
 
     @property

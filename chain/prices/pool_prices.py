@@ -19,7 +19,13 @@ from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
 from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths
-from chain.pools.state import PoolState, candidate_pools, plain_pools, pool_state_slots, pool_states
+from chain.protocols.pool import PoolState
+from chain.protocols.v4.pool_state import (
+    candidate_pools,
+    plain_pools,
+    pool_state_slots,
+    pool_states,
+)
 from chain.read.block_reader import OneBlock
 from chain.rpc.records import Block
 from chain.tokens import Token

@@ -13,16 +13,17 @@ from typing import Final
 from msgspec import Struct
 
 from chain.contracts.networks import Address, Network
+from chain.protocols.registry import PROTOCOLS, protocol_of, row_named
 
 V4: Final = "v4"
 V3: Final = "v3"
 
-_WRITTEN = re.compile(r"(?:(?P<v3>3:)|#)?(?P<digits>[0-9]{1,78})", re.ASCII)
+_BY_PREFIX = {row.prefix: row for row in PROTOCOLS}
+_WRITTEN = re.compile(
+    rf"(?:(?P<prefix>{'|'.join(filter(None, _BY_PREFIX))})|#)?(?P<digits>[0-9]{{1,78}})", re.ASCII
+)
 _STORED = re.compile(r"(?P<name>[^@]+)(?:@(?P<manager>0x[0-9a-f]{40}))?", re.ASCII)
 _OLDER = re.compile(r"^-")
-_IDS_END = 2**256
-_V3_IDS_END = 2**176
-"""The v3 position manager counts in 176 bits."""
 
 
 # Hashed once: a monitor keeps thousands of them in its tables and asks for each on every poll.
@@ -62,7 +63,7 @@ def stored_position(text: str) -> PositionRef:
 
 def older_name(ref: PositionRef) -> str:
     """As a zuno kept it for which a position was a number."""
-    return f"-{ref.token_id}" if is_v3(ref) else str(ref.token_id)
+    return f"-{ref.token_id}" if ref.protocol == V3 else str(ref.token_id)
 
 
 def is_v3(ref: PositionRef) -> bool:
@@ -78,22 +79,21 @@ def v4_token_id(ref: PositionRef) -> int:
 
 def manager_of(ref: PositionRef, network: Network) -> Address:
     """The contract that knows whose it is."""
-    if ref.manager:
-        return ref.manager
-    if is_v3(ref) and network.v3 is not None:
-        return network.v3.position_manager
-    return network.contracts.position_manager
+    manager = ref.manager or protocol_of(ref).manager(network)
+    if manager is None:
+        raise ValueError(f"{network.title} has no manager of position {ref}.")
+    return manager
 
 
 def position_name(ref: PositionRef) -> str:
     """As commands take it and documents tell it: 12345, or 3:12345 for one of v3."""
-    name = f"3:{ref.token_id}" if is_v3(ref) else str(ref.token_id)
+    name = f"{row_named(ref.protocol).prefix}{ref.token_id}"
     return f"{name}@{ref.manager}" if ref.manager else name
 
 
 def position_label(ref: PositionRef) -> str:
     """As people read it: #12345, or 3:12345 for one of v3."""
-    return position_name(ref) if is_v3(ref) else f"#{ref}"
+    return position_name(ref) if row_named(ref.protocol).prefix else f"#{ref}"
 
 
 def read_position_ref(text: str) -> PositionRef | None:
@@ -101,7 +101,6 @@ def read_position_ref(text: str) -> PositionRef | None:
     match = _WRITTEN.fullmatch(text)
     if match is None:
         return None
-    token_id, of_v3 = int(match["digits"]), bool(match["v3"])
-    if token_id >= (_V3_IDS_END if of_v3 else _IDS_END) or (of_v3 and not token_id):
-        return None
-    return v3_position(token_id) if of_v3 else v4_position(token_id)
+    row, token_id = _BY_PREFIX[match["prefix"] or ""], int(match["digits"])
+    known = row.first_id <= token_id < 1 << row.id_bits
+    return PositionRef(row.name, token_id) if known else None

@@ -74,7 +74,7 @@ class OneBlock:
     """The block all reads of one snapshot are taken from."""
 
     def __init__(self, client: RpcClient, network: Network, at: BlockRef = "latest") -> None:
-        self._client = client
+        self.client = client
         self._network = network
         self._block: Block | None = None
         self._asked_again = 0
@@ -116,11 +116,11 @@ class OneBlock:
 
     async def _ask(self, questions: Sequence[Request[object]]) -> list[object]:
         if self._block is not None:
-            return await self._client.at(self._block).settle(questions)
+            return await self.client.at(self._block).settle(questions)
         if self.ref == "latest":
-            header, answers = await self._client.with_head(questions)
+            header, answers = await self.client.with_head(questions)
         else:
-            first, *answers = await self._client.settle([requests.block(self.ref), *questions])
+            first, *answers = await self.client.settle([requests.block(self.ref), *questions])
             if first is None:
                 raise NoSuchBlockError(self.ref)
             header = expected(first, Block)

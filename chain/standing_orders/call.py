@@ -27,8 +27,8 @@ from chain.execution.decode.records import (
 )
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.snapshot import PositionSnapshot
 from chain.protocols.reference import PositionRef, v4_position, v4_token_id
+from chain.protocols.snapshot import PositionSnapshot
 from chain.standing_orders.order import OrderCondition, PricePast
 
 OrderKind = Literal["close", "collect"]

@@ -9,8 +9,8 @@ from functools import lru_cache
 from chain.contracts.addresses import keccak, recovered_address
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.snapshot import PositionSnapshot
 from chain.protocols.reference import position_name
+from chain.protocols.snapshot import PositionSnapshot
 from chain.standing_orders.call import OrderCall
 from chain.standing_orders.order import (
     FeesOver,

@@ -8,24 +8,26 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
 from msgspec import Struct, field, to_builtins
 
 from chain.base.store import Store
 from chain.base.units import Quantity, Unknown, combine
 from chain.contracts.hooks import NO_HOOK, HookPassport, hook_passport
-from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
-from chain.contracts.v3_pool import V3PoolKey, v3_pool_key
-from chain.history.events import INITIALIZE, initialize_event
 from chain.math.liquidity import Amounts
 from chain.pools.depth import Depth, read_depths, read_states
-from chain.pools.state import PoolState, candidate_pools
 from chain.positions.overview import Sources
 from chain.prices.coingecko import CoinGecko
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import prices_from_pools
 from chain.prices.price import PriceBook
+from chain.protocols.pool import PoolState
+from chain.protocols.registry import all_protocols, protocol_named
+from chain.protocols.v4.events import INITIALIZE, initialize_event
+from chain.protocols.v4.pool_state import candidate_pools
 from chain.read.block_reader import EventError, NoSuchBlockError, OneBlock, expected
 from chain.read.logs import ScanProgress, scan_logs
 from chain.rpc import requests
@@ -60,9 +62,13 @@ class SurveyCursor(Struct, frozen=True):
     keys: tuple[PoolKey, ...]
 
 
+_OtherRow: TypeAlias = tuple[str, PoolId, tuple[Address, Address, int, int, Address]]
+"""The protocol of a pool, how it is named, and what it is made of."""
+
+
 class _SeenPools(Struct, frozen=True, omit_defaults=True):
     keys: tuple[PoolKey, ...]
-    v3: tuple[V3PoolKey, ...] | None = None
+    others: tuple[_OtherRow, ...] | None = None
 
 
 class RememberedSurvey(Struct, frozen=True):
@@ -70,8 +76,8 @@ class RememberedSurvey(Struct, frozen=True):
     """Every pool that existed."""
     coverage: LogCoverage
     time: float
-    v3: tuple[V3PoolKey, ...] | None = None
-    """Those of v3; None where nobody looked for them."""
+    others: tuple[PoolKey, ...] | None = None
+    """Those outside the PoolManager; None where nobody looked for them."""
 
 
 class PoolMemory:
@@ -94,10 +100,22 @@ class PoolMemory:
         coverage = self._store.read(LogCoverage, _SURVEYS, self._key)
         if seen is None or coverage is None or written_at is None:
             return None
-        return RememberedSurvey(seen.keys, coverage, written_at, seen.v3)
+        rows = seen.others
+        others = (
+            None
+            if rows is None
+            else tuple(protocol_named(name).key(made, at) for name, at, made in rows)
+        )
+        return RememberedSurvey(seen.keys, coverage, written_at, others)
 
     def keep_survey(self, survey: RememberedSurvey) -> None:
-        seen = _SeenPools(survey.keys, survey.v3)
+        others = survey.others
+        rows = (
+            None
+            if others is None
+            else tuple((key.protocol, key.pool_id, key.values) for key in others)
+        )
+        seen = _SeenPools(survey.keys, rows)
         value = {**to_builtins(seen), **to_builtins(survey.coverage)}
         self._store.put(_SURVEYS, self._key, value, now=survey.time)
 
@@ -223,7 +241,7 @@ class SurveyedPool(Struct, frozen=True):
 
     @property
     def protocol(self) -> str:
-        return "v3" if isinstance(self.key, V3PoolKey) else "v4"
+        return self.key.protocol
 
 
 class PoolSurvey(Struct, frozen=True):
@@ -245,8 +263,8 @@ class SurveyPlan(Struct, frozen=True):
     tokens: tuple[Address, ...] = ()
     """Looked for beside those the network is known for."""
     most_pools: int | None = None
-    v3: bool = False
-    """Whether pools of v3 are listed beside those of v4."""
+    every_protocol: bool = False
+    """Whether pools outside the PoolManager are listed beside its own."""
     most_age: float = MOST_AGE
     scan: ScanPlan = field(default_factory=ScanPlan)
 
@@ -279,31 +297,31 @@ async def discover_pools(
     memory = PoolMemory(store, network, wanted)
     listing = await _listing(client, network, wanted, memory, plan, now=clock())
 
-    of_v3 = _v3_keys(network, wanted, listing) if plan.v3 else ()
+    others = _other_keys(network, wanted, listing) if plan.every_protocol else ()
     here = OneBlock(client, network)
     question = ask_tokens(network, wanted, store)
     market, answers = await asyncio.gather(
         market_prices(coingecko, network, with_ether(network, wanted)),
-        read_states(here, network, (*listing.keys, *of_v3), question.calls),
+        read_states(here, network, (*listing.keys, *others), question.calls),
     )
     # Decimals that only one of several endpoints told are not for keeping.
     lasting = store if len(client.endpoints) == 1 else None
     tokens = question.answered(answers.outcomes, lasting, now=clock())
     states = answers.states
-    of_v4 = [state for state in states if not isinstance(state.key, V3PoolKey)]
-    there = tuple(state.key for state in states if isinstance(state.key, V3PoolKey))
+    own = [state for state in states if protocol_named(state.key.protocol).in_pool_manager]
+    there = tuple(state.key for state in states if state not in own)
     memory.keep_survey(
         RememberedSurvey(
-            tuple(state.key for state in of_v4),
+            tuple(state.key for state in own),
             listing.coverage,
             listing.time,
-            there if plan.v3 else listing.v3,
+            there if plan.every_protocol else listing.others,
         )
     )
 
     depths = await read_depths(here, network, states)
     nearby = {pool_id: depth.nearby() for pool_id, depth in depths.items()}
-    pools = prices_from_pools(network, market, of_v4, nearby, here.block)
+    pools = prices_from_pools(network, market, own, nearby, here.block)
     book = price_book(network, market, pools)
     values = {
         state.pool_id: _worth(nearby[state.pool_id], state.key, tokens, book) for state in states
@@ -331,19 +349,14 @@ async def discover_pools(
     )
 
 
-def _v3_keys(
+def _other_keys(
     network: Network, wanted: Sequence[Address], listing: RememberedSurvey
-) -> tuple[V3PoolKey, ...]:
-    """Those that were there, or every one that may be: v3 knows no coin but a wrapped one."""
-    if network.v3 is None:
-        return ()
-    if listing.v3 is not None:
-        return listing.v3
-    factory, tokens = network.v3.factory, [token for token in wanted if token != NATIVE]
-    return tuple(
-        v3_pool_key(factory, key.currency0, key.currency1, key.fee, key.tick_spacing)
-        for key in candidate_pools(tokens)
-    )
+) -> tuple[PoolKey, ...]:
+    """Those that were there, or every one that may be."""
+    if listing.others is not None:
+        return listing.others
+    outside = (protocol for protocol in all_protocols() if not protocol.in_pool_manager)
+    return tuple(key for each in outside for key in each.candidates(network, wanted))
 
 
 def ranked(

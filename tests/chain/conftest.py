@@ -11,9 +11,10 @@ import pytest
 from chain.base.store import Store
 from chain.contracts.networks import Network, network_named
 from chain.history.hour_reader import HourMemory
-from chain.positions.change_reader import ChangeMemory
 from chain.positions.discovery import Discovery
-from chain.positions.memory import PositionMemory
+from chain.positions.overview import Sources
+from chain.protocols.v4.changes import ChangeMemory
+from chain.protocols.v4.memory import PositionMemory
 from chain.rpc.client import RpcClient
 from tests.chain.moves import Moves
 
@@ -61,6 +62,10 @@ class Desk:
     @property
     def hours(self) -> HourMemory:
         return HourMemory(self.store, self.network, lambda: 0.0)
+
+    @property
+    def sources(self) -> Sources:
+        return Sources(self.client, self.network, self.store, None, lambda: 0.0)
 
     @property
     def discovery(self) -> Discovery:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from chain.contracts.pool_key import PoolKey
     from chain.devnet.world.accounts import Account
-    from chain.positions.snapshot import PositionIdentity
+    from chain.protocols.snapshot import PositionIdentity
 
 NEVER = 2**48 - 1
 _GWEI = 10**9

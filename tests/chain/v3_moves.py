@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.contracts import abi
-from chain.contracts.v3_pool import v3_pool_address
 from chain.devnet.world.v3_life import SWAP_ROUTER
+from chain.protocols.v3.pool_key import v3_pool_address
 from tests.chain.moves import NEVER, CallFailedError
 
 if TYPE_CHECKING:
@@ -102,8 +102,10 @@ class V3Moves:
         data = abi.encode_call(_DECREASE, (token_id, liquidity, 0, 0, NEVER))
         self.moves.send(account, self.manager, data)
 
-    def collect(self, account: Account, token_id: int) -> None:
-        data = abi.encode_call(_COLLECT, (token_id, account.address, MOST, MOST))
+    def collect(
+        self, account: Account, token_id: int, at_most: tuple[int, int] = (MOST, MOST)
+    ) -> None:
+        data = abi.encode_call(_COLLECT, (token_id, account.address, *at_most))
         self.moves.send(account, self.manager, data)
 
     def give(self, owner: Account, recipient: Address, token_id: int) -> None:

@@ -10,7 +10,7 @@ from chain.base.units import usd
 from chain.contracts.networks import Network
 from chain.math.price import format_amount
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.batch_reader import read_of_both
+from chain.positions.batch_reader import read_positions
 from chain.positions.overview import tokens_at
 from chain.protocols.reference import position_label, position_name
 from chain.tokens import Token
@@ -72,7 +72,7 @@ async def _tokens(session: Session, difference: PlanDifference) -> tuple[Token, 
         if ref is None:
             pool = (await find_pool(sources, difference.new.pool_id)).pool
             return pool.token0, pool.token1
-        found = await read_of_both(sources.client, session.network, sources.memory, [ref])
+        found = await read_positions(sources.client, session.network, sources.memory, [ref])
         if ref not in found:
             raise GateRefusedError(
                 f"Position {position_label(ref)} is gone: there is nothing to compare. "

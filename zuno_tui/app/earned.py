@@ -25,27 +25,22 @@ from chain.positions.by_day import (
     since_entry,
     unknown_entry,
 )
-from chain.positions.circumstances import NOT_ADDED_UP, LiquidityChange
-from chain.positions.custody import Custody
 from chain.positions.overview import (
     Overview,
     Sources,
     currencies,
+    pricing_keys,
     read_worths,
     tokens_at,
-    v4_keys,
 )
 from chain.positions.performance import DailyResult, Performance, read_performance
-from chain.positions.snapshot import (
-    PositionIdentity,
-    PositionSnapshot,
-    layout_of,
-    pool_snapshot,
-    position_snapshot,
-)
 from chain.prices.ladder import read_prices
 from chain.prices.price import PriceBook, WorthUnit
+from chain.protocols.custody import Custody
+from chain.protocols.past import NOT_ADDED_UP, LiquidityChange
 from chain.protocols.reference import PositionRef, position_label, position_name
+from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
+from chain.protocols.v4.storage import layout_of, pool_snapshot, position_snapshot
 from chain.read.block_reader import OneBlock, read_slots
 from chain.read.logs import LOGS_NOT_GIVEN, ScanProgress, why_not_given
 from chain.rpc.errors import RpcError
@@ -168,7 +163,7 @@ async def _of_network(
     unit = session.settings.unit
     try:
         async with replace(session, network=target.network).sources() as sources:
-            worths = await read_worths(sources, target.wallets, unit, with_v3=True)
+            worths = await read_worths(sources, target.wallets, unit, every_protocol=True)
             entries = portfolio_entries(session, target, worths)
             for entry in entries:
                 tell(WalletEarnings(entry))
@@ -322,7 +317,7 @@ async def _with_prices_of(
             missing,
             coingecko=sources.coingecko,
             at=at,
-            also=v4_keys(identities),
+            also=pricing_keys(identities),
         ),
     )
     book = PriceBook({**prices.prices, **known.prices}, prices.ether)

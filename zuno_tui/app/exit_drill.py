@@ -14,8 +14,8 @@ from chain.execution.decode.words import names_on
 from chain.execution.exit_tax import shortfall_words
 from chain.execution.simulate import Simulation, simulate
 from chain.positions.overview import Overview, Sources
-from chain.positions.snapshot import PositionSnapshot
-from chain.protocols.reference import position_label, position_name
+from chain.protocols.reference import V4, position_label, position_name
+from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens.pair import pair_of
 from zuno_tui.app.positions import wallet_overview
 from zuno_tui.app.session import Session
@@ -63,7 +63,7 @@ class Drill(Struct, frozen=True):
 async def exit_drill(session: Session) -> CommandAnswer:
     async with session.sources() as sources:
         overview = await wallet_overview(session, sources)
-        tried = [position for position in overview.wallet.positions if not position.is_v3]
+        tried = [each for each in overview.wallet.positions if each.ref.protocol == V4]
         drills = [await _try(sources, overview, position) for position in tried]
     left_out = len(overview.wallet.positions) - len(tried)
     shut = [drill for drill in drills if not drill.open and drill.position.liquidity]

@@ -72,7 +72,7 @@ async def _chapters(
 ) -> list[HistoryChapter]:
     try:
         async with replace(session, network=target.network).sources() as sources:
-            worths = await read_worths(sources, target.wallets, WorthUnit.USD, with_v3=True)
+            worths = await read_worths(sources, target.wallets, WorthUnit.USD, every_protocol=True)
             entries = portfolio_entries(session, target, worths)
             return [await _chapter(sources, entry, plans, watch) for entry in entries]
     except RpcError as error:

@@ -14,7 +14,7 @@ from chain.positions.batch_reader import read_positions
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Gains, Performance, read_performance
 from chain.prices.price import WorthUnit
-from chain.protocols.reference import PositionRef, position_label, position_name
+from chain.protocols.reference import V4, PositionRef, position_label, position_name
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.pools import read_weeks
 from zuno_tui.app.session import Session
@@ -109,7 +109,7 @@ class PositionPage:
         kind = " dynamic" if pool.key.has_dynamic_fee else ""
         yield (
             position_label(position.ref),
-            f"{self._pair.name} {fee_text(pool.tier)}{kind} · {self._state()}",
+            f"{self._pair.name} {fee_text(pool.fee_tier)}{kind} · {self._state()}",
         )
         yield from self._range()
         yield from self._holdings()
@@ -177,7 +177,7 @@ class PositionPage:
 
     def _since_entry(self) -> Iterator[tuple[str, str]]:
         account, unit = self._account, self._unit
-        if self._position.is_v3:
+        if self._position.ref.protocol != V4:
             yield "to act", f"Uniswap's page: {page_of(self._position.ref, self._network)}"
             if isinstance(account.age_seconds, Unknown):
                 yield "since entry", f"{UNKNOWN}: {account.age_seconds.reason}"

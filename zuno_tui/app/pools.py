@@ -18,10 +18,9 @@ from chain.history.events import fee_terms
 from chain.history.fee_rate import HourSums, hour_sums
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.volatility import WEEK
-from chain.pools.state import PoolState
 from chain.positions.overview import Sources
-from chain.positions.snapshot import PoolSnapshot
 from chain.prices.price import WorthUnit
+from chain.protocols.pool import PoolSnapshot, PoolState
 from chain.rpc.errors import RpcError
 from chain.survey.discovery import MOST_AGE, PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import pair_of
@@ -88,7 +87,7 @@ _COLUMNS = columns(
 
 
 async def surveyed_pools(session: Session, asked: ListPools) -> CommandAnswer:
-    plan = SurveyPlan(v3=True, most_age=0.0 if asked.refresh else MOST_AGE)
+    plan = SurveyPlan(every_protocol=True, most_age=0.0 if asked.refresh else MOST_AGE)
     async with session.sources() as sources:
         survey = await survey_pools(sources, plan)
         pools = [pool for pool in survey.pools if _holds(survey.network, pool, asked.token)]
@@ -217,7 +216,7 @@ def pool_words(
     pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
     dynamic = " dynamic" if pool.key.has_dynamic_fee else ""
     hook = "" if not pool.hook.present else _HOOK_WORDS[pool.hook.danger]
-    tier = pool.key.fee if pool.protocol == "v3" else state.lp_fee
+    tier = state.fee_tier
     return PoolWords(
         pair.name,
         pool.protocol,

@@ -15,8 +15,8 @@ from chain.base.home import Home
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, Network
 from chain.names.ens import ResolvedName, is_name, network_of_names, resolve_name
-from chain.positions.memory import SearchProgress
 from chain.positions.overview import WalletWorth, read_worths
+from chain.protocols.v4.memory import SearchProgress
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import parsed_address, read_book
@@ -127,7 +127,9 @@ async def _entries(
     unit, there = session.settings.unit, replace(session, network=target.network)
     try:
         async with there.sources() as sources:
-            worths = await read_worths(sources, target.wallets, unit, watch=watch, with_v3=True)
+            worths = await read_worths(
+                sources, target.wallets, unit, watch=watch, every_protocol=True
+            )
             attached = [await attachments(there, sources, [worth.overview]) for worth in worths]
     except RpcError as error:
         return unread_entries(session, target, error)

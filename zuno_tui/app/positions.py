@@ -9,9 +9,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from chain.contracts.addresses import shortened
-from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, Sources, read_overview
 from chain.protocols.reference import PositionRef, position_name
+from chain.protocols.v4.memory import SearchProgress
 from chain.read.logs import ScanProgress
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import attachments
@@ -74,7 +74,7 @@ async def _performance(sources: Sources, overview: Overview) -> Performance:
 async def wallet_overview(session: Session, sources: Sources) -> Overview:
     """What the wallet holds now, those of v3 too."""
     unit, watch = session.settings.unit, telling_progress(session)
-    return await read_overview(sources, session.address, unit, watch=watch, with_v3=True)
+    return await read_overview(sources, session.address, unit, watch=watch, every_protocol=True)
 
 
 def telling_progress(session: Session) -> Callable[[SearchProgress], None]:

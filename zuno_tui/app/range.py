@@ -18,10 +18,10 @@ from chain.base.units import NumeralError, read_numeral
 from chain.contracts.networks import Network, network_named
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.batch_reader import read_of_both
+from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources, tokens_at
-from chain.positions.snapshot import PositionSnapshot
 from chain.protocols.reference import PositionRef, position_label, position_name
+from chain.protocols.snapshot import PositionSnapshot
 from chain.rpc.records import Block
 from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import Token
@@ -60,7 +60,7 @@ async def pool_of_position(
     sources: Sources, ref: PositionRef
 ) -> tuple[PositionSnapshot, tuple[Token, Token]]:
     network = sources.network
-    found = await read_of_both(sources.client, network, sources.memory, [ref])
+    found = await read_positions(sources.client, network, sources.memory, [ref])
     snapshot = found.get(ref)
     if snapshot is None:
         raise SettingsError(

@@ -9,8 +9,8 @@ from chain.base.units import Known, Quantity, Unknown, combine
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.positions.overview import Overview
-from chain.positions.snapshot import PositionSnapshot
 from chain.protocols.reference import position_name
+from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from zuno_tui.app.positions import wallet_overview

@@ -17,10 +17,10 @@ from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths, read_states
 from chain.positions.by_day import DayMemory, DayOfRange, settled_days
-from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import OnePosition, read_one, read_worths
 from chain.positions.performance import Performance, read_performance
 from chain.prices.price import PriceBook, WorthUnit
+from chain.protocols.past import LiquidityChange
 from chain.protocols.reference import PositionRef, position_label
 from chain.read.block_reader import OneBlock
 from chain.tokens.pair import Pair, pair_of
@@ -203,7 +203,7 @@ class Details:
 
     async def _past(self) -> WalletHistory:
         context, sources = self._context, self._context.reading
-        (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD, with_v3=True)
+        (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD, every_protocol=True)
         plans = sent_plans(context.session).get((sources.network.chain_id, context.wallet), {})
         return await read_wallet_history(sources, worth, plans)
 

@@ -99,7 +99,7 @@ class Pools:
 
     async def _read(self, token: str) -> None:
         sources = self._context.reading
-        survey = await survey_pools(sources, SurveyPlan(v3=True))
+        survey = await survey_pools(sources, SurveyPlan(every_protocol=True))
         weeks = await read_surveyed(sources, survey.pools, unread=False)
         pools = ranked_pools(survey.pools, weeks, RankKey.PAYS)
         rows = tuple(_row(pool, pool_words(survey, pool, weeks)) for pool in pools)

@@ -245,7 +245,7 @@ def _wallet_rows(earnings: WalletEarnings, unit: WorthUnit, *, alone: bool) -> I
         yield idle_row(f"{key}/idle", f"{indent}in the wallet", held)
     for position in earnings.positions or ():
         snapshot = position.snapshot
-        label, fee = position_label(snapshot.ref), fee_text(snapshot.pool.tier)
+        label, fee = position_label(snapshot.ref), fee_text(snapshot.pool.fee_tier)
         name = f"{indent}{label} {position.pair} {fee}"
         by_itself = _EarningsGroup([position], earnings.days, unit)
         words = _column_worth(position.worth, unit)

@@ -13,10 +13,10 @@ from chain.contracts.networks import Address, Network
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory
 from chain.history.hours import hour_of
-from chain.positions.memory import SearchProgress
 from chain.positions.overview import Overview, read_overview, read_worths
 from chain.positions.performance import Performance, read_performance
 from chain.protocols.reference import PositionRef, stored_position
+from chain.protocols.v4.memory import SearchProgress
 from chain.rpc.errors import StaleHead
 from chain.tokens.pair import pair_of
 from zuno_tui.app.earned import PositionEarnings, fees_by_day, read_closed, read_earnings
@@ -191,7 +191,7 @@ class PositionReader:
                     context.session.settings.unit,
                     watch=self._scanning,
                     between_logs=self._rhythm.between_logs,
-                    with_v3=True,
+                    every_protocol=True,
                 )
                 idle = self._gaining is None or self._gaining.done()
                 # What leaves a position comes to the wallet: both are told as of one moment.

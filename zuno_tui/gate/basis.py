@@ -19,9 +19,9 @@ from chain.execution.chain_facts import read_chain_facts
 from chain.execution.simulate import Simulation, simulate_whole
 from chain.execution.transaction import UnsignedTransaction
 from chain.pools.depth import quote_at_most, quotes_across, read_depths
-from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.overview import Sources, tokens_at
 from chain.protocols.reference import position_label
+from chain.protocols.v4.pool_state import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.records import Block
 from chain.rpc.requests import Reader

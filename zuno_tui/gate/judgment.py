@@ -29,10 +29,10 @@ from chain.execution.outbox.records import Dispatch
 from chain.execution.policy.policy import PolicyRefused, check
 from chain.execution.policy.shapes import PolicyContext, key_of, plain_swap
 from chain.execution.transaction import UnsignedTransaction
-from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
 from chain.protocols.reference import v4_position
+from chain.protocols.v4.pool_state import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.records import Block

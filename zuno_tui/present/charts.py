@@ -20,7 +20,7 @@ from zuno_tui.present.words import percent, signed_percent
 
 if TYPE_CHECKING:
     from chain.pools.depth import Depth
-    from chain.positions.snapshot import PositionIdentity
+    from chain.protocols.snapshot import PositionIdentity
     from chain.tokens.pair import Pair
 
 

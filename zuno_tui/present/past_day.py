@@ -19,9 +19,9 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.by_day import liquidity_in, worth
 from chain.positions.overview import Overview
 from chain.positions.performance import PATH_STEP, DailyResult, Performance
-from chain.positions.snapshot import PositionSnapshot
 from chain.prices.price import WorthUnit
 from chain.protocols.reference import PositionRef
+from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens import listed_token
 from chain.tokens.pair import pair_of
 from chain.tokens.token import TokenClass

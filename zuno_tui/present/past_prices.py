@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from chain.history.hours import PoolHours
 from chain.history.volatility import price_path
 from chain.positions.by_day import hours_of_range
-from chain.positions.circumstances import LiquidityChange
-from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.past import LiquidityChange
+from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens.pair import Pair
 from zuno_tui.present.charts import range_chart
 from zuno_tui.present.views import ChartView

@@ -18,10 +18,11 @@ from chain.contracts.networks import Address, Network
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Overview, Worth
-from chain.positions.snapshot import PositionSnapshot
 from chain.prices.pool_prices import pool_name
 from chain.prices.price import PriceBook, WorthUnit
 from chain.protocols.reference import PositionRef, position_name
+from chain.protocols.registry import protocol_of
+from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.charts import price_figure
@@ -157,7 +158,8 @@ def won_now(
         account = known.accounts.get(ref)
         if account is None or ref not in told:
             continue
-        fresh = None if position.is_v3 else since_entry(position, account.changes)
+        listed = protocol_of(ref).lists_tokens
+        fresh = None if listed else since_entry(position, account.changes)
         if fresh is None or isinstance(fresh.against_holding, Unknown):
             told[ref] = replace(told[ref], old=old)
         else:
@@ -234,7 +236,7 @@ def _row(
     return PositionRow(
         ref=position.ref,
         pair=pair.name,
-        fee=fee_text(pool.tier) + ("*" if pool.key.has_dynamic_fee else ""),
+        fee=fee_text(pool.fee_tier) + ("*" if pool.key.has_dynamic_fee else ""),
         standing=standing(position, progress, near_edge),
         notes=notes(position),
         progress=progress,
@@ -356,7 +358,7 @@ def position_document(
     usd = prices.value(token0, position.amount0), prices.value(token1, position.amount1)
     return {
         "tokenId": position_name(position.ref),
-        "protocol": "v3" if position.is_v3 else "v4",
+        "protocol": position.ref.protocol,
         "poolId": pool.pool_id,
         "currency0": key.currency0,
         "currency1": key.currency1,

@@ -1,7 +1,7 @@
 """How far a search for positions has come, how long it may take, and what would make it faster."""
 
 from chain.base.units import age_text
-from chain.positions.memory import SearchProgress
+from chain.protocols.v4.memory import SearchProgress
 from zuno_tui.present.charts import bar
 from zuno_tui.present.words import percent
 

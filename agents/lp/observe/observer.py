@@ -35,15 +35,16 @@ from chain.contracts.abi import AbiError
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
-from chain.pools.state import pool_state_slots, pool_states
-from chain.positions.batch_reader import AlsoWords, BatchReader, read_of_both
+from chain.positions.batch_reader import AlsoWords, BatchReader, read_positions
 from chain.positions.by_day import SinceEntry, worth
 from chain.positions.overview import Sources, currencies, price_question, price_words, tokens_at
 from chain.positions.performance import read_accounts
-from chain.positions.snapshot import PositionIdentity
 from chain.prices.ladder import market_prices, price_book
 from chain.prices.price import PriceBook
-from chain.protocols.reference import PositionRef, is_v3, position_name
+from chain.protocols.reference import PositionRef, position_name
+from chain.protocols.registry import protocol_of
+from chain.protocols.snapshot import PositionIdentity
+from chain.protocols.v4.pool_state import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock
 from chain.read.gas import GasCost, Weight, read_gas_cost
 from chain.read.logs import ScanProgress
@@ -120,7 +121,7 @@ _MOST_CHANGES = 20
 
 async def read_position_past(sources: Sources, ref: PositionRef) -> PositionPast:
     network = sources.network
-    found = await read_of_both(sources.client, network, sources.memory, [ref])
+    found = await read_positions(sources.client, network, sources.memory, [ref])
     snapshot = found.get(ref)
     if snapshot is None:
         raise NoSuchPositionError(ref, network)
@@ -264,7 +265,9 @@ class ChainObserver:
         block, words = here.block, gathering.words
         state = snapshot.pool.state
         seen = [SeenPool(state, snapshot.pool.hook)]
-        beside = () if is_v3(ref) else pool_states(swap_pools([state.key]), words)
+        # What others' swaps pass through is read for pools of the PoolManager alone.
+        own = protocol_of(ref).in_pool_manager
+        beside = pool_states(swap_pools([state.key]), words) if own else ()
         question = price_question(network, [snapshot.identity], (NATIVE,))
         readings, cost, tokens, market, pools = await asyncio.gather(
             read_pools(sources, block, seen, beside, self._watch),

@@ -12,7 +12,6 @@ from agents.numbers.shapes import MAX_CENTER_OFFSET_TICKS, MAX_WIDTH_MULTIPLIER,
 from chain.base.units import HOUR, Known, Quantity, Unknown
 from chain.contracts.hooks import HookPassport
 from chain.contracts.networks import Address, Network
-from chain.contracts.v3_pool import is_v3_pool
 from chain.history.events import FeeTerms
 from chain.history.hours import NOTHING_BEFORE, HourRow, PoolHours, PoolMoment, hour_of, paid_fees
 from chain.history.volatility import WEEK
@@ -94,8 +93,8 @@ def pool_facts(depth: Depth, hook: HookPassport) -> ObservedPoolFacts:
     state = depth.state
     key = state.key
     near = nearest_changes(depth)
-    # In v3 the protocol's part is within the fee: what a swap costs is the fee alone.
-    within = is_v3_pool(state.pool_id)
+    # Where the protocol's part is within the fee, what a swap costs is the fee alone.
+    within = key.protocol_within
     return ObservedPoolFacts(
         pool_id=state.pool_id,
         currency0=key.currency0,
@@ -106,7 +105,7 @@ def pool_facts(depth: Depth, hook: HookPassport) -> ObservedPoolFacts:
         sqrt_price_x96=state.sqrt_price_x96,
         tick=state.tick,
         liquidity=state.liquidity,
-        lp_fee=key.fee if within else state.lp_fee,
+        lp_fee=state.fee_tier,
         protocol_fee=0 if within else _packed(state.protocol_fee),
         changes=near.changes,
         lowest=near.lowest,

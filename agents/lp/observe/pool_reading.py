@@ -29,7 +29,6 @@ from chain.base.units import HOUR, Known, Quantity, Unknown, combine
 from chain.contracts.hooks import NO_HOOK, HookPassport, hook_passport
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
-from chain.contracts.v3_pool import is_v3_pool
 from chain.history.events import SwapFees, fee_terms, fees
 from chain.history.fee_rate import daily_rates, hour_sums, last_day_rate
 from chain.history.hour_reader import HourMemory, read_given_hours
@@ -49,12 +48,13 @@ from chain.history.volatility import (
     volatility,
 )
 from chain.pools.depth import Depth, read_depths
-from chain.pools.state import PoolState, plain_pools
 from chain.positions.overview import Sources
-from chain.positions.snapshot import STORAGE, V3_POOL
 from chain.prices.coingecko import CoinGecko
 from chain.prices.ladder import market_closes
 from chain.prices.price import PriceBook
+from chain.protocols.pool import PoolState
+from chain.protocols.registry import protocol_of_pool
+from chain.protocols.v4.pool_state import plain_pools
 from chain.read.block_reader import OneBlock
 from chain.read.logs import ScanProgress
 from chain.rpc.records import Block
@@ -343,7 +343,7 @@ def observed_pool(
         day_path=day_path(reading.hours, terms, seen.state.sqrt_price_x96, most_steps),
         week_path=week_path(reading.hours, seen.state.sqrt_price_x96),
     )
-    told_by = V3_POOL if is_v3_pool(seen.state.pool_id) else STORAGE
+    told_by, _ = protocol_of_pool(seen.state.pool_id).contracts
     told = {
         "pool": f"{told_by}, block {block.number}",
         "hook": f"code at its address, block {block.number}" if seen.hook.present else "no hook",

@@ -12,8 +12,8 @@ from agents.monitor.rules.thresholds import Thresholds
 from chain.base.units import DAY
 from chain.contracts.networks import Address, Network
 from chain.pools.depth import Depth, read_depths
-from chain.positions.snapshot import PositionSnapshot
 from chain.protocols.reference import PositionRef, v4_position
+from chain.protocols.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Block

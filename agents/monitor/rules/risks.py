@@ -20,8 +20,8 @@ from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, Network
 from chain.history.volatility import Volatility
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.snapshot import PositionSnapshot
 from chain.protocols.reference import PositionRef, is_v3, position_label, position_name
+from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens.pair import Pair
 
 _CALMER_EDGE = 1.5

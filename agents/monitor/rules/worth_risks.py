@@ -22,12 +22,13 @@ from agents.monitor.rules.thresholds import Thresholds, still_fresh
 from chain.base.units import HOUR, Unknown, percent, usd
 from chain.contracts.networks import Address, Network
 from chain.positions.by_day import SinceEntry, since_entry, worth
-from chain.positions.change_reader import ChangeMemory, ChangeReader
-from chain.positions.circumstances import LiquidityChange
-from chain.positions.memory import PositionMemory
 from chain.positions.overview import Sources
-from chain.positions.snapshot import PositionSnapshot
+from chain.positions.performance import accounts_of, read_past
+from chain.protocols.past import LiquidityChange
 from chain.protocols.reference import PositionRef, position_label
+from chain.protocols.registry import protocol_of
+from chain.protocols.snapshot import PositionSnapshot
+from chain.protocols.v4.memory import PositionMemory
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
 
@@ -110,12 +111,9 @@ class LossReader:
         return not still_fresh(account.read_at, kept, now)
 
     async def _renew(self, positions: Sequence[PositionSnapshot], now: float) -> None:
-        sources = self._sources
-        changes = ChangeMemory(sources.store, sources.network, sources.clock)
-        reader = ChangeReader(sources.client, sources.network, self._memory, changes)
         self._failed_at = None
         try:
-            accounts = await reader.since_entry(positions)
+            accounts = accounts_of(positions, await read_past(self._sources, positions))
         except RpcError as error:
             self._failed_at, self._trouble = now, f"No loss could be judged: {error.sentence}"
             return
@@ -160,7 +158,9 @@ def fees_worth_collecting(
     if fees < enough * (_STILL_WORTH if standing else 1):
         return None
     # What was taken out of a range of v3 waits with its fees until both are collected.
-    what = "to collect" if situation.position.is_v3 else "of fees to collect"
+    what = (
+        "to collect" if protocol_of(situation.position.ref).lists_tokens else "of fees to collect"
+    )
     return Finding(
         AlertKind.FEES_WORTH_COLLECTING,
         Severity.INFO,

@@ -14,7 +14,6 @@ from chain.base.units import DAY
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
 from chain.contracts.networks import EMBEDDED, NATIVE, Address, network_named
-from chain.contracts.v3_pool import v3_pool_address
 from chain.devnet.anvil import PackageError, bundled_lock, ensure_package
 from chain.devnet.json_rpc import NodeClient
 from chain.devnet.world.accounts import (
@@ -36,6 +35,7 @@ from chain.devnet.world.pools import USDC_CURRENCY, WETH_CURRENCY, Crowd, Curren
 from chain.devnet.world.price_path import MILLITICKS, Asset, sqrt_price_at
 from chain.devnet.world.writing import BlockDraft, NodeState, UnsignedCall
 from chain.math.ticks import nearest_usable_tick, usable_ticks
+from chain.protocols.v3.pool_key import v3_pool_address
 
 DEEP = DevnetPool(
     "v3 WETH/USDC 0.05%", WETH_CURRENCY, USDC_CURRENCY, 500, 10, NATIVE,

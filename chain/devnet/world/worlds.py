@@ -285,7 +285,7 @@ DECIDING_MODULES = (
     "contracts/calldata",
     "contracts/pool_key",
     "contracts/storage",
-    "contracts/v3_pool",
+    "protocols/v3/pool_key",
     "devnet/anvil",
     "devnet/world/accounts",
     "devnet/world/demo_life",

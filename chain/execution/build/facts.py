@@ -10,8 +10,8 @@ from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.snapshot import PositionSnapshot
 from chain.protocols.reference import v4_token_id
+from chain.protocols.snapshot import PositionSnapshot
 
 DEADLINE_SECONDS = 15 * 60
 

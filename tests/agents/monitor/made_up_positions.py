@@ -9,9 +9,10 @@ from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.math.fees import FeeGrowth, unpack_protocol_fee
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.custody import Custody
-from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, identify, range_status
+from chain.protocols.custody import Custody
+from chain.protocols.pool import PoolSnapshot
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import PositionSnapshot, identify, range_status
 from chain.rpc.records import Block
 from chain.tokens import Token
 from chain.tokens.pair import Pair

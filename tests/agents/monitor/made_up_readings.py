@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agents.monitor.alerts.store import AlertStore
     from agents.monitor.rules.risks import HeldHedge
     from chain.contracts.networks import Address
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.snapshot import PositionSnapshot
 
 PLACE = WatchPlace(NETWORK.chain_id, WALLET)
 

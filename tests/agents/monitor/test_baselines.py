@@ -24,7 +24,7 @@ from chain.protocols.reference import PositionRef, v4_position
 from tests.agents.monitor.made_up_positions import NETWORK, block, position
 
 if TYPE_CHECKING:
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.snapshot import PositionSnapshot
 
 OTHERS = 1_000
 

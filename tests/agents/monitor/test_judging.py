@@ -11,8 +11,8 @@ from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind, Severi
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.rules.risks import operators_changed
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
-from chain.positions.snapshot import identify
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import identify
 from chain.rpc.errors import Malformed
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, UPPER, position
@@ -21,7 +21,7 @@ from tests.agents.monitor.made_up_readings import PLACE, MadeUpChain
 if TYPE_CHECKING:
     from agents.monitor.alerts.alert import AlertEvent
     from chain.base.home import Home
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.snapshot import PositionSnapshot
 
 RANGE_ONLY = WatchSettings(Thresholds(near_edge=0.0))
 STRANGER = "0x" + "66" * 20

@@ -15,10 +15,10 @@ from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
-from chain.positions.change_reader import ChangeReader
 from chain.positions.overview import Sources
-from chain.positions.snapshot import identify
 from chain.protocols.reference import PositionRef, v4_position
+from chain.protocols.snapshot import identify
+from chain.protocols.v4.changes import ChangeReader
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, Unreachable
 from tests.agents.monitor.made_up_alerts import NOW
@@ -26,12 +26,12 @@ from tests.agents.monitor.made_up_readings import MadeUpChain
 from tests.agents.monitor.walked_market import WalkedPool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from chain.base.home import Home
     from chain.devnet.launch import DevnetReady
-    from chain.positions.by_day import SinceEntry
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.past import LiquidityChange
+    from chain.protocols.snapshot import PositionIdentity
     from tests.chain.moves import Moves
 
 LIQUIDITY = 10**16
@@ -102,18 +102,18 @@ async def test_logs_are_read_hourly_and_after_a_failure_every_five_minutes(
     ticks = (near - 20 * pool.key.tick_spacing, near + 20 * pool.key.tick_spacing)
     [number] = changing.mint(MEDIUM_PROVIDER, pool.key, [ticks], LIQUIDITY, MEDIUM_PROVIDER.address)
     read: list[float] = []
-    since_entry = ChangeReader.since_entry
+    changes = ChangeReader.changes
     broken: list[RpcError] = []
 
     async def counted(
-        self: ChangeReader, positions: Sequence[PositionSnapshot]
-    ) -> dict[PositionRef, SinceEntry]:
+        self: ChangeReader, liquidity: Mapping[PositionIdentity, int | None], until: int
+    ) -> dict[PositionRef, tuple[LiquidityChange, ...]]:
         read.append(now)
         if broken:
             raise broken[0]
-        return await since_entry(self, positions)
+        return await changes(self, liquidity, until)
 
-    monkeypatch.setattr(ChangeReader, "since_entry", counted)
+    monkeypatch.setattr(ChangeReader, "changes", counted)
     known: list[bool] = []
     with Store.in_memory() as store:
         async with RpcClient(network_named("devnet"), [devnet.url]) as client:

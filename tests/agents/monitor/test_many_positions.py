@@ -11,8 +11,8 @@ from benchmarks.many_positions import many_positions
 from chain.base.home import Home
 from chain.base.store import Store
 from chain.contracts.networks import network_named
-from chain.positions import custody
 from chain.positions.overview import Sources
+from chain.protocols import custody
 from chain.protocols.reference import PositionRef
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import Request

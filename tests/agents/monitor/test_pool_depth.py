@@ -9,8 +9,8 @@ import pytest
 from agents.monitor.alerts.alert import AlertKind
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
-from chain.positions.snapshot import identify
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import identify
 from tests.agents.monitor.walked_market import WalkedPool
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from agents.monitor.rules.risks import judge_kind
 from agents.monitor.rules.thresholds import Thresholds
 from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.math.fees import unpack_protocol_fee
-from chain.positions.custody import Custody
+from chain.protocols.custody import Custody
 from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import at_tick, situation
 

@@ -28,7 +28,7 @@ from chain.math.liquidity import (
 from chain.math.sqrt_price import swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
 from chain.pools.depth import Depth
-from chain.pools.state import PoolState
+from chain.protocols.pool import PoolState
 
 NOTHING = Amounts(0, 0)
 FREE = SwapTerms(0, 0, None)

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.lp.plan import Candidate, Plan
-    from chain.history.events import SwapEvent
     from chain.history.hours import HourRow
+    from chain.protocols.past import SwapEvent
 
 READ_AT = JudgedBlock(9, "0x" + "99" * 32)
 TERMS = FeeTerms(500, ProtocolFee(0, 0))

@@ -27,11 +27,10 @@ from chain.bookkeeping.results import (
 )
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
-from chain.history.events import LogPlace
 from chain.math.liquidity import Amounts
-from chain.positions.circumstances import LiquidityChange
-from chain.positions.snapshot import identify
+from chain.protocols.past import LiquidityChange, LogPlace
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import identify
 from chain.tokens import Token
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import pytest
 
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
-from chain.contracts.v3_pool import _CREATION_HASH, v3_pool_address
 from chain.devnet.anvil import bundled_lock
 from chain.devnet.world.accounts import DEPLOYER
 from chain.devnet.world.v3_life import (
@@ -17,6 +16,7 @@ from chain.devnet.world.v3_life import (
     v3_addresses,
     v3_codes,
 )
+from chain.protocols.v3.pool_key import _CREATION_HASH, v3_pool_address
 from tests.chain_view import bare_chain
 
 _SLOTS = range(20)

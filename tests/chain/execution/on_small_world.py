@@ -37,10 +37,11 @@ from chain.execution.build.requests import QuotedSwap
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, tick_at_sqrt_price
 from chain.pools.depth import WORD_TICKS, Depth
-from chain.pools.state import pool_states
-from chain.positions.custody import Custody
-from chain.positions.snapshot import identify, pool_snapshot, position_snapshot
+from chain.protocols.custody import Custody
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import identify
+from chain.protocols.v4.pool_state import pool_states
+from chain.protocols.v4.storage import pool_snapshot, position_snapshot
 from chain.rpc.records import Block
 from tests import chain_view
 from tests.chain_view import Outcome, small_world

@@ -15,7 +15,7 @@ from chain.execution.build.requests import CloseRequest
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.simulate import simulate, simulate_whole
 from chain.positions.discovery import Discovery
-from chain.positions.memory import PositionMemory
+from chain.protocols.v4.memory import PositionMemory
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcRefused, TimedOut
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.history.block_times import MOST_EXACT, read_block_times, read_headers
-from chain.history.events import SWAP, FeeTerms, SwapEvent, swap_event
+from chain.history.events import FeeTerms
 from chain.history.hours import PoolHours, RecentSwap, hour_rows, recent_since
+from chain.protocols.past import SwapEvent
+from chain.protocols.v4.events import SWAP, swap_event
 from chain.read.logs import ScanProgress, scan_logs
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.history.events import SWAP, PoolMark, swap_event
+from chain.protocols.past import PoolMark
+from chain.protocols.v4.events import SWAP, swap_event
 from chain.rpc.errors import TooLarge
 from chain.rpc.records import Block, Log
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.history.events import LogPlace, SwapEvent
 from chain.history.volatility import PricePath, PricePoint
 from chain.math.sqrt_price import swap_step
 from chain.math.ticks import tick_at_sqrt_price
+from chain.protocols.past import LogPlace, SwapEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

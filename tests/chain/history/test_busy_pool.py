@@ -22,8 +22,8 @@ from tests.chain.history.cut_off import AskedNode, CutOffError, Moments, Written
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from chain.history.events import PoolMark
     from chain.history.hours import PoolHours, RecentSwap
+    from chain.protocols.past import PoolMark
     from chain.read.logs import ScanProgress
     from chain.rpc.client import RpcClient
 

@@ -9,7 +9,7 @@ import pytest
 from chain.devnet.world.accounts import ARBITRAGEUR
 from chain.devnet.world.pools import POOLS, WETH_USDC_LOW
 from chain.history.end_ticks import end_ticks, read_end_ticks
-from chain.history.events import SWAP
+from chain.protocols.v4.events import SWAP
 from chain.rpc import requests
 from chain.rpc.errors import RangeTooWide, Reorged
 from chain.rpc.records import LogFilter

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
-from chain.history import events
+from chain.protocols.past import LogPlace
+from chain.protocols.v4 import events
 from chain.read.block_reader import EventError
 from chain.rpc.records import Log
 
@@ -56,7 +57,7 @@ def test_a_swap() -> None:
     assert (swap.sqrt_price_x96, swap.liquidity, swap.tick, swap.fee) == (2**96, 10**20, -5, 3997)
     assert swap.zero_for_one
     assert swap.amount_in == 10**18
-    assert swap.place == events.LogPlace(7, 3, "0x" + "55" * 32, "0x" + "66" * 32)
+    assert swap.place == LogPlace(7, 3, "0x" + "55" * 32, "0x" + "66" * 32)
 
 
 def test_an_initialisation() -> None:

@@ -13,9 +13,10 @@ import pytest
 from chain.base.store import Store
 from chain.base.units import DAY
 from chain.devnet.world.pools import POOLS
-from chain.history.events import FeeTerms, LogProof, PoolMark, growth_fault
+from chain.history.events import FeeTerms, LogProof, growth_fault
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.math.fees import ProtocolFee
+from chain.protocols.past import PoolMark
 from chain.rpc.errors import LogsLeftOut, StatePruned
 from tests.chain.history.conftest import DEVNET, LiveWorld
 from tests.chain.history.test_hours import header

@@ -11,12 +11,14 @@ from msgspec import Struct
 from chain.contracts.storage import decode_slot0, pool_slots, tick_slots
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import POOLS, DevnetPool
-from chain.history import events
-from chain.history.events import FeeTerms, ModifyLiquidityEvent, SwapEvent, fees_of_swap
+from chain.history.events import FeeTerms, fees_of_swap
 from chain.history.fee_rate import LiquidityRange
 from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed, unpack_protocol_fee
 from chain.math.sqrt_price import swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
+from chain.protocols.past import SwapEvent
+from chain.protocols.v4 import events
+from chain.protocols.v4.events import ModifyLiquidityEvent
 from chain.rpc import records
 from chain.rpc.records import LogFilter
 from tests.chain.history.exact_fees import range_fees

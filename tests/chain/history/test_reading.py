@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.devnet.world.pools import POOLS
-from chain.history import events
 from chain.history.block_times import first_block_since, interpolated, read_block_times, spread
+from chain.protocols.v4 import events
 from chain.rpc.errors import Reorged, StatePruned
 from tests.chain.history.all_swaps import read_swaps
 from tests.chain.history.conftest import DEVNET, LiveWorld

@@ -13,20 +13,21 @@ from chain.base.table_file import read_timed_table
 from chain.base.units import DAY, HOUR, Known
 from chain.contracts import abi
 from chain.contracts.networks import network_named
-from chain.contracts.v3_pool import v3_pool_key
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, DEPLOYER, MEDIUM_PROVIDER
 from chain.devnet.world.deployment import USDC, WETH
 from chain.devnet.world.v3_life import DEEP, V3_POOLS
 from chain.devnet.world.worlds import opened_world
-from chain.history.events import V3_SWAP, FeeTerms, fee_terms, v3_swap_event
+from chain.history.events import FeeTerms, fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours, read_hours
 from chain.history.hours import PoolHours, hour_rows, recent_swap
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import read_depths, read_states
 from chain.positions.discovery import Discovery
-from chain.positions.memory import PositionMemory
-from chain.protocols.reference import v3_position
+from chain.protocols.reference import V3, v3_position
+from chain.protocols.v3.events import V3_SWAP, v3_swap_event
+from chain.protocols.v3.pool_key import v3_pool_key
+from chain.protocols.v4.memory import PositionMemory
 from chain.read.block_reader import OneBlock
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import LogsLeftOut
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from chain.devnet.world.pools import DevnetPool
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
     from tests.chain.history.test_log_proof import Logs
     from tests.chain.moves import Moves
@@ -141,8 +142,8 @@ async def test_through_every_provider_it_is_the_same_or_said_to_be_unread(
 
 async def _positions(client: RpcClient) -> list[PositionSnapshot]:
     known = PositionMemory(Store.in_memory(), DEVNET, lambda: 0.0)
-    wallet = await Discovery(client, DEVNET, known, with_v3=True).read(DEMO_WALLET.address)
-    return [one for one in wallet.positions if one.is_v3]
+    wallet = await Discovery(client, DEVNET, known, every_protocol=True).read(DEMO_WALLET.address)
+    return [one for one in wallet.positions if one.ref.protocol == V3]
 
 
 PAIR = (WETH.address, USDC.address, 3000)

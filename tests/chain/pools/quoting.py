@@ -3,7 +3,8 @@
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import Depth, SwapQuote, quote_at_most
-from chain.pools.state import PoolState, nearby_ticks
+from chain.pools.state import nearby_ticks
+from chain.protocols.pool import PoolState
 
 
 def quote_exact_input(depth: Depth, amount_in: int, *, zero_for_one: bool) -> SwapQuote:

@@ -17,7 +17,8 @@ from chain.pools.depth import (
     quotes_across,
     read_depths,
 )
-from chain.pools.state import PoolState, plain_pools
+from chain.protocols.pool import PoolState
+from chain.protocols.v4.pool_state import plain_pools
 from chain.read.block_reader import OneBlock
 from chain.rpc.client import RpcClient
 from chain.survey.discovery import discover_pools

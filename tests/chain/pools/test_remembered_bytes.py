@@ -12,17 +12,19 @@ from chain.base.store import Store
 from chain.base.units import Known
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
-from chain.contracts.v3_pool import v3_pool_key
-from chain.history.events import FeeTerms, LogPlace, LogProof, ModifyLiquidityEvent, PoolMark
+from chain.history.events import FeeTerms, LogProof
 from chain.history.hour_reader import HourMemory
 from chain.history.hours import HourRow, KeptHours, Landmark, PaidPiece, RecentSwap
 from chain.math.fees import FeeGrowth, ProtocolFee
-from chain.positions.change_reader import ChangeMemory, PastChanges
-from chain.positions.circumstances import ChangeCircumstances
-from chain.positions.holdings import Holdings
-from chain.positions.memory import PositionMemory
-from chain.positions.snapshot import identify
+from chain.protocols.past import LogPlace, PoolMark
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import identify
+from chain.protocols.v3.pool_key import v3_pool_key
+from chain.protocols.v4.changes import ChangeMemory, PastChanges
+from chain.protocols.v4.circumstances import ChangeCircumstances
+from chain.protocols.v4.events import ModifyLiquidityEvent
+from chain.protocols.v4.holdings import Holdings
+from chain.protocols.v4.memory import PositionMemory
 from chain.survey.discovery import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor
 
 if TYPE_CHECKING:
@@ -163,7 +165,7 @@ def test_surveyed_pools(store: Store) -> None:
     coverage = {"first": 1, "through": 9, "head": 12, "failure": "too slow"}
     assert kept(store, "pool survey") == {"keys": [KEY_ROW], **coverage}
     assert (memory.cursor(), memory.survey()) == (cursor, survey)
-    beside = replace(survey, v3=(v3_pool_key(ONE, ONE, TWO, 500, 10),))
+    beside = replace(survey, others=(v3_pool_key(ONE, ONE, TWO, 500, 10),))
     memory.keep_survey(beside)
     assert memory.survey() == beside
     memory.keep_survey(survey)

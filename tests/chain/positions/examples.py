@@ -10,9 +10,10 @@ from chain.contracts.pool_key import PoolKey
 from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.custody import Custody
-from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, identify, range_status
+from chain.protocols.custody import Custody
+from chain.protocols.pool import PoolSnapshot
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import PositionSnapshot, identify, range_status
 from chain.rpc.records import Block
 
 KEY = PoolKey("0x" + "11" * 20, "0x" + "22" * 20, 3000, 60, NATIVE)

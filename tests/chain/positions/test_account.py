@@ -6,13 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from chain.base.units import Known, Quantity, Unknown
-from chain.history.events import LogPlace, ModifyLiquidityEvent
 from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.by_day import SinceEntry, since_entry
-from chain.positions.circumstances import ChangeCircumstances, accounted
 from chain.positions.performance import earning_since
-from chain.positions.snapshot import PositionSnapshot, RangeStatus, range_status
+from chain.protocols.past import LogPlace
+from chain.protocols.snapshot import PositionSnapshot, RangeStatus, range_status
+from chain.protocols.v4.circumstances import ChangeCircumstances, accounted
+from chain.protocols.v4.events import ModifyLiquidityEvent
 from tests.chain.positions.examples import BLOCK, KEY, LIQUIDITY, OWNER, position, tick_of
 
 ENTRY = 3000.0

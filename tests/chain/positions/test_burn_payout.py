@@ -13,14 +13,14 @@ from chain.devnet.world.accounts import DEMO_WALLET, KEEPER
 from chain.devnet.world.deployment import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.pools import GUARDED
 from chain.positions.batch_reader import read_positions
-from chain.positions.holdings import custody_topics
 from chain.protocols.reference import v4_position
+from chain.protocols.v4.holdings import custody_topics
 from chain.rpc import requests
 from chain.rpc.records import LogFilter
 from tests.chain.moves import CallFailedError
 
 if TYPE_CHECKING:
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves
 

@@ -21,19 +21,18 @@ from chain.positions.by_day import (
     settled_days,
     worth,
 )
-from chain.positions.change_reader import ChangeReader
+from chain.positions.performance import read_accounts
 
 if TYPE_CHECKING:
     from chain.history.hours import PoolHours
     from chain.positions.by_day import SinceEntry
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
 
 
 async def read(desk: Desk) -> list[tuple[PositionSnapshot, SinceEntry, PoolHours]]:
     wallet = await desk.discovery.read(DEMO_WALLET.address)
-    reader = ChangeReader(desk.client, desk.network, desk.memory, desk.changes)
-    accounts = await reader.since_entry(wallet.positions)
+    accounts = await read_accounts(desk.sources, wallet.positions)
     terms = {
         one.pool.pool_id: FeeTerms(
             one.pool.key.fee, one.pool.protocol_fee, one.pool.key.tick_spacing

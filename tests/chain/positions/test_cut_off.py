@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from chain.base.store import Store
 from chain.bookkeeping.wallet_history import read_custody_log
 from chain.contracts.networks import network_named
-from chain.history.events import MODIFY_LIQUIDITY
-from chain.positions.change_reader import ChangeMemory, ChangeReader
-from chain.positions.holdings import TRANSFER
 from chain.positions.overview import Sources
+from chain.protocols.v4.changes import ChangeMemory, ChangeReader
+from chain.protocols.v4.events import MODIFY_LIQUIDITY
+from chain.protocols.v4.holdings import TRANSFER
 from tests.chain.history.cut_off import AskedProvider, CutOffError, Moments, WrittenStore
 from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.profile import Profile, Refusal

@@ -19,15 +19,15 @@ from chain.positions.batch_reader import read_positions
 from chain.positions.by_day import liquidity_in
 from chain.positions.overview import Sources
 from chain.positions.performance import DailyResult, earning_since, read_performance
-from chain.positions.snapshot import layout_of
 from chain.protocols.reference import v4_position
+from chain.protocols.v4.storage import layout_of
 from chain.rpc import requests
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
     from chain.history.hours import PoolHours
     from chain.positions.by_day import SinceEntry
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves
 

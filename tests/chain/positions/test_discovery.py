@@ -12,7 +12,7 @@ from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR,
 from chain.devnet.world.deployment import EXIT_GUARD, SUBSCRIBER
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, STABLE, WETH_USDC
 from chain.positions.discovery import Discovery
-from chain.positions.snapshot import RangeStatus
+from chain.protocols.snapshot import RangeStatus
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Malformed
 from tests.chain.between import Door, error, refuse_wide_logs
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from chain.devnet.launch import DevnetReady
-    from chain.positions.memory import SearchProgress
     from chain.positions.search import WalletPositions
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.snapshot import PositionSnapshot
+    from chain.protocols.v4.memory import SearchProgress
     from tests.chain.moves import Moves
 
 NEWCOMER = "0x" + "0e" * 20

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.contracts.abi import AbiError
-from chain.positions.holdings import (
+from chain.protocols.reference import v4_position
+from chain.protocols.v4.holdings import (
     APPROVAL_FOR_ALL,
     TRANSFER,
     Holdings,
@@ -15,7 +16,6 @@ from chain.positions.holdings import (
     minted_in,
     worth_keeping,
 )
-from chain.protocols.reference import v4_position
 from chain.rpc.records import Log
 
 ME = "0x" + "11" * 20

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from chain.contracts.networks import network_named
-from chain.positions.change_reader import find_mint_block, is_worth_searching
 from chain.protocols.reference import v4_position
+from chain.protocols.v4.changes import find_mint_block, is_worth_searching
 from chain.rpc.endpoint import KnownRange
 from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.profiles import profile_named

@@ -24,7 +24,7 @@ from chain.tokens import Token, read_tokens
 from tests.chain.positions.examples import KEY, position
 
 if TYPE_CHECKING:
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
 
 FIRST = Token(KEY.currency0, "ONE", 18, verified=True, suspicious=False)

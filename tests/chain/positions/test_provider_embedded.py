@@ -8,7 +8,7 @@ import pytest
 
 from chain.base.store import Store
 from chain.positions.discovery import Discovery
-from chain.positions.memory import PositionMemory
+from chain.protocols.v4.memory import PositionMemory
 from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.embedded import EmbeddedChain
 from tests.fakes.providers.profiles import profile_named

@@ -13,9 +13,9 @@ from msgspec import Struct
 from chain.base.store import Store
 from chain.contracts.networks import NATIVE, network_named
 from chain.positions.discovery import Discovery
-from chain.positions.memory import PositionMemory
 from chain.positions.overview import price_words
-from chain.protocols.reference import v3_position, v4_position
+from chain.protocols.reference import V3, v3_position, v4_position
+from chain.protocols.v4.memory import PositionMemory
 from chain.rpc import requests
 from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import HttpFault
@@ -80,7 +80,7 @@ async def looked_through(profile: Profile, chain: VirtualChain) -> Looked:
             async with client_through(chain.network, provider, store=store) as client:
                 memory = PositionMemory(store, chain.network, clock.read)
                 also = price_words(chain.network)
-                reading = Discovery(client, chain.network, memory, also=also, with_v3=True)
+                reading = Discovery(client, chain.network, memory, also=also, every_protocol=True)
                 wallet = await reading.read(HOLDER)
             seconds, waits = clock.now - began, clock.waited - waited
             costs.append(Cost(provider.requests, provider.calls, seconds, waits))
@@ -116,7 +116,11 @@ async def test_every_wallet_is_found_through(profile: Profile) -> None:
         expected = set(map(v4_position, chain.owned(HOLDER, chain.head)))
         of_v3 = set(map(v3_position, chain.v3.held[HOLDER]))
         assert {one.ref for one in looked.wallet.positions} == expected | of_v3
-        assert all(one.fees0 == one.ref.token_id for one in looked.wallet.positions if one.is_v3)
+        assert all(
+            one.fees0 == one.ref.token_id
+            for one in looked.wallet.positions
+            if one.ref.protocol == V3
+        )
         assert looked.wallet.complete
         # A batch that is cut up, or a machine that lags, takes a few more.
         small_batches = (profile.most_in_batch or 10) < 10

@@ -11,9 +11,9 @@ from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE, WETH_USDC
 from chain.positions.batch_reader import read_positions
 from chain.positions.discovery import Discovery
-from chain.positions.memory import PositionMemory
 from chain.positions.overview import price_words
 from chain.protocols.reference import v4_position
+from chain.protocols.v4.memory import PositionMemory
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from tests.chain.between import Door

@@ -8,7 +8,7 @@ from chain.base.store import Store
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR, STRANGER
 from chain.devnet.world.pools import STABLE
 from chain.positions.discovery import Discovery
-from chain.positions.holdings import APPROVAL_FOR_ALL, Holdings
+from chain.protocols.v4.holdings import APPROVAL_FOR_ALL, Holdings
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Log
 from tests.chain.between import Door, refuse_wide_logs

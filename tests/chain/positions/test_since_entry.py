@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from chain.base.units import Known, Unknown
 from chain.contracts.abi import topic
 from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import ETH_USDC, STABLE, WETH_USDC_LOW
-from chain.positions.change_reader import ChangeReader
+from chain.positions.performance import read_accounts
 from chain.protocols.reference import PositionRef
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
     from chain.math.liquidity import Amounts
     from chain.positions.by_day import SinceEntry
-    from chain.positions.circumstances import LiquidityChange
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.past import LiquidityChange
+    from chain.protocols.snapshot import PositionSnapshot
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves
 
@@ -39,8 +40,8 @@ async def accounts_of(
     desk: Desk, client: RpcClient | None = None
 ) -> tuple[dict[PositionRef, PositionSnapshot], dict[PositionRef, SinceEntry]]:
     wallet = await desk.discovery.read(DEMO_WALLET.address)
-    reader = ChangeReader(client or desk.client, desk.network, desk.memory, desk.changes)
-    found = await reader.since_entry(wallet.positions)
+    asked = replace(desk.sources, client=client or desk.client)
+    found = await read_accounts(asked, wallet.positions)
     return {one.ref: one for one in wallet.positions}, found
 
 
@@ -184,8 +185,7 @@ async def test_gas_is_shared_by_the_positions_of_a_transaction(desk: Desk, chang
     owner = "0x" + "0f" * 20
     changing.mint(MEDIUM_PROVIDER, STABLE.key, [(-7, 7), (-8, 8), (-9, 9)], 10**9, owner)
     wallet = await desk.discovery.read(owner)
-    reader = ChangeReader(desk.client, desk.network, desk.memory, desk.changes)
-    accounts = await reader.since_entry(wallet.positions)
+    accounts = await read_accounts(desk.sources, wallet.positions)
     [change] = next(iter(accounts.values())).changes
     receipt = await desk.client.ask(requests.receipt(change.place.transaction_hash))
     assert receipt is not None

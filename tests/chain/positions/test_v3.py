@@ -6,31 +6,32 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.base.units import Known
+from chain.base.store import Store
+from chain.base.units import Known, Unknown
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import USDC, USDT, WETH
 from chain.devnet.world.pools import WETH_USDC
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.batch_reader import read_positions
 from chain.positions.by_day import worth
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_one, read_overview
 from chain.positions.performance import read_performance
-from chain.positions.snapshot import RangeStatus
-from chain.positions.v3.changes import NARROW, V3Account, v3_accounts
 from chain.prices.price import WorthUnit
-from chain.protocols.reference import PositionRef, v3_position, v4_position
+from chain.protocols.past import PositionPast
+from chain.protocols.reference import V3, PositionRef, v3_position, v4_position
+from chain.protocols.snapshot import RangeStatus
+from chain.protocols.v3.changes import NARROW, v3_past
 from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import KnownRange
 from tests.chain.between import Door
+from tests.chain.conftest import Desk
 from tests.chain.v3_moves import V3Moves
 
 if TYPE_CHECKING:
     from chain.base.units import Quantity
     from chain.positions.search import WalletPositions
-    from chain.positions.snapshot import PositionSnapshot
-    from tests.chain.conftest import Desk
+    from chain.protocols.snapshot import PositionSnapshot
     from tests.chain.moves import Moves
 
 PAIR = (WETH.address, USDC.address, 3000)
@@ -61,7 +62,7 @@ def trade(v3: V3Moves) -> None:
 
 async def wallet_of(desk: Desk, owner: str) -> WalletPositions:
     also = price_words(desk.network)
-    discovery = Discovery(desk.client, desk.network, desk.memory, also=also, with_v3=True)
+    discovery = Discovery(desk.client, desk.network, desk.memory, also=also, every_protocol=True)
     return await discovery.read(owner)
 
 
@@ -70,7 +71,7 @@ def sources_of(desk: Desk) -> Sources:
 
 
 def of_v3(wallet: WalletPositions) -> dict[PositionRef, PositionSnapshot]:
-    return {one.ref: one for one in wallet.positions if one.is_v3}
+    return {one.ref: one for one in wallet.positions if one.ref.protocol == V3}
 
 
 async def test_every_figure_is_what_collect_and_burn_pay(desk: Desk, v3: V3Moves) -> None:
@@ -101,17 +102,17 @@ async def test_every_figure_is_what_collect_and_burn_pay(desk: Desk, v3: V3Moves
     for name, token_id in ids.items():
         one = found[v3_position(token_id)]
         fees = v3.collected(here.address, token_id)
-        assert (one.fees0, one.fees1) == fees, name
+        assert one.waiting == fees, name
         paid = v3.withdrawn(here.address, token_id, one.liquidity)
-        assert (one.amount0 + one.fees0, one.amount1 + one.fees1) == paid, name
+        assert one.inside == paid, name
     states = {name: found[v3_position(token_id)].status for name, token_id in ids.items()}
     assert states["below"] is RangeStatus.BELOW
     assert states["above"] is RangeStatus.ABOVE
     assert states["in range"] is states["wide"] is RangeStatus.IN_RANGE
     owed_to = found[v3_position(emptied)]
     assert owed_to.liquidity == owed_to.amount0 == 0
-    assert owed_to.fees0
-    assert owed_to.fees1
+    assert all(known(owed_to.withdrawn))
+    assert all(known(owed_to.fees))
 
 
 async def one_of(desk: Desk, token_id: int) -> PositionSnapshot:
@@ -140,7 +141,11 @@ async def test_twenty_of_each_take_one_request_when_known_and_four_when_not(
             RpcClient(desk.network, [door.url]) as client,
         ):
             reading = Discovery(
-                client, desk.network, desk.memory, also=price_words(desk.network), with_v3=True
+                client,
+                desk.network,
+                desk.memory,
+                also=price_words(desk.network),
+                every_protocol=True,
             )
             wallet = await reading.read(COLLECTOR)
             counts.append(door.requests)
@@ -180,15 +185,9 @@ async def test_the_same_number_in_both_protocols_is_two_positions(desk: Desk, v3
     assert of_four.snapshot.pool.pool_id != of_three.snapshot.pool.pool_id
     assert of_three.snapshot.pool.pool_id == v3.pool(*STABLES)
     assert of_three.snapshot.sources["owner"].startswith("NonfungiblePositionManager")
-    overview = await read_overview(sources, DEMO_WALLET.address, WorthUnit.USD, with_v3=True)
+    overview = await read_overview(sources, DEMO_WALLET.address, WorthUnit.USD, every_protocol=True)
     worths = {one.ref: one.total for one in overview.portfolio.positions}
     assert worths[v4_position(four)] != worths[v3_position(four)]
-
-
-async def test_what_is_signed_for_is_never_read_of_v3(desk: Desk, v3: V3Moves) -> None:
-    token_id = v3.mint(MEDIUM_PROVIDER, STABLES, (-9, 9), (10**6, 10**6), DEMO_WALLET.address)
-    found = await read_positions(desk.client, desk.network, desk.memory, [v3_position(token_id)])
-    assert found == {}
 
 
 async def test_a_number_that_nobody_has_is_none(desk: Desk, v3: V3Moves) -> None:
@@ -248,9 +247,9 @@ async def test_since_entry_is_what_went_in_and_came_out(desk: Desk, v3: V3Moves)
         [0, 1],
         [1, 0],
     )
-    assert (part.fees0, part.fees1) == tuple(paid)
+    assert part.waiting == tuple(paid)
     for place in (0, 1):
-        unpaid = (now.fees0, now.fees1)[place]
+        unpaid = now.waiting[place]
         assert withdrawn[place] + earned[place] == paid[place] + unpaid
         assert earned[place] > 0
     price = now.pool.sqrt_price_x96
@@ -258,7 +257,7 @@ async def test_since_entry_is_what_went_in_and_came_out(desk: Desk, v3: V3Moves)
         worth(Amounts(*amounts), price) * sign
         for amounts, sign in (
             (amounts_of(now), 1),
-            ((now.fees0, now.fees1), 1),
+            (now.waiting, 1),
             (tuple(paid), 1),
             (deposited, -1),
         )
@@ -298,22 +297,48 @@ async def test_a_ledger_counts_what_was_taken_out_once_it_was_collected(
     v3.decrease(here, token_id, whole.liquidity // 3)
     waits = await account_of(desk, token_id)
     assert [change.liquidity_delta for change in waits.booked] == [whole.liquidity, 0]
-    assert all(waits.waiting)
-    taken = waits.since_entry.changes[-1]
-    assert isinstance(taken.amounts, Known)
-    assert taken.amounts.value == waits.waiting
+    withdrawn = known((await one_of(desk, token_id)).withdrawn)
+    assert all(withdrawn)
+    assert not isinstance(waits.changes, Unknown)
+    assert known(waits.changes[-1].amounts) == withdrawn
     v3.collect(here, token_id)
     paid = await account_of(desk, token_id)
-    assert paid.waiting == Amounts(0, 0)
+    assert known((await one_of(desk, token_id)).withdrawn) == Amounts(0, 0)
     last = paid.booked[-1]
     assert last.liquidity_delta == -(whole.liquidity // 3)
-    assert isinstance(last.amounts, Known)
-    assert last.amounts.value == waits.waiting
-    assert isinstance(last.fees, Known)
-    assert all(last.fees.value)
+    assert known(last.amounts) == withdrawn
+    assert all(known(last.fees))
 
 
-async def account_of(desk: Desk, token_id: int) -> V3Account:
+async def test_withdrawn_is_told_apart_from_fees_wherever_the_logs_are_given(
+    desk: Desk, v3: V3Moves
+) -> None:
+    here = MEDIUM_PROVIDER
+    token_id = v3.mint(here, PAIR, (-196_200, -193_800), (5 * 10**18, 20_000 * 10**6), here.address)
+    trade(v3)
+    earned = (await one_of(desk, token_id)).waiting
+    before = v3.withdrawn(here.address, token_id, (await one_of(desk, token_id)).liquidity)
+    v3.decrease(here, token_id, (await one_of(desk, token_id)).liquidity)
+    told = await one_of(desk, token_id)
+    assert known(told.withdrawn).plus(known(told.fees)) == told.waiting == before
+    assert known(told.fees) == earned
+
+    # The same figures again, from memory; a part that is collected is of what was withdrawn.
+    assert await one_of(desk, token_id) == told
+    half = Amounts(*(part // 2 for part in known(told.withdrawn)))
+    v3.collect(here, token_id, half)
+    left = await one_of(desk, token_id)
+    assert known(left.withdrawn) == known(told.withdrawn).less(half)
+    assert known(left.fees) == earned
+
+    desk.client.learn_log_range(KnownRange(5, most=True))
+    blind = Desk(desk.client, desk.network, Store.in_memory())
+    unsure = await one_of(blind, token_id)
+    assert unsure.withdrawn == unsure.fees == NARROW
+    assert unsure.waiting == left.waiting
+
+
+async def account_of(desk: Desk, token_id: int) -> PositionPast:
     number = v3_position(token_id)
-    found = await v3_accounts(desk.client, desk.network, [await one_of(desk, token_id)])
+    found = await v3_past(desk.client, desk.network, [await one_of(desk, token_id)])
     return found[number]

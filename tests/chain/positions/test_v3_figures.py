@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.contracts.hooks import NO_HOOK, hook_passport
-from chain.contracts.v3_pool import v3_pool_key
 from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
-from chain.positions.snapshot import PoolSnapshot, RangeStatus
-from chain.positions.v3.reader import ManagerRecord, PoolRecord, V3Place, V3Reading, v3_snapshot
+from chain.protocols.pool import PoolSnapshot
 from chain.protocols.reference import v3_position
+from chain.protocols.snapshot import RangeStatus
+from chain.protocols.v3.memory import V3Place
+from chain.protocols.v3.pool_key import v3_pool_key
+from chain.protocols.v3.reader import ManagerRecord, PoolRecord, V3Reading, v3_snapshot
 from tests.chain.positions.examples import BLOCK
 
 if TYPE_CHECKING:
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.snapshot import PositionSnapshot
 
 pytestmark = pytest.mark.pure
 

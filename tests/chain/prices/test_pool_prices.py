@@ -17,8 +17,14 @@ from chain.math.fees import ProtocolFee
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.pools.depth import Depth
-from chain.pools.state import PoolState, candidate_pools, plain_pools, pool_state_slots, pool_states
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
+from chain.protocols.pool import PoolState
+from chain.protocols.v4.pool_state import (
+    candidate_pools,
+    plain_pools,
+    pool_state_slots,
+    pool_states,
+)
 from chain.rpc.records import Block
 from chain.tokens import listed_tokens
 from tests.chain.pools.quoting import virtual_depth

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.positions.discovery import Discovery
-from chain.positions.memory import PositionMemory
+from chain.protocols.v4.memory import PositionMemory
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, ErrorKind, Reorged, StatePruned, TimedOut
 from chain.rpc.records import Block, LogFilter

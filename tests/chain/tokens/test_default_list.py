@@ -16,8 +16,8 @@ from chain.contracts.networks import NATIVE, Network, all_networks, network_name
 from chain.contracts.pool_key import PoolKey
 from chain.math.fees import ProtocolFee
 from chain.math.liquidity import Amounts
-from chain.pools.state import PoolState
 from chain.prices.pool_prices import prices_from_pools
+from chain.protocols.pool import PoolState
 from chain.rpc.records import Block
 from chain.tokens import TokenClass, listed_token, listed_tokens, named_tokens
 from chain.tokens.token import default_tokens, read_default_tokens

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
-from chain.history.events import MODIFY_LIQUIDITY, SWAP
 from chain.math.ticks import tick_at_sqrt_price
-from chain.positions import custody
-from chain.positions.holdings import APPROVAL_FOR_ALL, TRANSFER
-from chain.positions.snapshot import identify, layout_of
+from chain.protocols import custody
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import identify
+from chain.protocols.v4.events import MODIFY_LIQUIDITY, SWAP
+from chain.protocols.v4.holdings import APPROVAL_FOR_ALL, TRANSFER
+from chain.protocols.v4.storage import layout_of
 from tests.fakes.honest_node import NodeRefusalError
 from tests.fakes.providers.clock import START
 from tests.fakes.providers.virtual_market import (
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.contracts.networks import Address, Network
-    from chain.positions.snapshot import PositionIdentity
+    from chain.protocols.snapshot import PositionIdentity
     from tests.fakes.providers.clock import VirtualClock
 
 _WORD = 32

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from chain.history.events import MODIFY_LIQUIDITY, SWAP
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
+from chain.protocols.v4.events import MODIFY_LIQUIDITY, SWAP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chain.contracts import abi
-from chain.contracts.v3_pool import v3_pool_address
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions import custody
+from chain.protocols import custody
+from chain.protocols.v3.pool_key import v3_pool_address
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address, V3Contracts

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from chain.devnet.launch import DevnetReady
     from chain.history.hours import PoolHours
-    from chain.positions.circumstances import LiquidityChange
     from chain.positions.overview import Overview, Sources
     from chain.positions.performance import Performance
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.past import LiquidityChange
+    from chain.protocols.snapshot import PositionSnapshot
     from tests.zuno_tui.desk.conftest import Node
     from zuno_tui.app.earned import EarningPeriod
     from zuno_tui.desk.context import DeskOpening

@@ -14,8 +14,8 @@ from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import PoolFacts, position_facts
 from chain.execution.exit_tax import ExitTax
-from chain.positions.custody import Custody
 from chain.positions.overview import Sources
+from chain.protocols.custody import Custody
 from chain.protocols.reference import v4_position
 from chain.rpc.errors import Reverted
 from tests.agents.monitor.made_up_alerts import WALLET

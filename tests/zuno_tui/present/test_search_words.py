@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from chain.positions.memory import SearchProgress
+from chain.protocols.v4.memory import SearchProgress
 from zuno_tui.present.search_words import search_words
 
 SOON = SearchProgress(

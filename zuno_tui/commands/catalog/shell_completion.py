@@ -52,7 +52,7 @@ def known_positions(session: Session) -> CommandAnswer:
 
 
 def _ids(session: Session) -> list[int]:
-    from chain.positions.memory import PositionMemory
+    from chain.protocols.v4.memory import PositionMemory
 
     with session.open_store() as store:
         memory = PositionMemory(store, session.network, time)

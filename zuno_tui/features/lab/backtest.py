@@ -216,7 +216,7 @@ async def backtest_of_pool(
         session.settings, os.environ, profile=options.profile, deterministic=True
     ).profile
     async with session.sources() as sources:
-        survey = await survey_pools(sources, SurveyPlan(v3=True))
+        survey = await survey_pools(sources, SurveyPlan(every_protocol=True))
         pool = _named_pool(survey, named)
         pair = pair_of(sources.network, pool.token0, pool.token1, pool.state.sqrt_price_x96)
         units = _units(survey, pair, options)

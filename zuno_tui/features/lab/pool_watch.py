@@ -37,7 +37,7 @@ async def _read(chosen: SettingsSource, due: Sequence[int]) -> None:
                 settings = load_settings(chosen.home.settings, chosen.environment, chosen.flags)
                 session = Session(chosen.home, settings, network, as_json=True, narrate=_nobody)
                 async with session.sources() as sources:
-                    survey = await survey_pools(sources, SurveyPlan(v3=True))
+                    survey = await survey_pools(sources, SurveyPlan(every_protocol=True))
                     await read_surveyed(sources, survey.pools, unread=False)
 
 

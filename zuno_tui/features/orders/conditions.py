@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from agents.monitor.rules.worth_risks import LossReader
 from chain.base.units import Unknown
 from chain.positions.overview import Sources, tokens_at
-from chain.positions.snapshot import PositionSnapshot
 from chain.prices.ladder import market_prices, read_prices
+from chain.protocols.snapshot import PositionSnapshot
 from chain.standing_orders.call import OrderCall, OrderRefusedError
 from chain.standing_orders.order import (
     FeesOver,

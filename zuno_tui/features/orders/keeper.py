@@ -24,9 +24,9 @@ from chain.contracts.networks import NATIVE, Address, Network, all_networks
 from chain.contracts.signed_delegation import redeem, terms_in
 from chain.execution.transaction import UnsignedTransaction
 from chain.math.price import format_amount
-from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.overview import tokens_at
-from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.snapshot import PositionSnapshot
+from chain.protocols.v4.pool_state import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.client import RpcClient

@@ -12,9 +12,9 @@ from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import SignedDelegation, ask_count, ask_disabled, ask_nonce
 from chain.positions.batch_reader import read_positions
-from chain.positions.memory import PositionMemory
-from chain.positions.snapshot import PositionSnapshot, RangeStatus
 from chain.protocols.reference import PositionRef, position_label
+from chain.protocols.snapshot import PositionSnapshot, RangeStatus
+from chain.protocols.v4.memory import PositionMemory
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Block

@@ -27,8 +27,8 @@ from chain.execution.outbox.outbox import Outbox
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources, tokens_at
-from chain.positions.snapshot import PositionSnapshot
 from chain.protocols.reference import PositionRef, position_label, position_name
+from chain.protocols.snapshot import PositionSnapshot
 from chain.rpc import requests
 from chain.rpc.records import Block
 from chain.standing_orders.book import StandingOrders

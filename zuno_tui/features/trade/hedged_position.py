@@ -9,8 +9,8 @@ from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import NoContractError, contract_symbol
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import OnePosition, Sources, read_one
-from chain.positions.snapshot import PositionSnapshot
 from chain.protocols.reference import PositionRef, position_label
+from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.inspect import MissingPositionError

@@ -28,11 +28,11 @@ from chain.exchange.orders.order import OrderProgress, PerpetualPosition
 from chain.exchange.orders.venue import Venue, VenueAccount
 from chain.exchange.public.market import contract_symbol
 from chain.positions.batch_reader import BatchReader
-from chain.positions.change_reader import ChangeMemory, ChangeReader
-from chain.positions.circumstances import LiquidityChange
 from chain.positions.overview import Overview, Sources
-from chain.positions.snapshot import PositionSnapshot
+from chain.positions.performance import accounts_of, read_past
+from chain.protocols.past import LiquidityChange
 from chain.protocols.reference import PositionRef, position_label, position_name
+from chain.protocols.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
@@ -275,9 +275,8 @@ async def _hedged_result(
         unknown = "the venue does not say at which price funding was paid"
     if hedge.short + held > _DUST:
         hedge_usd, unknown = None, "less is short on the venue than was sold for it"
-    memory = ChangeMemory(sources.store, sources.network, sources.clock)
-    reader = ChangeReader(sources.client, sources.network, sources.memory, memory)
-    changes = (await reader.since_entry([snapshot]))[snapshot.ref].changes
+    past = await read_past(sources, [snapshot])
+    changes = accounts_of([snapshot], past)[snapshot.ref].changes
     pair = pair_of(
         sources.network,
         tokens[snapshot.pool.key.currency0],

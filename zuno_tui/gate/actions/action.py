@@ -14,11 +14,11 @@ from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import SignedDelegation
 from chain.execution.build.facts import FactsUnknownError, PoolFacts, PositionFacts, position_facts
 from chain.execution.build.requests import Request
-from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
-from chain.positions.snapshot import PositionSnapshot
 from chain.protocols.reference import PositionRef, position_label
+from chain.protocols.snapshot import PositionSnapshot
+from chain.protocols.v4.pool_state import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.records import Block, BlockRef

@@ -18,10 +18,11 @@ from chain.execution.build.requests import CloseRequest, CreateRequest, QuotedSw
 from chain.execution.build.sizing import RE_RANGE_IDLE_BIPS
 from chain.math.liquidity import Amounts
 from chain.pools.depth import Depth, read_depths
-from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.positions.overview import Sources
-from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.pool import PoolState
 from chain.protocols.reference import PositionRef, position_label, position_name
+from chain.protocols.snapshot import PositionSnapshot
+from chain.protocols.v4.pool_state import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.records import Block
 from chain.survey.discovery import SurveyedPool, survey_pools

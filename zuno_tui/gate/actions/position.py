@@ -21,8 +21,9 @@ from chain.execution.build.sizing import buys_liquidity, drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources
-from chain.positions.snapshot import PositionSnapshot
 from chain.protocols.reference import PositionRef, position_label, position_name, v3_position
+from chain.protocols.snapshot import PositionSnapshot
+from chain.protocols.v3.memory import V3Memory
 from chain.read.block_reader import OneBlock
 from chain.tokens.reading import balance_call, balance_of
 from chain.tokens.token import amount_text
@@ -92,7 +93,9 @@ async def action_for(
         return mine.action(verb, headline, _request(verb, mine.facts))
     missing, elsewhere = None, tuple[int, ...]()
     if not refs:
-        elsewhere = sources.memory.v3_held(owner) or ()
+        if (v3 := sources.network.v3) is not None:
+            memory = V3Memory(sources.store, sources.network, v3, sources.clock)
+            elsewhere = memory.held(owner) or ()
         wallet = await Discovery(sources.client, sources.network, sources.memory).read(owner)
         refs, missing = [position.ref for position in wallet.positions], wallet.missing
     snapshots = await owned_positions(sources, refs, owner, "latest")

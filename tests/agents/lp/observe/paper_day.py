@@ -9,10 +9,11 @@ from chain.devnet.world.market import live_visits
 from chain.devnet.world.pools import (
     POOLS,
 )
-from chain.history.events import FeeTerms, LogPlace, SwapEvent
+from chain.history.events import FeeTerms
 from chain.history.fee_rate import LiquidityRange
 from chain.math.fees import unpack_protocol_fee
 from chain.math.ticks import sqrt_price_at_tick
+from chain.protocols.past import LogPlace, SwapEvent
 from tests.chain.history.all_swaps import TimedSwap
 from tests.chain.history.exact_fees import range_fees
 

@@ -37,8 +37,8 @@ from chain.history.volatility import PairClass, PricePath, PricePoint
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import Depth
-from chain.pools.state import PoolState
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
+from chain.protocols.pool import PoolState
 from chain.rpc.records import Block
 from tests.chain.history.all_swaps import pool_hours
 from tests.fakes.coingecko import CoinGeckoDouble

@@ -19,8 +19,8 @@ from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import NEIGHBOUR
 from chain.devnet.world.deployment import USDC
-from chain.positions.snapshot import identify
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import identify
 from tests.agents.lp.observe.raw_swaps import fee_rate, provider_fees, raw_swaps, volatility
 from tests.chain.pools.quoting import quote_exact_input
 

@@ -26,9 +26,9 @@ from chain.history.end_ticks import EndTicks
 from chain.history.volatility import Volatility, VolatilityStep
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.search import WalletPositions
-from chain.positions.snapshot import identify, range_status
 from chain.prices.ladder import price_book
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import identify, range_status
 from tests.agents.monitor.deliver.paced_person import Person
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, ONE, TWO, block, position
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.monitor.alerts.alert import AlertEvent
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.protocols.snapshot import PositionSnapshot
     from tests.agents.monitor.deliver.paced_person import Message
 
 POSITIONS = 10

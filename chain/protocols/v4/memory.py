@@ -10,10 +10,9 @@ from msgspec import Struct, to_builtins
 from chain.base.store import Store, read_as
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
-from chain.positions.holdings import Holdings
-from chain.positions.snapshot import PositionIdentity, identify
-from chain.positions.v3.reader import V3Place
 from chain.protocols.reference import PositionRef, v4_position, v4_token_id
+from chain.protocols.snapshot import PositionIdentity, identify
+from chain.protocols.v4.holdings import Holdings
 
 
 class GivenUp(Struct, frozen=True):
@@ -78,8 +77,6 @@ _SUBSCRIBED = "subscribed"
 _SEARCHES = "position search"
 _SEARCHERS = "position searcher"
 _NAMED = "named positions"
-_V3_PLACES = "v3 position"
-_V3_HELD = "v3 holdings"
 
 _CLAIM_SECONDS = 120.0
 """A search that saved nothing for so long is taken for dead."""
@@ -89,11 +86,9 @@ class PositionMemory:
     """Nothing here is trusted: each identity is proven anew by the read that uses it."""
 
     def __init__(self, store: Store, network: Network, clock: Callable[[], float]) -> None:
-        self._store = store
-        self._clock = clock
+        self.store = store
+        self.clock = clock
         self._place = f"{network.chain_id}/{network.contracts.position_manager}"
-        v3_manager = None if network.v3 is None else network.v3.position_manager
-        self._v3_place = f"{network.chain_id}/{v3_manager}"
         self._identities: dict[PositionRef, PositionIdentity] = {}
 
     def identities(self, refs: Iterable[PositionRef]) -> dict[PositionRef, PositionIdentity]:
@@ -102,7 +97,7 @@ class PositionMemory:
         unread = [ref for ref in wanted if ref not in self._identities]
         if unread:
             keys = {self._key(ref): ref for ref in unread}
-            for key, value in self._store.get_many(_POSITIONS, keys).items():
+            for key, value in self.store.get_many(_POSITIONS, keys).items():
                 identity = _identity(keys[key], value)
                 if identity is not None:
                     self._identities[identity.ref] = identity
@@ -121,11 +116,11 @@ class PositionMemory:
             ]
             for identity in new
         }
-        self._store.put_many(_POSITIONS, values, now=self._clock())
+        self.store.put_many(_POSITIONS, values, now=self.clock())
 
     def subscribed(self) -> frozenset[PositionRef]:
         """Tokens that had a subscriber when last seen: a hint of what to ask."""
-        return _read_ids(self._store.get(_SUBSCRIBED, self._place))
+        return _read_ids(self.store.get(_SUBSCRIBED, self._place))
 
     def remember_subscribed(
         self, subscribed: set[PositionRef], *, out_of: Iterable[PositionRef]
@@ -133,11 +128,11 @@ class PositionMemory:
         before = self.subscribed()
         now = before.difference(out_of) | subscribed
         if now != before:
-            self._store.put(_SUBSCRIBED, self._place, _ids(now), now=self._clock())
+            self.store.put(_SUBSCRIBED, self._place, _ids(now), now=self.clock())
 
     def checkpoints(self, owner: Address) -> tuple[Holdings, ...]:
         """What the wallet held at some blocks, oldest first."""
-        value = self._store.get(_HOLDINGS, f"{self._place}/{owner}")
+        value = self.store.get(_HOLDINGS, f"{self._place}/{owner}")
         kept = value if isinstance(value, list) else ()
         found = (read_as(Holdings, _with_refs(item, "held")) for item in kept)
         return tuple(
@@ -148,8 +143,8 @@ class PositionMemory:
 
     def checked_within(self, owner: Address, seconds: float) -> bool:
         """Whether the logs of a wallet were followed up to a checkpoint so short a time ago."""
-        at = self._store.written_at(_HOLDINGS, f"{self._place}/{owner}")
-        return at is not None and 0 <= self._clock() - at < seconds
+        at = self.store.written_at(_HOLDINGS, f"{self._place}/{owner}")
+        return at is not None and 0 <= self.clock() - at < seconds
 
     def remember_checkpoints(self, of_owners: Mapping[Address, Sequence[Holdings]]) -> None:
         values = {
@@ -159,12 +154,12 @@ class PositionMemory:
             ]
             for owner, checkpoints in of_owners.items()
         }
-        self._store.put_many(_HOLDINGS, values, now=self._clock())
+        self.store.put_many(_HOLDINGS, values, now=self.clock())
 
     def searches(self, owners: Iterable[Address]) -> dict[Address, SearchState]:
         """How far wallets were searched whose positions are not all found."""
         keys = {f"{self._place}/{owner}": owner for owner in owners}
-        values = self._store.get_many(_SEARCHES, keys).items()
+        values = self.store.get_many(_SEARCHES, keys).items()
         found = {
             keys[key]: read_as(SearchState, _with_refs(value, "found")) for key, value in values
         }
@@ -178,15 +173,15 @@ class PositionMemory:
             }
             for owner, state in states.items()
         }
-        self._store.put_many(_SEARCHES, values, now=self._clock())
+        self.store.put_many(_SEARCHES, values, now=self.clock())
 
     def forget_searches(self, owners: Iterable[Address]) -> None:
         for owner in owners:
-            self._store.forget_key(_SEARCHES, f"{self._place}/{owner}")
+            self.store.forget_key(_SEARCHES, f"{self._place}/{owner}")
 
     def claim_search(self, owner: Address, searcher: str) -> bool:
         """Whether this one may search, because nobody else does or has for some time."""
-        now, key = self._clock(), f"{self._place}/{owner}"
+        now, key = self.clock(), f"{self._place}/{owner}"
         taken = False
 
         def claim(value: object | None) -> object:
@@ -195,56 +190,29 @@ class PositionMemory:
             taken = other is None or other[0] == searcher or other[1] < now
             return [searcher, now + _CLAIM_SECONDS] if taken else value
 
-        self._store.change(_SEARCHERS, key, claim, now=now)
+        self.store.change(_SEARCHERS, key, claim, now=now)
         return taken
 
     def release_search(self, owner: Address) -> None:
-        self._store.forget_key(_SEARCHERS, f"{self._place}/{owner}")
+        self.store.forget_key(_SEARCHERS, f"{self._place}/{owner}")
 
     def named(self, owner: Address) -> frozenset[PositionRef]:
         """The positions a person named as this wallet's."""
-        return _read_ids(self._store.get(_NAMED, f"{self._place}/{owner}"))
+        return _read_ids(self.store.get(_NAMED, f"{self._place}/{owner}"))
 
     def remember_named(self, owner: Address, refs: Iterable[PositionRef]) -> None:
         named = self.named(owner) | {*refs}
-        self._store.put(_NAMED, f"{self._place}/{owner}", _ids(named), now=self._clock())
+        self.store.put(_NAMED, f"{self._place}/{owner}", _ids(named), now=self.clock())
 
     def minted(self, refs: Iterable[PositionRef]) -> dict[PositionRef, int]:
         """The blocks in which those tokens came to be, as far as a scan has met them."""
         keys = {self._key(ref): ref for ref in refs}
-        values = self._store.get_many(_MINTED, keys).items()
+        values = self.store.get_many(_MINTED, keys).items()
         return {keys[key]: value for key, value in values if isinstance(value, int)}
 
     def remember_minted(self, blocks: Mapping[PositionRef, int]) -> None:
         values = {self._key(ref): block for ref, block in blocks.items()}
-        self._store.put_many(_MINTED, values, now=self._clock())
-
-    def v3_places(self, token_ids: Iterable[int]) -> dict[int, V3Place]:
-        """Pool and range of those positions of v3 that were met before."""
-        keys = {f"{self._v3_place}/{token_id}": token_id for token_id in token_ids}
-        values = self._store.get_many(_V3_PLACES, keys).items() if keys else ()
-        found = {keys[key]: read_as(V3Place, value) for key, value in values}
-        return {token_id: place for token_id, place in found.items() if place is not None}
-
-    def v3_held(self, owner: Address) -> tuple[int, ...] | None:
-        """The tokens of v3 a wallet had when last seen; None where nobody has looked."""
-        value = self._store.get(_V3_HELD, f"{self._v3_place}/{owner}")
-        return read_as(tuple[int, ...], value)
-
-    def remember_v3(
-        self, places: Mapping[int, V3Place], held: Mapping[Address, tuple[int, ...]]
-    ) -> None:
-        now, known = self._clock(), self.v3_places(places)
-        new = {
-            f"{self._v3_place}/{token_id}": to_builtins(place)
-            for token_id, place in places.items()
-            if known.get(token_id) != place
-        }
-        self._store.put_many(_V3_PLACES, new, now=now)
-        for owner, token_ids in held.items():
-            if self.v3_held(owner) != token_ids:
-                key = f"{self._v3_place}/{owner}"
-                self._store.put(_V3_HELD, key, list(token_ids), now=now)
+        self.store.put_many(_MINTED, values, now=self.clock())
 
     def _key(self, ref: PositionRef) -> str:
         return f"{self._place}/{v4_token_id(ref)}"

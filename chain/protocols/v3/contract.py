@@ -7,9 +7,9 @@ from msgspec import Struct
 from chain.contracts import abi
 from chain.contracts.abi import AbiError
 from chain.contracts.networks import Address
-from chain.contracts.v3_pool import V3PoolKey
 from chain.math.fees import ProtocolFee
-from chain.pools.state import PoolState
+from chain.protocols.pool import PoolState
+from chain.protocols.v3.pool_key import V3PoolKey
 from chain.rpc.requests import Call, CallOutcome
 
 _SLOT0_TYPES = ("uint160", "int24", "uint16", "uint16", "uint16", "uint8", "bool")
@@ -39,6 +39,10 @@ def mark_calls(pool: Address) -> tuple[Call, ...]:
 
 def state_calls(pool: Address) -> tuple[Call, Call]:
     return pool_call(pool, "slot0()"), pool_call(pool, "liquidity()")
+
+
+V3_POOL = "the pool's contract"
+V3_CUSTODY = "NonfungiblePositionManager"
 
 
 def v3_state(key: V3PoolKey, outcomes: Sequence[CallOutcome]) -> PoolState | None:

@@ -3,18 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import Known, Quantity, Unknown
 from chain.contracts import abi
-from chain.contracts.networks import Network
-from chain.history.events import LogPlace
+from chain.contracts.networks import Address, Network
 from chain.math.liquidity import Amounts
-from chain.positions.by_day import SinceEntry, since_entry, unknown_entry
-from chain.positions.circumstances import NOTHING, LiquidityChange
-from chain.positions.snapshot import PositionSnapshot
+from chain.protocols.past import NOT_ADDED_UP, NOTHING, LiquidityChange, PositionPast, log_place
 from chain.protocols.reference import PositionRef
+from chain.protocols.snapshot import PositionSnapshot
 from chain.read.block_reader import EventError, expected, settle_in_parts, sound_answers
 from chain.read.logs import NARROWABLE
 from chain.rpc import requests
@@ -35,32 +32,17 @@ _TOPICS = 2
 _IDS_AT_ONCE = 100
 
 
-class V3Account(Struct, frozen=True):
-    since_entry: SinceEntry
-    booked: tuple[LiquidityChange, ...] = ()
-    """As a ledger tells them: what was taken out of the range is, once it was collected."""
-    waiting: Amounts = NOTHING
-    """Taken out of the range and not collected yet."""
-
-
-async def v3_since_entry(
+async def v3_past(
     client: RpcClient, network: Network, snapshots: Sequence[PositionSnapshot]
-) -> dict[PositionRef, SinceEntry]:
+) -> dict[PositionRef, PositionPast]:
     """What became of positions up to their snapshots' block."""
-    accounts = await v3_accounts(client, network, snapshots)
-    return {ref: account.since_entry for ref, account in accounts.items()}
-
-
-async def v3_accounts(
-    client: RpcClient, network: Network, snapshots: Sequence[PositionSnapshot]
-) -> dict[PositionRef, V3Account]:
-    """The same with what a ledger needs."""
     if network.v3 is None or not snapshots:
         return {}
     head = snapshots[0].block
-    logs = await _read_logs(client, network.v3.position_manager, snapshots, head)
+    token_ids = [snapshot.ref.token_id for snapshot in snapshots]
+    logs = await _read_logs(client, network.v3.position_manager, token_ids, head)
     if isinstance(logs, Unknown):
-        return {snapshot.ref: V3Account(unknown_entry(snapshot, logs)) for snapshot in snapshots}
+        return {snapshot.ref: PositionPast(logs) for snapshot in snapshots}
     places = [log for group in logs.values() for log in group]
     numbers = sorted({log.block_number for log in places})
     transactions = list(dict.fromkeys(log.transaction_hash for log in places))
@@ -77,19 +59,19 @@ async def v3_accounts(
     }
     with sound_answers():
         return {
-            snapshot.ref: _account(snapshot, logs[snapshot.ref.token_id], times, receipts, network)
+            snapshot.ref: _past(logs[snapshot.ref.token_id], times, receipts, network)
             for snapshot in snapshots
         }
 
 
 async def _read_logs(
-    client: RpcClient, manager: str, snapshots: Sequence[PositionSnapshot], head: Block
+    client: RpcClient, manager: Address, token_ids: Sequence[int], head: Block
 ) -> Mapping[int, list[Log]] | Unknown:
     """By token id, in the order in which they happened."""
     known = client.log_range
     if known is not None and known.most and known.blocks < head.number:
         return NARROW
-    words = [f"0x{snapshot.ref.token_id:064x}" for snapshot in snapshots]
+    words = [f"0x{token_id:064x}" for token_id in token_ids]
     answers = await settle_in_parts(
         client,
         [
@@ -115,13 +97,12 @@ async def _read_logs(
     return found
 
 
-def _account(
-    snapshot: PositionSnapshot,
+def _past(
     logs: Iterable[Log],
     times: Mapping[int, int],
     receipts: Mapping[Hash, Receipt | None],
     network: Network,
-) -> V3Account:
+) -> PositionPast:
     changes: list[LiquidityChange] = []
     booked: list[LiquidityChange] = []
     owed, counted, taken_out = NOTHING, set[str](), 0
@@ -129,17 +110,14 @@ def _account(
         liquidity, amounts = _read_change(log)
         fees = principal = NOTHING
         if log.topics[0] == COLLECTED:
-            # What was taken out of the range is paid first; the rest were fees.
-            principal = Amounts(*map(min, owed, amounts))
+            principal = _paid_first(owed, amounts)
             owed, fees, amounts = owed.less(principal), amounts.less(principal), NOTHING
         elif liquidity < 0:
             owed = owed.plus(amounts)
         gas = _gas(network, receipts[log.transaction_hash])
         changes.append(
             LiquidityChange(
-                place=LogPlace(
-                    log.block_number, log.log_index, log.block_hash, log.transaction_hash
-                ),
+                place=log_place(log),
                 timestamp=times[log.block_number],
                 liquidity_delta=liquidity,
                 amounts=Known(amounts, _LOGS, log.block_number),
@@ -158,10 +136,39 @@ def _account(
         taken_out -= leaves
         paid_out = Known(principal, _LOGS, log.block_number)
         booked.append(replace(changes[-1], liquidity_delta=leaves, amounts=paid_out))
-    unpaid = Amounts(snapshot.fees0, snapshot.fees1)
-    fees_alone = unpaid.less(Amounts(*map(min, owed, unpaid)))
-    earning = replace(snapshot, fees0=fees_alone.amount0, fees1=fees_alone.amount1)
-    return V3Account(since_entry(earning, tuple(changes)), tuple(booked), owed)
+    return PositionPast(tuple(changes), tuple(booked))
+
+
+async def read_withdrawn(
+    client: RpcClient, manager: Address, liquidity: Mapping[int, int], head: Block
+) -> dict[int, Quantity[Amounts]]:
+    """By token what was taken out of its range and not collected, up to a block.
+
+    They must add up to the liquidity that the block tells.
+    """
+    try:
+        logs = await _read_logs(client, manager, list(liquidity), head)
+    except RpcError as error:
+        logs = Unknown(f"its logs could not be read: {error.sentence}")
+    if isinstance(logs, Unknown):
+        return dict.fromkeys(liquidity, logs)
+    found: dict[int, Quantity[Amounts]] = {}
+    for token_id, held in liquidity.items():
+        owed, total = NOTHING, 0
+        for log in logs[token_id]:
+            delta, amounts = _read_change(log)
+            total += delta
+            if log.topics[0] == COLLECTED:
+                owed = owed.less(_paid_first(owed, amounts))
+            elif delta < 0:
+                owed = owed.plus(amounts)
+        found[token_id] = Known(owed, _LOGS, head.number) if total == held else NOT_ADDED_UP
+    return found
+
+
+def _paid_first(owed: Amounts, paid: Amounts) -> Amounts:
+    """What was taken out of the range is paid first; the rest are fees."""
+    return Amounts(*map(min, owed, paid))
 
 
 def _read_change(log: Log) -> tuple[int, Amounts]:

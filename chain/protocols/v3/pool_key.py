@@ -1,6 +1,7 @@
 """A pool of Uniswap v3: a contract, whose address follows from its tokens and its fee."""
 
 from functools import lru_cache
+from typing import ClassVar
 
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
@@ -12,11 +13,13 @@ _CREATION_HASH = bytes.fromhex("e34f199b19b2b4f47f68442619d555527d244f78a3297ea8
 """Of the code every pool is made by; the position manager finds its pools with the same."""
 
 _ADDRESSES_KEPT = 50_000
-_ADDRESS_LETTERS = 42
 
 
 class V3PoolKey(PoolKey, frozen=True, array_like=True):
     """What a pool is made of, in the shape of v4's, with the address that names it in v3."""
+
+    protocol: ClassVar[str] = "v3"
+    protocol_within: ClassVar[bool] = True
 
     pool: Address
 
@@ -30,11 +33,6 @@ def v3_pool_key(
 ) -> V3PoolKey:
     pool = v3_pool_address(factory, token0, token1, fee)
     return V3PoolKey(token0, token1, fee, tick_spacing, NO_HOOK, pool)
-
-
-def is_v3_pool(pool_id: PoolId) -> bool:
-    """A pool of v3 is named by its address, one of v4 by a hash."""
-    return len(pool_id) == _ADDRESS_LETTERS
 
 
 @lru_cache(maxsize=_ADDRESSES_KEPT)

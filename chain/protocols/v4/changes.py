@@ -10,34 +10,26 @@ from msgspec.structs import replace
 from chain.base.store import Store, read_as
 from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.networks import Network
-from chain.history.events import (
-    MODIFY_LIQUIDITY,
-    LogPlace,
-    ModifyLiquidityEvent,
-    modify_liquidity_event,
-)
 from chain.math.fees import FeeGrowth
-from chain.positions.by_day import SinceEntry, since_entry, unknown_entry
-from chain.positions.circumstances import (
+from chain.protocols.past import LiquidityChange, LogPlace
+from chain.protocols.reference import PositionRef, v4_position, v4_token_id
+from chain.protocols.snapshot import PositionIdentity
+from chain.protocols.v4.circumstances import (
     ChangeCircumstances,
     Event,
-    LiquidityChange,
     accounted,
     read_circumstances,
 )
-from chain.positions.holdings import TRANSFER, minted_in
-from chain.positions.memory import PositionMemory
-from chain.positions.snapshot import PositionIdentity, PositionSnapshot
-from chain.protocols.reference import PositionRef, v4_position, v4_token_id
+from chain.protocols.v4.events import MODIFY_LIQUIDITY, ModifyLiquidityEvent, modify_liquidity_event
+from chain.protocols.v4.holdings import TRANSFER, minted_in
+from chain.protocols.v4.memory import PositionMemory
 from chain.read.block_reader import sound_answers
 from chain.read.logs import (
     FIRST_BLOCKS,
-    LOGS_NOT_GIVEN,
     NARROWABLE,
     ScannedPart,
     ScanProgress,
     scan_parts,
-    why_not_given,
 )
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -263,22 +255,6 @@ class ChangeReader:
         self._positions = positions
         self._changes_memory = changes
         self._watch = watch
-
-    async def since_entry(
-        self, snapshots: Sequence[PositionSnapshot]
-    ) -> dict[PositionRef, SinceEntry]:
-        """The account of each of these positions, all read at one block, by token id."""
-        if not snapshots:
-            return {}
-        held = {snapshot.identity: snapshot.liquidity for snapshot in snapshots}
-        try:
-            changes = await self.changes(held, snapshots[0].block.number)
-        except LOGS_NOT_GIVEN as error:
-            why = Unknown(why_not_given(error))
-            return {snapshot.ref: unknown_entry(snapshot, why) for snapshot in snapshots}
-        return {
-            snapshot.ref: since_entry(snapshot, changes[snapshot.ref]) for snapshot in snapshots
-        }
 
     async def changes(
         self, liquidity: Mapping[PositionIdentity, int | None], until: int

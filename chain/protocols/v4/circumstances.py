@@ -10,24 +10,24 @@ from chain.base.units import Known, Quantity, Unknown, combine
 from chain.contracts.networks import Network
 from chain.contracts.pool_key import PoolId
 from chain.contracts.storage import decode_slot0
-from chain.history.events import (
+from chain.math.fees import FeeGrowth, fees_owed
+from chain.math.liquidity import Amounts, amounts_for_liquidity
+from chain.math.ticks import sqrt_price_at_tick
+from chain.protocols.past import NOTHING, LiquidityChange, SwapEvent
+from chain.protocols.reference import PositionRef
+from chain.protocols.snapshot import PositionIdentity
+from chain.protocols.v4.events import (
     DONATE,
     INITIALIZE,
     MODIFY_LIQUIDITY,
     SWAP,
     InitializeEvent,
-    LogPlace,
     ModifyLiquidityEvent,
-    SwapEvent,
     initialize_event,
     modify_liquidity_event,
     swap_event,
 )
-from chain.math.fees import FeeGrowth, fees_owed
-from chain.math.liquidity import Amounts, amounts_for_liquidity
-from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.snapshot import PositionIdentity, PositionLayout, layout_of
-from chain.protocols.reference import PositionRef
+from chain.protocols.v4.storage import PositionLayout, layout_of
 from chain.read.block_reader import decode_words, expected, read_words, settle_in_parts
 from chain.read.logs import scan_parts
 from chain.rpc import requests
@@ -92,8 +92,6 @@ async def find_last_price(
     return None
 
 
-NOTHING = Amounts(0, 0)
-
 LOGS = "PoolManager logs"
 
 
@@ -106,26 +104,6 @@ class ChangeCircumstances(Struct, frozen=True):
     """The fee growth inside the range up to which the position is paid after the change."""
     gas: Quantity[int]
     """This position's part of what the transaction cost, in the smallest unit of the coin."""
-
-
-NOT_ADDED_UP = Unknown(
-    "the endpoint leaves logs out: they do not add up to the position's liquidity"
-)
-"""Why nothing that rests on a position's changes is known."""
-
-
-class LiquidityChange(Struct, frozen=True):
-    place: LogPlace
-    timestamp: int
-    liquidity_delta: int
-    """Zero where fees alone were collected."""
-    amounts: Quantity[Amounts]
-    """Put in where liquidity was added, taken out where it was removed; fees apart."""
-    fees: Quantity[Amounts]
-    """Paid out by this change."""
-    gas: Quantity[int]
-    sqrt_price: Quantity[int]
-    """Of the pool, when it happened."""
 
 
 def accounted(
@@ -150,15 +128,6 @@ def accounted(
         liquidity += event.liquidity_delta
         paid = seen.growth_paid
     return tuple(changes)
-
-
-def total(parts: Sequence[Quantity[Amounts]]) -> Quantity[Amounts]:
-    """The sum, unknown when any part is."""
-    return combine(_sum, *parts) if parts else Known(NOTHING, LOGS)
-
-
-def _sum(*parts: Amounts) -> Amounts:
-    return Amounts(sum(part.amount0 for part in parts), sum(part.amount1 for part in parts))
 
 
 def _amounts(

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
 
 from msgspec import Struct
 
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts import abi
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import NATIVE, Address, Network, V3Contracts
 from chain.contracts.pool_key import PoolId
-from chain.contracts.v3_pool import v3_pool_address, v3_pool_key, v3_position_key
 from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed
-from chain.math.liquidity import amounts_for_liquidity
+from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.pools.v3 import TICK_TYPES, decode_number, decode_slot0, pool_call, told_by
-from chain.positions import custody
-from chain.positions.custody import Custody, balance_call
-from chain.positions.snapshot import PoolSnapshot, PositionIdentity, PositionSnapshot, range_status
-from chain.protocols.reference import PositionRef, is_v3, v3_position
+from chain.protocols import custody
+from chain.protocols.custody import Custody, balance_call
+from chain.protocols.past import NOT_ADDED_UP, NOTHING
+from chain.protocols.pool import PoolSnapshot
+from chain.protocols.protocol import AskedCall
+from chain.protocols.reference import V3, PositionRef, v3_position
+from chain.protocols.snapshot import PositionIdentity, PositionSnapshot, range_status
+from chain.protocols.v3.changes import read_withdrawn
+from chain.protocols.v3.contract import TICK_TYPES, decode_number, decode_slot0, pool_call, told_by
+from chain.protocols.v3.memory import V3Memory, V3Place
+from chain.protocols.v3.pool_key import v3_pool_address, v3_pool_key, v3_position_key
+from chain.rpc.client import RpcClient
 from chain.rpc.records import Block
 from chain.rpc.requests import Call, CallOutcome
-
-if TYPE_CHECKING:
-    from chain.positions.memory import PositionMemory
 
 _FIRST_GUESS = 24
 """Of a wallet nobody has read: so many are asked for at once, whether they are there or not."""
@@ -37,11 +40,10 @@ _MOST = 10_000
 class V3Reader:
     """What has been told of positions of v3 at one block.
 
-    `missing` are the calls that can be made now; each answer may make others possible. What was
-    remembered is asked for at once, and whatever the answers do not confirm is forgotten.
+    What was remembered is asked for at once, and whatever the answers do not confirm is forgotten.
     """
 
-    def __init__(self, network: Network, contracts: V3Contracts, memory: PositionMemory) -> None:
+    def __init__(self, network: Network, contracts: V3Contracts, memory: V3Memory) -> None:
         self._contracts = contracts
         self._memory = memory
         self._may_be_absent = network.testnet
@@ -52,6 +54,8 @@ class V3Reader:
         self._strangers: set[Address] = set()
         """Those of whom nothing is remembered."""
         self._named: set[int] = set()
+        self._withdrawn: dict[int, Quantity[Amounts]] = {}
+        """Of those that are owed anything from before."""
         self._places: dict[int, V3Place] = {}
         """As remembered."""
 
@@ -59,7 +63,7 @@ class V3Reader:
         """Read all that these wallets hold."""
         for owner in owners:
             if owner not in self._owners:
-                held = self._memory.v3_held(owner)
+                held = self._memory.held(owner)
                 self._owners[owner] = held or ()
                 if held is None:
                     self._strangers.add(owner)
@@ -67,14 +71,26 @@ class V3Reader:
 
     def name(self, refs: Iterable[PositionRef]) -> None:
         """Read these, whoever owns them."""
-        self._named.update(ref.token_id for ref in refs if is_v3(ref))
+        self._named.update(ref.token_id for ref in refs if ref.protocol == V3)
         self._recall(self._named)
 
-    def missing(self) -> list[Call]:
-        return [call for call in dict.fromkeys(self._wanted()) if call not in self._told]
+    def calls(self) -> list[AskedCall]:
+        take = self._told.__setitem__
+        missing = [call for call in dict.fromkeys(self._wanted()) if call not in self._told]
+        return [(call, partial(take, call)) for call in missing]
 
-    def take(self, call: Call, outcome: CallOutcome) -> None:
-        self._told[call] = outcome
+    def slots(self) -> Iterable[int]:
+        return ()
+
+    def codes(self) -> Collection[Address]:
+        return ()
+
+    def take_code(self, address: Address, code: bytes) -> None:
+        raise NotImplementedError(f"No pool of v3 has a hook, and {address} was not asked for.")
+
+    @property
+    def identities(self) -> Collection[PositionIdentity]:
+        return ()
 
     @property
     def tokens(self) -> tuple[Address, ...]:
@@ -85,6 +101,29 @@ class V3Reader:
 
     def balance(self, owner: Address) -> int:
         return self._balance(self._told[balance_call(self._contracts.position_manager, owner)])
+
+    async def finish(self, client: RpcClient, block: Block) -> None:
+        """What a token is owed is one sum: logs tell which part of it was withdrawn."""
+        manager, asked = self._contracts.position_manager, dict[int, ManagerRecord]()
+        for token_id in self._ids():
+            record = self._record(token_id)
+            if record is None or not (record.owed0 or record.owed1):
+                continue
+            known = self._memory.withdrawn(token_id, record.state)
+            if known is None:
+                asked[token_id] = record
+            else:
+                self._withdrawn[token_id] = known
+        if not asked:
+            return
+        liquidity = {token_id: record.liquidity for token_id, record in asked.items()}
+        told = await read_withdrawn(client, manager, liquidity, block)
+        for token_id, record in asked.items():
+            withdrawn = told[token_id]
+            if isinstance(withdrawn, Known) and not _is_owed(withdrawn.value, record):
+                withdrawn = NOT_ADDED_UP
+            self._withdrawn[token_id] = withdrawn
+            self._memory.remember_withdrawn(token_id, record.state, withdrawn, block.number)
 
     def snapshots(self, block: Block) -> dict[PositionRef, PositionSnapshot]:
         """Every position that exists, by its number."""
@@ -102,20 +141,21 @@ class V3Reader:
             reading = v3_reading(
                 token_id, owner, record, pool=pools[pool_id], calls=calls, told=self._told
             )
-            found[v3_position(token_id)] = v3_snapshot(reading, block)
+            withdrawn = self._withdrawn.get(token_id, _NONE_OWED)
+            found[v3_position(token_id)] = v3_snapshot(reading, block, withdrawn)
         return found
 
     def remember(self) -> None:
         """Keep what was met, once nothing is missing."""
         records = {token_id: self._record(token_id) for token_id in self._ids()}
-        self._memory.remember_v3(
+        self._memory.remember(
             {token_id: record.place for token_id, record in records.items() if record is not None},
             {owner: tuple(self._held(owner)) for owner in self._owners},
         )
 
     def _recall(self, token_ids: Iterable[int]) -> None:
         unmet = [token_id for token_id in token_ids if token_id not in self._places]
-        self._places.update(self._memory.v3_places(unmet))
+        self._places.update(self._memory.places(unmet))
 
     def _wanted(self) -> Iterator[Call]:
         manager = self._contracts.position_manager
@@ -178,6 +218,14 @@ class V3Reader:
         return None if told is None else custody.decode_owner(told)
 
 
+_NONE_OWED = Known(NOTHING, "nothing is owed from before")
+
+
+def _is_owed(withdrawn: Amounts, record: ManagerRecord) -> bool:
+    """Whether the manager owes as much: else a log of a collect is missing."""
+    return withdrawn.amount0 <= record.owed0 and withdrawn.amount1 <= record.owed1
+
+
 _OWED_END = 1 << 128
 """Both contracts count what they owe in 128 bits, and begin again at zero."""
 
@@ -238,7 +286,9 @@ def v3_reading(
     )
 
 
-def v3_snapshot(reading: V3Reading, block: Block) -> PositionSnapshot:
+def v3_snapshot(
+    reading: V3Reading, block: Block, withdrawn: Quantity[Amounts] = _NONE_OWED
+) -> PositionSnapshot:
     pool, record, place = reading.pool, reading.record, reading.record.place
     amounts = amounts_for_liquidity(
         pool.sqrt_price_x96,
@@ -255,7 +305,10 @@ def v3_snapshot(reading: V3Reading, block: Block) -> PositionSnapshot:
         outside_lower=reading.outside_lower,
         outside_upper=reading.outside_upper,
     )
-    fees0, fees1 = payable_fees(record, reading.in_pool, inside)
+    waiting = Amounts(*payable(record, reading.in_pool, inside))
+    # The pool may owe some units less than the manager does.
+    withdrawn = withdrawn.map(lambda amounts: Amounts(*map(min, amounts, waiting)))
+    fees = waiting if isinstance(withdrawn, Unknown) else waiting.less(withdrawn.value)
     key = pool.key
     return PositionSnapshot(
         identity=PositionIdentity(
@@ -269,13 +322,14 @@ def v3_snapshot(reading: V3Reading, block: Block) -> PositionSnapshot:
         liquidity=record.liquidity,
         amount0=amounts.amount0,
         amount1=amounts.amount1,
-        fees0=fees0,
-        fees1=fees1,
+        fees0=fees.amount0,
+        fees1=fees.amount1,
         status=range_status(pool.tick, place.tick_lower, place.tick_upper),
+        withdrawn=withdrawn,
     )
 
 
-def payable_fees(record: ManagerRecord, in_pool: PoolRecord, inside: FeeGrowth) -> tuple[int, int]:
+def payable(record: ManagerRecord, in_pool: PoolRecord, inside: FeeGrowth) -> tuple[int, int]:
     """What `collect` pays: what the manager owes the token, but no more than the pool owes it.
 
     The pool counts all tokens of a range as one and rounds down whenever any of them changes, so
@@ -309,16 +363,6 @@ _POSITION_TYPES = (
 _IN_POOL_TYPES = ("uint128", "uint256", "uint256", "uint128", "uint128")
 
 
-class V3Place(Struct, frozen=True, array_like=True):
-    """What never changes about a position: its pool and its range."""
-
-    token0: Address
-    token1: Address
-    fee: int
-    tick_lower: int
-    tick_upper: int
-
-
 class ManagerRecord(Struct, frozen=True):
     """What the position manager keeps of one token."""
 
@@ -328,6 +372,12 @@ class ManagerRecord(Struct, frozen=True):
     growth_last: FeeGrowth
     owed0: int
     owed1: int
+
+    @property
+    def state(self) -> str:
+        """A text that changes with whatever is put in, taken out or collected."""
+        numbers = (self.liquidity, *self.growth_last, self.owed0, self.owed1)
+        return " ".join(f"{number:x}" for number in numbers)
 
 
 class PoolRecord(Struct, frozen=True):
