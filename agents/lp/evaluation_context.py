@@ -148,7 +148,7 @@ def _held_ground(context: facts.MarketContext) -> EvaluationContext:
         observed=observed,
         gas=context.gas,
         market=_market(observed, position.liquidity if inside else 0, others),
-        available=Amounts(position.amount0 + position.fees0, position.amount1 + position.fees1),
+        available=position.inside,
         current=current,
         hold=Stake(current, position.liquidity) if position.liquidity else None,
         base_half_width=rebalance_base(

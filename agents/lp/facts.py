@@ -18,6 +18,7 @@ from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.pool_key import PoolKey
 from chain.math.fees import unpack_protocol_fee
+from chain.math.liquidity import Amounts
 from chain.pools.depth import Depth
 from chain.protocols.pool import PoolState
 from chain.protocols.registry import protocol_of_pool
@@ -64,9 +65,19 @@ class ObservedPositionFacts(Payload):
     amount1: Units
     fees0: Units
     fees1: Units
+    withdrawn0: Units = Field(default=0, exclude_if=lambda amount: not amount)
+    withdrawn1: Units = Field(default=0, exclude_if=lambda amount: not amount)
+    """Taken out of the range and not collected yet; among the fees where nobody can tell."""
     has_subscriber: bool
     last_action_time: int | None = None
     """When this desk last moved or opened it, Unix seconds; None when it did not."""
+
+    @property
+    def inside(self) -> Amounts:
+        """All that closing it pays."""
+        return Amounts(
+            self.amount0 + self.fees0 + self.withdrawn0, self.amount1 + self.fees1 + self.withdrawn1
+        )
 
 
 class EarlierAdvice(Payload):

@@ -200,8 +200,13 @@ def _differing_position(
             yield f"the position's {_words(name)}"
     if not _holds_its_amounts(theirs.position, theirs.observed.pool):
         yield "what the position holds"
-    for name, held in (("fees0", "amount0"), ("fees1", "amount1")):
-        said, read = getattr(theirs.position, name), getattr(ours.position, name)
+    for place in "01":
+        # Whether it is fees or was withdrawn, not everybody's endpoint tells.
+        said, read = (
+            getattr(each.position, f"fees{place}") + getattr(each.position, f"withdrawn{place}")
+            for each in (theirs, ours)
+        )
+        held = f"amount{place}"
         room = max(said, read) // 4 + getattr(ours.position, held) // 100
         if abs(said - read) > (0 if same_block else room):
             yield "the position's fees"

@@ -40,9 +40,10 @@ from agents.monitor.rules.baseline import (
 from agents.monitor.rules.risks import RULES, HeldHedge, Situation, findings
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.monitor.rules.worth_risks import loss_is_unknown
-from chain.base.units import Unknown
+from chain.base.units import Quantity, Unknown
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolId
+from chain.math.liquidity import Amounts
 from chain.protocols.pool import PoolSnapshot
 from chain.protocols.reference import PositionRef
 from chain.protocols.snapshot import PositionSnapshot
@@ -92,7 +93,9 @@ class Valuing:
             hook_code=reading.hook_code(position),
             volatility=reading.volatilities.get(pool.pool_id),
             principal_usd=_worth(units, position.amount0, position.amount1),
-            fees_usd=_worth(units, position.fees0, position.fees1),
+            fees_usd=_usd_of(units, position.fees),
+            withdrawn_usd=_usd_of(units, position.withdrawn),
+            waiting_usd=_worth(units, *position.waiting),
             collect_usd=reading.collect_usd,
             price_difference=units.difference,
             loss=reading.losses.shares.get(position.ref),
@@ -116,6 +119,10 @@ class Valuing:
         if token.decimals is None or isinstance(price, Unknown):
             return None
         return float(price.value / 10**token.decimals)
+
+
+def _usd_of(units: _Units, amounts: Quantity[Amounts]) -> float | None:
+    return None if isinstance(amounts, Unknown) else _worth(units, *amounts.value)
 
 
 def _worth(units: _Units, amount0: int, amount1: int) -> float | None:

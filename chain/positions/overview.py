@@ -13,6 +13,7 @@ from chain.base.store import Store
 from chain.base.units import Known, Quantity, Unknown, combine
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
+from chain.math.liquidity import Amounts
 from chain.positions.batch_reader import AlsoWords, BatchReader
 from chain.positions.discovery import Discovery
 from chain.positions.search import WalletPositions
@@ -39,6 +40,10 @@ class Worth(Struct, frozen=True):
     ref: PositionRef
     principal: Quantity[Fraction]
     fees: Quantity[Fraction]
+    withdrawn: Quantity[Fraction]
+    """Taken out of the range and not collected yet."""
+    waiting: Quantity[Fraction]
+    """Both together, which is known where the two cannot be told apart."""
     total: Quantity[Fraction]
 
 
@@ -55,12 +60,20 @@ class Portfolio(Struct, frozen=True):
     positions: tuple[Worth, ...]
     principal: Fraction
     fees: Fraction
-    """Both without what could not be priced."""
+    withdrawn: Fraction
+    undivided: Fraction
+    """What waits and is fees or withdrawn, nobody can tell which. All without what could not be
+    priced."""
     unpriced: tuple[Unpriced, ...]
 
     @property
     def total(self) -> Fraction:
-        return self.principal + self.fees
+        return self.principal + self.fees + self.apart
+
+    @property
+    def apart(self) -> Fraction:
+        """What waits and is not known to be fees."""
+        return self.withdrawn + self.undivided
 
 
 def currencies(identities: Iterable[PositionIdentity]) -> tuple[Address, ...]:
@@ -100,27 +113,36 @@ def portfolio(
 ) -> Portfolio:
     worths: list[Worth] = []
     unpriced: dict[Address, Unpriced] = {}
-    sums = {"principal": Fraction(0), "fees": Fraction(0)}
+    sums = dict.fromkeys(("principal", "fees", "withdrawn", "undivided"), Fraction(0))
 
-    def value(kind: str, token: Token, amount: int) -> Quantity[Fraction]:
-        worth = prices.value(token, amount, unit)
-        if isinstance(worth, Unknown):
-            before = unpriced[token.address].amount if token.address in unpriced else 0
-            unpriced[token.address] = Unpriced(token, before + amount, worth.reason)
-        else:
-            sums[kind] += worth.value
-        return worth
+    def value(kind: str, pair: Sequence[Token], amounts: Amounts) -> Quantity[Fraction]:
+        told = []
+        for token, amount in zip(pair, amounts, strict=True):
+            worth = prices.value(token, amount, unit)
+            if isinstance(worth, Unknown):
+                before = unpriced[token.address].amount if token.address in unpriced else 0
+                unpriced[token.address] = Unpriced(token, before + amount, worth.reason)
+            else:
+                sums[kind] += worth.value
+            told.append(worth)
+        return _sum(*told)
 
     for snapshot in snapshots:
         key = snapshot.pool.key
-        token0, token1 = tokens[key.currency0], tokens[key.currency1]
-        principal = _sum(
-            value("principal", token0, snapshot.amount0),
-            value("principal", token1, snapshot.amount1),
-        )
-        fees = _sum(value("fees", token0, snapshot.fees0), value("fees", token1, snapshot.fees1))
-        worths.append(Worth(snapshot.ref, principal, fees, _sum(principal, fees)))
-    return Portfolio(unit, tuple(worths), sums["principal"], sums["fees"], tuple(unpriced.values()))
+        pair = tokens[key.currency0], tokens[key.currency1]
+        principal = value("principal", pair, Amounts(snapshot.amount0, snapshot.amount1))
+        fees: Quantity[Fraction]
+        withdrawn: Quantity[Fraction]
+        if isinstance(snapshot.withdrawn, Unknown):
+            fees = withdrawn = snapshot.withdrawn
+            waiting = value("undivided", pair, snapshot.waiting)
+        else:
+            fees = value("fees", pair, Amounts(snapshot.fees0, snapshot.fees1))
+            withdrawn = value("withdrawn", pair, snapshot.withdrawn.value)
+            waiting = _sum(fees, withdrawn)
+        total = _sum(principal, waiting)
+        worths.append(Worth(snapshot.ref, principal, fees, withdrawn, waiting, total))
+    return Portfolio(unit, tuple(worths), **sums, unpriced=tuple(unpriced.values()))
 
 
 def _sum(*parts: Quantity[Fraction]) -> Quantity[Fraction]:
@@ -281,11 +303,10 @@ class WalletWorth(Struct, frozen=True):
             (balance.amount for balance in self.idle if balance.token.address == address), None
         )
         inside = sum(
-            position.amount0 + position.fees0 if position.pool.key.currency0 == address else 0
+            amount
             for position in self.overview.wallet.positions
-        ) + sum(
-            position.amount1 + position.fees1 if position.pool.key.currency1 == address else 0
-            for position in self.overview.wallet.positions
+            for token, amount in zip(position.pool.key.values[:2], position.inside, strict=True)
+            if token == address
         )
         if idle is None:
             return Known(inside, STORAGE, self.overview.wallet.block.number)

@@ -1,13 +1,14 @@
 """`zuno inspect ID`, `zuno watch-ids ID…`: all that can be known of one, and whose others are."""
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from typing import TypeVar
 
 from agents.lp.advice_words import edge_sentence
 from agents.numbers.advice import edge_of
 from agents.numbers.rounding import significant
 from chain.base.errors import ZunoError
-from chain.base.units import Quantity, Unknown, age_text
+from chain.base.units import Known, Quantity, Unknown, age_text
 from chain.contracts.addresses import checksummed, shortened
 from chain.math.liquidity import Amounts
 from chain.positions.batch_reader import read_positions
@@ -31,6 +32,7 @@ from zuno_tui.present.position import (
     position_document,
     standing,
     state_words,
+    withdrawn_words,
     yearly_fees,
 )
 from zuno_tui.present.views import Tone
@@ -156,6 +158,10 @@ class PositionPage:
         apr = yearly_fees(self._daily, won.fees_a_day, value.principal)
         yield KeyFigure("worth", worth(value.principal, unit))
         yield KeyFigure("to collect", worth(value.fees, unit))
+        yield from (
+            KeyFigure("waits", words, "warn")
+            for words in withdrawn_words(self._position, value, unit)
+        )
         outside = not self._position.in_range
         tone: Tone = "dim" if outside or apr is None else "plain"
         yield KeyFigure("fee APR 24 h", "–" if apr is None else yearly_percent(apr), tone)
@@ -167,13 +173,24 @@ class PositionPage:
         position, value = self._position, self._one.worth
         holds = self._both(position.amount0, position.amount1)
         yield "holds", f"{holds} = {worth(value.principal, self._unit)}"
-        fees = self._both(position.fees0, position.fees1)
-        yield "to collect", f"{fees} = {worth(value.fees, self._unit)}"
+        yield "to collect", self._waits(position.fees, value.fees)
+        if isinstance(position.withdrawn, Unknown):
+            yield "waits", self._waits(Known(position.waiting, ""), value.waiting)
+        elif any(position.withdrawn.value):
+            yield (
+                "withdrawn",
+                f"{self._waits(position.withdrawn, value.withdrawn)}, not collected yet",
+            )
         yield "delta", f"{amount_of(position.delta, self._token0)} {self._token0.label}"
         if position.share:
             yield "share", f"{percent(position.share)} of the liquidity that earns fees now"
         else:
             yield "share", "none: out of range, no fees now"
+
+    def _waits(self, amounts: Quantity[Amounts], value: Quantity[Fraction]) -> str:
+        if isinstance(amounts, Unknown):
+            return f"{UNKNOWN}: {amounts.reason}"
+        return f"{self._both(*amounts.value)} = {worth(value, self._unit)}"
 
     def _since_entry(self) -> Iterator[tuple[str, str]]:
         account, unit = self._account, self._unit

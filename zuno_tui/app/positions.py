@@ -96,7 +96,9 @@ def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
     lines = [
         f"{session.network.title} · block {wallet.block.number:,} · {shortened(wallet.owner)}"
         f" · {wallet.found} of {wallet.balance_of} found",
-        f"Total {money(total.total, unit)}, {money(total.fees, unit)} of it uncollected",
+        f"Total {money(total.total, unit)}, {money(total.fees, unit)} of it uncollected fees"
+        + (f", {money(total.withdrawn, unit)} withdrawn" if total.withdrawn else "")
+        + (f", {money(total.undivided, unit)} waiting" if total.undivided else ""),
     ]
     if wallet.missing:
         lines.append(wallet.missing)

@@ -6,7 +6,7 @@ from math import isqrt
 from msgspec import Struct
 
 from chain.base.units import Known, Quantity, Unknown, combine
-from chain.math.liquidity import amounts_for_liquidity
+from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.positions.overview import Overview
 from chain.protocols.reference import position_name
@@ -137,8 +137,8 @@ class _PositionRow:
         factors = [_factor_of(token, symbol, factor) for token in self._tokens]
         self._then = position_then(position, factors[0], factors[1])
         self._pair = pair_of(session.network, *self._tokens, position.pool.sqrt_price_x96)
-        held = position.amount0 + position.fees0, position.amount1 + position.fees1
-        after = self._then.amount0 + position.fees0, self._then.amount1 + position.fees1
+        held = position.inside
+        after = position.waiting.plus(Amounts(self._then.amount0, self._then.amount1))
         prices, unit = overview.prices, self._unit
         self.now = _sum([prices.value(*of, unit) for of in zip(self._tokens, held, strict=True)])
         self.then = _sum(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.units import DAY, HOUR, Quantity, Unknown
+from chain.positions.overview import Portfolio
 from chain.prices.price import WorthUnit
 from zuno_tui.present.views import GlanceView
 from zuno_tui.present.words import money, round_usd
@@ -54,6 +55,7 @@ def glance_of(
         day=_day_words(day, whole.unit),
         day_tone="dim" if day is None else "bad" if day.gained < 0 else "good",
         fees=_rounded(whole.fees, whole.unit),
+        apart=_apart(whole),
         in_range=f"{inside}/{len(held)} in range{_empty_words(overview)}" if held else "",
         all_in=inside == len(held),
         ether=_ether(overview.prices.ether),
@@ -64,6 +66,11 @@ def glance_of(
         else tuple((float(at), float(gained), float(fees)) for at, gained, fees in day.by_hour),
         by_day=by_day,
     )
+
+
+def _apart(whole: Portfolio) -> str:
+    parts = (whole.withdrawn, "withdrawn"), (whole.undivided, "waiting")
+    return "".join(f", {_rounded(part, whole.unit)} {words}" for part, words in parts if part)
 
 
 def ether_change(samples: Sequence[EtherSample]) -> str:

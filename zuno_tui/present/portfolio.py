@@ -153,10 +153,13 @@ _COLUMNS = (
     OutputColumn("POSITIONS", "right"),
     OutputColumn("IN POSITIONS", "right"),
     OutputColumn("UNCOLLECTED", "right"),
+    OutputColumn("WITHDRAWN", "right"),
     OutputColumn("IN WALLET", "right"),
     OutputColumn("TOTAL", "right"),
     OutputColumn("NOTE"),
 )
+_APART = 5
+"""The column of what was withdrawn, which is there where anything is."""
 _PLACES = 8
 
 
@@ -171,6 +174,10 @@ def portfolio_heading(whole: WholePortfolio) -> tuple[str, ...]:
 
 def portfolio_lines(whole: WholePortfolio) -> tuple[str, ...]:
     rows = [_cells(entry, whole) for entry in whole.entries]
+    columns: tuple[OutputColumn, ...] = _COLUMNS
+    if not any(entry.worth and entry.worth.overview.portfolio.apart for entry in whole.entries):
+        columns = (*_COLUMNS[:_APART], *_COLUMNS[_APART + 1 :])
+        rows = [(*row[:_APART], *row[_APART + 1 :]) for row in rows]
     alerts = [
         f"{alert.severity.value}: {alert.network} {shortened(alert.wallet_address)} {alert.message}"
         for alert in whole.alerts
@@ -181,7 +188,7 @@ def portfolio_lines(whole: WholePortfolio) -> tuple[str, ...]:
         for attachment in entry.attachments
         for line in attachment.lines
     ]
-    return (*table(_COLUMNS, rows), *attached, *(["", *alerts] if alerts else []))
+    return (*table(columns, rows), *attached, *(["", *alerts] if alerts else []))
 
 
 def portfolio_document(whole: WholePortfolio) -> dict[str, Json]:
@@ -201,7 +208,8 @@ def wallet_words(entry: PortfolioEntry) -> str:
 
 def _cells(entry: PortfolioEntry, whole: WholePortfolio) -> tuple[str, ...]:
     if entry.worth is None:
-        return (wallet_words(entry), entry.network.name, "", "", "", "", "unknown", entry.trouble)
+        blanks = [""] * (len(_COLUMNS) - 4)
+        return (wallet_words(entry), entry.network.name, *blanks, "unknown", entry.trouble)
     worth, unit = entry.worth, whole.unit
     positions = worth.overview.portfolio
     return (
@@ -210,6 +218,7 @@ def _cells(entry: PortfolioEntry, whole: WholePortfolio) -> tuple[str, ...]:
         str(worth.overview.wallet.found),
         money(positions.principal, unit),
         money(positions.fees, unit),
+        money(positions.apart, unit),
         money(worth.idle_value, unit),
         money(worth.total, unit),
         entry.trouble,

@@ -238,7 +238,7 @@ def _row(
         pair=pair.name,
         fee=fee_text(pool.fee_tier) + ("*" if pool.key.has_dynamic_fee else ""),
         standing=standing(position, progress, near_edge),
-        notes=notes(position),
+        notes=(*notes(position), *withdrawn_words(position, value, unit)),
         progress=progress,
         low=low,
         high=high,
@@ -299,6 +299,15 @@ def notes(position: PositionSnapshot) -> tuple[str, ...]:
     return tuple(note for note, holds in told.items() if holds)
 
 
+def withdrawn_words(position: PositionSnapshot, value: Worth, unit: WorthUnit) -> tuple[str, ...]:
+    """What waits beside the fees, or with them where nobody can tell which is which."""
+    if isinstance(position.withdrawn, Unknown):
+        return (f"{worth(value.waiting, unit)} waits",)
+    if any(position.withdrawn.value):
+        return (f"{worth(value.withdrawn, unit)} withdrawn",)
+    return ()
+
+
 def gain_tone(gained: Quantity[Fraction]) -> Tone:
     if isinstance(gained, Unknown):
         return "dim"
@@ -327,6 +336,8 @@ def wallet_document(
         "unit": whole.unit.value,
         "total": round(float(whole.total), 8),
         "uncollected": round(float(whole.fees), 8),
+        "withdrawn": round(float(whole.withdrawn), 8),
+        "undivided": round(float(whole.undivided), 8),
         "unpriced": [
             {"address": amount.token.address, "amount": str(amount.amount), "reason": amount.reason}
             for amount in whole.unpriced
@@ -386,8 +397,10 @@ def position_document(
         "share": round(float(position.share), 12),
         "amount0": str(position.amount0),
         "amount1": str(position.amount1),
-        "fees0": str(position.fees0),
-        "fees1": str(position.fees1),
+        "fees0": units(position.fees.map(lambda fees: fees.amount0)),
+        "fees1": units(position.fees.map(lambda fees: fees.amount1)),
+        "withdrawn": _amounts(position.withdrawn),
+        "waiting": _amounts(Known(position.waiting, "")),
         "delta": str(position.delta),
         "inRange": position.in_range,
         "status": position.status.value,
@@ -397,6 +410,9 @@ def position_document(
         "valueUsd": _sum(*usd),
         "value": number(value.principal),
         "feesValue": number(value.fees),
+        "withdrawnValue": number(value.withdrawn),
+        "waitingValue": number(value.waiting),
+        "unknown": _reasons(position.withdrawn),
         "sources": {
             **position.sources,
             "price0": _source(prices.price(key.currency0)),

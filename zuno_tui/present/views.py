@@ -91,6 +91,8 @@ class GlanceView(Struct, frozen=True):
     ether: str
     ether_change: str
     gas: str
+    apart: str = ""
+    """What waits beside the fees, as `, $4,790 withdrawn`."""
     beside: str = ""
     """How much of the worth is in positions; empty where the wallet was not read yet."""
     wallet: str = ""

@@ -279,6 +279,8 @@ class ChainObserver:
         prices = price_book(network, market, pools)
         told = observed_pool(network, readings.observed[0], tokens, prices)
         gas, gas_sources = self._gas(cost, prices)
+        apart = snapshot.withdrawn
+        withdrawn = Amounts(0, 0) if isinstance(apart, Unknown) else apart.value
         return MarketContext(
             chain_id=network.chain_id,
             block=block.number,
@@ -304,6 +306,8 @@ class ChainObserver:
                 amount1=snapshot.amount1,
                 fees0=snapshot.fees0,
                 fees1=snapshot.fees1,
+                withdrawn0=withdrawn.amount0,
+                withdrawn1=withdrawn.amount1,
                 has_subscriber=snapshot.custody.subscriber is not None,
             ),
         )

@@ -23,6 +23,8 @@ class AlertKind(StrEnum):
     NEAR_BOUNDARY = "near_boundary"
     LIKELY_TO_LEAVE = "likely_to_leave"
     FEES_WORTH_COLLECTING = "fees_worth_collecting"
+    WITHDRAWN_WAITS = "withdrawn_waits"
+    """What was taken out of a range lies with its protocol until it is collected."""
     POOL_DRAINED = "pool_drained"
     FEE_CHANGED = "fee_changed"
     HOOK_CHANGED = "hook_changed"

@@ -20,7 +20,7 @@ from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, Network
 from chain.history.volatility import Volatility
 from chain.math.ticks import sqrt_price_at_tick
-from chain.protocols.reference import PositionRef, is_v3, position_label, position_name
+from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens.pair import Pair
 
@@ -468,6 +468,9 @@ class Situation(Struct, frozen=True):
     """How much the price moves in a day; None where nobody can tell."""
     principal_usd: float | None = None
     fees_usd: float | None = None
+    withdrawn_usd: float | None = None
+    waiting_usd: float | None = None
+    """Fees and what was withdrawn: known where the two cannot be told apart."""
     collect_usd: float | None = None
     """What collecting costs in gas."""
     price_difference: float | None = None
@@ -483,9 +486,7 @@ class Situation(Struct, frozen=True):
         return f"{position_label(self.position.ref)} {self.pair.name}"
 
     def command(self, verb: str) -> str:
-        """What to type about it; a position of v3 can be looked at and argued about, no more."""
-        if is_v3(self.position.ref) and verb != "recommend":
-            verb = "inspect"
+        """What to type about it."""
         return f"zuno --network {self.network.name} {verb} {position_name(self.position.ref)}"
 
 
@@ -510,6 +511,10 @@ RULES: Mapping[AlertKind, AlertRule] = {
     AlertKind.LIKELY_TO_LEAVE: AlertRule("the range is wide enough again", likely_to_leave),
     AlertKind.FEES_WORTH_COLLECTING: AlertRule(
         "the fees were collected, or gas became more expensive", worth_risks.fees_worth_collecting
+    ),
+    AlertKind.WITHDRAWN_WAITS: AlertRule(
+        "what was withdrawn was collected, or gas became more expensive",
+        worth_risks.withdrawn_waits,
     ),
     AlertKind.POOL_DRAINED: AlertRule("the pool is as deep as it was", pool_drained),
     AlertKind.FEE_CHANGED: AlertRule(

@@ -19,14 +19,14 @@ from agents.monitor.alerts.alert import (
 from agents.monitor.alerts.state import PriceAlert
 from agents.monitor.alerts.store_page import WatchPlace
 from agents.monitor.rules.thresholds import Thresholds, still_fresh
-from chain.base.units import HOUR, Unknown, percent, usd
+from chain.base.units import HOUR, Known, Unknown, percent, usd
 from chain.contracts.networks import Address, Network
+from chain.math.liquidity import Amounts
 from chain.positions.by_day import SinceEntry, since_entry, worth
 from chain.positions.overview import Sources
 from chain.positions.performance import accounts_of, read_past
 from chain.protocols.past import LiquidityChange
 from chain.protocols.reference import PositionRef, position_label
-from chain.protocols.registry import protocol_of
 from chain.protocols.snapshot import PositionSnapshot
 from chain.protocols.v4.memory import PositionMemory
 from chain.rpc.errors import RpcError
@@ -54,9 +54,8 @@ class _Account(NamedTuple):
     changes: tuple[LiquidityChange, ...]
     liquidity: int
     read_at: float
-    fees0: int
-    fees1: int
-    """Uncollected when it was last looked at: fewer of them means that some were collected."""
+    waiting: Amounts
+    """When it was last looked at: less of them means that some were collected."""
 
     @property
     def adds_up(self) -> bool:
@@ -64,7 +63,9 @@ class _Account(NamedTuple):
 
     def leads_to(self, position: PositionSnapshot) -> bool:
         """Whether nothing seems to have been put in or taken out since."""
-        collected = position.fees0 < self.fees0 or position.fees1 < self.fees1
+        collected = any(
+            now < then for now, then in zip(position.waiting, self.waiting, strict=True)
+        )
         return self.liquidity == position.liquidity and not collected
 
 
@@ -105,7 +106,7 @@ class LossReader:
             # A collected fee that is not known yet would look like a loss.
             del self._accounts[position.ref]
             return True
-        seen = account._replace(fees0=position.fees0, fees1=position.fees1)
+        seen = account._replace(waiting=position.waiting)
         self._accounts[position.ref] = seen
         kept = KEPT_SECONDS if account.adds_up else RETRY_SECONDS
         return not still_fresh(account.read_at, kept, now)
@@ -119,7 +120,7 @@ class LossReader:
             return
         for position in positions:
             changed = accounts[position.ref].changes
-            account = _Account(changed, position.liquidity, now, position.fees0, position.fees1)
+            account = _Account(changed, position.liquidity, now, position.waiting)
             self._accounts[position.ref] = account
 
     def _share(self, position: PositionSnapshot) -> float | str:
@@ -157,17 +158,39 @@ def fees_worth_collecting(
     enough = max(thresholds.fees_usd, thresholds.fees_gas_multiple * gas)
     if fees < enough * (_STILL_WORTH if standing else 1):
         return None
-    # What was taken out of a range of v3 waits with its fees until both are collected.
-    what = (
-        "to collect" if protocol_of(situation.position.ref).lists_tokens else "of fees to collect"
-    )
     return Finding(
         AlertKind.FEES_WORTH_COLLECTING,
         Severity.INFO,
-        f"{situation.name} has {usd(fees)} {what}; collecting costs about {usd(gas)}.",
+        f"{situation.name} has {usd(fees)} of fees to collect; collecting costs about {usd(gas)}.",
         "the fees are worth the gas of collecting them",
         situation.command("collect"),
         {"feesUsd": round(fees, 2), "gasUsd": round(gas, 4)},
+    )
+
+
+def withdrawn_waits(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+    """Told apart from fees, or said together with them where nobody can tell which is which."""
+    withdrawn, waiting = situation.withdrawn_usd, situation.waiting_usd
+    apart = isinstance(situation.position.withdrawn, Known)
+    if situation.collect_usd is None or waiting is None:
+        return None
+    told = (withdrawn or 0.0) if apart else waiting
+    enough = max(thresholds.fees_usd, thresholds.fees_gas_multiple * situation.collect_usd)
+    if told < enough * (_STILL_WORTH if standing else 1):
+        return None
+    parts = f"{usd(told)} you withdrew + {usd(waiting - told)} fees"
+    unsure = "fees or what you withdrew; the endpoint does not give the logs that tell which"
+    return Finding(
+        AlertKind.WITHDRAWN_WAITS,
+        Severity.INFO,
+        f"{situation.name}: {usd(waiting)} waits: {parts if apart else unsure}.",
+        "what was withdrawn waits to be collected" if apart else "money waits to be collected",
+        situation.command("collect"),
+        {
+            "withdrawnUsd": round(told, 2) if apart else None,
+            "waitingUsd": round(waiting, 2),
+            "gasUsd": round(situation.collect_usd, 4),
+        },
     )
 
 
@@ -224,15 +247,15 @@ def loss_is_unknown(situation: Situation, thresholds: Thresholds) -> bool:
     """Whether a loss that was told may still be one, though its figures cannot be had now."""
     if thresholds.loss is not None and situation.loss is None:
         return True
-    figures = (situation.principal_usd, situation.fees_usd)
+    figures = (situation.principal_usd, situation.waiting_usd)
     return thresholds.value_below_usd is not None and None in figures
 
 
 def _worth_under(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
-    level, principal, fees = thresholds.value_below_usd, situation.principal_usd, situation.fees_usd
-    if level is None or principal is None or fees is None:
+    level, principal = thresholds.value_below_usd, situation.principal_usd
+    if level is None or principal is None or situation.waiting_usd is None:
         return None
-    worth = principal + fees
+    worth = principal + situation.waiting_usd
     if worth >= level * (_PAST_LEVEL_USD if standing else 1):
         return None
     return Finding(

@@ -106,11 +106,11 @@ def test_levels_of_the_price(
 )
 def test_a_stop_loss_in_dollars(worth: float, standing: bool, told: bool) -> None:
     levels = Thresholds(value_below_usd=100.0)
-    moment = replace(situation(), principal_usd=worth - 30.0, fees_usd=30.0)
+    moment = replace(situation(), principal_usd=worth - 30.0, waiting_usd=30.0)
     found = judged(AlertKind.LOSS_LEVEL, moment, levels, standing=standing)
 
     assert (found is not None) is told
-    for unknown in (replace(moment, principal_usd=None), replace(moment, fees_usd=None)):
+    for unknown in (replace(moment, principal_usd=None), replace(moment, waiting_usd=None)):
         assert judged(AlertKind.LOSS_LEVEL, unknown, levels) is None
         assert loss_is_unknown(unknown, levels)
         assert not loss_is_unknown(unknown, Thresholds())

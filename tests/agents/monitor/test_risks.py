@@ -217,7 +217,7 @@ def test_a_price_level_is_told_and_left_only_clearly() -> None:
     ],
 )
 def test_a_stop_loss_tells_and_names_the_command(thresholds: Thresholds, told: bool) -> None:
-    moment = replace(situation(), principal_usd=100.0, fees_usd=10.0, loss=0.2)
+    moment = replace(situation(), principal_usd=100.0, waiting_usd=10.0, loss=0.2)
     found = judge_kind(AlertKind.LOSS_LEVEL, moment, thresholds, False)
 
     assert (found is not None) is told

@@ -81,7 +81,9 @@ def test_what_cannot_be_priced_is_named_and_left_out() -> None:
 
 def test_nothing_is_worth_nothing() -> None:
     empty = portfolio([], {}, book(None, None))
-    assert empty == Portfolio(WorthUnit.USD, (), Fraction(0), Fraction(0), ())
+    assert empty == Portfolio(
+        WorthUnit.USD, (), Fraction(0), Fraction(0), Fraction(0), Fraction(0), ()
+    )
 
 
 async def test_the_demo_wallet_is_priced_by_the_same_read(desk: Desk) -> None:

@@ -78,8 +78,12 @@ def test_one_list_one_sum_and_v4_as_it_is_without_v3(
             name: before[one["tokenId"]][name] for name in FIGURES
         }
     assert all(one["tokenId"].startswith("3:") for one in of["v3"])
-    worth = sum(one["value"] + one["feesValue"] for one in mixed["positions"])
-    assert mixed["total"] == pytest.approx(worth, abs=1e-4)
+    parts = ("value", "feesValue", "withdrawnValue")
+    sums = [sum(one[part] for one in mixed["positions"]) for part in parts]
+    assert mixed["total"] == pytest.approx(sum(sums), abs=1e-4)
+    assert (mixed["uncollected"], mixed["withdrawn"]) == pytest.approx(sums[1:], abs=1e-4)
+    # What #3:4 had taken out of its range is no fee.
+    assert 0 < sums[1] < 1_000 < sums[2]
     standing = [(one["inRange"], one["fees1"] != "0") for one in of["v3"]]
     assert standing == [(True, True), (False, True), (True, True), (True, True)]
 

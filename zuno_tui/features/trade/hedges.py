@@ -349,7 +349,7 @@ def position_gain(
 
     The units are what the pair's second token was worth in dollars at the start, and is now.
     """
-    amount0, amount1 = snapshot.amount0 + snapshot.fees0, snapshot.amount1 + snapshot.fees1
+    amount0, amount1 = snapshot.inside
     for change in changes:
         if change.place.block_number <= start.block:
             continue

@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from chain.protocols.reference import PositionRef, is_v3, position_label, position_name
+from chain.protocols.reference import PositionRef, position_label, position_name
 from zuno_tui.present.charts import WIDTH as GAUGE_WIDTH
 from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.views import PositionRow, PositionsView, Standing
@@ -125,7 +125,7 @@ class PositionsPane(RowTable):
         nothing = (
             _nothing(view) if not view.rows else ("No position matches: / then escape shows all.",)
         )
-        several = len({is_v3(row.ref) for row in view.rows}) > 1
+        several = len({row.ref.protocol for row in view.rows}) > 1
         manner = _Manner(_gauge_for(self.size.width), several, stale)
         keys = [position_name(row.ref) for row in rows]
         drawn = Rows(keys, lambda place: self._drawn(rows[place], manner))
@@ -232,7 +232,7 @@ def _row(row: PositionRow, manner: _Manner) -> Row:
     cells = (
         Cell(position_label(row.ref), "strong"),
         Cell(f"{row.pair} {row.fee}", "dim" if empty else "plain"),
-        Cell(("v3" if is_v3(row.ref) else "v4") if manner.several else "", "dim"),
+        Cell(row.ref.protocol if manner.several else "", "dim"),
         Cell(state, tone),
         Cell(range_gauge(None if empty else row.progress, manner.gauge), tone),
         Cell(row.value, "dim" if empty else "plain"),

@@ -158,13 +158,15 @@ class GlanceLine(TextLine):
             self.tell(literal("zuno", "bold $primary"))
             return
         # What lies beside the positions is the first to go where the line is short.
-        beside, collect = "", f"to collect {view.fees}" if view.fees else ""
+        beside, collect = "", f"to collect {view.fees}{view.apart}" if view.fees else ""
         inside = view.in_range
         if self.size.width < _BESIDE_FROM:
             inside = inside.partition(",")[0]
         day = f"value {view.day}" if view.day else ""
         if view.beside and self.size.width >= _BESIDE_FROM:
-            beside = f"{view.beside} incl. {view.fees} to collect" if view.fees else view.beside
+            beside = view.beside
+            if view.fees:
+                beside = f"{view.beside} incl. {view.fees} to collect{view.apart}"
             collect = ""
         elif view.beside and day:
             # The worth before it is of the wallet, too, and did not gain that.
