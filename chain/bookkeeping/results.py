@@ -219,7 +219,10 @@ class StoryResult(Struct, frozen=True):
 
     @property
     def worth_now(self) -> Quantity[Fraction]:
-        """Without uncollected fees, so that all parts sum to the result."""
+        """Without uncollected fees, so that all parts sum to the result; with them where nobody
+        can tell them from what was withdrawn."""
+        if isinstance(self.uncollected, Unknown):
+            return self.held
         return combine(Fraction.__sub__, self.held, self.uncollected)
 
     @property
@@ -328,13 +331,17 @@ def _capital_seconds(facts: WalletFacts, life: PositionLife) -> Quantity[Fractio
     return total
 
 
+_CAME = Unknown("it came from another wallet: its cost is unknown")
+_LEFT = Unknown("it came from another wallet or left for one: its cost is unknown")
+
+
 def _account(facts: WalletFacts, life: PositionLife) -> _RunningAccount:
-    if life.given or life.left_out:
-        given = Unknown("it was given from wallet to wallet, and its worth then is not known")
-        reason = NOT_ADDED_UP if life.left_out else given
-        return _RunningAccount(reason, reason, reason, reason, reason, reason)
-    nothing = Known(Fraction(0), "ledger")
-    running = _RunningAccount(nothing, nothing, nothing, nothing, nothing, nothing)
+    if life.left_out:
+        why = NOT_ADDED_UP
+        return _RunningAccount(why, why, why, why, why, why)
+    nothing: Quantity[Fraction] = Known(Fraction(0), "ledger")
+    cost = (_LEFT if life.held is None else _CAME) if life.given else nothing
+    running = _RunningAccount(cost, nothing, nothing, nothing, cost, cost)
     liquidity = 0
     for change in life.changes:
         value = _worth(facts, life, change, change.amounts)
@@ -387,6 +394,8 @@ def _held(
     if life.held is None:
         return Known(Fraction(0), "nothing is left")
     snapshot, key = life.held, life.identity.pool_key
+    if fees_alone and isinstance(snapshot.withdrawn, Unknown):
+        return snapshot.withdrawn
     inside = (0, 0) if fees_alone else (snapshot.amount0, snapshot.amount1)
     amounts = (inside[0] + snapshot.fees0, inside[1] + snapshot.fees1)
     return _total(

@@ -21,6 +21,7 @@ from chain.bookkeeping.results import (
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolId, PoolKey
+from chain.math.liquidity import Amounts
 from chain.positions.overview import Sources, WalletWorth, currencies, tokens_at
 from chain.positions.performance import read_past
 from chain.positions.search import WalletPositions
@@ -405,29 +406,29 @@ async def _custody_at_once(
 async def _listed_lives(sources: Sources, worth: WalletWorth) -> tuple[PositionLife, ...]:
     """Of those that are held; what was taken out of a range and waits counts as inside."""
     wallet = worth.overview.wallet
-    held = [each for each in wallet.positions if protocol_of(each.ref).lists_tokens]
+    listed = [each for each in wallet.positions if protocol_of(each.ref).lists_tokens]
     custody: list[CustodyChange] = []
-    for name in dict.fromkeys(each.ref.protocol for each in held):
+    for name in dict.fromkeys(each.ref.protocol for each in listed):
         protocol = protocol_named(name)
         custody += await _custody_at_once(sources, protocol, wallet.owner, wallet.block)
-    told_of = await read_past(sources, held)
+    told_of = await read_past(sources, listed)
     lives = []
-    for snapshot in held:
+    for snapshot in listed:
         past = told_of[snapshot.ref]
         unsplit = isinstance(snapshot.withdrawn, Unknown)
-        waiting = NOTHING if isinstance(snapshot.withdrawn, Unknown) else snapshot.withdrawn.value
+        fees = NOTHING if unsplit else Amounts(snapshot.fees0, snapshot.fees1)
         changes = () if isinstance(past.changes, Unknown) else past.changes
         told = [change for change in custody if change.ref == snapshot.ref]
         lacks = sum(change.liquidity_delta for change in changes) != snapshot.liquidity or unsplit
         life = _life(wallet, snapshot.identity, past.booked, told, left_out=lacks or not told)
-        inside = replace(
-            snapshot,
-            amount0=snapshot.amount0 + waiting.amount0,
-            amount1=snapshot.amount1 + waiting.amount1,
-            withdrawn=Known(NOTHING, "counted as inside"),
-        )
-        lives.append(replace(life, held=inside, left_out=lacks or not told))
+        inside = snapshot.inside.less(fees)
+        held = replace(snapshot, **_named("amount", inside), **_named("fees", fees))
+        lives.append(replace(life, held=held, left_out=lacks or not told))
     return tuple(lives)
+
+
+def _named(name: str, amounts: Amounts) -> dict[str, int]:
+    return {f"{name}0": amounts.amount0, f"{name}1": amounts.amount1}
 
 
 async def _facts(

@@ -32,6 +32,7 @@ from zuno_tui.present.words import (
     short_gain,
     signed_money,
     signed_percent,
+    worth,
 )
 
 
@@ -417,7 +418,7 @@ def history_lines(whole: WholeHistory) -> tuple[str, ...]:
     rows = list(_movement_cells(history_rows(whole)))
     results = list(_profit_cells(whole))
     return (
-        *([*table(_STORY_COLUMNS, results), _PROFIT, ""] if results else []),
+        *([*table(_STORY_COLUMNS, results), *_why_unknown(whole), _PROFIT, ""] if results else []),
         *(table(_ROW_COLUMNS, rows) if rows else ["Nothing happened."]),
     )
 
@@ -434,7 +435,10 @@ def profit_figures(
     Of a position that was never moved also why its result is another than that against holding.
     """
     if isinstance(result.result, Unknown):
-        return (KeyFigure("profit since entry", f"{UNKNOWN}: {result.result.reason}", "dim"),)
+        return (
+            KeyFigure("now + fees", worth(result.held, WorthUnit.USD)),
+            KeyFigure("profit since entry", f"{UNKNOWN}: {result.result.reason}", "dim"),
+        )
     unit, yearly = WorthUnit.USD, result.per_year
     put_in, came_out, now, costs = (
         _cents(part)
@@ -487,18 +491,31 @@ def _profit_cells(whole: WholeHistory) -> Iterator[tuple[str, ...]]:
         yield (f"all but {unknown}" if unknown else "all", "", *_result_cells(every))
 
 
+def _why_unknown(whole: WholeHistory) -> Iterator[str]:
+    """`#27, 3:4: it came from another wallet: its cost is unknown`."""
+    reasons: dict[str, list[str]] = {}
+    for _, result in whole.results():
+        if isinstance(result.result, Unknown):
+            reasons.setdefault(result.result.reason, []).append(result.story.name)
+    for reason, names in reasons.items():
+        yield f"{', '.join(names)}: {reason}"
+
+
 def _result_cells(results: Sequence[StoryResult]) -> tuple[str, ...]:
-    """Of those whose result is known; of one alone why it is not."""
+    """Of those whose result is known; of one alone as much as is."""
     known = [result for result in results if not isinstance(result.result, Unknown)]
     if not known:
-        return (*[UNKNOWN] * 6, "–")
+        [*_, one] = results
+        told = (one.paid_in, one.paid_out, one.fees_earned, one.worth_now, one.costs)
+        alone = len(results) == 1
+        return (*(_rounded(part) if alone else UNKNOWN for part in told), UNKNOWN, "–")
 
     def summed(part: Callable[[StoryResult], Quantity[Fraction]]) -> Fraction:
         return sum(
             (value.value for result in known if isinstance(value := part(result), Known)), _NOTHING
         )
 
-    parts = (
+    sums = (
         summed(lambda one: one.paid_in),
         summed(lambda one: one.paid_out),
         summed(lambda one: one.fees_earned),
@@ -510,10 +527,14 @@ def _result_cells(results: Sequence[StoryResult]) -> tuple[str, ...]:
         known[0].per_year if len(known) == 1 else Known(result * YEAR / used, "") if used else None
     )
     return (
-        *(round_usd(float(part)) for part in parts),
+        *(round_usd(float(part)) for part in sums),
         f"{'+' if result >= 0 else ''}{round_usd(float(result))}",
         "–" if yearly is None or isinstance(yearly, Unknown) else signed_percent(yearly.value),
     )
+
+
+def _rounded(part: Quantity[Fraction]) -> str:
+    return UNKNOWN if isinstance(part, Unknown) else round_usd(float(part.value))
 
 
 def _movement_cells(rows: Iterable[HistoryRow]) -> Iterator[tuple[str, ...]]:
