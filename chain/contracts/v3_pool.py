@@ -1,12 +1,13 @@
 """A pool of Uniswap v3: a contract, whose address follows from its tokens and its fee."""
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import Address
-from chain.contracts.pool_key import PoolId, PoolKey
+from chain.contracts.pool_key import CalldataPool, PoolId, PoolKey
 
 _CREATION_HASH = bytes.fromhex("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54")
 """Of the code every pool is made by; the position manager finds its pools with the same."""
@@ -15,10 +16,26 @@ _ADDRESSES_KEPT = 50_000
 _ADDRESS_LETTERS = 42
 
 
+class DecodedV3Pool(NamedTuple):
+    """A pool as calldata of v3 names it."""
+
+    currency0: Address
+    currency1: Address
+    fee: int
+
+    @property
+    def hooks(self) -> Address:
+        return NO_HOOK
+
+
 class V3PoolKey(PoolKey, frozen=True, array_like=True):
     """What a pool is made of, in the shape of v4's, with the address that names it in v3."""
 
     pool: Address
+
+    @property
+    def as_written(self) -> CalldataPool:
+        return DecodedV3Pool(self.currency0, self.currency1, self.fee)
 
     @property
     def pool_id(self) -> PoolId:
