@@ -353,7 +353,8 @@ def test_the_limit_of_the_day_holds_for_what_enters_and_not_for_what_leaves(benc
 def test_the_policy_knows_pools_by_their_key(bench: Bench) -> None:
     steps, context = bench.plans["create"]
     ((key, pool),) = context.pools.items()
-    other = DecodedPoolKey(*pool.key.values)._replace(fee=500)
+    named = DecodedPoolKey(*pool.key.values)
+    other = named._replace(fee=500)
     assert "not about" in reasons(steps, replace(context, pools={other: pool}))
     assert key_of(pool.key) == key
     assert context.pinned_code_hashes[NETWORK.contracts.position_manager] == PINNED

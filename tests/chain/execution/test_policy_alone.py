@@ -101,7 +101,8 @@ def test_what_is_taken_and_swept_on_the_way_has_one_place_to_go(bench: Bench) ->
     said = reasons([to_stranger], context)
     assert "does not all go to the PositionManager" in said
     assert "not all swept to the wallet" in said
-    swapped = DecodedPoolKey(*facts.key.values)._replace(currency0=STRANGER)
+    named = DecodedPoolKey(*facts.key.values)
+    swapped = named._replace(currency0=STRANGER)
     call = spoil(step.call, swapping_in(swapped))
     assert "it swaps other currencies" in reasons([replace(step, call=call)], context)
 
@@ -111,7 +112,8 @@ def test_a_swap_through_a_dangerous_hook_is_refused(bench: Bench) -> None:
     ((pool, facts),) = context.pools.items()
     (quote,) = context.quotes
     guarded = "0x6a7d00000000000000000000000000000000c200"
-    hooked = DecodedPoolKey(*facts.key.values)._replace(hooks=guarded)
+    named = DecodedPoolKey(*facts.key.values)
+    hooked = named._replace(hooks=guarded)
     call = spoil(step.call, swapping_in(hooked))
     told = replace(
         context,
