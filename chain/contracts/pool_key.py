@@ -1,6 +1,6 @@
 """What pools and positions are called: the key of a pool and the hashes that name both."""
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -15,6 +15,29 @@ POOL_KEY_TYPES = ("address", "address", "uint24", "int24", "address")
 
 PoolId = str
 """32 bytes as lower-case `0x` hex."""
+
+
+class CalldataPool(Protocol):
+    """A pool as bytes name it."""
+
+    @property
+    def currency0(self) -> Address: ...
+    @property
+    def currency1(self) -> Address: ...
+    @property
+    def fee(self) -> int: ...
+    @property
+    def hooks(self) -> Address: ...
+
+
+class DecodedPoolKey(NamedTuple):
+    """A pool, by the five fields that are its identity."""
+
+    currency0: Address
+    currency1: Address
+    fee: int
+    tick_spacing: int
+    hooks: Address
 
 
 class PoolKey(Struct, frozen=True, array_like=True):
@@ -33,6 +56,11 @@ class PoolKey(Struct, frozen=True, array_like=True):
     def values(self) -> tuple[Address, Address, int, int, Address]:
         """The fields in the order of the ABI."""
         return self.currency0, self.currency1, self.fee, self.tick_spacing, self.hooks
+
+    @property
+    def as_written(self) -> CalldataPool:
+        """What names it in calldata."""
+        return DecodedPoolKey(*self.values)
 
     @property
     def pool_id(self) -> PoolId:

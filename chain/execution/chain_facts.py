@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from chain.base.units import Unknown
 from chain.contracts.abi import decode, encode_call
 from chain.contracts.networks import NATIVE, Address, Network
-from chain.execution.build.facts import (
+from chain.execution.plan.facts import (
     ChainFacts,
     FactsUnknownError,
     FeeCaps,

@@ -12,21 +12,14 @@ from msgspec import Struct
 from chain.base.units import MICRO
 from chain.contracts.hooks import hook_passport
 from chain.contracts.networks import Address
-from chain.execution.build.facts import PositionFacts, Span
-from chain.execution.decode.parties import parts_of
-from chain.execution.decode.records import (
-    DecodedBurn,
-    DecodedDecrease,
-    DecodedMint,
-    DecodedStep,
-    DecodedTakePair,
-    ModifyLiquidities,
-)
-from chain.execution.decode.words import Names
+from chain.execution.plan.effects import Provision, Withdrawal
+from chain.execution.plan.facts import PositionFacts, Span
+from chain.execution.plan.names import Names
+from chain.execution.plan.records import DecodedStep
+from chain.execution.protocols import effects_of
 from chain.execution.simulate import Simulation
-from chain.math.liquidity import Amounts
+from chain.protocols.reference import PositionRef
 
-_NOTHING = Amounts(0, 0)
 _SLACK, _UNITS = 10, 2
 """Millionths and units by which a fixed share of another amount may come out differently."""
 
@@ -57,7 +50,7 @@ class ExitTax(Struct, frozen=True):
 def shortfall_words(
     steps: Sequence[DecodedStep],
     simulation: Simulation,
-    positions: Mapping[int, PositionFacts],
+    positions: Mapping[PositionRef, PositionFacts],
     names: Names,
     *,
     agreed: bool = False,
@@ -92,7 +85,9 @@ def untold_tokens(simulation: Simulation, names: Names, *, agreed: bool) -> tupl
 
 
 def kept_back(
-    steps: Sequence[DecodedStep], simulation: Simulation, positions: Mapping[int, PositionFacts]
+    steps: Sequence[DecodedStep],
+    simulation: Simulation,
+    positions: Mapping[PositionRef, PositionFacts],
 ) -> tuple[ExitTax, ...]:
     """What is missing from each exit that was simulated whole."""
     if not simulation.whole:
@@ -106,32 +101,30 @@ def kept_back(
 
 
 def _missing(
-    step: DecodedStep, changes: Mapping[Address, int], positions: Mapping[int, PositionFacts]
+    step: DecodedStep,
+    changes: Mapping[Address, int],
+    positions: Mapping[PositionRef, PositionFacts],
 ) -> Iterator[ExitTax]:
     """By token, over all positions that the step changes."""
-    if not isinstance(step.call, ModifyLiquidities):
-        return
     owed: Counter[Address] = Counter()
     arrived: Counter[Address] = Counter(changes)
     taxed: set[Address] = set()
-    for part in parts_of(step.call.actions):
-        match part:
-            case (
-                DecodedBurn() | DecodedDecrease() as exit_,
-                DecodedTakePair() | DecodedMint() as then,
-                *_,
-            ):
-                position = positions[exit_.token_id]
+    price = 0
+    for effect in effects_of(step.call):
+        match effect:
+            case Withdrawal(ref, liquidity) if ref in positions:
+                position = positions[ref]
+            case Provision(None, _, Span() as span) if price:
+                arrived.update(_entered(effect, span, price))
+                continue
             case _:
                 return
-        liquidity = exit_.liquidity if isinstance(exit_, DecodedDecrease) else position.liquidity
         price, key = position.pool.sqrt_price_x96, position.pool.key
-        held = position.span.holds(price, liquidity, round_up=False)
-        spent = _entry_amounts(then, price) if isinstance(then, DecodedMint) else _NOTHING
+        part = position.liquidity if liquidity is None else liquidity
+        held = position.span.holds(price, part, round_up=False)
         pair = key.currency0, key.currency1
-        for token, amount, fee, entered in zip(pair, held, position.fees, spent, strict=True):
-            owed[token] += amount + fee
-            arrived[token] += entered
+        for token, amount, fee in zip(pair, held, position.fees, strict=True):
+            owed[effect.paid_as(token)] += amount + fee
         if hook_passport(key.hooks, key.fee).can_tax_exit:
             taxed.update(pair)
     for token, amount in owed.items():
@@ -139,6 +132,9 @@ def _missing(
             yield ExitTax(token, amount, arrived[token], token in taxed)
 
 
-def _entry_amounts(mint: DecodedMint, price: int) -> Amounts:
+def _entered(provision: Provision, span: Span, price: int) -> dict[Address, int]:
     """What entering costs at the price of the exit before it, which moves none."""
-    return Span(mint.tick_lower, mint.tick_upper).holds(price, mint.liquidity, round_up=True)
+    if provision.pool is None:
+        return {}
+    taken = span.holds(price, provision.liquidity_at(price, span), round_up=True)
+    return dict(zip((provision.pool.currency0, provision.pool.currency1), taken, strict=True))

@@ -18,8 +18,9 @@ from chain.contracts.signed_delegation import (
     caveats_of,
     terms_in,
 )
-from chain.execution.decode.decoder import DecodingError, decode_call
-from chain.execution.decode.records import (
+from chain.execution.decode.decoder import decode_call
+from chain.execution.plan.reading import DecodingError
+from chain.execution.v4.records import (
     DecodedBurn,
     DecodedDecrease,
     DecodedTakePair,

@@ -9,12 +9,15 @@ ROOT = Path(__file__).resolve().parents[2]
 AREAS: dict[str, tuple[str, ...]] = {
     "policy": (
         "chain/execution/policy/*.py",
+        "chain/execution/plan/bounds.py",
+        "chain/execution/v*/shapes.py",
         "chain/execution/decode/parties.py",
     ),
     "decoding": (
-        "chain/execution/decode/abi.py",
         "chain/execution/decode/decoder.py",
-        "chain/execution/decode/records.py",
+        "chain/execution/plan/reading.py",
+        "chain/execution/v*/records.py",
+        "chain/execution/v*/reader.py",
     ),
     "outbox": (
         "chain/execution/outbox/journal*.py",

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from agents.lp.plan import Plan
-from chain.execution.build.requests import (
+from chain.execution.plan.requests import (
     CloseRequest,
     CompoundRequest,
     DecreaseRequest,
@@ -13,7 +13,7 @@ from chain.execution.build.requests import (
     SeveralRequest,
 )
 from chain.positions.overview import Sources
-from chain.protocols.reference import is_v3, v4_position
+from chain.protocols.reference import is_v3
 from zuno_tui.app.market import hold_for_approvals
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.app.session import Session
@@ -80,7 +80,7 @@ async def dry_run_made(session: Session, sources: Sources, make_action: ActionMa
         ]
         action = replace(action, left_behind=(*action.left_behind, *stays))
     if isinstance(action.request, IncreaseRequest | DecreaseRequest | CompoundRequest):
-        ended = orders_ended_with(session, v4_position(action.request.position.token_id))
+        ended = orders_ended_with(session, action.request.position.ref)
         action = replace(
             action,
             cancels=tuple(order.delegation for order in ended),

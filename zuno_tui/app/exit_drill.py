@@ -6,12 +6,12 @@ from msgspec import Struct
 
 from chain.base.units import Known, Quantity, Unknown, combine
 from chain.execution.build.builder import build
-from chain.execution.build.facts import BuildError, position_facts
-from chain.execution.build.requests import CloseRequest
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.words import names_on
 from chain.execution.exit_tax import shortfall_words
+from chain.execution.plan.facts import BuildError, position_facts
+from chain.execution.plan.requests import CloseRequest
 from chain.execution.simulate import Simulation, simulate
 from chain.positions.overview import Overview, Sources
 from chain.protocols.reference import V4, position_label, position_name
@@ -117,7 +117,7 @@ async def _try(sources: Sources, overview: Overview, position: PositionSnapshot)
     simulation = await simulate(sources.client, built.transactions, block.hash, tokens)
     names = names_on(sources.network, overview.wallet.owner, overview.tokens)
     steps = [decode(transaction) for transaction in built.transactions]
-    shortfall = shortfall_words(steps, simulation, {held.token_id: held}, names)
+    shortfall = shortfall_words(steps, simulation, {held.ref: held}, names)
     return Drill(position, simulation, None, shortfall)
 
 

@@ -3,9 +3,10 @@
 from chain.base.units import time_text
 from chain.contracts.addresses import checksummed
 from chain.execution.decode.decoder import decode, single_calls
-from chain.execution.decode.records import DecodedStep, Execute, ModifyLiquidities
+from chain.execution.decode.parties import deadlines_of
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch, PlanStep
+from chain.execution.plan.records import DecodedStep, PlainCall
 from zuno_tui.app.outbox import approval_page
 from zuno_tui.app.session import Session
 from zuno_tui.gate.apply import unused_approval, waiting_of
@@ -46,7 +47,7 @@ async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> 
 def _terms(approval: Approval, dispatch: Dispatch) -> tuple[str, ...]:
     """What binds whoever signs them: zuno cannot hold another signer to it."""
     calls = [step.call for step in _single_calls(dispatch)]
-    deadlines = [call.deadline for call in calls if isinstance(call, ModifyLiquidities | Execute)]
+    deadlines = [end for call in calls if isinstance(call, PlainCall) for end in deadlines_of(call)]
     refused = (
         f"The chain refuses it after {time_text(min(deadlines))}."
         if deadlines

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from chain.contracts.networks import Address, Network
-from chain.execution.build.facts import TokenAllowances
 from chain.execution.chain_facts import read_allowances
+from chain.execution.plan.facts import TokenAllowances
 from chain.positions.overview import Sources
 from chain.read.block_reader import OneBlock
 from chain.tokens import listed_tokens

@@ -11,14 +11,15 @@ from msgspec.structs import asdict, fields, replace
 from chain.base.strict_json import canonical, digest
 from chain.base.units import DAY
 from chain.contracts.networks import Address
-from chain.execution.decode.decoder import DecodingError, decode
-from chain.execution.decode.records import DecodedStep
+from chain.execution.decode.decoder import decode
 from chain.execution.decode.words import field_table
 from chain.execution.exit_tax import kept_back
 from chain.execution.outbox.approvals import GivenApproval
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Anchor, Dispatch, PlannedDispatch, PlannedStep
+from chain.execution.plan.reading import DecodingError
+from chain.execution.plan.records import DecodedStep
 from chain.execution.policy.policy import VERSION
 from chain.execution.simulate import Simulation
 from chain.protocols.reference import PositionRef, stored_position

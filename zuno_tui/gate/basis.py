@@ -13,9 +13,9 @@ from chain.contracts.addresses import shortened
 from chain.contracts.hooks import touches_swaps
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import ChainFacts, PositionFacts
-from chain.execution.build.requests import QuotedSwap
 from chain.execution.chain_facts import read_chain_facts
+from chain.execution.plan.facts import ChainFacts, PositionFacts
+from chain.execution.plan.requests import QuotedSwap
 from chain.execution.simulate import Simulation, simulate_whole
 from chain.execution.transaction import UnsignedTransaction
 from chain.pools.depth import quote_at_most, quotes_across, read_depths

@@ -14,7 +14,7 @@ from chain.contracts.delegation import delegate_in
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
 from chain.contracts.networks import Address
 from chain.execution.exit_tax import ExitTax
-from chain.execution.policy.shapes import DEAREST_POOL_FEE
+from chain.execution.plan.context import DEAREST_POOL_FEE
 from chain.positions.overview import Sources
 from chain.protocols.reference import PositionRef, position_label
 from chain.rpc import requests

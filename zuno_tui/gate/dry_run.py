@@ -7,16 +7,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.addresses import checksummed
-from chain.contracts.networks import Address
-from chain.execution.build.facts import BuildError, PositionFacts
-from chain.execution.build.requests import ReRangeRequest, SeveralRequest, swap_in
+from chain.contracts.networks import Address, Network
 from chain.execution.decode.decoder import single_calls
-from chain.execution.decode.records import DecodedStep, Unsubscribe
+from chain.execution.decode.parties import mentions_of
 from chain.execution.decode.titles import step_title
 from chain.execution.decode.words import describe, names_on
 from chain.execution.exit_tax import shortfall_words, untold_tokens
 from chain.execution.outbox.approvals import ActKind
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.plan.facts import BuildError, PositionFacts
+from chain.execution.plan.records import DecodedStep
+from chain.execution.plan.requests import ReRangeRequest, SeveralRequest, swap_in
 from chain.positions.overview import Sources, tokens_at
 from chain.protocols.reference import PositionRef, position_label
 from chain.tokens import Token
@@ -103,7 +104,7 @@ async def make_dry_run(
     positions = action.subject.positions
     tried, agreed = prepared.simulation, agreement.trial_agreed
     short = shortfall_words(prepared.steps, tried, positions, names, agreed=agreed)
-    dismissed = _dismissal_words(single_calls(prepared.steps), positions)
+    dismissed = _dismissal_words(prepared.steps, positions, sources.network)
     warnings = (*action.breaks, *short, *dismissed, *action.disputes, *action.left_behind)
     untold = untold_tokens(tried, names, agreed=agreed)
     private_host = connections.route.private_host
@@ -111,17 +112,18 @@ async def make_dry_run(
 
 
 def _dismissal_words(
-    steps: Sequence[DecodedStep], positions: Mapping[int, PositionFacts]
+    steps: Sequence[DecodedStep],
+    positions: Mapping[PositionRef, PositionFacts],
+    network: Network,
 ) -> Iterator[str]:
     """A subscriber could refuse what is done, so its subscription ends first; nothing renews it."""
-    for step in steps:
-        if isinstance(step.call, Unsubscribe):
-            held = positions.get(step.call.token_id)
-            named = "" if held is None or held.subscriber is None else checksummed(held.subscriber)
-            yield (
-                f"This ends the subscription of #{step.call.token_id}"
-                f"{f' to {named}' if named else ''}: any rewards it pays stop."
-            )
+    for ref in mentions_of(steps, network).dismissed:
+        held = positions.get(ref)
+        named = "" if held is None or held.subscriber is None else checksummed(held.subscriber)
+        yield (
+            f"This ends the subscription of {position_label(ref)}"
+            f"{f' to {named}' if named else ''}: any rewards it pays stop."
+        )
 
 
 async def _naming_blockers(

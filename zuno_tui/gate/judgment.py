@@ -10,12 +10,16 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import PoolFacts, PositionFacts, Tolerance, position_facts
 from chain.execution.build.gas_bill import GasBill, gas_bill
-from chain.execution.build.requests import QuotedSwap
-from chain.execution.decode.decoder import DecodingError, decode, single_calls
+from chain.execution.decode.decoder import decode, single_calls
 from chain.execution.decode.parties import Parties, mentions_of, parties_of
-from chain.execution.decode.records import (
+from chain.execution.exit_tax import kept_back
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Dispatch
+from chain.execution.plan.context import PolicyContext, key_of
+from chain.execution.plan.facts import PoolFacts, PositionFacts, Tolerance, position_facts
+from chain.execution.plan.reading import DecodingError
+from chain.execution.plan.records import (
     Batch,
     CancelAllOrders,
     CancelOrder,
@@ -23,15 +27,13 @@ from chain.execution.decode.records import (
     Delegation,
     Execute,
 )
-from chain.execution.exit_tax import kept_back
-from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import Dispatch
+from chain.execution.plan.requests import QuotedSwap
 from chain.execution.policy.policy import PolicyRefused, check
-from chain.execution.policy.shapes import PolicyContext, key_of, plain_swap
 from chain.execution.transaction import UnsignedTransaction
+from chain.execution.v4.shapes import plain_swap
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
-from chain.protocols.reference import v4_position
+from chain.protocols.reference import PositionRef
 from chain.protocols.v4.pool_state import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
@@ -71,7 +73,7 @@ DRIFT_BIPS = int(Tolerance().slippage_bips)
 class NamedInBytes(Struct, frozen=True):
     """The wallet's positions and the pools that the bytes name, as they are at one block."""
 
-    positions: dict[int, PositionFacts]
+    positions: dict[PositionRef, PositionFacts]
     pools: dict[PoolKey, PoolFacts]
     swaps: tuple[SwapInput, ...]
     tokens: tuple[Address, ...]
@@ -88,21 +90,22 @@ class NamedInBytes(Struct, frozen=True):
 
 
 async def read_named(sources: Sources, steps: Sequence[DecodedStep], block: Block) -> NamedInBytes:
-    mentions, network = mentions_of(steps), sources.network
+    network = sources.network
+    mentions = mentions_of(steps, network)
     found = {}
     if mentions.positions:
-        refs = tuple(map(v4_position, mentions.positions))
-        found = await read_positions(sources.client, network, sources.memory, refs, at=block.hash)
+        found = await read_positions(
+            sources.client, network, sources.memory, mentions.positions, at=block.hash
+        )
     first, *_ = steps
     # Whatever is another's is left out, and so not what the policy lets a plan be about.
     mine = [each for each in found.values() if each.owner == first.transaction.sender]
-    positions = {facts.token_id: facts for facts in map(position_facts, mine)}
+    positions = {facts.ref: facts for facts in map(position_facts, mine)}
     pools = {position.pool.key: position.pool for position in positions.values()}
     pools |= await _read_pools(sources, [key for key in mentions.pools if key not in pools], block)
     leaving = next(iter(positions.values()), None) if mentions.leaves else None
     swaps = tuple(
-        SwapInput(PoolKey(*swap.pool), swap.zero_for_one, swap.amount_in, leaving)
-        for swap in mentions.swaps
+        SwapInput(key, swap.zero_for_one, swap.amount_in, leaving) for key, swap in mentions.swaps
     )
     pairs = [token for key in pools for token in (key.currency0, key.currency1)]
     coin = [NATIVE] if network.wrapped_native in pairs else []

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from chain.base.units import COIN, GWEI, MICRO
 from chain.contracts.networks import Address, Network
 from chain.execution.outbox.lookup import DOUBT_BLOCKS, LEAST_DOUBT_SECONDS
-from chain.execution.policy.shapes import PolicyLimits
+from chain.execution.plan.context import PolicyLimits
 from zuno_tui.settings.schema import LimitsTable
 
 _VALUE_USD = 250_000

@@ -13,16 +13,16 @@ from chain.base.units import APPROVAL_SECONDS, COIN, Unknown
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution.build.builder import Built, build, with_gas
-from chain.execution.build.facts import ChainFacts, FeeCaps, InsufficientBalanceError
 from chain.execution.build.gas_bill import GasBill, coin_needed, with_whole_gas, with_worth
-from chain.execution.build.requests import CancelOrdersRequest, DelegateRequest, swap_in
-from chain.execution.build.sizing import Band, price_band
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.decode.decoder import decode
-from chain.execution.decode.records import DecodedStep
 from chain.execution.decode.titles import name_title
+from chain.execution.plan.context import PolicyContext, key_of
+from chain.execution.plan.facts import ChainFacts, FeeCaps, InsufficientBalanceError
+from chain.execution.plan.records import DecodedStep
+from chain.execution.plan.requests import CancelOrdersRequest, DelegateRequest, swap_in
+from chain.execution.plan.sizing import Band, price_band
 from chain.execution.policy.policy import PolicyRefused, check
-from chain.execution.policy.shapes import PolicyContext, key_of
 from chain.execution.simulate import Simulation, simulate_whole
 from chain.positions.overview import Sources, tokens_at
 from chain.read.gas import read_gas_price

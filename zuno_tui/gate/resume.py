@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from chain.base.units import COIN, Unknown
 from chain.contracts.networks import Address, Network
-from chain.execution.build.facts import FactsUnknownError
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.parties import Parties, parties_of
@@ -23,6 +22,7 @@ from chain.execution.outbox.sender import (
     cancellation,
     speed_up,
 )
+from chain.execution.plan.facts import FactsUnknownError
 from chain.execution.transaction import UnsignedTransaction
 from chain.positions.overview import Sources
 from chain.read.gas import read_gas_price

@@ -4,8 +4,8 @@ from msgspec import to_builtins
 
 from chain.base.units import time_text
 from chain.contracts.networks import Address
-from chain.execution.build.recipes import RecipeBounds
 from chain.execution.decode.words import field_table
+from chain.execution.plan.recipe import RecipeBounds
 from zuno_tui.gate.actions.swap import SwapQuotes
 from zuno_tui.gate.dry_run import Approved, DryRun
 from zuno_tui.present.answer import CommandAnswer

@@ -10,9 +10,9 @@ from chain.contracts.addresses import checksummed, keccak
 from chain.contracts.networks import Address, Network, network_named
 from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.parties import parties_of
-from chain.execution.decode.records import DecodedStep
 from chain.execution.decode.titles import name_title
 from chain.execution.decode.words import names_on
+from chain.execution.plan.records import DecodedStep
 from chain.execution.simulate import Simulation
 from chain.execution.transaction import UnsignedTransaction
 from chain.math.liquidity import Amounts

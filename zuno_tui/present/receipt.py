@@ -12,29 +12,24 @@ from chain.base.units import LAST_SECOND, UNKNOWN, minute_text, time_text, usd
 from chain.contracts.addresses import checksummed
 from chain.contracts.delegation import NOBODY
 from chain.contracts.networks import NATIVE, Address, Network
-from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import PoolFacts, PositionFacts, Span
-from chain.execution.decode.parties import actions_of
-from chain.execution.decode.records import (
-    Action,
-    DecodedBurn,
-    DecodedDecrease,
-    DecodedIncrease,
-    DecodedMint,
-    DecodedPoolKey,
+from chain.contracts.pool_key import DYNAMIC_FEE, CalldataPool
+from chain.execution import protocols
+from chain.execution.decode.titles import call_title, effect_title
+from chain.execution.plan.effects import Effect, Provision, Sale, Withdrawal
+from chain.execution.plan.facts import PoolFacts, PositionFacts, Span
+from chain.execution.plan.names import Names
+from chain.execution.plan.records import (
     DecodedStep,
-    DecodedSwapExactIn,
     Delegation,
     Deposit,
     Permit2Approval,
     TokenApproval,
     Withdraw,
 )
-from chain.execution.decode.titles import action_title, call_title
-from chain.execution.decode.words import Names
 from chain.math.price import format_amount
 from chain.math.sqrt_price import Q96
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
+from chain.protocols.reference import PositionRef, position_label
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.gate.allowances import GivenAllowance
@@ -110,34 +105,33 @@ class ReceiptFacts(Struct, frozen=True):
     usd_per_unit: Mapping[Address, float] = field(default_factory=dict)
     """Of the tokens whose worth is known."""
     usd_per_wei: float | None = None
-    positions: Mapping[int, PositionFacts] = field(default_factory=dict)
+    positions: Mapping[PositionRef, PositionFacts] = field(default_factory=dict)
     """Those that are changed, as they are now."""
     expected_gas: int | None = None
     """Wei by a trial at the present gas price; None where not all was tried."""
     planned_cost: float | None = None
     """Dollars that the plan expected it to cost; None where no plan did."""
 
-    def pair(self, token_id: int) -> tuple[Address, Address] | None:
+    def pair(self, ref: PositionRef) -> tuple[Address, Address] | None:
         """Of a position; of one that was not read, the pair of the plan's pool."""
-        held = self.positions.get(token_id)
+        held = self.positions.get(ref)
         pool = self.pool if held is None else held.pool
         return None if pool is None else (pool.key.currency0, pool.key.currency1)
 
-    def price_in(self, pool: DecodedPoolKey) -> int | None:
+    def price_in(self, pool: CalldataPool) -> int | None:
         """None of another pool than the one that was read."""
         known = self.pool
-        if known is None or (known.key.currency0, known.key.currency1) != pool[:2]:
+        if known is None or _tokens(known.key) != _tokens(pool):
             return None
         return known.sqrt_price_x96
 
     @property
-    def actions(self) -> tuple[Action, ...]:
-        return tuple(action for step in self.steps for action in actions_of(step.call))
+    def effects(self) -> tuple[Effect, ...]:
+        return tuple(each for step in self.steps for each in protocols.effects_of(step.call))
 
     @property
     def changes_positions(self) -> bool:
-        changes = DecodedBurn | DecodedDecrease | DecodedIncrease | DecodedMint
-        return any(isinstance(action, changes) for action in self.actions)
+        return any(isinstance(effect, Withdrawal | Provision) for effect in self.effects)
 
 
 def receipt_of(facts: ReceiptFacts) -> ReceiptView:
@@ -227,43 +221,40 @@ def most_cost(facts: ReceiptFacts) -> MostCost | None:
     What a position pays out is worth least where its pool stands at these very prices.
     """
     rate, prices, swapped, lost = facts.usd_per_wei, facts.usd_per_unit, 0.0, 0.0
-    for action in facts.actions:
-        if isinstance(action, DecodedSwapExactIn):
-            sold, bought = (_worth(facts, (each,)) for each in _swapped(action))
+    for effect in facts.effects:
+        if isinstance(effect, Sale):
+            sold, bought = (_worth(facts, (each,)) for each in _swapped(effect))
             if sold is None or bought is None:
                 return None
             swapped += max(0.0, sold - bought)
-        elif filled := _filling(facts, action):
-            pair, span, liquidity, most, price = filled
+        elif isinstance(effect, Provision) and (filled := _filling(facts, effect)):
+            pair = filled.pair
             if any(token not in prices for token in pair):
                 return None
             worths = [
                 taken[0] * prices[pair[0]] + taken[1] * prices[pair[1]]
-                for taken in (
-                    span.holds(price, liquidity, round_up=True),
-                    *_ends_within(span, liquidity, most),
-                )
+                for taken in (filled.now, *filled.ends)
             ]
             lost += max(worths) - worths[0]
-        elif isinstance(action, DecodedBurn | DecodedDecrease):
-            less = _less_paid(facts, action)
+        elif isinstance(effect, Withdrawal):
+            less = _less_paid(facts, effect)
             if less is None:
                 return None
             lost += less
     return None if rate is None else MostCost(swapped, lost, facts.gas * rate)
 
 
-def _less_paid(facts: ReceiptFacts, action: DecodedBurn | DecodedDecrease) -> float | None:
+def _less_paid(facts: ReceiptFacts, paid: Withdrawal) -> float | None:
     """Dollars between what it pays now and the least, once its pool follows the dollar prices."""
-    held, pair = facts.positions.get(action.token_id), facts.pair(action.token_id)
+    held, pair = facts.positions.get(paid.ref), facts.pair(paid.ref)
     if held is None or pair is None or any(not facts.usd_per_unit.get(token) for token in pair):
         return None
-    liquidity = held.liquidity if isinstance(action, DecodedBurn) else action.liquidity
+    liquidity = held.liquidity if paid.liquidity is None else paid.liquidity
     rate0, rate1 = (facts.usd_per_unit[token] for token in pair)
     at_least = int(sqrt(rate0 / rate1) * Q96)
     now, least = (
-        paid[0] * rate0 + paid[1] * rate1
-        for paid in (
+        amounts[0] * rate0 + amounts[1] * rate1
+        for amounts in (
             held.span.holds(price, liquidity, round_up=False)
             for price in (held.pool.sqrt_price_x96, at_least)
         )
@@ -271,25 +262,32 @@ def _less_paid(facts: ReceiptFacts, action: DecodedBurn | DecodedDecrease) -> fl
     return max(0.0, now - least)
 
 
-_Filling = tuple[tuple[Address, Address], Span, int, tuple[int, int], int]
+class _Filling(NamedTuple):
+    """What goes into a range: now, and at the prices beyond which the chain refuses it."""
+
+    pair: tuple[Address, Address]
+    now: tuple[int, int]
+    ends: tuple[tuple[int, int], ...]
 
 
-def _filling(facts: ReceiptFacts, action: Action) -> _Filling | None:
-    """Tokens, range, liquidity, the most of either and the pool's price, where one is filled."""
-    match action:
-        case DecodedMint(pool, lower, upper, liquidity, most0, most1):
-            price = facts.price_in(pool)
-            pair = pool.currency0, pool.currency1
-            if price is None:
-                return None
-            return pair, Span(lower, upper), liquidity, (most0, most1), price
-        case DecodedIncrease(token_id, liquidity, most0, most1):
-            held, known = facts.positions.get(token_id), facts.pair(token_id)
-            if held is None or known is None:
-                return None
-            return known, held.span, liquidity, (most0, most1), held.pool.sqrt_price_x96
-        case _:
-            return None
+def _filling(facts: ReceiptFacts, effect: Provision) -> _Filling | None:
+    held = None if effect.ref is None else facts.positions.get(effect.ref)
+    if effect.pool is not None and effect.span is not None:
+        pair, span, price = _tokens(effect.pool), effect.span, facts.price_in(effect.pool)
+    elif held is not None:
+        pair, span, price = _tokens(held.pool.key), held.span, held.pool.sqrt_price_x96
+    else:
+        return None
+    if price is None:
+        return None
+    now = span.holds(price, effect.liquidity_at(price, span), round_up=True)
+    return _Filling(pair, now, _ends_of(effect, span))
+
+
+def _ends_of(effect: Provision, span: Span) -> tuple[tuple[int, int], ...]:
+    if effect.liquidity is None:
+        return (effect.most,)
+    return tuple(_ends_within(span, effect.liquidity, effect.most))
 
 
 def step_part(step: DecodedStep) -> Literal["approve", "execute", "revoke"]:
@@ -317,7 +315,7 @@ def step_brief(step: DecodedStep, facts: ReceiptFacts) -> str:
         case Delegation(delegate):
             words = _lending(facts, delegate)
         case _:
-            words = call_title(call, lambda action: _doing(action, facts))
+            words = call_title(call, lambda effect: _doing(effect, facts))
     return words or f"call {names.place(step.transaction.to)}"
 
 
@@ -363,15 +361,16 @@ def _leave(facts: ReceiptFacts, spender: Address, amount: int, token: Address) -
     return f"let {known} move up to {_amount(facts, amount, token)}"
 
 
-def _doing(action: Action, facts: ReceiptFacts) -> str:
+def _doing(effect: Effect, facts: ReceiptFacts) -> str:
     """Its title, with the prices of a range and the amounts of a swap."""
-    title = action_title(action)
-    match action:
-        case DecodedMint():
-            return f"{title} {' – '.join(_pair(action, facts).bounds(*_ticks(action)))}"
-        case DecodedSwapExactIn():
-            (sold, bought) = _swapped(action)
-            fee = "" if PoolKey(*action.pool).has_dynamic_fee else f"{fee_text(action.pool.fee)} "
+    title = effect_title(effect)
+    match effect:
+        case Provision(None):
+            pair, ticks = _pair(effect, facts), _ticks(effect)
+            return title if pair is None else f"{title} {' – '.join(pair.bounds(*ticks))}"
+        case Sale(pool):
+            (sold, bought) = _swapped(effect)
+            fee = "" if pool.fee == DYNAMIC_FEE else f"{fee_text(pool.fee)} "
             return (
                 f"{title} {_all(facts, (sold,))} for at least {_all(facts, (bought,))} in the "
                 f"{fee}pool"
@@ -382,25 +381,31 @@ def _doing(action: Action, facts: ReceiptFacts) -> str:
 
 def _pool_lines(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     """Pair, fee tier and hook of each pool that is entered or left, and which positions."""
-    opened = next(
-        (action.pool for action in facts.actions if isinstance(action, DecodedMint)), None
-    )
+    opened = next(_opened(facts), None)
     if facts.pool is None or not facts.changes_positions:
         return
-    held = [(position.pool, f"#{token_id}") for token_id, position in facts.positions.items()]
+    held = [(position.pool, position_label(ref)) for ref, position in facts.positions.items()]
     for key in dict.fromkeys(pool.key for pool, _ in held) or (facts.pool.key,):
         pool = next((pool for pool, _ in held if pool.key == key), facts.pool)
         changed = ", ".join(name for pool, name in held if pool.key == key)
         yield _pool_line(facts, pool, opened, changed)
 
 
+def _opened(facts: ReceiptFacts) -> Iterator[CalldataPool]:
+    """Pools that a position is opened in."""
+    for effect in facts.effects:
+        if isinstance(effect, Provision) and effect.pool is not None:
+            yield effect.pool
+
+
 def _pool_line(
-    facts: ReceiptFacts, pool: PoolFacts, opened: DecodedPoolKey | None, changed: str
+    facts: ReceiptFacts, pool: PoolFacts, opened: CalldataPool | None, changed: str
 ) -> ReceiptLine:
-    key = pool.key if opened is None else PoolKey(*opened)
+    key: CalldataPool = pool.key if opened is None else opened
     tokens = facts.names.token(key.currency0), facts.names.token(key.currency1)
     pair = pair_of(facts.network, *tokens, pool.sqrt_price_x96)
-    fee = f"{fee_text(pool.lp_fee)} now, dynamic" if key.has_dynamic_fee else fee_text(key.fee)
+    dynamic = key.fee == DYNAMIC_FEE
+    fee = f"{fee_text(pool.lp_fee)} now, dynamic" if dynamic else fee_text(key.fee)
     hook = "no hook" if int(key.hooks, 16) == 0 else f"hook {checksummed(key.hooks)}"
     which = changed or "new position"
     if opened is not None and changed:
@@ -413,32 +418,25 @@ _Part = tuple[Literal["give", "get"], str, Amounts]
 
 def _positions(facts: ReceiptFacts) -> Iterator[_Part]:
     """What is in positions that end, begin or change, at the present price."""
-    for action in facts.actions:
-        held = facts.positions.get(getattr(action, "token_id", -1))
-        match action:
-            case DecodedBurn(token_id) if held is not None:
-                inside = held.span.holds(held.pool.sqrt_price_x96, held.liquidity, round_up=False)
-                yield "give", f"position #{token_id}:", _plus_fees(facts, held, inside)
-            case DecodedDecrease(token_id, liquidity) if held is not None:
-                inside = held.span.holds(held.pool.sqrt_price_x96, liquidity, round_up=False)
-                what = "a part and the fees of" if liquidity else "the fees of"
-                yield "give", f"{what} #{token_id}:", _plus_fees(facts, held, inside)
-            case DecodedIncrease(token_id, liquidity) if held is not None:
-                into = held.span.holds(held.pool.sqrt_price_x96, liquidity, round_up=True)
-                yield "get", f"added to #{token_id}:", _with(facts.pair(token_id), *into)
-            case DecodedMint(pool, lower, upper, liquidity):
-                price = facts.price_in(pool)
-                if price is not None:
-                    into = Span(lower, upper).holds(price, liquidity, round_up=True)
-                    pair = pool.currency0, pool.currency1
-                    yield "get", "a position of", _with(pair, *into)
+    for effect in facts.effects:
+        match effect:
+            case Withdrawal(ref, liquidity) if (held := facts.positions.get(ref)) is not None:
+                part = held.liquidity if liquidity is None else liquidity
+                inside = held.span.holds(held.pool.sqrt_price_x96, part, round_up=False)
+                paid = _with(facts.pair(ref), *inside.plus(held.fees))
+                yield "give", _left_words(effect), paid
+            case Provision(ref) if (filled := _filling(facts, effect)) is not None:
+                words = "a position of" if ref is None else f"added to {position_label(ref)}:"
+                yield "get", words, _with(filled.pair, *filled.now)
             case _:
                 pass
 
 
-def _plus_fees(facts: ReceiptFacts, held: PositionFacts, inside: tuple[int, int]) -> Amounts:
-    pair = facts.pair(held.token_id)
-    return _with(pair, inside[0] + held.fees[0], inside[1] + held.fees[1])
+def _left_words(effect: Withdrawal) -> str:
+    name = position_label(effect.ref)
+    if effect.ends:
+        return f"position {name}:"
+    return f"{'a part and the fees of' if effect.liquidity else 'the fees of'} {name}:"
 
 
 def _expected(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
@@ -446,9 +444,9 @@ def _expected(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
         yield _line(facts, part, words, amounts)
     if facts.changes_positions:
         return
-    for action in facts.actions:
-        if isinstance(action, DecodedSwapExactIn):
-            sold, (_, bought) = _swapped(action)
+    for effect in facts.effects:
+        if isinstance(effect, Sale):
+            sold, (_, bought) = _swapped(effect)
             yield _line(facts, "give", "", (sold,))
             came = (facts.changes or {}).get(bought)
             if came is not None:
@@ -460,26 +458,21 @@ _PAYS = "returns, not counting fees, at least"
 
 def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     """By the bytes, whatever the price does: what is paid at least, taken at most."""
-    for action in facts.actions:
-        match action:
-            case DecodedBurn(token_id, least0, least1):
-                least = _with(facts.pair(token_id), least0, least1)
-                yield _line(facts, "bound", f"#{token_id} {_PAYS}", least, "comes out")
-            case DecodedDecrease(token_id, liquidity, least0, least1) if liquidity:
-                least = _with(facts.pair(token_id), least0, least1)
-                yield _line(facts, "bound", f"#{token_id} {_PAYS}", least, "comes out")
-            case DecodedIncrease(token_id, liquidity, most0, most1):
-                held, most = facts.positions.get(token_id), (most0, most1)
-                ends = () if held is None else _ends_within(held.span, liquidity, most)
-                words = f"#{token_id} takes at most"
-                yield _most_line(facts, words, facts.pair(token_id), most, ends)
-            case DecodedMint(pool, lower, upper, liquidity, most0, most1):
-                most, pair = (most0, most1), (pool.currency0, pool.currency1)
-                ends = _ends_within(Span(lower, upper), liquidity, most)
-                yield _most_line(facts, "the new position takes at most", pair, most, ends)
+    for effect in facts.effects:
+        match effect:
+            case Withdrawal(ref, liquidity, least, ends) if ends or liquidity:
+                amounts = _with(facts.pair(ref), *least)
+                yield _line(facts, "bound", f"{position_label(ref)} {_PAYS}", amounts, "comes out")
+            case Provision(ref, pool, span, _, most):
+                name = "the new position" if ref is None else position_label(ref)
+                held = None if ref is None else facts.positions.get(ref)
+                inside = held.span if held is not None else span
+                pair = _tokens(pool) if pool is not None else facts.pair(ref) if ref else None
+                taken = () if inside is None else _ends_of(effect, inside)
+                yield _most_line(facts, f"{name} takes at most", pair, most, taken)
             # On the way into a position its step says the same.
-            case DecodedSwapExactIn() if not facts.changes_positions:
-                yield ReceiptLine("bound", _doing(action, facts))
+            case Sale() if not facts.changes_positions:
+                yield ReceiptLine("bound", _doing(effect, facts))
             case _:
                 pass
     rate = facts.usd_per_wei
@@ -498,8 +491,11 @@ def _most_dollars(facts: ReceiptFacts) -> float | None:
 
 def _all_in(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     """Where more than the network takes something; a hook could take more than bytes bound."""
-    swaps = any(isinstance(action, DecodedSwapExactIn) for action in facts.actions)
-    fills = any(_filling(facts, action) is not None for action in facts.actions)
+    swaps = any(isinstance(effect, Sale) for effect in facts.effects)
+    fills = any(
+        isinstance(effect, Provision) and _filling(facts, effect) is not None
+        for effect in facts.effects
+    )
     if not swaps and not fills:
         return
     if any(int(hooks, 16) for hooks in _hooks(facts)):
@@ -514,7 +510,7 @@ def _all_in(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
 def _hooks(facts: ReceiptFacts) -> Iterator[Address]:
     """Of the pools that are entered or left; what a swap pays at least binds its hook too."""
     yield from (held.pool.key.hooks for held in facts.positions.values())
-    yield from (action.pool.hooks for action in facts.actions if isinstance(action, DecodedMint))
+    yield from (pool.hooks for pool in _opened(facts))
 
 
 def _most_line(
@@ -574,7 +570,7 @@ def _wallet(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
         for amount, token in changed
     ]
     told = "  ".join(words) or "no change"
-    enters = any(isinstance(each, DecodedMint | DecodedIncrease) for each in facts.actions)
+    enters = any(isinstance(each, Provision) for each in facts.effects)
     if changed and enters and all(amount > 0 for amount, _ in changed):
         told = f"{told}, left over"
     yield ReceiptLine("wallet", told, _sum(facts, changed))
@@ -623,7 +619,7 @@ def _halfway(facts: ReceiptFacts) -> str:
         parts = [*_positions(replace(facts, steps=(step,)))]
         if parts and all(part == "give" for part, _, _ in parts):
             held = " + ".join(_all(facts, amounts) for _, _, amounts in parts)
-            opens = any(isinstance(each, DecodedMint) for each in actions_of(following.call))
+            opens = any(_opened(replace(facts, steps=(following,))))
             none = " and no position" if opens else ""
             return f"If {later} fails after {place}, you hold {held}{none}."
     return ""
@@ -675,28 +671,35 @@ def _worth(facts: ReceiptFacts, amounts: Iterable[tuple[int, Address]]) -> float
     return sum(amount * facts.usd_per_unit[token] for amount, token in moved)
 
 
-def _swapped(swap: DecodedSwapExactIn) -> tuple[tuple[int, Address], tuple[int, Address]]:
-    pair = (swap.pool.currency0, swap.pool.currency1)
-    sold, bought = pair if swap.zero_for_one else pair[::-1]
+def _swapped(swap: Sale) -> tuple[tuple[int, Address], tuple[int, Address]]:
+    sold, bought = _tokens(swap.pool) if swap.zero_for_one else _tokens(swap.pool)[::-1]
     return (swap.amount_in, sold), (swap.amount_out_minimum, bought)
 
 
-def _ticks(mint: DecodedMint) -> tuple[int, int]:
-    return mint.tick_lower, mint.tick_upper
+def _tokens(pool: CalldataPool) -> tuple[Address, Address]:
+    return pool.currency0, pool.currency1
 
 
-def _pair(mint: DecodedMint, facts: ReceiptFacts) -> Pair:
-    tokens = (facts.names.token(mint.pool.currency0), facts.names.token(mint.pool.currency1))
+def _ticks(opened: Provision) -> tuple[int, int]:
+    span = opened.span
+    return (0, 0) if span is None else (span.tick_lower, span.tick_upper)
+
+
+def _pair(opened: Provision, facts: ReceiptFacts) -> Pair | None:
+    if opened.pool is None:
+        return None
+    token0, token1 = map(facts.names.token, _tokens(opened.pool))
     # Without a price of its own a range is read by its middle.
-    price = facts.price_in(mint.pool) or sqrt_price_at_tick(sum(_ticks(mint)) // 2)
-    return pair_of(facts.network, *tokens, price)
+    price = facts.price_in(opened.pool) or sqrt_price_at_tick(sum(_ticks(opened)) // 2)
+    return pair_of(facts.network, token0, token1, price)
 
 
 def _range(facts: ReceiptFacts) -> RangeView | None:
-    for action in facts.actions:
-        price = facts.price_in(action.pool) if isinstance(action, DecodedMint) else None
-        if isinstance(action, DecodedMint) and price is not None:
-            pair, ticks = _pair(action, facts), _ticks(action)
+    for effect in facts.effects:
+        if not isinstance(effect, Provision) or effect.pool is None:
+            continue
+        price, pair, ticks = facts.price_in(effect.pool), _pair(effect, facts), _ticks(effect)
+        if price is not None and pair is not None:
             low, high = pair.bounds(*ticks)
             progress = pair.progress(tick_at_sqrt_price(price), *ticks)
             return RangeView(low, high, pair.price_text(price), progress)

@@ -12,7 +12,8 @@ from chain.contracts.networks import Address, Network
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.parties import Parties
 from chain.execution.decode.titles import name_title
-from chain.execution.decode.words import Names, names_on
+from chain.execution.decode.words import names_on
+from chain.execution.plan.names import Names
 from chain.execution.simulate import Simulation
 from chain.tokens import Token
 from zuno_tui.present.views import SENT_AS, UNDOING

@@ -1,7 +1,6 @@
 """From a choice to unsigned transactions: pure, and every byte fixed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,9 +9,10 @@ from chain.contracts import calldata as actions
 from chain.contracts.delegation import NOBODY, BatchCall, execute_batch
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.signed_delegation import SignedDelegation
-from chain.execution.build import recipes, requests
-from chain.execution.build.facts import (
-    BuildError,
+from chain.execution.build import wallet_steps
+from chain.execution.build.writers import WRITERS, writer_of
+from chain.execution.plan import requests
+from chain.execution.plan.facts import (
     ChainFacts,
     InsufficientBalanceError,
     PositionFacts,
@@ -20,8 +20,14 @@ from chain.execution.build.facts import (
     TokenAllowances,
     Tolerance,
 )
-from chain.execution.build.recipes import Change, Recipe, RecipeBounds
-from chain.execution.build.sizing import guaranteed_by_exit, survivable, with_wallet_balance
+from chain.execution.plan.recipe import Recipe, RecipeBounds
+from chain.execution.plan.sizing import (
+    guaranteed_by_exit,
+    needs_liquidity,
+    survivable,
+    with_wallet_balance,
+)
+from chain.execution.plan.writing import Entry, ProtocolWriter, SmallChange
 from chain.execution.transaction import Authorization, UnsignedTransaction
 
 EXPIRY_SECONDS = 30 * 60
@@ -42,23 +48,34 @@ class Grant(Struct, frozen=True):
 
 def approvals(recipe: Recipe, facts: ChainFacts) -> Iterator[Recipe]:
     """The steps without which the recipe may not move what it needs."""
+    permit2 = facts.network.contracts.permit2
     for token, amount in recipe.pulled:
         there = facts.allowances.get(token, TokenAllowances())
-        if there.to_permit2 < amount:
+        spender, given = _own_allowance(recipe, there, permit2)
+        if given < amount:
             # Some tokens refuse to change an allowance that is not zero.
-            if there.to_permit2:
-                yield _token_approval("reset allowance", token, 0, facts)
-            yield _token_approval("allow Permit2", token, amount, facts)
-        if not _suffices(there.through_permit2.get(recipe.to, _NONE), amount, facts.deadline):
+            if given:
+                yield _token_approval("reset allowance", token, spender, 0)
+            step = "allow Permit2" if recipe.through_permit2 else "allow manager"
+            yield _token_approval(step, token, spender, amount)
+        through = there.through_permit2.get(recipe.to, _NONE)
+        if recipe.through_permit2 and not _suffices(through, amount, facts.deadline):
             data = actions.approve_through_permit2(
                 token, recipe.to, amount, facts.head_time + EXPIRY_SECONDS
             )
-            yield Recipe("allow through Permit2", facts.network.contracts.permit2, data)
+            yield Recipe("allow through Permit2", permit2, data)
+
+
+def _own_allowance(recipe: Recipe, there: TokenAllowances, permit2: Address) -> tuple[Address, int]:
+    """Whom the token itself must let move it for this recipe, and how much it lets now."""
+    if recipe.through_permit2:
+        return permit2, there.to_permit2
+    return recipe.to, there.direct.get(recipe.to, 0)
 
 
 def grants(recipe: Recipe, facts: ChainFacts) -> Iterator[Grant]:
-    """What the recipe's contract may move when its turn comes."""
-    for token, amount in recipe.pulled:
+    """What the recipe's contract may move through Permit2 when its turn comes."""
+    for token, amount in recipe.pulled if recipe.through_permit2 else ():
         there = facts.allowances.get(token, TokenAllowances()).through_permit2.get(recipe.to, _NONE)
         if _suffices(there, amount, facts.deadline):
             yield Grant(token, recipe.to, there.amount, there.expiration)
@@ -70,15 +87,15 @@ def _suffices(there: SpenderAllowance, amount: int, deadline: int) -> bool:
     return there.amount >= amount and there.expiration >= deadline
 
 
-def _token_approval(step: str, token: Address, amount: int, facts: ChainFacts) -> Recipe:
-    data = actions.approve_token(facts.network.contracts.permit2, amount)
-    return Recipe(step, token, data)
+def _token_approval(step: str, token: Address, spender: Address, amount: int) -> Recipe:
+    return Recipe(step, token, actions.approve_token(spender, amount))
 
 
 GAS_CEILINGS = {
     "unsubscribe": 500_000,
     "reset allowance": 120_000,
     "allow Permit2": 120_000,
+    "allow manager": 120_000,
     "allow through Permit2": 120_000,
     "exit": 600_000,
     "move": 1_000_000,
@@ -143,7 +160,7 @@ def build(
     moving = _recipes(request, facts)
     _needs_balances(moving, facts)
     permissions = [each for recipe in moving for each in approvals(recipe, facts)]
-    ending = [recipes.cancel_order(order) for order in cancels]
+    ending = [wallet_steps.cancel_order(order) for order in cancels]
     steps = [*permissions, *_dismissal(request, facts), *moving, *ending]
     if as_one and len(steps) > 1:
         return _as_one(steps, moving, facts)
@@ -175,20 +192,24 @@ def _as_one(steps: Sequence[Recipe], moving: Sequence[Recipe], facts: ChainFacts
 
 def _taken_back(recipe: Recipe, facts: ChainFacts) -> Iterator[Recipe]:
     """What was allowed for the recipe and may not all be used."""
+    permit2 = facts.network.contracts.permit2
     for token, amount in sorted(recipe.pulled):
         there = facts.allowances.get(token, TokenAllowances())
-        if not _suffices(there.through_permit2.get(recipe.to, _NONE), amount, facts.deadline):
-            yield recipes.revoke(requests.Allowance(token, recipe.to, through_permit2=True), facts)
-        if there.to_permit2 < amount:
-            permit2 = facts.network.contracts.permit2
-            yield recipes.revoke(requests.Allowance(token, permit2, through_permit2=False), facts)
+        spender, given = _own_allowance(recipe, there, permit2)
+        through = there.through_permit2.get(recipe.to, _NONE)
+        if recipe.through_permit2 and not _suffices(through, amount, facts.deadline):
+            taken = requests.Allowance(token, recipe.to, through_permit2=True)
+            yield wallet_steps.revoke(taken, facts)
+        if given < amount:
+            taken = requests.Allowance(token, spender, through_permit2=False)
+            yield wallet_steps.revoke(taken, facts)
 
 
 def _lending(
     request: requests.DelegateRequest, facts: ChainFacts
 ) -> tuple[UnsignedTransaction, ...]:
     step = "undelegate" if request.delegate == NOBODY else "delegate"
-    before = [recipes.cancel_all_orders()] if request.cancels_orders else []
+    before = [wallet_steps.cancel_all_orders()] if request.cancels_orders else []
     first = tuple(_transaction(recipe, place, facts) for place, recipe in enumerate(before))
     alone = _transaction(Recipe(step, facts.sender, b""), len(first), facts)
     lent = Authorization(facts.network.chain_id, request.delegate, alone.nonce + 1)
@@ -225,77 +246,59 @@ def _recipes(request: requests.CallRequest, facts: ChainFacts) -> list[Recipe]:
         case requests.ReRangeRequest():
             return _re_range(request, facts)
         case requests.CreateRequest(pool, span, budget, swap):
-            made = (
-                recipes.create(pool, span, budget, facts)
-                if swap is None
-                else recipes.swap_and_enter(pool, span, budget, swap, facts)
+            *before, made = writer_of(pool.key).enter(
+                Entry(pool, span, budget, swap, native=request.native), facts
             )
-        case requests.IncreaseRequest(position, budget):
-            made = recipes.add(position, budget, facts)
+            return [*before, *_wrapping(made, facts), made]
+        case requests.IncreaseRequest(position):
+            made = _protocol(position).add(request, facts)
         case requests.SwapRequest(_, swap):
-            made = recipes.swap(swap, facts)
+            made = writer_of(swap.pool).swap(swap, facts)
         case requests.WrapRequest(amount):
-            made = recipes.wrap(amount, facts)
+            made = wallet_steps.wrap(amount, facts)
         case requests.UnwrapRequest(amount):
-            made = recipes.unwrap(amount, facts)
+            made = wallet_steps.unwrap(amount, facts)
             _needs(made.to, amount, facts.balances)
         case requests.RevokeRequest(allowances):
-            return [recipes.revoke(each, facts) for each in allowances]
+            return [wallet_steps.revoke(each, facts) for each in allowances]
         case requests.CancelOrdersRequest(delegations):
-            return [*map(recipes.cancel_order, delegations)] or [recipes.cancel_all_orders()]
+            each = [wallet_steps.cancel_order(signed) for signed in delegations]
+            return each or [wallet_steps.cancel_all_orders()]
         case requests.SeveralRequest(parts):
-            changes = [_change_of_position(part, facts) for part in parts]
-            return [
-                recipes.carried_out(changes[first : first + MOST_TOGETHER], facts)
-                for first in range(0, len(changes), MOST_TOGETHER)
-            ]
+            return list(_several(parts, facts))
         case _:
-            made = recipes.carried_out([_change_of_position(request, facts)], facts)
+            protocol = _protocol(request.position)
+            made = protocol.carried_out([protocol.change(request, facts)], facts)
     return [*_wrapping(made, facts), made]
 
 
-def _change_of_position(
-    request: requests.CloseRequest
-    | requests.CollectRequest
-    | requests.DecreaseRequest
-    | requests.CompoundRequest,
-    facts: ChainFacts,
-) -> Change:
-    position = request.position
-    if isinstance(request, requests.CloseRequest):
-        return recipes.leave(position, facts)
-    _needs_liquidity(position)
-    match request:
-        case requests.CollectRequest():
-            return recipes.take_out(position, 0, "collect", facts)
-        case requests.DecreaseRequest(_, percent):
-            return recipes.take_out(position, _part(position, percent), "decrease", facts)
-        case requests.CompoundRequest():
-            return recipes.compound(position, facts)
-    assert_never(request)
+def _protocol(position: PositionFacts) -> ProtocolWriter:
+    return writer_of(position.pool.key)
+
+
+def _several(parts: Sequence[SmallChange], facts: ChainFacts) -> Iterator[Recipe]:
+    """Protocol by protocol, so many of one as a transaction has room for."""
+    for protocol in WRITERS:
+        mine = [part for part in parts if _protocol(part.position) is protocol]
+        changes = [protocol.change(part, facts) for part in mine]
+        for first in range(0, len(changes), MOST_TOGETHER):
+            yield protocol.carried_out(changes[first : first + MOST_TOGETHER], facts)
 
 
 def _re_range(request: requests.ReRangeRequest, facts: ChainFacts) -> list[Recipe]:
     position, span = request.position, request.span
-    _needs_liquidity(position)
-    if request.swap is None:
-        return [recipes.move(position, span, facts)]
+    needs_liquidity(position)
+    leaves, pool = _protocol(position), request.into or position.pool
+    if request.swap is None and pool.key == position.pool.key:
+        return [leaves.move(position, span, facts)]
     sure = guaranteed_by_exit(position, facts.tolerance)
     funds = (
         sure if request.liquidity is None else with_wallet_balance(sure, position.pool.key, facts)
     )
-    return [
-        recipes.carried_out([recipes.leave(position, facts)], facts),
-        recipes.swap_and_enter(
-            position.pool, span, funds, request.swap, facts, sure=sure, liquidity=request.liquidity
-        ),
-    ]
-
-
-def _part(position: PositionFacts, percent: int) -> int:
-    if not 1 <= percent <= 100:
-        raise BuildError(f"{percent}% cannot be taken out. Name a part from 1 to 100%.")
-    return position.liquidity * percent // 100
+    leaving = leaves.change(requests.CloseRequest(position), facts)
+    entry = Entry(pool, span, funds, request.swap, sure, request.liquidity)
+    entering = writer_of(pool.key).enter(entry, facts)
+    return [leaves.carried_out([leaving], facts), *entering]
 
 
 def _wrapping(spending: Recipe, facts: ChainFacts) -> list[Recipe]:
@@ -305,7 +308,7 @@ def _wrapping(spending: Recipe, facts: ChainFacts) -> list[Recipe]:
     missing = wanted - facts.balances.get(wrapped or NATIVE, 0)
     if wrapped is None or missing <= 0 or facts.balances.get(NATIVE, 0) < missing:
         return []
-    return [recipes.wrap(missing, facts)]
+    return [wallet_steps.wrap(missing, facts)]
 
 
 def _dismissal(request: requests.CallRequest, facts: ChainFacts) -> list[Recipe]:
@@ -313,18 +316,10 @@ def _dismissal(request: requests.CallRequest, facts: ChainFacts) -> list[Recipe]
         return []
     parts = request.parts if isinstance(request, requests.SeveralRequest) else (request,)
     return [
-        recipes.unsubscribe(part.position, facts)
+        _protocol(part.position).unsubscribe(part.position, facts)
         for part in parts
         if part.position.subscriber is not None
     ]
-
-
-def _needs_liquidity(position: PositionFacts) -> None:
-    if position.liquidity == 0:
-        raise BuildError(
-            f"Position #{position.token_id} holds no liquidity, so there is nothing to move. "
-            f"End it: zuno close {position.token_id}"
-        )
 
 
 def _needs_balances(moving: list[Recipe], facts: ChainFacts) -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from chain.contracts.abi import AbiError, address_bytes, decode, encode_call
 from chain.contracts.networks import Address, Network
 from chain.execution.build.builder import Built, raised_gas
-from chain.execution.build.facts import FactsUnknownError
+from chain.execution.plan.facts import FactsUnknownError
 from chain.execution.simulate import Simulation
 from chain.execution.transaction import UnsignedTransaction
 from chain.read.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS

@@ -1,17 +1,17 @@
 """What a plan's bytes are about, and who is given what by them: recipients, spenders, contracts."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from chain.contracts.networks import NATIVE, Address
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
-from chain.execution.decode import records
+from chain.execution import protocols
 from chain.execution.decode.decoder import single_calls
-
-SENDER: Address = "0x" + "00" * 19 + "01"
-"""Written in an action, whoever sends the transaction."""
+from chain.execution.plan import records
+from chain.execution.plan.effects import Provision, Sale, Withdrawal
+from chain.execution.plan.protocol import Places
+from chain.protocols.reference import PositionRef
 
 
 class Parties(Struct, frozen=True):
@@ -45,38 +45,22 @@ def parties_of(steps: Sequence[records.DecodedStep]) -> Parties:
     lent = [step.call.delegate for step in steps if isinstance(step.call, records.Delegation)]
     batched, transactions = any(isinstance(step.call, records.Batch) for step in steps), len(steps)
     steps = single_calls(steps)
-    calls = [step.call for step in steps]
+    calls = [step.call for step in steps if isinstance(step.call, records.PlainCall)]
     approvals = [
         call for call in calls if isinstance(call, records.TokenApproval | records.Permit2Approval)
     ]
     given = [approval for approval in approvals if approval.amount]
-    actions = [action for call in calls for action in actions_of(call)]
-    moved = [
-        command
-        for command in _commands(calls)
-        if isinstance(command, records.DecodedPermit2Transfer)
-    ]
-    taken = [action.recipient for action in actions if isinstance(action, records.DecodedTake)]
+    places = [_places(call, sender) for call in calls]
     return Parties(
         sender=sender,
-        recipients=_distinct(
-            (
-                *(_own(recipient, sender) for recipient in _recipients(actions)),
-                *((sender,) if sender in taken else ()),
-            )
-        ),
-        between=_distinct(
-            (
-                *(recipient for recipient in taken if recipient != sender),
-                *(transfer.recipient for transfer in moved),
-            )
-        ),
+        recipients=_distinct(each for place in places for each in place.recipients),
+        between=_distinct(each for place in places for each in place.between),
         spenders=_distinct(grant.spender for grant in given),
         called=_distinct(step.transaction.to for step in steps),
         lent_to=tuple(lent),
         transactions=transactions,
         batched=len(steps) if batched else 0,
-        deadlines=tuple(sorted({end for call in calls for end in _deadlines(call)})),
+        deadlines=tuple(sorted({end for call in calls for end in deadlines_of(call)})),
         expirations=tuple(
             sorted(
                 {grant.expiration for grant in given if isinstance(grant, records.Permit2Approval)}
@@ -85,71 +69,15 @@ def parties_of(steps: Sequence[records.DecodedStep]) -> Parties:
     )
 
 
-def actions_of(call: records.Call) -> tuple[records.Action, ...]:
-    """Every action in a call, whichever command carries it."""
-    match call:
-        case records.ModifyLiquidities(actions):
-            return actions
-        case records.Multicall(calls):
-            return tuple(action for call in calls for action in actions_of(call))
-        case records.Execute(commands):
-            return tuple(
-                action
-                for command in commands
-                for action in (
-                    command.actions
-                    if isinstance(command, records.DecodedV4Swap)
-                    else command.call.actions
-                    if isinstance(command, records.DecodedPositionManagerCall)
-                    else ()
-                )
-            )
-        case _:
-            return ()
+def deadlines_of(call: records.PlainCall) -> tuple[int, ...]:
+    """The last block times at which the chain runs it, where its bytes name any."""
+    protocol = protocols.of_call(call)
+    return () if protocol is None else tuple(protocol.deadlines(call))
 
 
-def parts_of(actions: tuple[records.Action, ...]) -> tuple[tuple[records.Action, ...], ...]:
-    """The actions on each position by themselves, where a call changes several in turn."""
-    changes = records.DecodedBurn | records.DecodedDecrease | records.DecodedIncrease
-    begins = [at for at, action in enumerate(actions) if at and isinstance(action, changes)]
-    return tuple(actions[first:end] for first, end in pairwise((0, *begins, len(actions))))
-
-
-def _recipients(actions: Iterable[records.Action]) -> Iterator[Address]:
-    for action in actions:
-        match action:
-            case records.DecodedTakePair() | records.DecodedSweep():
-                yield action.recipient
-            case records.DecodedMint():
-                yield action.owner
-            case _:
-                pass
-
-
-def _commands(calls: Iterable[records.Call]) -> Iterator[object]:
-    for call in calls:
-        if isinstance(call, records.Execute):
-            yield from call.commands
-
-
-def _deadlines(call: records.Call) -> Iterator[int]:
-    match call:
-        case records.ModifyLiquidities(_, deadline):
-            yield deadline
-        case records.Execute(commands, deadline):
-            yield deadline
-            for command in commands:
-                if isinstance(command, records.DecodedPositionManagerCall):
-                    yield command.call.deadline
-        case records.Multicall(calls):
-            for part in calls:
-                yield from _deadlines(part)
-        case _:
-            return
-
-
-def _own(address: Address, sender: Address) -> Address:
-    return sender if address == SENDER else address
+def _places(call: records.PlainCall, sender: Address) -> Places:
+    protocol = protocols.of_call(call)
+    return Places() if protocol is None else protocol.places(call, sender)
 
 
 def _distinct(addresses: Iterable[Address]) -> tuple[Address, ...]:
@@ -157,38 +85,48 @@ def _distinct(addresses: Iterable[Address]) -> tuple[Address, ...]:
 
 
 class Mentions(Struct, frozen=True):
-    positions: tuple[int, ...]
+    positions: tuple[PositionRef, ...]
     pools: tuple[PoolKey, ...]
     """Those that are entered or swapped in; a position's own is not named by the bytes."""
-    swaps: tuple[records.DecodedSwapExactIn, ...]
+    swaps: tuple[tuple[PoolKey, Sale], ...]
+    dismissed: tuple[PositionRef, ...]
+    """Those whose subscriber is dismissed."""
+    protocols: tuple[str, ...]
+    """Whose contracts it calls."""
     revoked: tuple[Address, ...]
     """Tokens of which an allowance is taken back."""
     turned: tuple[Address, ...]
     """The coin and its wrapped form, where one is made into the other."""
     leaves: bool
-    """Whether a position is burned before anything is entered."""
+    """Whether a position is ended before anything is entered."""
 
 
-def mentions_of(steps: Sequence[records.DecodedStep]) -> Mentions:
+def mentions_of(steps: Sequence[records.DecodedStep], network: Network) -> Mentions:
     steps = single_calls(steps)
-    actions = [action for step in steps for action in actions_of(step.call)]
-    changed = [
-        action.token_id
-        for action in actions
-        if isinstance(
-            action, records.DecodedBurn | records.DecodedDecrease | records.DecodedIncrease
-        )
+    found = [
+        (protocol, step.call)
+        for step in steps
+        if isinstance(step.call, records.PlainCall)
+        and (protocol := protocols.of_call(step.call)) is not None
     ]
-    dismissed = [step.call.token_id for step in steps if isinstance(step.call, records.Unsubscribe)]
+    effects = [(protocol, each) for protocol, call in found for each in protocol.effects(call)]
+    changed = [
+        each.ref
+        for _, each in effects
+        if isinstance(each, Withdrawal | Provision) and each.ref is not None
+    ]
+    dismissed = [ref for protocol, call in found for ref in protocol.dismissed(call)]
     pools = [
-        PoolKey(*action.pool)
-        for action in actions
-        if isinstance(action, records.DecodedMint | records.DecodedSwapExactIn)
+        (protocol.pool_key(each.pool, network), each)
+        for protocol, each in effects
+        if isinstance(each, Provision | Sale) and each.pool is not None
     ]
     return Mentions(
         positions=tuple(dict.fromkeys((*changed, *dismissed))),
-        pools=tuple(dict.fromkeys(pools)),
-        swaps=tuple(action for action in actions if isinstance(action, records.DecodedSwapExactIn)),
+        pools=tuple(dict.fromkeys(key for key, _ in pools)),
+        swaps=tuple((key, each) for key, each in pools if isinstance(each, Sale)),
+        dismissed=tuple(dismissed),
+        protocols=tuple(dict.fromkeys(protocol.name for protocol, _ in found)),
         revoked=tuple(dict.fromkeys(_revoked(steps))),
         turned=tuple(
             dict.fromkeys(
@@ -198,7 +136,7 @@ def mentions_of(steps: Sequence[records.DecodedStep]) -> Mentions:
                 for token in (NATIVE, step.transaction.to)
             )
         ),
-        leaves=any(isinstance(action, records.DecodedBurn) for action in actions),
+        leaves=any(isinstance(each, Withdrawal) and each.ends for _, each in effects),
     )
 
 

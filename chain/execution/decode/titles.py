@@ -7,14 +7,18 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from chain.contracts.delegation import NOBODY
-from chain.execution.decode import records
-from chain.execution.decode.decoder import DecodingError, decode
-from chain.execution.decode.parties import actions_of
+from chain.execution import protocols
+from chain.execution.decode.decoder import call_name, decode
+from chain.execution.plan import records
+from chain.execution.plan.effects import Effect, Provision, Sale, Withdrawal
+from chain.execution.plan.reading import DecodingError
 from chain.execution.transaction import UnsignedTransaction
+from chain.protocols.reference import position_label
 
 _NAMES = {
     "allow Permit2": "let Permit2 move tokens",
     "allow through Permit2": "let Uniswap move tokens",
+    "allow manager": "let Uniswap's position manager move tokens",
     "batch": "all in one transaction",
     "create": "open",
     "decrease": "take out",
@@ -29,21 +33,17 @@ _NAMES = {
 }
 
 
-def action_title(action: records.Action) -> str:
-    """Empty for what only settles what another action did."""
-    match action:
-        case records.DecodedBurn(token_id):
-            return f"close #{token_id}"
-        case records.DecodedDecrease(token_id, liquidity):
-            return f"take out of #{token_id}" if liquidity else f"collect the fees of #{token_id}"
-        case records.DecodedIncrease(token_id):
-            return f"add to #{token_id}"
-        case records.DecodedMint():
-            return "open"
-        case records.DecodedSwapExactIn():
+def effect_title(effect: Effect) -> str:
+    match effect:
+        case Withdrawal(ref, ends=True):
+            return f"close {position_label(ref)}"
+        case Withdrawal(ref, liquidity):
+            what = "take out of" if liquidity else "collect the fees of"
+            return f"{what} {position_label(ref)}"
+        case Provision(ref):
+            return "open" if ref is None else f"add to {position_label(ref)}"
+        case Sale():
             return "sell"
-        case _:
-            return ""
 
 
 def step_title(transaction: UnsignedTransaction) -> str:
@@ -67,9 +67,7 @@ _ALONE: dict[type[records.PlainCall], str] = {
 }
 
 
-def call_title(
-    call: records.Call, of_action: Callable[[records.Action], str] = action_title
-) -> str:
+def call_title(call: records.Call, of_effect: Callable[[Effect], str] = effect_title) -> str:
     """Empty for a call that changes nothing known here."""
     match call:
         case records.Batch(calls):
@@ -77,21 +75,20 @@ def call_title(
             changes = [each for each in every if not _gives_right(each)]
             words = filter(None, map(call_title, changes or every))
             return ", ".join(dict.fromkeys(words))
-        case records.TokenApproval(amount=amount):
-            return name_title("allow Permit2" if amount else "revoke")
-        case records.Permit2Approval(amount=amount):
-            return name_title("allow through Permit2" if amount else "revoke")
+        case records.TokenApproval() | records.Permit2Approval():
+            return name_title(call_name(call))
         case records.Delegation(delegate):
             return name_title("undelegate" if delegate == NOBODY else "delegate")
         case _:
-            inner = call.calls if isinstance(call, records.Multicall) else (call,)
+            protocol = protocols.of_call(call)
+            if protocol is None:
+                return _ALONE.get(type(call), "")
             dismissed = (
-                f"dismiss the subscriber of #{each.token_id}"
-                for each in inner
-                if isinstance(each, records.Unsubscribe)
+                f"dismiss the subscriber of {position_label(ref)}"
+                for ref in protocol.dismissed(call)
             )
-            changed = listed_titles(map(of_action, actions_of(call)))
-            return ", ".join((*dismissed, *changed)) or _ALONE.get(type(call), "")
+            changed = listed_titles(map(of_effect, protocol.effects(call)))
+            return ", ".join((*dismissed, *changed))
 
 
 def _gives_right(call: records.PlainCall) -> bool:
@@ -100,6 +97,12 @@ def _gives_right(call: records.PlainCall) -> bool:
 
 def listed_titles(titles: Iterable[str]) -> Iterator[str]:
     """What is done with several positions is named once: `close #26, #27`."""
-    for verb, several in groupby(filter(None, titles), key=lambda title: title.partition("#")[0]):
+    for verb, several in groupby(filter(None, titles), key=_verb_of):
         first, *more = several
         yield ", ".join((first, *filter(None, (title.removeprefix(verb) for title in more))))
+
+
+def _verb_of(title: str) -> str:
+    """The title without its last word, where that names a position."""
+    verb, _, named = title.rpartition(" ")
+    return f"{verb} " if named[:1] == "#" or named[1:2] == ":" else title

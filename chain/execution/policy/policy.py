@@ -7,51 +7,33 @@ limit.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from chain.base.units import COIN
 from chain.contracts.delegation import DELEGATION_MANAGER, NOBODY, NONCES
 from chain.contracts.networks import NATIVE, Address
+from chain.execution import protocols
 from chain.execution.decode.decoder import single_calls
-from chain.execution.decode.parties import parts_of
-from chain.execution.decode.records import (
-    Action,
+from chain.execution.decode.titles import step_title
+from chain.execution.plan.bounds import code_faults
+from chain.execution.plan.context import PolicyContext
+from chain.execution.plan.effects import Provision, Withdrawal
+from chain.execution.plan.records import (
     Batch,
     Call,
     CancelAllOrders,
     CancelOrder,
-    DecodedBurn,
-    DecodedDecrease,
-    DecodedIncrease,
-    DecodedMint,
-    DecodedPoolKey,
     DecodedStep,
-    DecodedSweep,
     Delegation,
     Deposit,
-    Execute,
-    ModifyLiquidities,
-    Multicall,
     Permit2Approval,
+    PlainCall,
     TokenApproval,
-    Unsubscribe,
     Withdraw,
     name_of,
 )
-from chain.execution.decode.titles import step_title
-from chain.execution.policy import shapes
-from chain.execution.policy.bounds import (
-    amount_faults,
-    code_faults,
-    hook_data_faults,
-    notional,
-    notional_faults,
-    quoted,
-    swap_faults,
-    worth_faults,
-)
-from chain.execution.policy.shapes import PolicyContext, key_of
 from chain.execution.transaction import UnsignedTransaction
 
 Pulls = Counter[tuple["Address", "Address"]]
@@ -59,45 +41,43 @@ Pulls = Counter[tuple["Address", "Address"]]
 
 
 def pulls(steps: Sequence[DecodedStep], context: PolicyContext) -> Pulls:
-    """All that the steps of a plan may move through Permit2."""
+    """All that the steps of a plan may move out of the wallet."""
     total: Pulls = Counter()
     for step in steps:
-        spender = step.transaction.to
-        match step.call:
-            case ModifyLiquidities(actions):
-                for part in parts_of(actions):
-                    for token, amount in _entering(part, context):
-                        total[token, spender] += amount
-            case Execute() as call:
-                recipe, alone = shapes.swap_and_enter(call), shapes.plain_swap(call)
-                if recipe is not None:
-                    total[recipe.settle.currency, spender] += recipe.swap.amount_in
-                    for transfer in recipe.transfers:
-                        total[transfer.token, spender] += transfer.amount
-                if alone is not None:
-                    total[alone.settle.currency, spender] += alone.swap.amount_in
-            case _:
-                pass
+        protocol = protocols.of_call(step.call)
+        if protocol is None or not isinstance(step.call, PlainCall):
+            continue
+        for token, amount in protocol.pulls(step.call, context):
+            total[token, step.transaction.to] += amount
     return total
 
 
 def approval_faults(
     call: TokenApproval | Permit2Approval, to: Address, needed: Pulls, context: PolicyContext
 ) -> Iterator[str]:
-    contracts = context.network.contracts
+    contracts, direct = context.network.contracts, protocols.direct_spenders(context.network)
     if isinstance(call, Permit2Approval) and call.token not in context.tokens:
         yield f"it allows {call.token}, which is none of the pair's tokens"
     # To take an allowance back is right whoever had it.
     if call.amount == 0:
         return
     if isinstance(call, TokenApproval):
-        if call.spender != contracts.permit2:
-            yield f"it lets {call.spender} move tokens, which is not Permit2"
-        wanted = sum(amount for (token, _), amount in needed.items() if token == to)
+        moved = {
+            who: amount
+            for (token, who), amount in needed.items()
+            if token == to and (who == call.spender or who not in direct)
+        }
+        if call.spender in direct:
+            wanted = moved.get(call.spender, 0)
+        else:
+            wanted = sum(moved.values())
+            if call.spender != contracts.permit2:
+                yield f"it lets {call.spender} move tokens, which is not Permit2"
         if call.amount != wanted:
             yield f"it allows {call.amount} units where the plan moves {wanted}"
         return
-    if call.spender not in (contracts.position_manager, contracts.universal_router):
+    routers = [protocol.router(context.network) for protocol in protocols.ALL]
+    if call.spender not in (contracts.position_manager, *routers):
         yield f"it lets {call.spender} move tokens, which no step of a plan needs"
     wanted = needed[call.token, call.spender]
     if call.amount != wanted:
@@ -107,25 +87,49 @@ def approval_faults(
         yield "the allowance does not expire within half an hour"
 
 
-def _entering(actions: tuple[Action, ...], context: PolicyContext) -> Iterator[tuple[Address, int]]:
-    first = actions[0] if actions else None
-    # A mint that follows a burn is paid by it, and a compound by the fees: neither needs leave.
-    if isinstance(first, DecodedMint):
-        yield from _amounts(first.pool, first)
-    elif isinstance(first, DecodedIncrease):
-        position = context.positions.get(first.token_id)
-        if position is not None:
-            key = position.pool.key
-            yield from _amounts((key.currency0, key.currency1), first)
+class Notional(NamedTuple):
+    known: Fraction
+    """Micro-dollars that go into ranges, counted at the most the steps may take."""
+    unpriced: tuple[Address, ...]
+    """Tokens of it whose worth nobody knows."""
 
 
-def _amounts(
-    pool: DecodedPoolKey | tuple[Address, Address], entry: DecodedMint | DecodedIncrease
-) -> Iterator[tuple[Address, int]]:
-    amounts = (entry.amount0_max, entry.amount1_max)
-    for token, amount in zip(pool[:2], amounts, strict=True):
-        if token != NATIVE and amount:
-            yield token, amount
+def notional(steps: Sequence[DecodedStep], context: PolicyContext) -> Notional:
+    """What the steps put into ranges; what they take out is never limited."""
+    total = Fraction(0)
+    unpriced: dict[Address, None] = {}
+    for effect in (effect for step in steps for effect in protocols.effects_of(step.call)):
+        if not isinstance(effect, Provision):
+            continue
+        for token, amount in zip(_entered_pair(effect, context), effect.most, strict=False):
+            price = context.worth.get(token)
+            if price is None:
+                unpriced[token] = None
+            else:
+                total += price * amount
+    return Notional(total, tuple(unpriced))
+
+
+def _entered_pair(provision: Provision, context: PolicyContext) -> tuple[Address, ...]:
+    """The tokens of the pool; none of a position that the plan is not about."""
+    if provision.pool is not None:
+        return provision.pool.currency0, provision.pool.currency1
+    held = None if provision.ref is None else context.positions.get(provision.ref)
+    return () if held is None else (held.pool.key.currency0, held.pool.key.currency1)
+
+
+def notional_faults(entered: Notional, context: PolicyContext) -> Iterator[str]:
+    limit = context.limits.daily_notional
+    if limit is None:
+        return
+    if entered.unpriced:
+        tokens = ", ".join(entered.unpriced)
+        yield f"The worth of {tokens} is unknown, so the day's limit cannot be held."
+    if context.notional_today + entered.known > limit:
+        yield (
+            f"This would put ${float(entered.known) / 1e6:,.2f} into ranges, past the day's limit "
+            f"of ${limit / 1e6:,.2f}. Raise it in the settings or wait."
+        )
 
 
 _MOST_GAS = 16_000_000
@@ -190,25 +194,19 @@ def _call_faults(step: DecodedStep, needed: Pulls, context: PolicyContext) -> It
         return
     yield from code_faults(to, context)
     match step.call:
-        case ModifyLiquidities() as call:
-            yield from _direct_faults(call, step.transaction.value, context)
-        case Execute() as call:
-            yield from _router_faults(call, step.transaction.value, context)
         case TokenApproval() | Permit2Approval() as call:
             yield from approval_faults(call, to, needed, context)
             yield from _no_value(step)
-        case Unsubscribe(token_id):
-            if token_id not in context.positions:
-                yield f"the plan is not about position #{token_id}"
-            yield from _no_value(step)
-        case Multicall():
-            yield "no recipe bundles calls"
         case Withdraw() | CancelOrder() | CancelAllOrders() as call:
             yield from _cancel_faults(call, context)
             yield from _no_value(step)
         case Deposit():
             if step.transaction.value == 0:
                 yield "there is nothing to wrap"
+        case call if (protocol := protocols.of_call(call)) is not None:
+            yield from protocol.faults(call, step.transaction.value, context)
+        case _:
+            yield "it is no call of a plan"
 
 
 def _cancel_faults(call: Call, context: PolicyContext) -> Iterator[str]:
@@ -248,7 +246,12 @@ def _changes(call: Call) -> int:
     """How many positions a step changes, or calls a batch makes."""
     if isinstance(call, Batch):
         return sum(_changes(each.call) for each in call.calls)
-    return len(parts_of(call.actions)) if isinstance(call, ModifyLiquidities) else 1
+    changed = {
+        effect.ref
+        for effect in protocols.effects_of(call)
+        if isinstance(effect, Withdrawal | Provision) and effect.ref is not None
+    }
+    return max(1, len(changed))
 
 
 def _batched(step: DecodedStep) -> tuple[DecodedStep, ...]:
@@ -256,109 +259,21 @@ def _batched(step: DecodedStep) -> tuple[DecodedStep, ...]:
 
 
 def _targets(call: Call, context: PolicyContext) -> frozenset[Address | None]:
-    contracts = context.network.contracts
+    network = context.network
+    fixed: dict[type[Call], Address | None] = {
+        Permit2Approval: network.contracts.permit2,
+        Deposit: network.wrapped_native,
+        Withdraw: network.wrapped_native,
+        CancelOrder: DELEGATION_MANAGER,
+        CancelAllOrders: NONCES,
+    }
     match call:
-        case ModifyLiquidities() | Unsubscribe() | Multicall():
-            allowed: set[Address | None] = {contracts.position_manager}
-        case Execute():
-            allowed = {contracts.universal_router}
-        case Permit2Approval():
-            allowed = {contracts.permit2}
         case TokenApproval():
-            allowed = set(context.tokens - {NATIVE})
-        case Deposit() | Withdraw():
-            allowed = {context.network.wrapped_native}
-        case CancelOrder():
-            allowed = {DELEGATION_MANAGER}
-        case CancelAllOrders():
-            allowed = {NONCES}
-        case Batch() | Delegation():
-            allowed = {context.owner}
-    return frozenset(allowed)
-
-
-def _direct_faults(call: ModifyLiquidities, value: int, context: PolicyContext) -> Iterator[str]:
-    faults = [*shapes.direct_faults(call, context), *hook_data_faults(call.actions)]
-    yield from faults
-    yield from _deadline_faults(call.deadline, context)
-    if faults:
-        return
-    for action in call.actions:
-        yield from amount_faults(action, context)
-    swept = any(isinstance(action, DecodedSweep) for action in call.actions)
-    if bool(value) != swept:
-        yield "value is sent without being swept back, or swept without being sent"
-    if value and value != _native_maximum(call.actions[0], context):
-        yield f"it sends {value} wei along, which is not the most that may be taken"
-
-
-def _router_faults(call: Execute, value: int, context: PolicyContext) -> Iterator[str]:
-    recipe, alone = shapes.swap_and_enter(call), shapes.plain_swap(call)
-    yield from _deadline_faults(call.deadline, context)
-    if alone is not None:
-        yield from _swap_alone_faults(alone, value, context)
-        return
-    if recipe is None:
-        yield "the router's commands are neither a swap nor the swap-and-enter recipe"
-        return
-    faults = [*shapes.router_faults(recipe, context), *hook_data_faults((recipe.swap, recipe.mint))]
-    yield from faults
-    yield from _deadline_faults(recipe.enter.deadline, context)
-    if faults:
-        return
-    yield from swap_faults(recipe.swap, recipe.mint.pool, context)
-    quote = quoted(recipe.swap, context)
-    moved = quote is not None and recipe.swap.pool == recipe.mint.pool
-    yield from amount_faults(recipe.mint, context, quote[1] if quote and moved else None)
-    yield from _funding_faults(recipe, value)
-
-
-def _swap_alone_faults(
-    recipe: shapes.PlainSwap, value: int, context: PolicyContext
-) -> Iterator[str]:
-    faults = [*shapes.plain_swap_faults(recipe, context), *hook_data_faults((recipe.swap,))]
-    yield from faults
-    if faults:
-        return
-    swap = recipe.swap
-    yield from swap_faults(swap, swap.pool, context)
-    yield from worth_faults(swap, context)
-    if value != (swap.amount_in if recipe.settle.currency == NATIVE else 0):
-        yield f"it sends {value} wei along, which is not what the swap sells"
-
-
-def _funding_faults(recipe: shapes.SwapAndEnter, value: int) -> Iterator[str]:
-    """Whether no more is brought to the mint than it may take besides what the swap buys."""
-    pool, swap = recipe.mint.pool, recipe.swap
-    most = {pool.currency0: recipe.mint.amount0_max, pool.currency1: recipe.mint.amount1_max}
-    for transfer in recipe.transfers:
-        if not 0 < transfer.amount <= most[transfer.token]:
-            yield f"it moves {transfer.amount} units of {transfer.token} that the range cannot take"
-    native = most.get(NATIVE, 0) if pool.currency0 == NATIVE else 0
-    sold = swap.amount_in if pool.currency0 == NATIVE and swap.zero_for_one else 0
-    if not sold <= value <= sold + native:
-        yield f"it sends {value} wei along, which is not what swap and range take"
-
-
-def _native_maximum(action: Action, context: PolicyContext) -> int:
-    pool: DecodedPoolKey | None = None
-    if isinstance(action, DecodedMint):
-        pool = action.pool
-    elif isinstance(action, DecodedIncrease):
-        pool = key_of(context.positions[action.token_id].pool.key)
-    if (
-        pool is None
-        or pool.currency0 != NATIVE
-        or not isinstance(action, DecodedMint | DecodedIncrease)
-    ):
-        return 0
-    return action.amount0_max
-
-
-def _deadline_faults(deadline: int, context: PolicyContext) -> Iterator[str]:
-    latest = context.head_time + context.limits.deadline_seconds
-    if not context.head_time < deadline <= latest:
-        yield f"its deadline {deadline} is not within {context.limits.deadline_seconds} s"
+            return context.tokens - {NATIVE}
+        case PlainCall() if (protocol := protocols.of_call(call)) is not None:
+            return frozenset({protocol.target(call, network)})
+        case _:
+            return frozenset({fixed.get(type(call), context.owner)})
 
 
 def _no_value(step: DecodedStep) -> Iterator[str]:
@@ -426,16 +341,24 @@ def _place(
             return 6 if behind else 0, single.transaction.to, 1 if behind else int(amount > 0)
         case Permit2Approval(token, _, amount):
             return (0, token, 2) if amount else (6, token, 0)
-        case ModifyLiquidities(actions) if isinstance(actions[0], DecodedBurn | DecodedDecrease):
+        case _ if isinstance(next(iter(protocols.effects_of(call)), None), Withdrawal):
             return 3, "", 0
         case _:
-            return _PLACES.get(type(call), _ENTERS), "", 0
+            return 1 if _dismisses(call) else _PLACES.get(type(call), _ENTERS), "", 0
 
 
-_PLACES: dict[type[Call], int] = {Unsubscribe: 1, Deposit: 2, CancelOrder: 5}
+_PLACES: dict[type[Call], int] = {Deposit: 2, CancelOrder: 5}
 _ENTERS = 4
 
 
+def _dismisses(call: Call) -> bool:
+    protocol = protocols.of_call(call)
+    return protocol is not None and isinstance(call, PlainCall) and bool(protocol.dismissed(call))
+
+
 def _moves_before(number: int, singles: tuple[DecodedStep, ...]) -> bool:
-    waits = (TokenApproval, Permit2Approval, Deposit, Unsubscribe)
-    return any(not isinstance(single.call, waits) for single in singles[:number])
+    waits = (TokenApproval, Permit2Approval, Deposit)
+    return any(
+        not isinstance(single.call, waits) and not _dismisses(single.call)
+        for single in singles[:number]
+    )

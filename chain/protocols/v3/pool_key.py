@@ -1,18 +1,30 @@
 """A pool of Uniswap v3: a contract, whose address follows from its tokens and its fee."""
 
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import Address
-from chain.contracts.pool_key import PoolId, PoolKey
+from chain.contracts.pool_key import CalldataPool, PoolId, PoolKey
 
 _CREATION_HASH = bytes.fromhex("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54")
 """Of the code every pool is made by; the position manager finds its pools with the same."""
 
 _ADDRESSES_KEPT = 50_000
+
+
+class DecodedV3Pool(NamedTuple):
+    """A pool as calldata of v3 names it."""
+
+    currency0: Address
+    currency1: Address
+    fee: int
+
+    @property
+    def hooks(self) -> Address:
+        return NO_HOOK
 
 
 class V3PoolKey(PoolKey, frozen=True, array_like=True):
@@ -22,6 +34,10 @@ class V3PoolKey(PoolKey, frozen=True, array_like=True):
     protocol_within: ClassVar[bool] = True
 
     pool: Address
+
+    @property
+    def as_written(self) -> CalldataPool:
+        return DecodedV3Pool(self.currency0, self.currency1, self.fee)
 
     @property
     def pool_id(self) -> PoolId:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.execution.build.builder import build
-from chain.execution.build.facts import (
+from chain.execution.plan.context import PolicyContext, PolicyLimits, key_of
+from chain.execution.plan.facts import (
     BuildError,
     ChainFacts,
     FeeCaps,
@@ -20,7 +21,7 @@ from chain.execution.build.facts import (
     TokenAllowances,
     Tolerance,
 )
-from chain.execution.build.requests import (
+from chain.execution.plan.requests import (
     Allowance,
     CloseRequest,
     CollectRequest,
@@ -38,15 +39,15 @@ from chain.execution.build.requests import (
     WrapRequest,
     swap_in,
 )
-from chain.execution.build.sizing import guaranteed_by_exit
-from chain.execution.policy.shapes import PolicyContext, PolicyLimits, key_of
+from chain.execution.plan.sizing import guaranteed_by_exit
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
+from chain.protocols.reference import v4_position
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.execution.build.builder import Built
-    from chain.execution.build.requests import CallRequest
+    from chain.execution.plan.requests import CallRequest
 
 NETWORK = network_named("devnet")
 ROUTER = NETWORK.contracts.universal_router or ""
@@ -116,7 +117,7 @@ def context_of(
         code_hashes=dict.fromkeys(called, PINNED),
         pinned_code_hashes=dict.fromkeys(called, PINNED),
         pools={key_of(pool.key): pool for pool in pools},
-        positions={position.token_id: position for position in positions},
+        positions={position.ref: position for position in positions},
         quotes=() if swap is None else (swap,),
         allowed_hooks=frozenset(key.hooks for key in keys),
     )
@@ -148,7 +149,7 @@ def _request(draw: Random) -> CallRequest:
     if kind == "create with swap":
         return CreateRequest(pool, span, budget, _swap(draw, pool, budget))
     position = PositionFacts(
-        token_id=draw.getrandbits(draw.choice((8, 32, 64))),
+        ref=v4_position(draw.getrandbits(draw.choice((8, 32, 64)))),
         pool=pool,
         span=_span(draw, tick, pool.key.tick_spacing),
         liquidity=1 + draw.getrandbits(draw.randint(50, 100)),

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from chain.execution.build.builder import build
-from chain.execution.build.facts import Tolerance
-from chain.execution.build.requests import (
+from chain.execution.decode.decoder import decode
+from chain.execution.plan.facts import Tolerance
+from chain.execution.plan.records import Execute
+from chain.execution.plan.requests import (
     CloseRequest,
     CollectRequest,
     CompoundRequest,
@@ -19,15 +21,9 @@ from chain.execution.build.requests import (
     UnwrapRequest,
     WrapRequest,
 )
-from chain.execution.build.sizing import guaranteed_by_exit
-from chain.execution.decode.decoder import decode
-from chain.execution.decode.records import (
-    DecodedPositionManagerCall,
-    DecodedV4Swap,
-    Execute,
-    ModifyLiquidities,
-)
+from chain.execution.plan.sizing import guaranteed_by_exit
 from chain.execution.policy.policy import PolicyRefused, check
+from chain.execution.v4.records import DecodedPositionManagerCall, DecodedV4Swap, ModifyLiquidities
 from chain.math.liquidity import Amounts
 from tests.chain.execution.made_up_plans import context_of
 from tests.chain.execution.on_small_world import fresh_chain, small_world
@@ -35,9 +31,10 @@ from tests.chain.execution.on_small_world import fresh_chain, small_world
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from chain.execution.build.requests import CallRequest
-    from chain.execution.decode.records import Action, Call, Command, DecodedStep
-    from chain.execution.policy.shapes import PolicyContext
+    from chain.execution.plan.context import PolicyContext
+    from chain.execution.plan.records import Call, DecodedStep, RouterCommand
+    from chain.execution.plan.requests import CallRequest
+    from chain.execution.v4.records import Action
 
 STRANGER = "0x" + "66" * 20
 
@@ -97,7 +94,7 @@ def spoil(call: Call, change: Callable[[Action], Action]) -> Call:
     if isinstance(call, ModifyLiquidities):
         return replace(call, actions=tuple(change(action) for action in call.actions))
     assert isinstance(call, Execute)
-    commands: list[Command] = []
+    commands: list[RouterCommand] = []
     for command in call.commands:
         if isinstance(command, DecodedV4Swap):
             commands.append(DecodedV4Swap(tuple(change(action) for action in command.actions)))

@@ -12,20 +12,27 @@ from msgspec.structs import replace
 
 from chain.contracts.delegation import BatchCall, delegate_in, delegated_code, execute_batch
 from chain.execution.build.builder import build
-from chain.execution.build.requests import DelegateRequest, RevokeRequest
-from chain.execution.decode.decoder import DecodingError, decode, encode_call, single_calls
+from chain.execution.decode.decoder import decode, encode_call, single_calls
 from chain.execution.decode.parties import mentions_of, parties_of
-from chain.execution.decode.records import Batch, Permit2Approval, TokenApproval
+from chain.execution.plan.reading import DecodingError
+from chain.execution.plan.records import Batch, Permit2Approval, TokenApproval
+from chain.execution.plan.requests import DelegateRequest, RevokeRequest
 from chain.execution.policy.policy import Allowed, check
 from chain.execution.transaction import Authorization
-from tests.chain.execution.made_up_plans import PINNED, MadeUpPlan, context_of, made_up_plan
+from tests.chain.execution.made_up_plans import (
+    NETWORK,
+    PINNED,
+    MadeUpPlan,
+    context_of,
+    made_up_plan,
+)
 from tests.printed import printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chain.execution.decode.records import DecodedStep
-    from chain.execution.policy.shapes import PolicyContext
+    from chain.execution.plan.context import PolicyContext
+    from chain.execution.plan.records import DecodedStep
     from chain.execution.transaction import UnsignedTransaction
 
 SEEDS = 30
@@ -92,7 +99,10 @@ def test_a_batch_is_the_steps_of_the_plan_and_takes_their_permissions_back() -> 
         assert (batch.to, batch.value) == (plan.facts.sender, 0)
         assert allowed(batch, context), check([decode(batch)], context)
         assert parties_of([decode(batch)]).batched == len(singles)
-        assert mentions_of([decode(batch)]).positions == mentions_of(in_steps).positions
+        assert (
+            mentions_of([decode(batch)], NETWORK).positions
+            == mentions_of(in_steps, NETWORK).positions
+        )
     printed(f"batches: {seen} of {SEEDS} plans, each the plan's own steps")
     assert seen > SEEDS // 5
 

@@ -14,8 +14,8 @@ from chain.contracts.networks import NATIVE
 from chain.devnet.world.deployment import ETHER
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, WETH_USDC, WETH_USDC_LOW
 from chain.execution.build.builder import build
-from chain.execution.build.facts import Span, Tolerance
-from chain.execution.build.requests import (
+from chain.execution.plan.facts import Span, Tolerance
+from chain.execution.plan.requests import (
     CloseRequest,
     CollectRequest,
     CompoundRequest,
@@ -27,7 +27,7 @@ from chain.execution.build.requests import (
     UnwrapRequest,
     WrapRequest,
 )
-from chain.execution.build.sizing import guaranteed_by_exit, narrowed, size_swap_entry
+from chain.execution.plan.sizing import guaranteed_by_exit, narrowed, size_swap_entry
 from chain.math.liquidity import Amounts
 from tests.chain.execution.on_small_world import (
     MANAGER,
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolKey
     from chain.devnet.world.pools import DevnetPool
     from chain.execution.build.builder import Built
-    from chain.execution.build.facts import PositionFacts
-    from chain.execution.build.requests import Request
+    from chain.execution.plan.facts import PositionFacts
+    from chain.execution.plan.requests import Request
 
 MOVABLE = (
     "healthy", "near the edge", "stable", "native", "dynamic fee", "hooked", "underpaid",
@@ -119,7 +119,7 @@ def test_a_range_moves_without_a_swap_in_one_step(chain: Chain, name: str) -> No
     assert steps(run.built) == (["unsubscribe", "move"] if name == "stable" else ["move"])
     assert run.built.transactions[-1].value == 0
     entered(chain, run, span, key)
-    assert chain.owner(old.token_id) is None
+    assert chain.owner(old.ref.token_id) is None
     # All of it comes from the burn: the wallet gets what is left and pays nothing.
     assert min(run.gained) >= 0
 
@@ -138,7 +138,7 @@ def test_a_range_moves_with_a_swap_on_what_the_exit_guarantees(chain: Chain, nam
     run = carry_out(chain, ReRangeRequest(old, span, swap), key)
     assert steps(run.built)[-2:] == ["exit", "enter"]
     made = entered(chain, run, span, key)
-    assert chain.owner(old.token_id) is None
+    assert chain.owner(old.ref.token_id) is None
     assert min(run.gained) >= 0
     # What the router was allowed it used to the last unit.
     for grant in run.built.grants:
@@ -165,7 +165,7 @@ def worth(at: PositionFacts, amounts: Amounts) -> int:
 def test_an_exit_pays_what_it_guarantees(chain: Chain, name: str) -> None:
     old = position(chain, name)
     run = carry_out(chain, CloseRequest(old), old.pool.key)
-    assert chain.owner(old.token_id) is None
+    assert chain.owner(old.ref.token_id) is None
     principal, fees = held(old), old.fees
     exact = Amounts(principal.amount0 + fees.amount0, principal.amount1 + fees.amount1)
     assert run.gained == exact
@@ -179,7 +179,7 @@ def test_fees_are_collected_to_the_last_unit(chain: Chain, name: str) -> None:
     old = position(chain, name)
     run = carry_out(chain, CollectRequest(old), old.pool.key)
     assert run.gained == old.fees
-    now = chain.position(old.token_id)
+    now = chain.position(old.ref.token_id)
     assert (now.liquidity, now.fees) == (old.liquidity, Amounts(0, 0))
 
 
@@ -189,7 +189,7 @@ def test_a_part_is_taken_out(chain: Chain, name: str, percent: int) -> None:
     old = position(chain, name)
     run = carry_out(chain, DecreaseRequest(old, percent), old.pool.key)
     taken = old.liquidity * percent // 100
-    assert chain.position(old.token_id).liquidity == old.liquidity - taken
+    assert chain.position(old.ref.token_id).liquidity == old.liquidity - taken
     part = held(replace(old, liquidity=taken))
     assert run.gained == Amounts(part.amount0 + old.fees.amount0, part.amount1 + old.fees.amount1)
 
@@ -199,7 +199,7 @@ def test_fees_are_put_back_to_work(chain: Chain, name: str) -> None:
     old = position(chain, name)
     run = carry_out(chain, CompoundRequest(old), old.pool.key)
     added = run.built.bounds[0].bounds.liquidity
-    assert chain.position(old.token_id).liquidity == old.liquidity + added
+    assert chain.position(old.ref.token_id).liquidity == old.liquidity + added
     assert added > 0
     assert not run.built.grants
     assert min(run.gained) >= 0
@@ -212,7 +212,7 @@ def test_liquidity_is_added_from_the_wallet(chain: Chain, name: str) -> None:
     budget = Amounts(principal.amount0 // 10, principal.amount1 // 10)
     run = carry_out(chain, IncreaseRequest(old, budget), old.pool.key)
     added = run.built.bounds[0].bounds.liquidity
-    assert chain.position(old.token_id).liquidity == old.liquidity + added
+    assert chain.position(old.ref.token_id).liquidity == old.liquidity + added
     assert added > old.liquidity * 9 // 100
     for gained, most in zip(run.gained, budget, strict=True):
         assert gained >= -most

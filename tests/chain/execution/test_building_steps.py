@@ -12,8 +12,8 @@ from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.deployment import ETHER, EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.pools import STABLE, WETH_USDC_LOW
 from chain.execution.build.builder import build, with_gas
-from chain.execution.build.facts import BuildError, Span, Tolerance
-from chain.execution.build.requests import (
+from chain.execution.plan.facts import BuildError, Span, Tolerance
+from chain.execution.plan.requests import (
     Allowance,
     CloseRequest,
     CollectRequest,
@@ -23,7 +23,7 @@ from chain.execution.build.requests import (
     RevokeRequest,
     WrapRequest,
 )
-from chain.execution.build.sizing import guaranteed_by_exit
+from chain.execution.plan.sizing import guaranteed_by_exit
 from chain.math.liquidity import Amounts
 from tests.chain.execution.on_small_world import (
     MANAGER,
@@ -37,8 +37,8 @@ from tests.chain.execution.on_small_world import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.execution.build.facts import PositionFacts
-    from chain.execution.build.requests import Request
+    from chain.execution.plan.facts import PositionFacts
+    from chain.execution.plan.requests import Request
 
 
 @pytest.fixture

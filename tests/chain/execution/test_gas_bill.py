@@ -12,7 +12,6 @@ from chain.contracts.abi import encode_call
 from chain.contracts.networks import NATIVE, network_named
 from chain.devnet.world.deployment import assemble
 from chain.execution.build.builder import Built, StepBounds
-from chain.execution.build.facts import FactsUnknownError, Tolerance
 from chain.execution.build.gas_bill import (
     GasBill,
     coin_needed,
@@ -20,7 +19,8 @@ from chain.execution.build.gas_bill import (
     with_whole_gas,
     with_worth,
 )
-from chain.execution.build.recipes import RecipeBounds
+from chain.execution.plan.facts import FactsUnknownError, Tolerance
+from chain.execution.plan.recipe import RecipeBounds
 from chain.execution.simulate import Simulation, StepOutcome
 from chain.execution.transaction import UnsignedTransaction
 from chain.math.liquidity import Amounts

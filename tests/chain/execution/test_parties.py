@@ -8,25 +8,30 @@ import pytest
 from msgspec.structs import replace
 
 from chain.contracts.networks import NATIVE
-from chain.execution.decode.parties import SENDER, Parties, mentions_of, parties_of
-from chain.execution.decode.records import (
+from chain.execution.decode.parties import Parties, mentions_of, parties_of
+from chain.execution.plan.records import (
     DecodedPermit2Transfer,
-    DecodedPositionManagerCall,
-    DecodedSweep,
-    DecodedTake,
     Execute,
-    ModifyLiquidities,
     Multicall,
     Permit2Approval,
     TokenApproval,
+)
+from chain.execution.v4.records import (
+    SENDER,
+    DecodedPositionManagerCall,
+    DecodedSweep,
+    DecodedTake,
+    ModifyLiquidities,
     Unsubscribe,
 )
+from chain.protocols.reference import v4_position
+from tests.chain.execution.made_up_plans import NETWORK
 from tests.chain.execution.policy_bench import STRANGER, Bench, reasons, setting, spoil
 
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from chain.execution.decode.records import Action
+    from chain.execution.v4.records import Action
 
 OTHER = "0x" + "77" * 20
 
@@ -82,12 +87,14 @@ def test_what_a_swap_buys_led_elsewhere_is_found(bench: Bench) -> None:
 
 def test_a_plan_is_about_what_its_bytes_name(bench: Bench) -> None:
     for steps, context in bench.plans.values():
-        mentions = mentions_of(steps)
+        mentions = mentions_of(steps, NETWORK)
         assert set(mentions.positions) <= set(context.positions)
-        assert {pool.values for pool in mentions.pools} <= {tuple(key) for key in context.pools}
-    assert mentions_of(bench.plans["swap"][0]).leaves
-    assert not mentions_of(bench.plans["collect"][0]).leaves
-    assert len(mentions_of(bench.plans["swap"][0]).swaps) == 1
+        assert {pool.values for pool in mentions.pools} <= {
+            pool.key.values for pool in context.pools.values()
+        }
+    assert mentions_of(bench.plans["swap"][0], NETWORK).leaves
+    assert not mentions_of(bench.plans["collect"][0], NETWORK).leaves
+    assert len(mentions_of(bench.plans["swap"][0], NETWORK).swaps) == 1
 
 
 @pytest.mark.parametrize(
@@ -108,10 +115,12 @@ def test_what_each_recipe_names(
     bench: Bench, name: str, position: bool, pool: bool, swaps: int, turned: bool, leaves: bool
 ) -> None:
     steps, context = bench.plans[name]
-    mentions = mentions_of(steps)
+    mentions = mentions_of(steps, NETWORK)
 
     assert mentions.positions == (tuple(context.positions) if position else ())
-    assert [one.values for one in mentions.pools] == [tuple(key) for key in context.pools if pool]
+    assert [one.values for one in mentions.pools] == [
+        held.key.values for held in context.pools.values() if pool
+    ]
     assert (len(mentions.swaps), mentions.leaves) == (swaps, leaves)
     assert mentions.turned == ((NATIVE, context.network.wrapped_native) if turned else ())
     assert mentions.revoked == ()
@@ -132,9 +141,9 @@ def test_what_is_dismissed_or_taken_back_is_named(bench: Bench) -> None:
         replace(first, call=Unsubscribe(5)),
     ]
 
-    assert mentions_of(nothing).revoked == (token, OTHER)
-    assert mentions_of(some).revoked == ()
-    assert mentions_of(some).positions == (5,)
+    assert mentions_of(nothing, NETWORK).revoked == (token, OTHER)
+    assert mentions_of(some, NETWORK).revoked == ()
+    assert mentions_of(some, NETWORK).positions == (v4_position(5),)
     assert (parties_of(nothing).spenders, parties_of(nothing).expirations) == ((), ())
     assert (parties_of(some).spenders, parties_of(some).expirations) == ((STRANGER,), (7,))
 

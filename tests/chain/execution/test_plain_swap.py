@@ -11,19 +11,14 @@ from msgspec.structs import replace
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 from chain.execution.build.builder import build
-from chain.execution.build.facts import ChainFacts, FeeCaps, PoolFacts
-from chain.execution.build.requests import QuotedSwap, SwapRequest
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.parties import parties_of
-from chain.execution.decode.records import (
-    DecodedSettle,
-    DecodedSwapExactIn,
-    DecodedTake,
-    DecodedV4Swap,
-    Execute,
-)
+from chain.execution.plan.facts import ChainFacts, FeeCaps, PoolFacts
+from chain.execution.plan.records import Execute
+from chain.execution.plan.requests import QuotedSwap, SwapRequest
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
-from chain.execution.policy.shapes import plain_swap
+from chain.execution.v4.records import DecodedSettle, DecodedSwapExactIn, DecodedTake, DecodedV4Swap
+from chain.execution.v4.shapes import plain_swap
 from chain.math.ticks import sqrt_price_at_tick
 from tests.chain.execution.made_up_plans import NETWORK, context_of
 
@@ -31,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chain.contracts.networks import Address
-    from chain.execution.decode.records import DecodedStep
-    from chain.execution.policy.shapes import PolicyContext
+    from chain.execution.plan.context import PolicyContext
+    from chain.execution.plan.records import DecodedStep
 
 OWNER, STRANGER, TOKEN = ("0x" + part * 20 for part in ("a1", "b2", "c3"))
 SOLD = 10**18

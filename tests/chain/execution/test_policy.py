@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from chain.contracts.pool_key import DecodedPoolKey
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
 from chain.execution.build.builder import build
-from chain.execution.build.facts import Span, Tolerance
-from chain.execution.build.requests import (
+from chain.execution.decode.decoder import decode
+from chain.execution.plan.context import key_of
+from chain.execution.plan.facts import Span, Tolerance
+from chain.execution.plan.records import Execute, Multicall, Permit2Approval, TokenApproval
+from chain.execution.plan.requests import (
     CloseRequest,
     CollectRequest,
     CompoundRequest,
@@ -21,18 +25,9 @@ from chain.execution.build.requests import (
     QuotedSwap,
     ReRangeRequest,
 )
-from chain.execution.build.sizing import guaranteed_by_exit
-from chain.execution.decode.decoder import decode
-from chain.execution.decode.records import (
-    DecodedPositionManagerCall,
-    Execute,
-    ModifyLiquidities,
-    Multicall,
-    Permit2Approval,
-    TokenApproval,
-)
+from chain.execution.plan.sizing import guaranteed_by_exit
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
-from chain.execution.policy.shapes import key_of
+from chain.execution.v4.records import DecodedPositionManagerCall, ModifyLiquidities
 from chain.math.liquidity import Amounts
 from tests.chain.execution.made_up_plans import (
     NETWORK,
@@ -48,7 +43,7 @@ from tests.chain.pools.quoting import quote_exact_input
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.execution.build.requests import CallRequest
+    from chain.execution.plan.requests import CallRequest
 
 FEW, MANY = 300, 10_000
 
@@ -358,7 +353,8 @@ def test_the_limit_of_the_day_holds_for_what_enters_and_not_for_what_leaves(benc
 def test_the_policy_knows_pools_by_their_key(bench: Bench) -> None:
     steps, context = bench.plans["create"]
     ((key, pool),) = context.pools.items()
-    other = key._replace(fee=500)
+    named = DecodedPoolKey(*pool.key.values)
+    other = named._replace(fee=500)
     assert "not about" in reasons(steps, replace(context, pools={other: pool}))
     assert key_of(pool.key) == key
     assert context.pinned_code_hashes[NETWORK.contracts.position_manager] == PINNED

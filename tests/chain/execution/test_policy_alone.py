@@ -9,28 +9,31 @@ import pytest
 from msgspec.structs import replace
 
 from chain.contracts.networks import NATIVE
-from chain.execution.decode.records import (
+from chain.contracts.pool_key import DecodedPoolKey
+from chain.execution.plan.records import (
+    DecodedPermit2Transfer,
+    Deposit,
+    Execute,
+    Permit2Approval,
+    TokenApproval,
+)
+from chain.execution.policy.policy import Allowed, PolicyRefused, check
+from chain.execution.v4.records import (
     DecodedBurn,
     DecodedIncrease,
     DecodedMint,
-    DecodedPermit2Transfer,
     DecodedSettlePair,
     DecodedSwapExactIn,
     DecodedSweep,
-    Deposit,
-    Execute,
     ModifyLiquidities,
-    Permit2Approval,
-    TokenApproval,
     Unsubscribe,
 )
-from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from tests.chain.execution.policy_bench import STRANGER, Bench, altered, reasons, setting, spoil
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.execution.decode.records import Action, DecodedPoolKey
+    from chain.execution.v4.records import Action
 
 
 @pytest.fixture(scope="module")
@@ -93,12 +96,13 @@ def swapping_in(pool: DecodedPoolKey) -> Callable[[Action], Action]:
 
 def test_what_is_taken_and_swept_on_the_way_has_one_place_to_go(bench: Bench) -> None:
     step, context = bench.alone("swap")
-    (pool, _), *_ = context.pools.items()
+    (facts, *_) = context.pools.values()
     to_stranger = replace(step, call=spoil(step.call, setting("recipient", STRANGER)))
     said = reasons([to_stranger], context)
     assert "does not all go to the PositionManager" in said
     assert "not all swept to the wallet" in said
-    swapped = pool._replace(currency0=STRANGER)
+    named = DecodedPoolKey(*facts.key.values)
+    swapped = named._replace(currency0=STRANGER)
     call = spoil(step.call, swapping_in(swapped))
     assert "it swaps other currencies" in reasons([replace(step, call=call)], context)
 
@@ -108,7 +112,8 @@ def test_a_swap_through_a_dangerous_hook_is_refused(bench: Bench) -> None:
     ((pool, facts),) = context.pools.items()
     (quote,) = context.quotes
     guarded = "0x6a7d00000000000000000000000000000000c200"
-    hooked = pool._replace(hooks=guarded)
+    named = DecodedPoolKey(*facts.key.values)
+    hooked = named._replace(hooks=guarded)
     call = spoil(step.call, swapping_in(hooked))
     told = replace(
         context,
@@ -231,11 +236,11 @@ def test_the_limit_of_the_day_counts_every_way_in(bench: Bench, name: str) -> No
 
 def test_small_calls_carry_no_value_and_stay_with_the_plan(bench: Bench) -> None:
     step, context = bench.alone("close")
-    (token_id,) = context.positions
-    leaving = replace(step, call=Unsubscribe(token_id))
+    (ref,) = context.positions
+    leaving = replace(step, call=Unsubscribe(ref.token_id))
     assert isinstance(check([leaving], context), Allowed)
-    other = replace(step, call=Unsubscribe(token_id + 1))
-    assert f"not about position #{token_id + 1}" in reasons([other], context)
+    other = replace(step, call=Unsubscribe(ref.token_id + 1))
+    assert f"not about position #{ref.token_id + 1}" in reasons([other], context)
     paid = replace(leaving, transaction=replace(step.transaction, value=1))
     assert "for no reason" in reasons([paid], context)
     step, context = bench.alone("wrap")

@@ -11,22 +11,26 @@ from msgspec.structs import replace
 from chain.contracts.networks import NATIVE
 from chain.devnet.world.pools import WETH_USDC
 from chain.execution.build.builder import build
-from chain.execution.build.requests import CreateRequest
-from chain.execution.decode.decoder import DecodingError, decode, decode_call
-from chain.execution.decode.records import (
-    DecodedIncrease,
-    DecodedMint,
+from chain.execution.decode.decoder import decode, decode_call
+from chain.execution.plan.bounds import code_faults, swap_faults
+from chain.execution.plan.context import PolicyLimits
+from chain.execution.plan.reading import DecodingError
+from chain.execution.plan.records import (
     DecodedPermit2Transfer,
-    DecodedSwapExactIn,
-    DecodedSweep,
     Execute,
-    ModifyLiquidities,
     Permit2Approval,
     TokenApproval,
 )
-from chain.execution.policy.bounds import amount_faults, code_faults, notional, swap_faults
-from chain.execution.policy.policy import Allowed, PolicyRefused, check
-from chain.execution.policy.shapes import PolicyLimits
+from chain.execution.plan.requests import CreateRequest
+from chain.execution.policy.policy import Allowed, PolicyRefused, check, notional
+from chain.execution.v4.records import (
+    DecodedIncrease,
+    DecodedMint,
+    DecodedSwapExactIn,
+    DecodedSweep,
+    ModifyLiquidities,
+)
+from chain.execution.v4.shapes import amount_faults, sale_of
 from chain.math.liquidity import Amounts
 from tests.chain.execution.made_up_plans import context_of
 from tests.chain.execution.on_small_world import fresh_chain
@@ -35,8 +39,9 @@ from tests.chain.execution.policy_bench import Bench, altered, setting, spoil
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.execution.decode.records import Action, DecodedStep
-    from chain.execution.policy.shapes import PolicyContext
+    from chain.execution.plan.context import PolicyContext
+    from chain.execution.plan.records import DecodedStep
+    from chain.execution.v4.records import Action
 
 LIMITS = PolicyLimits(max_fee_per_gas=10**11)
 
@@ -270,13 +275,15 @@ def test_a_swap_must_pay_all_but_the_slippage_and_never_nothing(bench: Bench) ->
     pool = next(iter(context.pools))
     least = quote.amount_out * 99 // 100
 
-    assert not list(swap_faults(altered(swap, amount_out_minimum=least), pool, context))
-    assert list(swap_faults(altered(swap, amount_out_minimum=least - 1), pool, context))
+    assert not list(swap_faults(sale_of(altered(swap, amount_out_minimum=least)), pool, context))
+    assert list(swap_faults(sale_of(altered(swap, amount_out_minimum=least - 1)), pool, context))
     tiny = replace(context, quotes=(replace(quote, amount_out=1),))
-    assert not list(swap_faults(altered(swap, amount_out_minimum=1), pool, tiny))
-    assert list(swap_faults(altered(swap, amount_out_minimum=0), pool, tiny))
+    assert not list(swap_faults(sale_of(altered(swap, amount_out_minimum=1)), pool, tiny))
+    assert list(swap_faults(sale_of(altered(swap, amount_out_minimum=0)), pool, tiny))
     drifted = replace(context, drift_bips=100)
-    assert not list(swap_faults(altered(swap, amount_out_minimum=least - 1), pool, drifted))
+    assert not list(
+        swap_faults(sale_of(altered(swap, amount_out_minimum=least - 1)), pool, drifted)
+    )
 
 
 def _swaps(step: DecodedStep) -> list[DecodedSwapExactIn]:

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import PoolFacts
-from chain.execution.build.requests import QuotedSwap
-from chain.execution.build.sizing import least_paid, price_band
-from chain.execution.decode.records import DecodedPoolKey, Execute, ModifyLiquidities
+from chain.contracts.pool_key import DecodedPoolKey, PoolKey
+from chain.execution.plan.facts import PoolFacts
+from chain.execution.plan.records import Execute
+from chain.execution.plan.requests import QuotedSwap
+from chain.execution.plan.sizing import least_paid, price_band
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
-from chain.execution.policy.shapes import swap_and_enter
+from chain.execution.v4.records import ModifyLiquidities
+from chain.execution.v4.shapes import swap_and_enter
 from tests.chain.execution.policy_bench import Bench, altered, reasons, setting, spoil
 
 if TYPE_CHECKING:
-    from chain.execution.decode.records import Action, DecodedStep
-    from chain.execution.policy.shapes import PolicyContext
+    from chain.execution.plan.context import PolicyContext
+    from chain.execution.plan.records import DecodedStep
+    from chain.execution.v4.records import Action
 
 
 @pytest.fixture(scope="module")

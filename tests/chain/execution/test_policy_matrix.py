@@ -12,8 +12,9 @@ from eth_abi.abi import decode as abi_decode
 from eth_abi.abi import encode as abi_encode
 from msgspec.structs import replace
 
-from chain.execution.decode.decoder import DecodingError, decode_call
-from chain.execution.decode.records import DecodedStep
+from chain.execution.decode.decoder import decode_call
+from chain.execution.plan.reading import DecodingError
+from chain.execution.plan.records import DecodedStep
 from chain.execution.policy.policy import Allowed, check
 from tests.chain.execution.made_up_plans import NETWORK, ROUTER, WETH
 from tests.chain.execution.policy_bench import STRANGER, Bench
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.contracts.networks import Address
-    from chain.execution.decode.records import Call
+    from chain.execution.plan.records import Call
 
 MANAGER = NETWORK.contracts.position_manager
 OPCODES = range(0x20)

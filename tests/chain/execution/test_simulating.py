@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from chain.base.store import Store
 from chain.contracts.networks import NATIVE, network_named
 from chain.execution.build.builder import build
-from chain.execution.build.facts import position_facts
-from chain.execution.build.requests import CloseRequest
 from chain.execution.chain_facts import read_chain_facts
+from chain.execution.plan.facts import position_facts
+from chain.execution.plan.requests import CloseRequest
 from chain.execution.simulate import simulate, simulate_whole
 from chain.positions.discovery import Discovery
 from chain.protocols.v4.memory import PositionMemory

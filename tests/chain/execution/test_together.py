@@ -9,31 +9,33 @@ import pytest
 from msgspec.structs import replace
 
 from chain.execution.build.builder import MOST_TOGETHER, build
-from chain.execution.build.requests import (
+from chain.execution.decode.decoder import decode
+from chain.execution.plan.requests import (
     CloseRequest,
     CollectRequest,
     CompoundRequest,
     SeveralRequest,
 )
-from chain.execution.decode.decoder import decode
-from chain.execution.decode.parties import parts_of
-from chain.execution.decode.records import (
+from chain.execution.policy.policy import Allowed, check
+from chain.execution.v4.records import (
     DecodedBurn,
     DecodedDecrease,
     DecodedIncrease,
     DecodedTakePair,
     ModifyLiquidities,
+    parts_of,
 )
-from chain.execution.policy.policy import Allowed, check
 from chain.math.liquidity import Amounts
+from chain.protocols.reference import v4_position
 from tests.chain.execution.made_up_plans import context_of
 from tests.chain.execution.on_small_world import WALLET, fresh_chain, small_world
 from tests.chain.execution.policy_bench import STRANGER, altered, reasons
 
 if TYPE_CHECKING:
-    from chain.execution.build.facts import PositionFacts
-    from chain.execution.decode.records import Action, DecodedStep
-    from chain.execution.policy.shapes import PolicyContext
+    from chain.execution.plan.context import PolicyContext
+    from chain.execution.plan.facts import PositionFacts
+    from chain.execution.plan.records import DecodedStep
+    from chain.execution.v4.records import Action
     from tests.chain.execution.on_small_world import Chain
 
 TOGETHER = ("healthy", "native", "dynamic fee", "above its range", "below its range")
@@ -70,7 +72,7 @@ def test_all_fees_come_in_one_transaction_to_the_last_unit() -> None:
 
     assert came == owed(held, principal=False)
     for one in held:
-        now = chain.position(one.token_id)
+        now = chain.position(one.ref.token_id)
         assert (now.liquidity, now.fees) == (one.liquidity, Amounts(0, 0))
 
 
@@ -80,7 +82,7 @@ def test_all_are_closed_in_one_transaction_for_all_they_hold() -> None:
     came = gained(chain, SeveralRequest(tuple(CloseRequest(one) for one in held)))
 
     assert came == owed(held, principal=True)
-    assert all(chain.owner(one.token_id) is None for one in held)
+    assert all(chain.owner(one.ref.token_id) is None for one in held)
 
 
 def test_all_fees_go_back_to_work_and_nothing_leaves_the_wallet() -> None:
@@ -89,14 +91,14 @@ def test_all_fees_go_back_to_work_and_nothing_leaves_the_wallet() -> None:
     came = gained(chain, SeveralRequest(tuple(CompoundRequest(one) for one in held)))
 
     assert min(came.values()) >= 0
-    assert all(chain.position(one.token_id).liquidity > one.liquidity for one in held)
+    assert all(chain.position(one.ref.token_id).liquidity > one.liquidity for one in held)
 
 
 def test_subscribers_are_dismissed_first_and_many_take_several_transactions() -> None:
     chain = fresh_chain()
     (healthy,), (stable,) = positions(chain, "healthy"), positions(chain, "stable")
     parts = tuple(
-        CollectRequest(replace(healthy, token_id=healthy.token_id + place))
+        CollectRequest(replace(healthy, ref=v4_position(healthy.ref.token_id + place)))
         for place in range(MOST_TOGETHER)
     )
     keys = healthy.pool.key, stable.pool.key

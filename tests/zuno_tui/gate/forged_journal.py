@@ -13,9 +13,10 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from chain.base.units import APPROVAL_SECONDS
-from chain.execution.decode.decoder import DecodingError, decode_call, encode_call
+from chain.execution.decode.decoder import decode_call, encode_call
 from chain.execution.outbox.journal import unsigned_to_text
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.plan.reading import DecodingError
 from zuno_tui.gate.approval_tag import make_tag
 from zuno_tui.gate.approvals import read_approval, seal_again
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from chain.execution.decode.records import Call
+    from chain.execution.plan.records import Call
     from chain.execution.transaction import UnsignedTransaction
 
 Document = dict[str, Any]

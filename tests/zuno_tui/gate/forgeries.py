@@ -15,15 +15,8 @@ from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import USDC, WBTC, WETH
 from chain.execution.decode.decoder import encode_call
-from chain.execution.decode.records import (
-    DecodedSweep,
-    Deposit,
-    ModifyLiquidities,
-    Multicall,
-    Permit2Approval,
-    TokenApproval,
-    Unsubscribe,
-)
+from chain.execution.plan.records import Deposit, Multicall, Permit2Approval, TokenApproval
+from chain.execution.v4.records import DecodedSweep, ModifyLiquidities, Unsubscribe
 from tests.zuno_tui.gate.forgeries_in_calls import (
     LAST_TIME,
     NO_LIMIT,

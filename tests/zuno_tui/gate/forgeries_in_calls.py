@@ -8,24 +8,25 @@ from msgspec.structs import replace
 
 from chain.devnet.world.accounts import NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import FAKE_USDC, USDC, USDT, WBTC, WETH
-from chain.execution.decode.records import (
+from chain.execution.plan.records import (
+    DecodedPermit2Transfer,
+    Execute,
+    Permit2Approval,
+    TokenApproval,
+)
+from chain.execution.v4.records import (
     DecodedBurn,
     DecodedCloseCurrency,
     DecodedDecrease,
     DecodedIncrease,
     DecodedMint,
-    DecodedPermit2Transfer,
-    DecodedPoolKey,
     DecodedSettle,
     DecodedSettlePair,
     DecodedSwapExactIn,
     DecodedSweep,
     DecodedTake,
     DecodedTakePair,
-    Execute,
     ModifyLiquidities,
-    Permit2Approval,
-    TokenApproval,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from chain.contracts.networks import Address, Contracts
+    from chain.contracts.pool_key import DecodedPoolKey
     from tests.zuno_tui.gate.forged_journal import Draft
 
     Forgery = Callable[[Draft, Random, Contracts], str | None]

@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 
 from chain.contracts.networks import NATIVE
 from chain.execution.decode.decoder import decode_call
-from chain.execution.decode.records import DecodedSwapExactIn
+from chain.execution.v4.records import DecodedSwapExactIn
 from tests import node_rpc
 from tests.fakes.lying_endpoint import lying_endpoint
 from tests.fakes.proxy import Proxy

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from chain.execution.build.facts import FeeCaps
 from chain.execution.outbox.delivery import Route
+from chain.execution.plan.facts import FeeCaps
 from chain.rpc.records import Block, FeeHistory
 from zuno_tui.gate.agreement import Agreement, Connections, Silent, Witness, compared
 from zuno_tui.gate.basis import WHOLE_TRIAL, Gas, contradicts

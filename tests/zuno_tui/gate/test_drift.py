@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from chain.execution.build.sizing import price_band
+from chain.execution.plan.sizing import price_band
 from zuno_tui.gate.drift import DriftLimits, WalletState, drifts
 
 PRICE = 3 << 96

@@ -14,7 +14,7 @@ from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.deployment import FEE_STEWARD, UPDATE_FEE
 from chain.devnet.world.pools import DYNAMIC
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.policy.shapes import DEAREST_POOL_FEE
+from chain.execution.plan.context import DEAREST_POOL_FEE
 from tests.chain.moves import Moves
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine

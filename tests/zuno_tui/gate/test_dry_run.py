@@ -11,13 +11,11 @@ from msgspec.structs import replace
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.execution.build.builder import Built
-from chain.execution.build.facts import Tolerance, position_facts
 from chain.execution.build.gas_bill import GasBill
-from chain.execution.build.requests import (
-    CloseRequest,
-)
 from chain.execution.decode.decoder import decode
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.plan.facts import Tolerance, position_facts
+from chain.execution.plan.requests import CloseRequest
 from chain.execution.simulate import Simulation, StepOutcome
 from chain.positions.overview import Sources
 from chain.tokens import Token
@@ -39,7 +37,7 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chain.execution.build.facts import ChainFacts
+    from chain.execution.plan.facts import ChainFacts
     from chain.rpc.client import RpcClient
 
 BASE = network_named("base")

@@ -11,18 +11,15 @@ from msgspec.structs import replace
 from chain.contracts.abi import decode, encode_call
 from chain.contracts.calldata import approve_through_permit2, approve_token, initialize_pool
 from chain.contracts.networks import NATIVE, network_named
-from chain.contracts.pool_key import PoolKey
+from chain.contracts.pool_key import DecodedPoolKey, PoolKey
 from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
 from chain.devnet.world.deployment import CONTRACTS, WETH
 from chain.devnet.world.pools import SLEEPY
-from chain.execution.decode.records import (
+from chain.execution.plan.records import DecodedPermit2Transfer, Permit2Approval, TokenApproval
+from chain.execution.v4.records import (
     DecodedMint,
-    DecodedPermit2Transfer,
-    DecodedPoolKey,
     DecodedSwapExactIn,
     DecodedTakePair,
-    Permit2Approval,
-    TokenApproval,
 )
 from chain.math.ticks import nearest_usable_tick, tick_at_sqrt_price
 from tests import node_rpc

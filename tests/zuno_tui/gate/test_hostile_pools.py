@@ -10,10 +10,10 @@ import pytest
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.devnet.world.deployment import EXIT_GUARD, SUBSCRIBER
-from chain.execution.build.facts import Span, position_facts
-from chain.execution.build.requests import ReRangeRequest
 from chain.execution.exit_tax import kept_back
 from chain.execution.outbox.delivery import Route
+from chain.execution.plan.facts import Span, position_facts
+from chain.execution.plan.requests import ReRangeRequest
 from chain.positions.overview import Sources
 from chain.protocols.reference import v4_position
 from chain.rpc.client import RpcClient

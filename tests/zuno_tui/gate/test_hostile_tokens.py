@@ -14,9 +14,9 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import HOSTILE
-from chain.execution.build.facts import Span
-from chain.execution.build.requests import CreateRequest
 from chain.execution.outbox.delivery import Route
+from chain.execution.plan.facts import Span
+from chain.execution.plan.requests import CreateRequest
 from chain.math.liquidity import Amounts
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient

@@ -12,7 +12,7 @@ from chain.contracts.delegation import BatchCall, execute_batch
 from chain.contracts.networks import NATIVE
 from chain.devnet.world.deployment import CONTRACTS
 from chain.execution.decode.decoder import decode_call, encode_call
-from chain.execution.decode.records import Batch
+from chain.execution.plan.records import Batch
 from tests import node_rpc
 from tests.fakes.proxy import Proxy
 from tests.printed import printed

@@ -12,8 +12,8 @@ from chain.contracts.addresses import keccak
 from chain.contracts.hooks import IMPLEMENTATION_SLOTS
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import PoolFacts, position_facts
 from chain.execution.exit_tax import ExitTax
+from chain.execution.plan.facts import PoolFacts, position_facts
 from chain.positions.overview import Sources
 from chain.protocols.custody import Custody
 from chain.protocols.reference import v4_position

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from chain.contracts.networks import NATIVE, network_named
-from chain.execution.build.facts import ChainFacts, FeeCaps, SpenderAllowance, TokenAllowances
-from chain.execution.build.requests import QuotedSwap
+from chain.execution.plan.facts import ChainFacts, FeeCaps, SpenderAllowance, TokenAllowances
+from chain.execution.plan.requests import QuotedSwap
 from chain.execution.simulate import Simulation, StepOutcome
 from chain.protocols.reference import v4_position
 from chain.tokens import Token

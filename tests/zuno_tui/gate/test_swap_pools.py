@@ -13,8 +13,8 @@ from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
-from chain.execution.build.facts import PoolFacts
-from chain.execution.build.requests import QuotedSwap
+from chain.execution.plan.facts import PoolFacts
+from chain.execution.plan.requests import QuotedSwap
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
 from tests import node_rpc

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from chain.base.store import Store
 from chain.contracts.addresses import keccak
 from chain.contracts.networks import network_named, shipped_code_hashes
-from chain.execution.build.facts import SpenderAllowance, TokenAllowances
+from chain.execution.plan.facts import SpenderAllowance, TokenAllowances
 from chain.positions.overview import Sources
 from tests.fakes.told_reader import ToldReader
 from zuno_tui.gate.allowances import GivenAllowance, allowances_given

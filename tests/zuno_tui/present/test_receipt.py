@@ -11,12 +11,13 @@ from chain.base.units import usd
 from chain.contracts import calldata as actions
 from chain.contracts.networks import all_networks, network_named, transaction_url
 from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import PoolFacts, PositionFacts, Span
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.words import names_on
+from chain.execution.plan.facts import PoolFacts, PositionFacts, Span
 from chain.execution.transaction import UnsignedTransaction
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
+from chain.protocols.reference import v4_position
 from chain.tokens.token import Token
 from tests.chain.execution.made_up_plans import NETWORK
 from zuno_tui.present.receipt import ReceiptFacts, TotalCost, receipt_of, step_brief
@@ -34,7 +35,9 @@ HASH = "0x" + "ab" * 32
 
 SPAN = Span(-196_300, -195_500)
 LIQUIDITY = 10**16
-HELD = PositionFacts(28, PoolFacts(POOL, AT, 500), SPAN, LIQUIDITY, Amounts(10**15, 10**6), None)
+HELD = PositionFacts(
+    v4_position(28), PoolFacts(POOL, AT, 500), SPAN, LIQUIDITY, Amounts(10**15, 10**6), None
+)
 NEW = Span(-196_600, -195_300)
 WALLET = {WETH: -1_234_567_890_123_456_789, USDC: 43_902_417}
 USD = {WETH: 3_000 / 10**18, USDC: 1 / 10**6}
@@ -52,7 +55,7 @@ def facts(data: bytes, *, priced: bool = True, tried: bool = True) -> ReceiptFac
         pool=PoolFacts(POOL, AT, 500),
         usd_per_unit=USD if priced else {},
         usd_per_wei=3_000 / 10**18 if priced else None,
-        positions={28: HELD},
+        positions={HELD.ref: HELD},
         expected_gas=10**15 if tried else None,
     )
 
@@ -169,7 +172,7 @@ def test_the_rounding_of_many_lines_is_no_swap() -> None:
         [*(actions.Decrease(each, 0, 0, 0) for each in ids), actions.CloseCurrency(USDC)],
         1_768_180_500,
     )
-    held = {each: replace(HELD, token_id=each, fees=fees) for each in ids}
+    held = {ref: replace(HELD, ref=ref, fees=fees) for ref in map(v4_position, ids)}
 
     receipt = receipt_of(replace(facts(collect), changes={USDC: 48_000}, positions=held))
 

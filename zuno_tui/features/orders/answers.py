@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agents.bus.plan_store import DamagedPlanError
 from agents.bus.replay import Record
-from chain.execution.build.requests import CancelOrdersRequest
+from chain.execution.plan.requests import CancelOrdersRequest
 from chain.positions.overview import Sources
 from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.rpc.errors import RpcError

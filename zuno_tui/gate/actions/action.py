@@ -12,8 +12,8 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import SignedDelegation
-from chain.execution.build.facts import FactsUnknownError, PoolFacts, PositionFacts, position_facts
-from chain.execution.build.requests import Request
+from chain.execution.plan.facts import FactsUnknownError, PoolFacts, PositionFacts, position_facts
+from chain.execution.plan.requests import Request
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
 from chain.protocols.reference import PositionRef, position_label
@@ -62,9 +62,9 @@ class ActionTarget(Struct, frozen=True):
         return () if self.position is None else (self.position, *self.others)
 
     @property
-    def positions(self) -> dict[int, PositionFacts]:
-        """By their ids, as building and judging know them; empty where there is none."""
-        return {facts.token_id: facts for facts in map(position_facts, self.snapshots)}
+    def positions(self) -> dict[PositionRef, PositionFacts]:
+        """By their names, as building and judging know them; empty where there is none."""
+        return {facts.ref: facts for facts in map(position_facts, self.snapshots)}
 
     @property
     def pools(self) -> tuple[PoolFacts, ...]:

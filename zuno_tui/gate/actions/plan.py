@@ -13,9 +13,9 @@ from agents.numbers.rules import JudgmentVerdict, Rule
 from chain.base.units import BIPS
 from chain.contracts.networks import Address
 from chain.contracts.pool_key import PoolId, PoolKey
-from chain.execution.build.facts import PoolFacts, Span, position_facts
-from chain.execution.build.requests import CloseRequest, CreateRequest, QuotedSwap, ReRangeRequest
-from chain.execution.build.sizing import RE_RANGE_IDLE_BIPS
+from chain.execution.plan.facts import PoolFacts, Span, position_facts
+from chain.execution.plan.requests import CloseRequest, CreateRequest, QuotedSwap, ReRangeRequest
+from chain.execution.plan.sizing import RE_RANGE_IDLE_BIPS
 from chain.math.liquidity import Amounts
 from chain.pools.depth import Depth, read_depths
 from chain.positions.overview import Sources

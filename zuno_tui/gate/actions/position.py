@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from chain.base.units import Known, Numeral, Quantity
 from chain.contracts.networks import Address
-from chain.execution.build.facts import PositionFacts, Tolerance, position_facts
-from chain.execution.build.requests import (
+from chain.execution.plan.facts import PositionFacts, Tolerance, position_facts
+from chain.execution.plan.requests import (
     CloseRequest,
     CollectRequest,
     CompoundRequest,
@@ -17,7 +17,7 @@ from chain.execution.build.requests import (
     PositionRequest,
     SeveralRequest,
 )
-from chain.execution.build.sizing import buys_liquidity, drift_band, most_taken
+from chain.execution.plan.sizing import buys_liquidity, drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources

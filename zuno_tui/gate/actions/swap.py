@@ -9,8 +9,8 @@ from chain.base.units import Numeral
 from chain.contracts.hooks import touches_swaps
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import PoolFacts
-from chain.execution.build.requests import QuotedSwap, SwapRequest
+from chain.execution.plan.facts import PoolFacts
+from chain.execution.plan.requests import QuotedSwap, SwapRequest
 from chain.pools.depth import Depth, quote_at_most, quotes_across, read_pool_depths
 from chain.positions.overview import Sources, tokens_at
 from chain.protocols.v4.pool_state import plain_pools

@@ -6,7 +6,7 @@ from chain.base.units import Numeral
 from chain.contracts.delegation import NOBODY, NONCES, delegate_in
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.signed_delegation import ask_nonce
-from chain.execution.build.requests import (
+from chain.execution.plan.requests import (
     Allowance,
     DelegateRequest,
     RevokeRequest,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from chain.base.units import BIPS
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
-from chain.execution.build.facts import (
+from chain.execution.plan.facts import (
     Bips,
     BuildError,
     ChainFacts,
@@ -18,9 +18,10 @@ from chain.execution.build.facts import (
     Span,
     Tolerance,
 )
-from chain.execution.build.requests import CreateRequest, QuotedSwap, Request, ReRangeRequest
+from chain.execution.plan.requests import CreateRequest, QuotedSwap, Request, ReRangeRequest
 from chain.math.liquidity import Amounts, liquidity_for_amounts
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE
+from chain.protocols.reference import position_label
 
 # Along a price band what a range holds is monotone, and so is the ratio of what is there to what
 # a mint takes; the extremes therefore lie at the band's ends or where a range begins or ends
@@ -107,6 +108,19 @@ def most_taken(span: Span, liquidity: int, band: Band) -> Amounts:
     )
 
 
+def least_taken(span: Span, given: Amounts, band: Band) -> Amounts:
+    """What a range takes at least of what it is given, at any price of the band.
+
+    More of one token is less of the other: each is least at the end where the other is all used.
+    """
+
+    def taken(price: int) -> Amounts:
+        liquidity = liquidity_for_amounts(price, *span.sqrt_prices, *given)
+        return span.holds(price, liquidity, round_up=True)
+
+    return Amounts(taken(band.highest).amount0, taken(band.lowest).amount1)
+
+
 def exit_minimums(position: PositionFacts, liquidity: int, tolerance: Tolerance) -> Amounts:
     """What removing a part of the liquidity must pay, fees aside."""
     price, bips = position.pool.sqrt_price_x96, tolerance.slippage_bips
@@ -120,6 +134,20 @@ def guaranteed_by_exit(position: PositionFacts, tolerance: Tolerance) -> Amounts
     """
     least = exit_minimums(position, position.liquidity, tolerance)
     return least.plus(position.fees)
+
+
+def part_of(position: PositionFacts, percent: int) -> int:
+    if not 1 <= percent <= 100:
+        raise BuildError(f"{percent}% cannot be taken out. Name a part from 1 to 100%.")
+    return position.liquidity * percent // 100
+
+
+def needs_liquidity(position: PositionFacts) -> None:
+    if position.liquidity == 0:
+        raise BuildError(
+            f"Position {position_label(position.ref)} holds no liquidity, so there is nothing to "
+            f"move. End it: zuno close {position.ref}"
+        )
 
 
 def buys_liquidity(span: Span, sqrt_price: int, funds: Amounts) -> bool:

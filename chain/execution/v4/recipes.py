@@ -2,61 +2,21 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from chain.contracts import abi
 from chain.contracts import calldata as actions
-from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
-from chain.contracts.signed_delegation import SignedDelegation, disable, raise_nonce
-from chain.execution.build import sizing
-from chain.execution.build.facts import BuildError, ChainFacts, PoolFacts, PositionFacts, Span
-from chain.execution.build.requests import Allowance, QuotedSwap
+from chain.execution.plan import sizing
+from chain.execution.plan.facts import BuildError, ChainFacts, PoolFacts, PositionFacts, Span
+from chain.execution.plan.recipe import NOTHING, Change, Recipe, RecipeBounds, pulled_tokens
+from chain.execution.plan.requests import QuotedSwap
 from chain.math.liquidity import Amounts
-
-NOTHING = Amounts(0, 0)
-
-
-class RecipeBounds(Struct, frozen=True):
-    """What the bytes of a recipe hold the chain to."""
-
-    paid: Amounts = NOTHING
-    """Reaches the wallet at least, fees owed already included."""
-    taken: Amounts = NOTHING
-    """Enters the range at most."""
-    liquidity: int = 0
-    """Of the range entered or added to."""
-    sold: int = 0
-    bought: int = 0
-    """Of the swap: the exact input, and the least that comes out."""
-    besides: Amounts = NOTHING
-    """Of what the wallet holds besides, moved along at most; what is not taken is swept home."""
-
-
-class Recipe(Struct, frozen=True):
-    step: str
-    to: Address
-    data: bytes
-    bounds: RecipeBounds = RecipeBounds()
-    value: int = 0
-    pulled: tuple[tuple[Address, int], ...] = ()
-    """What the recipe may move out of the wallet through Permit2, by token."""
-    positions: int = 1
-    """How many of them it changes."""
-
-
-class Change(Struct, frozen=True):
-    """What is done with one position, balanced by itself: others may follow in the same call."""
-
-    step: str
-    actions: tuple[actions.PositionAction, ...]
-    bounds: RecipeBounds
+from chain.protocols.reference import position_label, v4_token_id
 
 
 def carried_out(changes: Sequence[Change], facts: ChainFacts) -> Recipe:
     """All of them in one call, in their order."""
-    each = [action for change in changes for action in change.actions]
+    each = [action for change in changes for action in change.parts]
     data = actions.modify_liquidities(each, facts.deadline)
     # Bounds are of one pair; those of several stand in the bytes of each.
     bounds = changes[0].bounds if len(changes) == 1 else RecipeBounds()
@@ -70,7 +30,7 @@ def leave(position: PositionFacts, facts: ChainFacts) -> Change:
     return Change(
         "exit",
         (
-            actions.Burn(position.token_id, *least),
+            actions.Burn(v4_token_id(position.ref), *least),
             actions.TakePair(key.currency0, key.currency1, facts.sender),
         ),
         RecipeBounds(paid),
@@ -84,7 +44,7 @@ def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFac
     return Change(
         step,
         (
-            actions.Decrease(position.token_id, liquidity, *least),
+            actions.Decrease(v4_token_id(position.ref), liquidity, *least),
             actions.TakePair(key.currency0, key.currency1, facts.sender),
         ),
         RecipeBounds(least.plus(position.fees)),
@@ -98,7 +58,7 @@ def move(position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
     data = actions.modify_liquidities(
         [
             actions.Burn(
-                position.token_id,
+                v4_token_id(position.ref),
                 *sizing.exit_minimums(position, position.liquidity, facts.tolerance),
             ),
             _mint(key, span, sized, facts),
@@ -126,16 +86,16 @@ def add(position: PositionFacts, budget: Amounts, facts: ChainFacts) -> Recipe:
         data,
         RecipeBounds(taken=sized.most, liquidity=sized.liquidity),
         value,
-        _pulled(key, sized.most),
+        pulled_tokens(key, sized.most),
     )
 
 
 def compound(position: PositionFacts, facts: ChainFacts) -> Change:
     if not sizing.buys_liquidity(position.span, position.pool.sqrt_price_x96, position.fees):
         raise BuildError(
-            f"The fees of position #{position.token_id} buy no liquidity in its range: there are "
-            "none, or none of a token the range takes now. See them: zuno inspect "
-            f"{position.token_id}; take them out: zuno collect {position.token_id}"
+            f"The fees of position {position_label(position.ref)} buy no liquidity in its range: "
+            "there are none, or none of a token the range takes now. See them: zuno inspect "
+            f"{position.ref}; take them out: zuno collect {position.ref}"
         )
     sized = sizing.size_entry(
         position.span, position.pool.sqrt_price_x96, position.fees, facts.tolerance
@@ -163,7 +123,7 @@ def create(pool: PoolFacts, span: Span, budget: Amounts, facts: ChainFacts) -> R
         data,
         RecipeBounds(taken=sized.most, liquidity=sized.liquidity),
         value,
-        _pulled(key, sized.most),
+        pulled_tokens(key, sized.most),
     )
 
 
@@ -174,6 +134,7 @@ def swap_and_enter(
     swap: QuotedSwap,
     facts: ChainFacts,
     *,
+    router: Address,
     sure: Amounts | None = None,
     liquidity: int | None = None,
 ) -> Recipe:
@@ -182,7 +143,6 @@ def swap_and_enter(
     Of the funds, what is not sure to have been paid by an exit is the wallet's from before.
     """
     key, manager = pool.key, _manager(facts)
-    router = _router(facts)
     bought, sized, brought, spent = sizing.size_swap_entry(
         pool, span, funds, swap, facts.tolerance, liquidity=liquidity
     )
@@ -203,7 +163,7 @@ def swap_and_enter(
             ),
             *(
                 actions.Permit2Transfer(token, manager, amount)
-                for token, amount in _pulled(key, brought)
+                for token, amount in pulled_tokens(key, brought)
             ),
             actions.PositionManagerCall(enter),
         ),
@@ -218,11 +178,11 @@ def swap_and_enter(
         data,
         RecipeBounds(NOTHING, sized.most, sized.liquidity, swap.amount_in, bought, besides),
         spent.amount0 if key.currency0 == NATIVE else 0,
-        _pulled(key, spent),
+        pulled_tokens(key, spent),
     )
 
 
-def swap(quoted: QuotedSwap, facts: ChainFacts) -> Recipe:
+def swap(quoted: QuotedSwap, facts: ChainFacts, router: Address) -> Recipe:
     """Sell an exact amount; all that comes out goes to the wallet."""
     bought, key = sizing.least_bought(quoted, facts.tolerance), quoted.pool
     data = actions.execute(
@@ -239,42 +199,18 @@ def swap(quoted: QuotedSwap, facts: ChainFacts) -> Recipe:
         sold, paid = Amounts(*sold[::-1]), Amounts(*paid[::-1])
     return Recipe(
         "swap",
-        _router(facts),
+        router,
         data,
         RecipeBounds(paid, sold=quoted.amount_in, bought=bought),
         sold.amount0 if key.currency0 == NATIVE else 0,
-        _pulled(key, sold),
+        pulled_tokens(key, sold),
     )
 
 
 def unsubscribe(position: PositionFacts, facts: ChainFacts) -> Recipe:
     """A subscriber is told of every change and can refuse it, but never its own dismissal."""
-    data = abi.encode_call("unsubscribe(uint256)", position.token_id)
+    data = abi.encode_call("unsubscribe(uint256)", v4_token_id(position.ref))
     return Recipe("unsubscribe", _manager(facts), data)
-
-
-def wrap(amount: int, facts: ChainFacts) -> Recipe:
-    return Recipe("wrap", _wrapped(facts), abi.encode_call("deposit()"), value=amount)
-
-
-def unwrap(amount: int, facts: ChainFacts) -> Recipe:
-    return Recipe("unwrap", _wrapped(facts), abi.encode_call("withdraw(uint256)", amount))
-
-
-def cancel_order(delegation: SignedDelegation) -> Recipe:
-    return Recipe("cancel order", DELEGATION_MANAGER, disable(delegation))
-
-
-def cancel_all_orders() -> Recipe:
-    return Recipe("cancel all orders", NONCES, raise_nonce())
-
-
-def revoke(allowance: Allowance, facts: ChainFacts) -> Recipe:
-    token, spender = allowance.token, allowance.spender
-    if not allowance.through_permit2:
-        return Recipe("revoke", token, actions.approve_token(spender, 0))
-    data = actions.approve_through_permit2(token, spender, 0, facts.head_time)
-    return Recipe("revoke", facts.network.contracts.permit2, data)
 
 
 def _mint(key: PoolKey, span: Span, sized: sizing.Sized, facts: ChainFacts) -> actions.Mint:
@@ -286,7 +222,7 @@ def _growth(position: PositionFacts, sized: sizing.Sized) -> list[actions.Positi
     # The fees of the position come out as credit, so either currency may close either way.
     key = position.pool.key
     return [
-        actions.Increase(position.token_id, sized.liquidity, *sized.most),
+        actions.Increase(v4_token_id(position.ref), sized.liquidity, *sized.most),
         actions.CloseCurrency(key.currency0),
         actions.CloseCurrency(key.currency1),
     ]
@@ -297,27 +233,5 @@ def _change(currency: Address, value: int, facts: ChainFacts) -> tuple[actions.S
     return (actions.Sweep(currency, facts.sender),) if value else ()
 
 
-def _pulled(key: PoolKey, amounts: Amounts) -> tuple[tuple[Address, int], ...]:
-    pairs = zip((key.currency0, key.currency1), amounts, strict=True)
-    return tuple((token, amount) for token, amount in pairs if amount and token != NATIVE)
-
-
 def _manager(facts: ChainFacts) -> Address:
     return facts.network.contracts.position_manager
-
-
-def _router(facts: ChainFacts) -> Address:
-    router = facts.network.contracts.universal_router
-    if router is None:
-        raise BuildError(
-            f"No UniversalRouter is known on {facts.network.title}, so nothing can be swapped. "
-            "Choose a range that needs no swap."
-        )
-    return router
-
-
-def _wrapped(facts: ChainFacts) -> Address:
-    wrapped = facts.network.wrapped_native
-    if wrapped is None:
-        raise BuildError(f"No wrapped coin is known on {facts.network.title}.")
-    return wrapped

@@ -5,7 +5,7 @@ from msgspec import Struct
 from chain.contracts.networks import Address
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import SignedDelegation
-from chain.execution.build.facts import PoolFacts, PositionFacts, Span
+from chain.execution.plan.facts import PoolFacts, PositionFacts, Span
 from chain.math.liquidity import Amounts
 
 
@@ -20,34 +20,42 @@ class QuotedSwap(Struct, frozen=True):
 
 
 class ReRangeRequest(Struct, frozen=True):
-    """Leave a range for another one of the same pool."""
+    """Leave a range for another one, of the same pool or of another of its pair."""
 
     position: PositionFacts
     span: Span
     swap: QuotedSwap | None
     liquidity: int | None = None
     """To enter with after the swap; None is as much as leaving is sure to pay for."""
+    into: PoolFacts | None = None
+    """The pool that is entered, where it is another one."""
 
 
 class CloseRequest(Struct, frozen=True):
     """Take everything out and end the token."""
 
     position: PositionFacts
+    native: bool = False
+    """Whether the wrapped coin is paid out as the coin itself."""
 
 
 class CollectRequest(Struct, frozen=True):
     position: PositionFacts
+    native: bool = False
 
 
 class DecreaseRequest(Struct, frozen=True):
     position: PositionFacts
     percent: int
+    native: bool = False
 
 
 class IncreaseRequest(Struct, frozen=True):
     position: PositionFacts
     budget: Amounts
     """The most that may leave the wallet."""
+    native: bool = False
+    """Whether the coin itself is sent along for its wrapped form."""
 
 
 class CompoundRequest(Struct, frozen=True):
@@ -67,6 +75,7 @@ class CreateRequest(Struct, frozen=True):
     span: Span
     budget: Amounts
     swap: QuotedSwap | None
+    native: bool = False
 
 
 class SwapRequest(Struct, frozen=True):

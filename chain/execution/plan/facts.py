@@ -10,7 +10,7 @@ from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.protocols.reference import v4_token_id
+from chain.protocols.reference import PositionRef
 from chain.protocols.snapshot import PositionSnapshot
 
 DEADLINE_SECONDS = 15 * 60
@@ -67,7 +67,7 @@ class Span(Struct, frozen=True):
 
 
 class PositionFacts(Struct, frozen=True):
-    token_id: int
+    ref: PositionRef
     pool: PoolFacts
     span: Span
     liquidity: int
@@ -87,6 +87,8 @@ class TokenAllowances(Struct, frozen=True):
     to_permit2: int = 0
     through_permit2: Mapping[Address, SpenderAllowance] = field(default_factory=dict)
     """By spender."""
+    direct: Mapping[Address, int] = field(default_factory=dict)
+    """By spender, what it may move by leave of the token itself."""
 
 
 class FeeCaps(Struct, frozen=True):
@@ -121,7 +123,7 @@ def position_facts(snapshot: PositionSnapshot) -> PositionFacts:
     """The part of a snapshot that building rests on."""
     pool = snapshot.pool
     return PositionFacts(
-        token_id=v4_token_id(snapshot.ref),
+        ref=snapshot.ref,
         pool=PoolFacts(pool.key, pool.sqrt_price_x96, pool.lp_fee),
         span=Span(snapshot.identity.tick_lower, snapshot.identity.tick_upper),
         liquidity=snapshot.liquidity,

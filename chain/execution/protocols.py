@@ -1,0 +1,33 @@
+"""The protocols whose bytes are read here. Nobody outside asks which one it is."""
+
+from chain.contracts.networks import Address, Network
+from chain.execution.plan.effects import Effect
+from chain.execution.plan.protocol import ProtocolReader
+from chain.execution.plan.records import Call, Execute, Multicall, PlainCall, protocol_in
+from chain.execution.v4.reader import V4Reader
+
+ALL: tuple[ProtocolReader, ...] = (V4Reader(),)
+_NAMED = {protocol.name: protocol for protocol in ALL}
+
+
+def named(name: str) -> ProtocolReader:
+    return _NAMED[name]
+
+
+def of_call(call: Call) -> ProtocolReader | None:
+    """None of a call that no protocol has to itself."""
+    whose = _NAMED.get(protocol_in(call))
+    # Bytes that name nobody are for the first to refuse.
+    return ALL[0] if whose is None and isinstance(call, Multicall | Execute) else whose
+
+
+def effects_of(call: Call) -> tuple[Effect, ...]:
+    """What it does to positions and pools; nothing of a call of no protocol's."""
+    protocol = of_call(call)
+    return protocol.effects(call) if protocol and isinstance(call, PlainCall) else ()
+
+
+def direct_spenders(network: Network) -> tuple[Address, ...]:
+    """Managers that move tokens by their own leave, and not through Permit2."""
+    managers = (protocol.manager(network) for protocol in ALL if protocol.direct)
+    return tuple(manager for manager in managers if manager is not None)

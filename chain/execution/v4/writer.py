@@ -1,0 +1,76 @@
+"""How each request becomes bytes of Uniswap v4: one unlock carries a recipe's actions."""
+
+from collections.abc import Sequence
+from typing import ClassVar, assert_never
+
+from chain.contracts.networks import Address
+from chain.contracts.pool_key import PoolKey
+from chain.execution.plan.facts import BuildError, ChainFacts, PositionFacts, Span
+from chain.execution.plan.recipe import Change, Recipe
+from chain.execution.plan.requests import (
+    CloseRequest,
+    CollectRequest,
+    CompoundRequest,
+    DecreaseRequest,
+    IncreaseRequest,
+    QuotedSwap,
+)
+from chain.execution.plan.sizing import needs_liquidity, part_of
+from chain.execution.plan.writing import NO_ROUTER, Entry, ProtocolWriter, SmallChange
+from chain.execution.v4 import recipes
+
+
+class V4Writer(ProtocolWriter):
+    key_type: ClassVar[type[PoolKey]] = PoolKey
+
+    def change(self, request: SmallChange, facts: ChainFacts) -> Change:
+        position = request.position
+        if isinstance(request, CloseRequest):
+            return recipes.leave(position, facts)
+        needs_liquidity(position)
+        match request:
+            case CollectRequest():
+                return recipes.take_out(position, 0, "collect", facts)
+            case DecreaseRequest(_, percent):
+                return recipes.take_out(position, part_of(position, percent), "decrease", facts)
+            case CompoundRequest():
+                return recipes.compound(position, facts)
+        assert_never(request)
+
+    def carried_out(self, changes: Sequence[Change], facts: ChainFacts) -> Recipe:
+        return recipes.carried_out(changes, facts)
+
+    def unsubscribe(self, position: PositionFacts, facts: ChainFacts) -> Recipe:
+        return recipes.unsubscribe(position, facts)
+
+    def add(self, request: IncreaseRequest, facts: ChainFacts) -> Recipe:
+        return recipes.add(request.position, request.budget, facts)
+
+    def move(self, position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
+        return recipes.move(position, span, facts)
+
+    def enter(self, entry: Entry, facts: ChainFacts) -> list[Recipe]:
+        if entry.swap is None:
+            return [recipes.create(entry.pool, entry.span, entry.funds, facts)]
+        return [
+            recipes.swap_and_enter(
+                entry.pool,
+                entry.span,
+                entry.funds,
+                entry.swap,
+                facts,
+                router=_router(facts),
+                sure=entry.sure,
+                liquidity=entry.liquidity,
+            )
+        ]
+
+    def swap(self, swap: QuotedSwap, facts: ChainFacts) -> Recipe:
+        return recipes.swap(swap, facts, _router(facts))
+
+
+def _router(facts: ChainFacts) -> Address:
+    router = facts.network.contracts.universal_router
+    if router is None:
+        raise BuildError(NO_ROUTER.format(facts.network.title))
+    return router
