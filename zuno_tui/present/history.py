@@ -505,8 +505,8 @@ def _result_cells(results: Sequence[StoryResult]) -> tuple[str, ...]:
     """Of those whose result is known; of one alone as much as is."""
     known = [result for result in results if not isinstance(result.result, Unknown)]
     if not known:
-        [*_, one] = results
-        told = (one.paid_in, one.paid_out, one.fees_earned, one.worth_now, one.costs)
+        last = results[-1]
+        told = (last.paid_in, last.paid_out, last.fees_earned, last.worth_now, last.costs)
         alone = len(results) == 1
         return (*(_rounded(part) if alone else UNKNOWN for part in told), UNKNOWN, "–")
 
