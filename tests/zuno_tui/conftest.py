@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.fork_server import fork_server
+from tests.virtual_time import VirtualLoop
 from tests.zuno_tui.parsed_styles import styles_parsed_once
 
 if TYPE_CHECKING:
@@ -47,6 +50,24 @@ class CommandLine:
 def _styles_parsed_once() -> Iterator[None]:
     with styles_parsed_once():
         yield
+
+
+class _VirtualHere(asyncio.DefaultEventLoopPolicy):
+    """A command that runs in the test's own thread waits on the virtual clock."""
+
+    def new_event_loop(self) -> asyncio.AbstractEventLoop:
+        here = threading.current_thread() is threading.main_thread()
+        return VirtualLoop() if here else super().new_event_loop()
+
+
+@pytest.fixture(autouse=True)
+def _commands_wait_virtually(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.node.get_closest_marker("real_time") is not None:
+        yield
+        return
+    asyncio.set_event_loop_policy(_VirtualHere())
+    yield
+    asyncio.set_event_loop_policy(None)
 
 
 @pytest.fixture

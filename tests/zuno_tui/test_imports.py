@@ -35,7 +35,7 @@ LIGHT = {
 }
 """Of other people's packages these, and no more, are what a read needs."""
 OURS = ("zuno_tui", "agents", "chain")
-MOST_OF_OURS = 132
+MOST_OF_OURS = 145
 """Modules of ours behind `zuno positions`, with a few to spare: 128 on 18 November 2026."""
 _TELL = """
 import sys

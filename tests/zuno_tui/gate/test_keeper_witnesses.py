@@ -282,7 +282,7 @@ SOME = (
     "tip 10,000 gwei",
     "send swallowed, receipt of a failure",
     "trial fails",
-    "hangs",
+    pytest.param("hangs", marks=pytest.mark.real_time),
 )
 
 

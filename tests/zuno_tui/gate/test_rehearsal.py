@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tests.fakes.proxy import Answer, Call
 
 FAILED, REFUSED, NETWORK = 1, 3, 4
+
+pytestmark = pytest.mark.real_time  # a node of its own copies what an endpoint still has
 STATE_READS = ("eth_getStorageAt", "eth_getCode", "eth_getBalance")
 
 
