@@ -1,11 +1,12 @@
 """Asking one block about positions until nothing is missing."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from chain.contracts.networks import Address, Network
-from chain.protocols.protocol import AskedCall, PositionReader
 from chain.protocols.reference import PositionRef
 from chain.protocols.registry import all_protocols
 from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
@@ -23,6 +24,9 @@ from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.records import BlockRef
 from chain.rpc.requests import Call, Request
+
+if TYPE_CHECKING:
+    from chain.protocols.protocol import AskedCall, PositionReader
 
 
 async def read_positions(
