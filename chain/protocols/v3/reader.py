@@ -56,6 +56,8 @@ class V3Reader:
         self._strangers: set[Address] = set()
         """Those of whom nothing is remembered."""
         self._named: set[int] = set()
+        self._records: dict[int, ManagerRecord | None] = {}
+        """As they were told, decoded once."""
         self._withdrawn: dict[int, Quantity[Amounts]] = {}
         """Of those that are owed anything from before."""
         self._places: dict[int, V3Place] = {}
@@ -207,7 +209,9 @@ class V3Reader:
         told = self._told.get(position_call(self._contracts.position_manager, token_id))
         if told is None or (self._may_be_absent and told.success and not told.data):
             return None
-        return decode_position(told)
+        if token_id not in self._records:
+            self._records[token_id] = decode_position(told)
+        return self._records[token_id]
 
     def _place(self, token_id: int) -> V3Place | None:
         """Where a position stands: as told, or as remembered before it was."""
