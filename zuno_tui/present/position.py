@@ -21,7 +21,6 @@ from chain.positions.overview import Overview, Worth
 from chain.prices.pool_prices import pool_name
 from chain.prices.price import PriceBook, WorthUnit
 from chain.protocols.reference import PositionRef, position_name
-from chain.protocols.registry import protocol_of
 from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
@@ -147,7 +146,7 @@ def won_now(
     old: bool,
 ) -> dict[PositionRef, Won]:
     """With results against holding as of this read, by the changes that were read before; where
-    there were others since, and of v3, those of then."""
+    there were others since, those of then."""
     # `zuno positions` reads no hours, and starts without what reads them.
     from chain.positions.by_day import since_entry
 
@@ -158,9 +157,8 @@ def won_now(
         account = known.accounts.get(ref)
         if account is None or ref not in told:
             continue
-        listed = protocol_of(ref).lists_tokens
-        fresh = None if listed else since_entry(position, account.changes)
-        if fresh is None or isinstance(fresh.against_holding, Unknown):
+        fresh = since_entry(position, account.changes)
+        if isinstance(fresh.against_holding, Unknown):
             told[ref] = replace(told[ref], old=old)
         else:
             present = replace(known, accounts={ref: fresh})
