@@ -127,9 +127,9 @@ def _better_in_v4(
         if isinstance(edge, Known) and pool.hook.danger is Danger.NONE:
             place = words.pair, words.protocol
             best[place] = max(best.get(place, (0.0, words)), (edge.value, words))
-    for (pair, protocol), (edge, words) in best.items():
-        edge_of_v4, of_v4 = best.get((pair, V4), (0.0, words))
-        if edge_of_v4 > edge:
+    for (pair, protocol), (paid, words) in best.items():
+        paid_in_v4, of_v4 = best.get((pair, V4), (0.0, words))
+        if paid_in_v4 > paid:
             yield (
                 f"{pair}: v4 {of_v4.fee} paid {of_v4.pays}, {protocol} {words.fee} {words.pays}. "
                 f'Open it there: zuno create "1 {pair} {of_v4.fee}"'
