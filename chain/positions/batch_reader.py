@@ -41,8 +41,11 @@ async def read_positions(
 
     One request when the positions are remembered, two when they are met for the first time.
     """
+    named = list(refs)
+    if not named:
+        return {}
     gathering = BatchReader(OneBlock(client, network, at), network, memory)
-    await gathering.complete(refs)
+    await gathering.complete(named)
     return gathering.snapshots()
 
 
