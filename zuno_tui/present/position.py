@@ -33,6 +33,7 @@ from zuno_tui.present.words import (
     money,
     number,
     percent,
+    round_usd,
     short_gain,
     units,
     worth,
@@ -300,10 +301,14 @@ def notes(position: PositionSnapshot) -> tuple[str, ...]:
 def withdrawn_words(position: PositionSnapshot, value: Worth, unit: WorthUnit) -> tuple[str, ...]:
     """What waits beside the fees, or with them where nobody can tell which is which."""
     if isinstance(position.withdrawn, Unknown):
-        return (f"{worth(value.waiting, unit)} waits",)
-    if any(position.withdrawn.value):
-        return (f"{worth(value.withdrawn, unit)} withdrawn",)
-    return ()
+        told, words = value.waiting, "waits"
+    elif any(position.withdrawn.value):
+        told, words = value.withdrawn, "withdrawn"
+    else:
+        return ()
+    if unit is WorthUnit.USD and isinstance(told, Known):
+        return (f"{round_usd(float(told.value))} {words}",)
+    return (f"{worth(told, unit)} {words}",)
 
 
 def gain_tone(gained: Quantity[Fraction]) -> Tone:
