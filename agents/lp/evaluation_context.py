@@ -27,7 +27,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, usable_ticks
 from chain.pools.depth import Depth
-from chain.protocols.v4.pool_state import is_plain_pool
+from chain.protocols.v4.storage import is_plain_pool
 
 
 class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -37,7 +38,7 @@ from agents.monitor.rules.baseline import (
     follow,
     others_in,
 )
-from agents.monitor.rules.risks import RULES, HeldHedge, Situation, findings
+from agents.monitor.rules.risks import RULES, HeldHedge, Situation, findings, judge_kind
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.base.units import Quantity, Unknown
@@ -131,6 +132,10 @@ def _worth(units: _Units, amount0: int, amount1: int) -> float | None:
     return amount0 * (units.usd0 or 0.0) + amount1 * (units.usd1 or 0.0)
 
 
+def _kinds(found: Iterable[Finding]) -> set[AlertKind]:
+    return {finding.kind for finding in found}
+
+
 _OF_HEDGES = (
     AlertKind.HEDGE_DRIFTED,
     AlertKind.HEDGE_MARGIN,
@@ -158,18 +163,19 @@ class AlertJudgment(Struct, frozen=True):
 def follow_positions(
     network: Network, reading: Reading, state: WatchState, settings: WatchSettings, known: Baselines
 ) -> dict[PositionRef, FollowedPosition]:
-    """Every position with liquidity, with each turn of its price since the cursor."""
+    """Every position with liquidity, with each turn of its price since the cursor, and those that
+    are empty while something waits to be collected."""
     cursor = state.cursor
     head = reading.block.number
     followed: dict[PositionRef, FollowedPosition] = {}
     for position in reading.wallet.positions:
-        if not position.liquidity:
+        if not position.liquidity and not any(position.waiting):
             continue
         ref, identity = position.ref, position.identity
         thresholds = settings.thresholds(network.name, ref)
         bounds = bounds_of(identity.tick_lower, identity.tick_upper, thresholds, network)
         before = known.of(ref, state.baselines.get(ref))
-        if before is None or reading.ticks is None or cursor is None:
+        if before is None or reading.ticks is None or cursor is None or not position.liquidity:
             # The watch begins here: what was before is not its to tell.
             course = RangeTimeline(first_standing(bounds, position.pool.tick), ())
         else:
@@ -241,13 +247,16 @@ def judge(
     judging = _Judging(network, place, reading, times, alerts, hedges=hedges)
     changes: list[Change] = []
     later: dict[PositionRef, Mapping[str, object] | None] = {}
+    emptied = {ref: each for ref, each in followed.items() if not each.position.liquidity}
     for ref, situation in followed.items():
+        if ref in emptied:
+            continue
         told, baseline = judging.position(situation)
         changes += told
         if baseline != situation.before:
             later[ref] = baseline.document()
     changes.sort(key=lambda change: change.block or 0)
-    changes += judging.gone(followed, baselines, later)
+    changes += judging.gone(followed.keys() - emptied.keys(), emptied, baselines, later)
     changes += judging.wallet(baselines, later)
     return AlertJudgment(tuple(changes), later)
 
@@ -308,7 +317,7 @@ class _Judging:
                 changes.append(Cleared(subject, turn.block, time, over))
         found = findings(situation, followed.thresholds, standing)
         changes += [self._raised(ref, each) for each in found]
-        kinds = {each.kind for each in found}
+        kinds = _kinds(found)
         for kind in standing:
             unknown = (
                 kind is AlertKind.LOSS_LEVEL and loss_is_unknown(situation, followed.thresholds)
@@ -321,13 +330,28 @@ class _Judging:
             position, course.standing, drained=drained, others_there=measured
         )
 
+    def _waits(self, followed: FollowedPosition) -> list[Finding]:
+        """What is the matter with a position that is empty, but for what it is owed."""
+        ref, course = followed.position.ref, followed.course
+        standing = self._standing.get(ref, {})
+        situation = self._valuing.situation(
+            followed.position, course.standing, None, self._accepted(followed, {}), None
+        )
+        found = (
+            judge_kind(kind, situation, followed.thresholds, kind in standing)
+            for kind in risks.WHILE_EMPTY
+        )
+        return [finding for finding in found if finding is not None]
+
     def gone(
         self,
-        followed: Mapping[PositionRef, FollowedPosition],
+        followed: AbstractSet[PositionRef],
+        emptied: Mapping[PositionRef, FollowedPosition],
         baselines: Mapping[PositionRef, Mapping[str, object]],
         later: dict[PositionRef, Mapping[str, object] | None],
     ) -> Iterator[Change]:
-        """Positions that were watched, or have alerts, and hold nothing here any more."""
+        """Positions that were watched, or have alerts, and hold nothing here any more, but for
+        what waits to be collected."""
         wallet = self._reading.wallet
         if not wallet.complete:
             return
@@ -335,7 +359,7 @@ class _Judging:
         watched = baselines.keys() - {WALLET}
         with_alerts = {ref for ref in self._standing if ref is not None}
         hedges = self._hedges or {}
-        for ref in sorted((watched | with_alerts | hedges.keys()) - followed.keys()):
+        for ref in sorted((watched | with_alerts | hedges.keys() | emptied.keys()) - followed):
             standing = self._standing.get(ref, {})
             owner = self._reading.owners_of_gone.get(ref)
             if ref in baselines:
@@ -348,8 +372,11 @@ class _Judging:
                 stale = risks.hedge_stale(self._network, ref, hedges[ref])
             if stale is not None:
                 yield self._raised(ref, stale)
+            waits = self._waits(emptied[ref]) if ref in emptied else []
+            yield from (self._raised(ref, each) for each in waits)
+            over = {kind: alert for kind, alert in standing.items() if kind not in _kinds(waits)}
             why = "the position was emptied" if ref in held else "the position left the wallet"
-            for kind, alert in standing.items():
+            for kind, alert in over.items():
                 if kind is AlertKind.HEDGE_STALE:
                     if stale is None and self._hedges is not None:
                         yield self._cleared(ref, kind, RULES[kind].resolved)

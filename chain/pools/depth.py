@@ -17,7 +17,7 @@ from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick, tick_at_sqr
 from chain.pools.state import NEARBY_TICKS, nearby_ticks
 from chain.protocols.pool import PoolState, read_questions
 from chain.protocols.registry import protocol_named, protocol_of_pool
-from chain.protocols.v4.pool_state import pool_state_slots, pool_states
+from chain.protocols.v4.storage import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError

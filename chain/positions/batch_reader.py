@@ -1,11 +1,12 @@
 """Asking one block about positions until nothing is missing."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from chain.contracts.networks import Address, Network
-from chain.protocols.protocol import AskedCall, PositionReader
 from chain.protocols.reference import PositionRef
 from chain.protocols.registry import all_protocols
 from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
@@ -24,6 +25,9 @@ from chain.rpc.client import RpcClient
 from chain.rpc.records import BlockRef
 from chain.rpc.requests import Call, Request
 
+if TYPE_CHECKING:
+    from chain.protocols.protocol import AskedCall, PositionReader
+
 
 async def read_positions(
     client: RpcClient,
@@ -37,8 +41,11 @@ async def read_positions(
 
     One request when the positions are remembered, two when they are met for the first time.
     """
+    named = list(refs)
+    if not named:
+        return {}
     gathering = BatchReader(OneBlock(client, network, at), network, memory)
-    await gathering.complete(refs)
+    await gathering.complete(named)
     return gathering.snapshots()
 
 

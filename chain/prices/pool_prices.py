@@ -20,7 +20,7 @@ from chain.contracts.pool_key import PoolId, PoolKey
 from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths
 from chain.protocols.pool import PoolState
-from chain.protocols.v4.pool_state import (
+from chain.protocols.v4.storage import (
     candidate_pools,
     plain_pools,
     pool_state_slots,

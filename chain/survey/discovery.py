@@ -27,7 +27,7 @@ from chain.prices.price import PriceBook
 from chain.protocols.pool import PoolState
 from chain.protocols.registry import all_protocols, protocol_named
 from chain.protocols.v4.events import INITIALIZE, initialize_event
-from chain.protocols.v4.pool_state import candidate_pools
+from chain.protocols.v4.storage import candidate_pools
 from chain.read.block_reader import EventError, NoSuchBlockError, OneBlock, expected
 from chain.read.logs import ScanProgress, scan_logs
 from chain.rpc import requests

@@ -28,7 +28,7 @@ from chain.devnet.world.accounts import CROWD, WIDE_PROVIDER
 from chain.devnet.world.deployment import ETHER, USDC
 from chain.devnet.world.writing import sign_transaction
 from chain.pools.depth import WORD_TICKS, quote_at_most, read_depths
-from chain.protocols.v4.pool_state import pool_state_slots, pool_states
+from chain.protocols.v4.storage import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from tests import node_rpc
 from tests.chain.moves import NEVER

@@ -19,6 +19,7 @@ MOST = 2**128 - 1
 _CREATE = "createAndInitializePoolIfNecessary(address,address,uint24,uint160)"
 _MINT = "mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256))"
 _DECREASE = "decreaseLiquidity((uint256,uint128,uint256,uint256,uint256))"
+_INCREASE = "increaseLiquidity((uint256,uint256,uint256,uint256,uint256,uint256))"
 _COLLECT = "collect((uint256,address,uint128,uint128))"
 _SWAP = "exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))"
 
@@ -108,14 +109,40 @@ class V3Moves:
         data = abi.encode_call(_COLLECT, (token_id, account.address, *at_most))
         self.moves.send(account, self.manager, data)
 
+    def increase(self, account: Account, token_id: int, amounts: tuple[int, int]) -> None:
+        data = abi.encode_call(_INCREASE, (token_id, *amounts, 0, 0, NEVER))
+        self.moves.send(account, self.manager, data)
+
+    def burn(self, account: Account, token_id: int, liquidity: int) -> None:
+        """With all that is in it."""
+        steps = [
+            *[abi.encode_call(_DECREASE, (token_id, liquidity, 0, 0, NEVER))] * bool(liquidity),
+            abi.encode_call(_COLLECT, (token_id, account.address, MOST, MOST)),
+            abi.encode_call("burn(uint256)", token_id),
+        ]
+        data = abi.encode_call("multicall(bytes[])", tuple(steps))
+        self.moves.send(account, self.manager, data)
+
+    def takes_out(self, owner: Address, token_id: int, liquidity: int) -> tuple[int, int]:
+        """What a decrease would add to what the token is owed."""
+        data = abi.encode_call(_DECREASE, (token_id, liquidity, 0, 0, NEVER))
+        told = self.ask(owner, data)
+        return int.from_bytes(told[:32], "big"), int.from_bytes(told[32:], "big")
+
+    def ask_pool(self, pool: Address, signature: str) -> bytes:
+        call = {"to": pool, "data": "0x" + abi.encode_call(signature).hex()}
+        return bytes.fromhex(self.moves.rpc("eth_call", call, "latest")[2:])
+
     def give(self, owner: Account, recipient: Address, token_id: int) -> None:
         signature = "transferFrom(address,address,uint256)"
         data = abi.encode_call(signature, owner.address, recipient, token_id)
         self.moves.send(owner, self.manager, data)
 
-    def collected(self, owner: Address, token_id: int) -> tuple[int, int]:
+    def collected(
+        self, owner: Address, token_id: int, at_most: tuple[int, int] = (MOST, MOST)
+    ) -> tuple[int, int]:
         """What `collect` alone would pay."""
-        told = self.ask(owner, abi.encode_call(_COLLECT, (token_id, owner, MOST, MOST)))
+        told = self.ask(owner, abi.encode_call(_COLLECT, (token_id, owner, *at_most)))
         return int.from_bytes(told[:32], "big"), int.from_bytes(told[32:], "big")
 
     def withdrawn(self, owner: Address, token_id: int, liquidity: int) -> tuple[int, int]:

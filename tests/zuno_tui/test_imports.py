@@ -35,8 +35,8 @@ LIGHT = {
 }
 """Of other people's packages these, and no more, are what a read needs."""
 OURS = ("zuno_tui", "agents", "chain")
-MOST_OF_OURS = 145
-"""Modules of ours behind `zuno positions`, with a few to spare: 128 on 18 November 2026."""
+MOST_OF_OURS = 142
+"""Modules of ours behind `zuno positions`, with a few to spare: 139 on 18 November 2026."""
 _TELL = """
 import sys
 from zuno_tui.cli import main

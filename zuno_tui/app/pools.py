@@ -21,6 +21,8 @@ from chain.history.volatility import WEEK
 from chain.positions.overview import Sources
 from chain.prices.price import WorthUnit
 from chain.protocols.pool import PoolSnapshot, PoolState
+from chain.protocols.reference import V4
+from chain.protocols.registry import protocol_named
 from chain.rpc.errors import RpcError
 from chain.survey.discovery import MOST_AGE, PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import pair_of
@@ -118,18 +120,18 @@ async def surveyed_pools(session: Session, asked: ListPools) -> CommandAnswer:
 def _better_in_v4(
     survey: PoolSurvey, pools: Sequence[SurveyedPool], weeks: Mapping[PoolId, Quantity[HourSums]]
 ) -> Iterator[str]:
-    """By pair, the pool of v4 that paid more over its risk than every one of v3."""
+    """By pair, the pool of v4 that paid more over its risk than every one of another protocol."""
     best: dict[tuple[str, str], tuple[float, PoolWords]] = {}
     for pool in pools:
         edge, words = edge_of(weeks[pool.state.pool_id]), pool_words(survey, pool, weeks)
         if isinstance(edge, Known) and pool.hook.danger is Danger.NONE:
             place = words.pair, words.protocol
             best[place] = max(best.get(place, (0.0, words)), (edge.value, words))
-    for (pair, protocol), (edge_of_v3, of_v3) in best.items():
-        edge_of_v4, of_v4 = best.get((pair, "v4"), (0.0, of_v3))
-        if protocol == "v3" and edge_of_v4 > edge_of_v3:
+    for (pair, protocol), (paid, words) in best.items():
+        paid_in_v4, of_v4 = best.get((pair, V4), (0.0, words))
+        if paid_in_v4 > paid:
             yield (
-                f"{pair}: v4 {of_v4.fee} paid {of_v4.pays}, v3 {of_v3.fee} {of_v3.pays}. "
+                f"{pair}: v4 {of_v4.fee} paid {of_v4.pays}, {protocol} {words.fee} {words.pays}. "
                 f'Open it there: zuno create "1 {pair} {of_v4.fee}"'
             )
 
@@ -174,7 +176,8 @@ def _holds(network: Network, pool: SurveyedPool, symbol: str | None) -> bool:
     if symbol is None:
         return True
     wanted, both = symbol.lower(), (pool.token0, pool.token1)
-    if pool.protocol == "v3" and wanted == network.native_symbol.lower():
+    outside = not protocol_named(pool.protocol).in_pool_manager
+    if outside and wanted == network.native_symbol.lower():
         # The coin is there in its wrapped form alone.
         return any(token.address == network.wrapped_native for token in both)
     return any(wanted in (token.symbol.lower(), token.address) for token in both)

@@ -21,7 +21,7 @@ from chain.execution.transaction import UnsignedTransaction
 from chain.pools.depth import quote_at_most, quotes_across, read_depths
 from chain.positions.overview import Sources, tokens_at
 from chain.protocols.reference import position_label
-from chain.protocols.v4.pool_state import pool_state_slots, pool_states
+from chain.protocols.v4.storage import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.records import Block
 from chain.rpc.requests import Reader

@@ -34,7 +34,7 @@ from chain.execution.v4.shapes import plain_swap
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
 from chain.protocols.reference import PositionRef
-from chain.protocols.v4.pool_state import pool_state_slots, pool_states
+from chain.protocols.v4.storage import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.records import Block

@@ -21,7 +21,6 @@ from chain.positions.overview import Overview, Worth
 from chain.prices.pool_prices import pool_name
 from chain.prices.price import PriceBook, WorthUnit
 from chain.protocols.reference import PositionRef, position_name
-from chain.protocols.registry import protocol_of
 from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
@@ -34,6 +33,7 @@ from zuno_tui.present.words import (
     money,
     number,
     percent,
+    round_usd,
     short_gain,
     units,
     worth,
@@ -147,7 +147,7 @@ def won_now(
     old: bool,
 ) -> dict[PositionRef, Won]:
     """With results against holding as of this read, by the changes that were read before; where
-    there were others since, and of v3, those of then."""
+    there were others since, those of then."""
     # `zuno positions` reads no hours, and starts without what reads them.
     from chain.positions.by_day import since_entry
 
@@ -158,9 +158,8 @@ def won_now(
         account = known.accounts.get(ref)
         if account is None or ref not in told:
             continue
-        listed = protocol_of(ref).lists_tokens
-        fresh = None if listed else since_entry(position, account.changes)
-        if fresh is None or isinstance(fresh.against_holding, Unknown):
+        fresh = since_entry(position, account.changes)
+        if isinstance(fresh.against_holding, Unknown):
             told[ref] = replace(told[ref], old=old)
         else:
             present = replace(known, accounts={ref: fresh})
@@ -302,10 +301,14 @@ def notes(position: PositionSnapshot) -> tuple[str, ...]:
 def withdrawn_words(position: PositionSnapshot, value: Worth, unit: WorthUnit) -> tuple[str, ...]:
     """What waits beside the fees, or with them where nobody can tell which is which."""
     if isinstance(position.withdrawn, Unknown):
-        return (f"{worth(value.waiting, unit)} waits",)
-    if any(position.withdrawn.value):
-        return (f"{worth(value.withdrawn, unit)} withdrawn",)
-    return ()
+        told, words = value.waiting, "waits"
+    elif any(position.withdrawn.value):
+        told, words = value.withdrawn, "withdrawn"
+    else:
+        return ()
+    if unit is WorthUnit.USD and isinstance(told, Known):
+        return (f"{round_usd(float(told.value))} {words}",)
+    return (f"{worth(told, unit)} {words}",)
 
 
 def gain_tone(gained: Quantity[Fraction]) -> Tone:

@@ -44,7 +44,7 @@ from chain.prices.price import PriceBook
 from chain.protocols.reference import PositionRef, position_name
 from chain.protocols.registry import protocol_of
 from chain.protocols.snapshot import PositionIdentity
-from chain.protocols.v4.pool_state import pool_state_slots, pool_states
+from chain.protocols.v4.storage import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock
 from chain.read.gas import GasCost, Weight, read_gas_cost
 from chain.read.logs import ScanProgress

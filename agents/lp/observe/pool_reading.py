@@ -54,7 +54,7 @@ from chain.prices.ladder import market_closes
 from chain.prices.price import PriceBook
 from chain.protocols.pool import PoolState
 from chain.protocols.registry import protocol_of_pool
-from chain.protocols.v4.pool_state import plain_pools
+from chain.protocols.v4.storage import plain_pools
 from chain.read.block_reader import OneBlock
 from chain.read.logs import ScanProgress
 from chain.rpc.records import Block

@@ -557,6 +557,9 @@ RULES: Mapping[AlertKind, AlertRule] = {
 }
 """One row a kind: every kind has one, or nothing starts."""
 
+WHILE_EMPTY = (AlertKind.FEES_WORTH_COLLECTING, AlertKind.WITHDRAWN_WAITS)
+"""What can be the matter with a position that has no liquidity."""
+
 if set(RULES) != set(AlertKind):
     raise AssertionError(f"no rule for {', '.join(sorted(set(AlertKind) - set(RULES)))}")
 

@@ -12,8 +12,7 @@ from chain.protocols.pool import PoolState, Question, Told, usual_pools
 from chain.protocols.reference import V3, PositionRef
 from chain.protocols.snapshot import PositionSnapshot
 from chain.protocols.v3 import contract
-from chain.protocols.v3.changes import v3_past
-from chain.protocols.v3.events import (
+from chain.protocols.v3.contract import (
     V3_FLASH,
     V3_INITIALIZE,
     V3_SET_PROTOCOL,
@@ -114,6 +113,9 @@ class UniswapV3:
         memory: PositionMemory,
         snapshots: Sequence[PositionSnapshot],
     ) -> dict[PositionRef, PositionPast]:
+        # `zuno positions` starts without what reads the past.
+        from chain.protocols.v3.changes import v3_past
+
         return await v3_past(client, network, snapshots)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -19,16 +20,17 @@ from chain.protocols import custody
 from chain.protocols.custody import Custody, balance_call
 from chain.protocols.past import NOT_ADDED_UP, NOTHING
 from chain.protocols.pool import PoolSnapshot
-from chain.protocols.protocol import AskedCall
 from chain.protocols.reference import V3, PositionRef, v3_position
 from chain.protocols.snapshot import PositionIdentity, PositionSnapshot, range_status
-from chain.protocols.v3.changes import read_withdrawn
 from chain.protocols.v3.contract import TICK_TYPES, decode_number, decode_slot0, pool_call, told_by
 from chain.protocols.v3.memory import V3Memory, V3Place
 from chain.protocols.v3.pool_key import v3_pool_address, v3_pool_key, v3_position_key
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Block
 from chain.rpc.requests import Call, CallOutcome
+
+if TYPE_CHECKING:
+    from chain.protocols.protocol import AskedCall
 
 _FIRST_GUESS = 24
 """Of a wallet nobody has read: so many are asked for at once, whether they are there or not."""
@@ -54,6 +56,8 @@ class V3Reader:
         self._strangers: set[Address] = set()
         """Those of whom nothing is remembered."""
         self._named: set[int] = set()
+        self._records: dict[int, ManagerRecord | None] = {}
+        """As they were told, decoded once."""
         self._withdrawn: dict[int, Quantity[Amounts]] = {}
         """Of those that are owed anything from before."""
         self._places: dict[int, V3Place] = {}
@@ -116,6 +120,8 @@ class V3Reader:
                 self._withdrawn[token_id] = known
         if not asked:
             return
+        from chain.protocols.v3.changes import read_withdrawn
+
         liquidity = {token_id: record.liquidity for token_id, record in asked.items()}
         told = await read_withdrawn(client, manager, liquidity, block)
         for token_id, record in asked.items():
@@ -203,7 +209,9 @@ class V3Reader:
         told = self._told.get(position_call(self._contracts.position_manager, token_id))
         if told is None or (self._may_be_absent and told.success and not told.data):
             return None
-        return decode_position(told)
+        if token_id not in self._records:
+            self._records[token_id] = decode_position(told)
+        return self._records[token_id]
 
     def _place(self, token_id: int) -> V3Place | None:
         """Where a position stands: as told, or as remembered before it was."""

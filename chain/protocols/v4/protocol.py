@@ -20,12 +20,16 @@ from chain.protocols.past import PoolLogs, PoolMark, PositionPast, SwapEvent
 from chain.protocols.pool import PoolState, Question, Told
 from chain.protocols.reference import V4, PositionRef
 from chain.protocols.snapshot import PositionSnapshot
-from chain.protocols.v4.changes import ChangeMemory, ChangeReader
 from chain.protocols.v4.events import DONATE, INITIALIZE, SWAP, initialize_event, swap_event
 from chain.protocols.v4.memory import PositionMemory
-from chain.protocols.v4.pool_state import candidate_pools, pool_state_slots, pool_states
 from chain.protocols.v4.reader import V4Reader
-from chain.protocols.v4.storage import CUSTODY, STORAGE
+from chain.protocols.v4.storage import (
+    CUSTODY,
+    STORAGE,
+    candidate_pools,
+    pool_state_slots,
+    pool_states,
+)
 from chain.read.logs import LOGS_NOT_GIVEN, why_not_given
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Log
@@ -100,6 +104,9 @@ class UniswapV4:
         memory: PositionMemory,
         snapshots: Sequence[PositionSnapshot],
     ) -> dict[PositionRef, PositionPast]:
+        # `zuno positions` starts without what reads the past.
+        from chain.protocols.v4.changes import ChangeMemory, ChangeReader
+
         changes = ChangeMemory(memory.store, network, memory.clock)
         reader = ChangeReader(client, network, memory, changes)
         held = {snapshot.identity: snapshot.liquidity for snapshot in snapshots}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from chain.contracts.abi import AbiError
 from chain.contracts.hooks import NO_HOOK
@@ -14,7 +15,6 @@ from chain.contracts.storage import PositionInfo
 from chain.protocols import custody
 from chain.protocols.custody import Custody
 from chain.protocols.pool import PoolSnapshot
-from chain.protocols.protocol import AskedCall
 from chain.protocols.reference import V4, PositionRef, position_name, v4_token_id
 from chain.protocols.snapshot import PositionIdentity, PositionSnapshot, identify
 from chain.protocols.v4.memory import PositionMemory
@@ -22,6 +22,9 @@ from chain.protocols.v4.storage import layout_of, pool_snapshot, position_snapsh
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Block
 from chain.rpc.requests import Call, CallOutcome
+
+if TYPE_CHECKING:
+    from chain.protocols.protocol import AskedCall
 
 
 class V4Reader:

@@ -1,13 +1,13 @@
 """Where the PoolManager keeps a position and its pool, and what its words tell of both."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from msgspec import Struct
 
-from chain.contracts.hooks import hook_passport
+from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import Address
-from chain.contracts.pool_key import position_key
+from chain.contracts.pool_key import PoolId, PoolKey, position_key
 from chain.contracts.storage import (
     PoolSlots,
     PositionSlots,
@@ -21,7 +21,7 @@ from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed, unpack_prot
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.custody import Custody
-from chain.protocols.pool import PoolSnapshot
+from chain.protocols.pool import PoolSnapshot, PoolState, usual_pools
 from chain.protocols.reference import v4_token_id
 from chain.protocols.snapshot import PositionIdentity, PositionSnapshot, range_status
 from chain.rpc.records import Block
@@ -150,3 +150,57 @@ def position_snapshot(
         fees1=fees.fees1,
         status=range_status(pool.tick, identity.tick_lower, identity.tick_upper),
     )
+
+
+_POOLS_KEPT = 20_000
+
+
+def pool_state_slots(keys: Iterable[PoolKey]) -> tuple[int, ...]:
+    """The storage words `pool_states` needs."""
+    return tuple(slot for key in keys for slot in _state_slots(key))
+
+
+def pool_states(keys: Iterable[PoolKey], words: Mapping[int, int]) -> tuple[PoolState, ...]:
+    """Those of the pools that exist: a pool nobody initialised has no price."""
+    states = (_pool_state(key, words) for key in keys)
+    return tuple(state for state in states if state.sqrt_price_x96)
+
+
+def _pool_state(key: PoolKey, words: Mapping[int, int]) -> PoolState:
+    slot0_slot, liquidity_slot = _state_slots(key)
+    slot0 = decode_slot0(words[slot0_slot])
+    return PoolState(
+        key=key,
+        pool_id=_pool_id(key),
+        sqrt_price_x96=slot0.sqrt_price_x96,
+        tick=slot0.tick,
+        lp_fee=slot0.lp_fee,
+        protocol_fee=unpack_protocol_fee(slot0.protocol_fee),
+        liquidity=words[liquidity_slot] % (1 << 128),
+    )
+
+
+# Three hashes a pool, the same for every poll of a monitor.
+@lru_cache(maxsize=_POOLS_KEPT)
+def _state_slots(key: PoolKey) -> tuple[int, int]:
+    slots = pool_slots(_pool_id(key))
+    return slots.slot0, slots.liquidity
+
+
+@lru_cache(maxsize=_POOLS_KEPT)
+def _pool_id(key: PoolKey) -> PoolId:
+    return key.pool_id
+
+
+def candidate_pools(tokens: Iterable[Address]) -> tuple[PoolKey, ...]:
+    """Every plain pool between two of these tokens."""
+    return tuple(PoolKey(*made_of, NO_HOOK) for made_of in usual_pools(tokens))
+
+
+def is_plain_pool(key: PoolKey) -> bool:
+    return key in plain_pools(key.currency0, key.currency1)
+
+
+def plain_pools(one: Address, other: Address) -> tuple[PoolKey, ...]:
+    """The pools of a pair at the usual fees, without a hook."""
+    return candidate_pools((one, other))

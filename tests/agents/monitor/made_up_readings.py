@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from agents.monitor.reader import Reading
 from agents.monitor.rules.baseline import Baselines
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.monitor.rules.worth_risks import Losses
+from chain.base.units import Known
 from chain.history.end_ticks import EndTicks
 from chain.positions.search import WalletPositions
 from chain.prices.ladder import price_book
@@ -42,6 +44,8 @@ class MadeUpChain:
     tick: int = 0
     losses: Losses = field(default_factory=lambda: Losses({}, {}))
     hedges: Mapping[PositionRef, HeldHedge] | None = field(default_factory=dict)
+    dollars: Mapping[Address, Known[Fraction]] = field(default_factory=dict)
+    collect_usd: float | None = None
 
     def poll(
         self,
@@ -76,11 +80,11 @@ class MadeUpChain:
         reading = Reading(
             wallet=wallet,
             tokens={one.address: one for one in (ONE, TWO)},
-            prices=price_book(NETWORK, {}, {}),
+            prices=price_book(NETWORK, self.dollars, {}),
             ticks=end_ticks,
             owners_of_gone=gone or {},
             volatilities={},
-            collect_usd=None,
+            collect_usd=self.collect_usd,
             losses=self.losses,
         )
         followed = follow_positions(NETWORK, reading, state, self.settings, Baselines())

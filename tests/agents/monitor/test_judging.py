@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,8 @@ from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind, Severi
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.rules.risks import operators_changed
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from chain.base.units import Known
+from chain.math.liquidity import Amounts
 from chain.protocols.reference import v4_position
 from chain.protocols.snapshot import identify
 from chain.rpc.errors import Malformed
@@ -158,6 +161,26 @@ def test_a_position_that_was_closed_ends_its_alerts_without_a_new_one(
     assert [one[:2] for one in told(chain.poll(positions=left, gone={v4_position(7): None}))] == [
         (EventKind.RESOLVED, AlertKind.OUT_OF_RANGE)
     ]
+
+
+def test_what_an_emptied_position_is_owed_is_told_until_it_is_collected(
+    chain: MadeUpChain,
+) -> None:
+    one = Known(Fraction(1), "a market")
+    chain.dollars, chain.collect_usd = {KEY.currency0: one, KEY.currency1: one}, 0.5
+    chain.poll([(105, UPPER)])
+    owed = Known(Amounts(40 * 10**18, 2 * 10**18), "logs")
+    empty = replace(position(UPPER), liquidity=0, fees0=3 * 10**18, withdrawn=owed)
+    events = chain.poll(positions=[empty])
+    assert {one[:2] for one in told(events)} == {
+        (EventKind.RESOLVED, AlertKind.OUT_OF_RANGE),
+        (EventKind.OPENED, AlertKind.WITHDRAWN_WAITS),
+    }
+    [opened] = [each.alert for each in events if each.kind is EventKind.OPENED]
+    assert "$45.00 waits: $42.00 you withdrew + $3.00 fees" in opened.message
+    assert chain.poll(positions=[empty]) == ()
+    paid = replace(empty, fees0=0, withdrawn=Known(Amounts(0, 0), "logs"))
+    assert [event.kind for event in chain.poll(positions=[paid])] == [EventKind.RESOLVED]
 
 
 def test_acknowledging_a_change_accepts_it(chain: MadeUpChain) -> None:

@@ -12,6 +12,7 @@ from agents.monitor.alerts.alert import AlertKind, Severity
 from agents.monitor.rules.baseline import INSIDE, OUTSIDE
 from agents.monitor.rules.risks import RULES, findings, judge_kind
 from agents.monitor.rules.thresholds import Thresholds
+from chain.base.units import Unknown
 from chain.history.volatility import Volatility, VolatilityStep
 from tests.agents.monitor.made_up_positions import at_tick, situation
 
@@ -151,6 +152,25 @@ def test_fees_are_worth_collecting_against_gas(
     found = judged(AlertKind.FEES_WORTH_COLLECTING, moment, standing=standing)
 
     assert (found is not None) is worth
+
+
+def test_what_was_withdrawn_is_told_apart_from_fees_or_not_at_all() -> None:
+    rich = replace(
+        situation(), fees_usd=72.0, withdrawn_usd=4_790.0, waiting_usd=4_862.0, collect_usd=0.5
+    )
+    found = judged(AlertKind.WITHDRAWN_WAITS, rich)
+    assert found is not None
+    assert "$4,862.00 waits: $4,790.00 you withdrew + $72.00 fees" in found.message
+    assert (found.numbers["withdrawnUsd"], found.numbers["waitingUsd"]) == (4_790.0, 4_862.0)
+    assert judged(AlertKind.WITHDRAWN_WAITS, replace(rich, withdrawn_usd=0.0)) is None
+
+    blind = replace(rich.position, withdrawn=Unknown("no logs"))
+    unsure = replace(rich, position=blind, fees_usd=None, withdrawn_usd=None)
+    found = judged(AlertKind.WITHDRAWN_WAITS, unsure)
+    assert found is not None
+    assert found.numbers["withdrawnUsd"] is None
+    assert "fees or what you withdrew" in found.message
+    assert judged(AlertKind.FEES_WORTH_COLLECTING, unsure) is None
 
 
 @pytest.mark.parametrize(("left", "told"), [(201, False), (200, True)])

@@ -40,8 +40,7 @@ from chain.pools.depth import WORD_TICKS, Depth
 from chain.protocols.custody import Custody
 from chain.protocols.reference import v4_position
 from chain.protocols.snapshot import identify
-from chain.protocols.v4.pool_state import pool_states
-from chain.protocols.v4.storage import pool_snapshot, position_snapshot
+from chain.protocols.v4.storage import pool_snapshot, pool_states, position_snapshot
 from chain.rpc.records import Block
 from tests import chain_view
 from tests.chain_view import Outcome, small_world

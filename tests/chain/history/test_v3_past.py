@@ -25,7 +25,7 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import read_depths, read_states
 from chain.positions.discovery import Discovery
 from chain.protocols.reference import V3, v3_position
-from chain.protocols.v3.events import V3_SWAP, v3_swap_event
+from chain.protocols.v3.contract import V3_SWAP, v3_swap_event
 from chain.protocols.v3.pool_key import v3_pool_key
 from chain.protocols.v4.memory import PositionMemory
 from chain.read.block_reader import OneBlock

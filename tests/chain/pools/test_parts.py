@@ -17,7 +17,7 @@ from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from chain.pools.depth import Depth
 from chain.pools.state import nearby_ticks
 from chain.protocols.pool import PoolState
-from chain.protocols.v4.pool_state import candidate_pools
+from chain.protocols.v4.storage import candidate_pools
 from chain.survey.discovery import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor, ranked
 from tests.chain.pools.quoting import virtual_depth
 

@@ -18,7 +18,7 @@ from chain.pools.depth import (
     read_depths,
 )
 from chain.protocols.pool import PoolState
-from chain.protocols.v4.pool_state import plain_pools
+from chain.protocols.v4.storage import plain_pools
 from chain.read.block_reader import OneBlock
 from chain.rpc.client import RpcClient
 from chain.survey.discovery import discover_pools

@@ -19,7 +19,7 @@ from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.pools.depth import Depth
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
 from chain.protocols.pool import PoolState
-from chain.protocols.v4.pool_state import (
+from chain.protocols.v4.storage import (
     candidate_pools,
     plain_pools,
     pool_state_slots,

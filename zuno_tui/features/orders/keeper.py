@@ -26,7 +26,7 @@ from chain.execution.transaction import UnsignedTransaction
 from chain.math.price import format_amount
 from chain.positions.overview import tokens_at
 from chain.protocols.snapshot import PositionSnapshot
-from chain.protocols.v4.pool_state import pool_state_slots, pool_states
+from chain.protocols.v4.storage import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc import requests
 from chain.rpc.client import RpcClient

@@ -12,7 +12,7 @@ from chain.base.units import DAY, HOUR, time_text
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.positions.overview import Sources, tokens_at
-from chain.protocols.v4.pool_state import pool_state_slots, pool_states
+from chain.protocols.v4.storage import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block

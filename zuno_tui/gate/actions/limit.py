@@ -13,7 +13,7 @@ from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, tick_at_sqrt_price
 from chain.positions.overview import Sources, tokens_at
 from chain.protocols.pool import PoolState
-from chain.protocols.v4.pool_state import plain_pools
+from chain.protocols.v4.storage import plain_pools
 from chain.standing_orders.order import price_condition
 from chain.tokens.pair import pair_of
 from chain.tokens.token import amount_text

@@ -22,7 +22,7 @@ from chain.positions.overview import Sources
 from chain.protocols.pool import PoolState
 from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.protocols.snapshot import PositionSnapshot
-from chain.protocols.v4.pool_state import pool_state_slots, pool_states
+from chain.protocols.v4.storage import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
 from chain.rpc.records import Block
 from chain.survey.discovery import SurveyedPool, survey_pools

@@ -13,7 +13,7 @@ from chain.execution.plan.facts import PoolFacts
 from chain.execution.plan.requests import QuotedSwap, SwapRequest
 from chain.pools.depth import Depth, quote_at_most, quotes_across, read_pool_depths
 from chain.positions.overview import Sources, tokens_at
-from chain.protocols.v4.pool_state import plain_pools
+from chain.protocols.v4.storage import plain_pools
 from chain.read.block_reader import OneBlock
 from chain.tokens import Token, listed_tokens, named_tokens
 from chain.tokens.token import amount_text
