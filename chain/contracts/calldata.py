@@ -220,7 +220,17 @@ class PositionManagerCall(Struct, frozen=True):
         return self.calldata
 
 
-RouterCommand = V4Swap | Permit2Transfer | PositionManagerCall
+class OwnCommand(Struct, frozen=True):
+    """A command of another protocol, which writes its own input."""
+
+    code: ClassVar[int]
+
+    @property
+    def input(self) -> bytes:
+        raise NotImplementedError
+
+
+RouterCommand = V4Swap | Permit2Transfer | PositionManagerCall | OwnCommand
 
 
 def modify_liquidities(actions: Sequence[PositionAction], deadline: int) -> bytes:

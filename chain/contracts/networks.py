@@ -44,10 +44,10 @@ class Contracts(Struct, frozen=True):
 
 
 class V3Contracts(Struct, frozen=True):
-    """Uniswap v3, which is read beside v4 and never signed for."""
-
     factory: Address
     position_manager: Address
+    universal_router: Address | None = None
+    """Where its swaps go, if not through the router of v4's."""
 
 
 class Network(Struct, frozen=True, kw_only=True):
@@ -163,7 +163,9 @@ def shipped_code_hashes(network: Network) -> dict[Address, str]:
 
 
 def _address_of(contract: str, network: Network) -> Address:
-    return SAME_EVERYWHERE.get(contract) or str(getattr(network.contracts, contract))
+    of_v3 = contract.removeprefix("v3_")
+    owner = network.contracts if of_v3 == contract else network.v3
+    return SAME_EVERYWHERE.get(contract) or str(getattr(owner, of_v3))
 
 
 SAME_EVERYWHERE = {

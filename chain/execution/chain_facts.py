@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from chain.base.units import Unknown
 from chain.contracts.abi import decode, encode_call
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.execution import protocols
 from chain.execution.plan.facts import (
     ChainFacts,
     FactsUnknownError,
@@ -66,9 +67,10 @@ async def read_allowances(
 
 
 def _spenders(network: Network) -> tuple[Address, ...]:
-    contracts = network.contracts
-    router = contracts.universal_router
-    return (contracts.position_manager, *(() if router is None else (router,)))
+    """Who moves tokens through Permit2."""
+    named = [network.contracts.position_manager]
+    named += [router for each in protocols.ALL if (router := each.router(network)) is not None]
+    return tuple(dict.fromkeys(named))
 
 
 def _allowance_calls(network: Network, owner: Address, tokens: Sequence[Address]) -> list[Call]:
@@ -79,6 +81,8 @@ def _allowance_calls(network: Network, owner: Address, tokens: Sequence[Address]
         for spender in _spenders(network):
             through = encode_call("allowance(address,address,address)", owner, token, spender)
             calls.append(Call(permit2, through))
+        for spender in protocols.direct_spenders(network):
+            calls.append(Call(token, encode_call("allowance(address,address)", owner, spender)))
     return calls
 
 
@@ -92,18 +96,24 @@ def _balance(outcome: CallOutcome, at: Block) -> int:
 def _allowances(
     network: Network, tokens: Sequence[Address], outcomes: Sequence[CallOutcome]
 ) -> dict[Address, TokenAllowances]:
-    spenders = _spenders(network)
-    each = 1 + len(spenders)
+    each = 1 + len(_spenders(network)) + len(protocols.direct_spenders(network))
     return {
-        token: _allowances_of(outcomes[index * each : (index + 1) * each], spenders)
+        token: _allowances_of(outcomes[index * each : (index + 1) * each], network)
         for index, token in enumerate(tokens)
     }
 
 
-def _allowances_of(outcomes: Sequence[CallOutcome], spenders: Sequence[Address]) -> TokenAllowances:
-    direct, *through = outcomes
+def _allowances_of(outcomes: Sequence[CallOutcome], network: Network) -> TokenAllowances:
+    spenders, direct = _spenders(network), protocols.direct_spenders(network)
+    to_permit2, *rest = outcomes
+    through, own = rest[: len(spenders)], rest[len(spenders) :]
     granted = {}
     for spender, outcome in zip(spenders, through, strict=True):
         amount, expiration, _nonce = decode(("uint160", "uint48", "uint48"), outcome.data)
         granted[spender] = SpenderAllowance(amount, expiration)
-    return TokenAllowances(int.from_bytes(direct.data[:32], "big"), granted)
+    given = {each: _word(outcome) for each, outcome in zip(direct, own, strict=True)}
+    return TokenAllowances(_word(to_permit2), granted, given)
+
+
+def _word(outcome: CallOutcome) -> int:
+    return int.from_bytes(outcome.data[:32], "big")

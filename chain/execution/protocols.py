@@ -1,17 +1,23 @@
 """The protocols whose bytes are read here. Nobody outside asks which one it is."""
 
 from chain.contracts.networks import Address, Network
+from chain.contracts.pool_key import PoolKey
 from chain.execution.plan.effects import Effect
 from chain.execution.plan.protocol import ProtocolReader
 from chain.execution.plan.records import Call, Execute, Multicall, PlainCall, protocol_in
+from chain.execution.v3.reader import V3Reader
 from chain.execution.v4.reader import V4Reader
 
-ALL: tuple[ProtocolReader, ...] = (V4Reader(),)
+ALL: tuple[ProtocolReader, ...] = (V4Reader(), V3Reader())
 _NAMED = {protocol.name: protocol for protocol in ALL}
 
 
 def named(name: str) -> ProtocolReader:
     return _NAMED[name]
+
+
+def of_pool(key: PoolKey) -> ProtocolReader:
+    return _NAMED[key.protocol]
 
 
 def of_call(call: Call) -> ProtocolReader | None:

@@ -17,8 +17,7 @@ from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick, tick_at_sqr
 from chain.pools.state import NEARBY_TICKS, nearby_ticks
 from chain.protocols.pool import PoolState, read_questions
 from chain.protocols.registry import protocol_named, protocol_of_pool
-from chain.protocols.v4.storage import pool_state_slots, pool_states
-from chain.read.block_reader import OneBlock, read_slots
+from chain.read.block_reader import OneBlock
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError
 from chain.rpc.records import BlockRef
@@ -126,8 +125,7 @@ async def read_pool_depths(
     here: OneBlock, network: Network, keys: Sequence[PoolKey], *, reach: int
 ) -> tuple[Depth, ...]:
     """Those of these pools that hold anything, in three requests for all."""
-    words = (await read_slots(here, network, pool_state_slots(keys))).words
-    states = [state for state in pool_states(keys, words) if state.liquidity]
+    states = [state for state in (await read_states(here, network, keys)).states if state.liquidity]
     depths = await read_depths(here, network, states, reach=reach)
     return tuple(depths[state.pool_id] for state in states)
 
@@ -160,7 +158,11 @@ async def quotes_across(
     zero_for_one: bool,
     at: BlockRef,
 ) -> dict[PoolKey, int]:
-    """By pool what this input buys; a pool that refuses is missing, and all without a quoter."""
+    """By pool what this input buys; a pool that refuses is missing, and all without a quoter.
+
+    The quoter is v4's: of other pools it would speak as if they were its own.
+    """
+    pools = [pool for pool in pools if protocol_named(pool.protocol).in_pool_manager]
     asked = (encode_call(QUOTE, (pool.values, zero_for_one, amount_in, b"")) for pool in pools)
     outcomes = await reader.settle(
         [requests.call(network.contracts.quoter, data, at) for data in asked]

@@ -13,7 +13,6 @@ from chain.execution.plan.requests import (
     SeveralRequest,
 )
 from chain.positions.overview import Sources
-from chain.protocols.reference import is_v3
 from zuno_tui.app.market import hold_for_approvals
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.app.session import Session
@@ -26,7 +25,6 @@ from zuno_tui.gate.limits import gate_limits
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.approval_card import approval_answer, dry_run_answer
 from zuno_tui.present.approval_view import SigningKey, signing_key
-from zuno_tui.present.only_read import OnlyReadError, carry_out
 from zuno_tui.present.plan_card import limits_broken
 
 _LEAVING = (CloseRequest, DecreaseRequest, ReRangeRequest)
@@ -40,8 +38,6 @@ def _leaves(request: Request) -> bool:
 def action_of_candidate(session: Session, plan: Plan, candidate: str | None) -> ActionMaker:
     """The plan and candidate named, to be built on the chain as it is when it is read."""
     same_network(session, plan)
-    if plan.position is not None and is_v3(plan.position):
-        raise OnlyReadError(carry_out(plan.position, session.network))
     chosen = chosen_candidate(plan, candidate)
 
     async def made(sources: Sources) -> Action:

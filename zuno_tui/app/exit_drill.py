@@ -14,7 +14,7 @@ from chain.execution.plan.facts import BuildError, position_facts
 from chain.execution.plan.requests import CloseRequest
 from chain.execution.simulate import Simulation, simulate
 from chain.positions.overview import Overview, Sources
-from chain.protocols.reference import V4, position_label, position_name
+from chain.protocols.reference import position_label, position_name
 from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens.pair import pair_of
 from zuno_tui.app.positions import wallet_overview
@@ -63,9 +63,7 @@ class Drill(Struct, frozen=True):
 async def exit_drill(session: Session) -> CommandAnswer:
     async with session.sources() as sources:
         overview = await wallet_overview(session, sources)
-        tried = [each for each in overview.wallet.positions if each.ref.protocol == V4]
-        drills = [await _try(sources, overview, position) for position in tried]
-    left_out = len(overview.wallet.positions) - len(tried)
+        drills = [await _try(sources, overview, position) for position in overview.wallet.positions]
     shut = [drill for drill in drills if not drill.open and drill.position.liquidity]
     held = [drill for drill in drills if drill.position.liquidity]
     warnings = (
@@ -97,7 +95,6 @@ async def exit_drill(session: Session) -> CommandAnswer:
         remarks=(
             f"{len(held) - len(shut)} of {len(held)} positions can be closed now. That would bring "
             f"{money(_total(overview, drills), overview.portfolio.unit)}, gas not counted.",
-            *((f"{left_out} positions of v3 were not tried.",) if left_out else ()),
         ),
         code=FAILED if shut else DONE,
     )
@@ -115,7 +112,7 @@ async def _try(sources: Sources, overview: Overview, position: PositionSnapshot)
     except BuildError as error:
         return Drill(position, None, str(error))
     simulation = await simulate(sources.client, built.transactions, block.hash, tokens)
-    names = names_on(sources.network, overview.wallet.owner, overview.tokens)
+    names = names_on(sources.network, overview.wallet.owner, overview.tokens, {held.ref: held})
     steps = [decode(transaction) for transaction in built.transactions]
     shortfall = shortfall_words(steps, simulation, {held.ref: held}, names)
     return Drill(position, simulation, None, shortfall)

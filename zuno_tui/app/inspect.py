@@ -21,7 +21,6 @@ from zuno_tui.app.pools import read_weeks
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import range_gauge
-from zuno_tui.present.only_read import page_of
 from zuno_tui.present.position import (
     KeyFigure,
     RangeStanding,
@@ -194,11 +193,9 @@ class PositionPage:
 
     def _since_entry(self) -> Iterator[tuple[str, str]]:
         account, unit = self._account, self._unit
-        if self._position.ref.protocol != V4:
-            yield "to act", f"Uniswap's page: {page_of(self._position.ref, self._network)}"
-            if isinstance(account.age_seconds, Unknown):
-                yield "since entry", f"{UNKNOWN}: {account.age_seconds.reason}"
-                return
+        if isinstance(account.age_seconds, Unknown) and self._position.ref.protocol != V4:
+            yield "since entry", f"{UNKNOWN}: {account.age_seconds.reason}"
+            return
         won = self._gains
         yield "opened", f"{_or_reason(account.age_seconds, age_text)} ago"
         yield "put in", self._amounts(account.deposited)

@@ -240,8 +240,8 @@ class Command(Struct, frozen=True, kw_only=True):
     """Whether it answers with the last block's figures where no endpoint has a new one."""
     action: Callable[[Session, Any], ActionMaker | None] | None = None
     """What is to be built and approved; at the desk it goes on the card. None only answers."""
-    takes_v3: bool = False
-    """Whether it can be asked about a position of v3; anything else says that it cannot."""
+    only_on: tuple[str, ...] = ()
+    """The protocols whose positions it can be asked about; of all of them where none is named."""
     run: Callable[[Namespace], int] | None = None
     """Anything else on the command line."""
 
@@ -273,15 +273,13 @@ def with_sent(context: PhraseContext) -> bool:
 
 
 def of_selected(
-    make: Callable[[PositionRef], Suggestion], *, v3: bool = False
+    make: Callable[[PositionRef], Suggestion], *, on: tuple[str, ...] = ()
 ) -> Callable[[PhraseContext], Iterable[Suggestion]]:
-    """For the position under the cursor; one of v3 where that can be done with it."""
+    """For the position under the cursor, where that can be done on its protocol."""
 
     def offered(context: PhraseContext) -> Iterable[Suggestion]:
-        from chain.protocols.reference import is_v3
-
         ref = context.selected
-        return () if ref is None or (is_v3(ref) and not v3) else (make(ref),)
+        return () if ref is None or (on and ref.protocol not in on) else (make(ref),)
 
     return offered
 

@@ -87,7 +87,7 @@ def _run_command(command: Command | None, parsed: Namespace) -> int:
         from zuno_tui.cli import desk
 
         return desk.run(parsed, asks=words == ("init",))
-    _refuse_v3(command, parsed)
+    _refuse_other_protocols(command, parsed)
     if words == ("demo",):
         from zuno_tui.cli import demo
 
@@ -99,21 +99,13 @@ def _run_command(command: Command | None, parsed: Namespace) -> int:
     return run_in_session(command, parsed)
 
 
-def _refuse_v3(command: Command, parsed: Namespace) -> None:
-    """Where a position of v3 is named, and the command is for those of v4."""
-    words = (parsed_word for value in vars(parsed).values() for parsed_word in _each(value))
-    if not any(
-        (isinstance(word, int) and word < 0) or str(word).startswith("3:") for word in words
-    ):
+def _refuse_other_protocols(command: Command, parsed: Namespace) -> None:
+    """Where a position is named that the command is not for."""
+    if not command.only_on:
         return
-    from zuno_tui.app.session import Session
-    from zuno_tui.present.only_read import refuse_v3
+    from zuno_tui.present.only_read import refuse_other_protocols
 
-    refuse_v3(command, command.intent.from_namespace(parsed), Session.start(parsed).network)
-
-
-def _each(value: object) -> tuple[object, ...]:
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
+    refuse_other_protocols(command, command.intent.from_namespace(parsed))
 
 
 def _print_version() -> int:

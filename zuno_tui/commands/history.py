@@ -64,7 +64,6 @@ COMMAND = Command(
     intent=ShowHistory,
     answer=_answer,
     tells_old_block=True,
-    takes_v3=True,
     verbs=(
         Verb(
             "history",

@@ -24,7 +24,6 @@ COMMAND = Command(
     intent=Inspect,
     answer=lambda session, intent: app.inspect.position_answer(session, intent.ref),
     tells_old_block=True,
-    takes_v3=True,
     verbs=(
         Verb(
             "inspect",
@@ -35,6 +34,6 @@ COMMAND = Command(
             possible=with_positions,
         ),
     ),
-    suggest=of_selected(Inspect, v3=True),
+    suggest=of_selected(Inspect),
     key="positions.inspect",
 )

@@ -43,6 +43,5 @@ COMMAND = Command(
     intent=MovePosition,
     run=lambda arguments: app.debate.run_move(arguments),
     verbs=(Verb("move", _read, "move ID LOW HIGH", names="positions", possible=with_positions),),
-    suggest=of_selected(lambda ref: f"move {write_ref(ref)} ", v3=True),
-    takes_v3=True,
+    suggest=of_selected(lambda ref: f"move {write_ref(ref)} "),
 )

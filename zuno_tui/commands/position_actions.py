@@ -12,6 +12,7 @@ from zuno_tui.catalog.command import (
     Command,
     Group,
     Intent,
+    OneOf,
     Verb,
     of_selected,
     with_positions,
@@ -27,13 +28,24 @@ if TYPE_CHECKING:
 _AMOUNT_WORDS = 2
 
 
+_ETH = Argument("--eth", "pay wrapped ETH of v3 out as ETH", switch=True)
+
+
 class OfPositions(Intent, frozen=True):
-    arguments: ClassVar = (POSITIONS,)
+    arguments: ClassVar[tuple[Argument | OneOf, ...]] = (POSITIONS,)
 
     refs: tuple[PositionName, ...]
 
 
-class CollectFees(OfPositions, frozen=True):
+class Paying(OfPositions, frozen=True):
+    """What pays out of positions."""
+
+    arguments: ClassVar[tuple[Argument | OneOf, ...]] = (POSITIONS, _ETH)
+
+    eth: bool = False
+
+
+class CollectFees(Paying, frozen=True):
     command: ClassVar = ("collect",)
 
 
@@ -41,7 +53,7 @@ class CompoundFees(OfPositions, frozen=True):
     command: ClassVar = ("compound",)
 
 
-class ClosePosition(OfPositions, frozen=True):
+class ClosePosition(Paying, frozen=True):
     command: ClassVar = ("close",)
 
 
@@ -52,10 +64,12 @@ class DecreasePosition(Intent, frozen=True):
         Argument(
             "percent", "from 1 to 99; for all of it: zuno close", metavar="PCT", read=read_percent
         ),
+        _ETH,
     )
 
     ref: PositionRef
     percent: int
+    eth: bool = False
 
 
 class IncreasePosition(Intent, frozen=True):
@@ -84,7 +98,8 @@ def _together(verb: Together) -> Callable[[Session, OfPositions], ActionMaker]:
 
         named = dict.fromkeys(intent.refs)
         refs = [] if "all" in named else [number for number in named if number != "all"]
-        return lambda sources: action_for(sources, verb, refs, session.address)
+        native = isinstance(intent, Paying) and intent.eth
+        return lambda sources: action_for(sources, verb, refs, session.address, native=native)
 
     return action
 
@@ -92,7 +107,9 @@ def _together(verb: Together) -> Callable[[Session, OfPositions], ActionMaker]:
 def _decrease(session: Session, intent: DecreasePosition) -> ActionMaker:
     from zuno_tui.gate.actions.position import action_to_decrease
 
-    return lambda sources: action_to_decrease(sources, intent.ref, session.address, intent.percent)
+    return lambda sources: action_to_decrease(
+        sources, intent.ref, session.address, intent.percent, native=intent.eth
+    )
 
 
 def _increase(session: Session, intent: IncreasePosition) -> ActionMaker:

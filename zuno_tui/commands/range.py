@@ -55,7 +55,6 @@ COMMAND = Command(
     intent=ChooseRange,
     answer=lambda session, intent: app.range.range_answer(session, intent),
     tells_old_block=True,
-    takes_v3=True,
     verbs=(
         Verb(
             "range",
@@ -65,6 +64,6 @@ COMMAND = Command(
             names="positions",
         ),
     ),
-    suggest=of_selected(lambda ref: ChooseRange(write_ref(ref)), v3=True),
+    suggest=of_selected(lambda ref: ChooseRange(write_ref(ref))),
     key="desk.range",
 )

@@ -49,7 +49,6 @@ COMMAND = Command(
     group=Group.POSITION,
     intent=Recommend,
     run=lambda arguments: app.debate.run_recommend(arguments),
-    takes_v3=True,
     verbs=(
         Verb(
             "recommend",
@@ -63,6 +62,6 @@ COMMAND = Command(
             possible=with_positions,
         ),
     ),
-    suggest=of_selected(Recommend, v3=True),
+    suggest=of_selected(Recommend),
     key="desk.recommend",
 )

@@ -33,6 +33,7 @@ COMMAND = Command(
     group=Group.POSITION,
     intent=WatchIds,
     answer=lambda session, intent: app.inspect.remember_ids(session, intent.refs),
+    only_on=("v4",),
     verbs=(
         Verb(
             "watch-ids",

@@ -17,7 +17,6 @@ from zuno_tui.present.plan_card import (
     PlanPool,
     decided_words,
     deciding_figure,
-    elsewhere_words,
     figures_of,
     headline,
     model_talk,
@@ -46,11 +45,7 @@ def plan_view(
         decides=deciding_figure(plan),
         price=next(iter(pools.values())).price if len(pools) == 1 else "",
         options=tuple(_options(plan, pools)),
-        reasons=(
-            *reasons(plan, pools, argued=argued.model is not None),
-            *model_talk(argued),
-            *elsewhere_words(plan),
-        ),
+        reasons=(*reasons(plan, pools, argued=argued.model is not None), *model_talk(argued)),
         made_at=made_at,
         ref=plan.position,
     )

@@ -15,7 +15,7 @@ from chain.contracts.addresses import shortened
 from chain.contracts.networks import Address, UnknownNetworkError, network_named
 from chain.names.ens import is_name
 from chain.positions.overview import Overview
-from chain.protocols.reference import PositionRef, is_v3, position_label, position_name
+from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import change_book, parsed_address, read_book
 from chain.wallet.errors import NoSuchWalletError
@@ -164,7 +164,6 @@ _REFUSED = "Nothing was signed: the market moved. Press : and type approve again
 _LAPSED = "The approval lapsed: nothing was signed. Press : and type approve again"
 _ORDER_LAPSED = "The approval lapsed: nothing was signed. Give the order again to go on."
 _HOLD = "The plan says keep it: there is nothing to sign. Ask about another position."
-_ELSEWHERE = "v3: carry it out in Uniswap's page. Ask about another position."
 _WORTH_COLLECTING = 100.0
 """Dollars of fees that a plan to keep a position does not pass over."""
 _MORE = "Applied. More at the prompt: inspect, create, records, exit drill, help"
@@ -194,8 +193,7 @@ class Guide(Struct, frozen=True):
         """The guide after the desk has told something."""
         match event:
             case PositionsChanged(positions):
-                # What is of v3 is not signed for here, and this leads to a signature.
-                rows = tuple(row for row in positions.rows if not is_v3(row.ref))
+                rows = positions.rows
                 fees = {
                     row.ref: row.fees
                     for row in positions.rows
@@ -244,10 +242,7 @@ def _about_choice(plan: PlanView, to_collect: Mapping[PositionRef, str]) -> str:
     if chosen is None or chosen.candidate is None:
         if plan.ref is None or (fees := to_collect.get(plan.ref)) is None:
             return _HOLD
-        doing = f"{'inspect' if plan.is_v3 else 'collect'} {position_name(plan.ref)}"
-        return f"{fees} to collect: type {doing}"
-    if plan.is_v3:
-        return _ELSEWHERE
+        return f"{fees} to collect: type collect {position_name(plan.ref)}"
     which = "" if plan.ref is None else f" {position_label(plan.ref)}"
     cost = chosen.figures.get("cost", "")
     costs = f", costs {cost}" if cost else ""

@@ -14,6 +14,7 @@ from zuno_tui.app.last_block import answer_of
 from zuno_tui.app.market import MarketClockError
 from zuno_tui.app.plans import feature_of_plan
 from zuno_tui.app.retention import let_go_when_due
+from zuno_tui.catalog.arguments import positions_named
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.feature import DeskPart, Feature, features
 from zuno_tui.catalog.intents import (
@@ -54,7 +55,7 @@ from zuno_tui.desk.questions import Questions
 from zuno_tui.desk.reading import PositionReader
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
-from zuno_tui.present.only_read import OnlyReadError, refuse_v3, v3_named
+from zuno_tui.present.only_read import OtherProtocolError, refuse_other_protocols
 from zuno_tui.settings import SettingsError
 
 _PATIENCE = 180.0
@@ -187,10 +188,10 @@ class Dispatcher:
 
     async def take(self, intent: Intent) -> None:
         """To the part that does it; what no part is made for is prepared, or read as a page."""
-        if v3_named(intent) is not None:
+        if positions_named(intent):
             try:
-                refuse_v3(registry().command_of(intent), intent, self._context.session.network)
-            except OnlyReadError as error:
+                refuse_other_protocols(registry().command_of(intent), intent)
+            except OtherProtocolError as error:
                 self._context.tell(Said(str(error), "warn", intent.twin))
                 return
         if isinstance(intent, SetMarketClock):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chain.protocols.reference import is_v3
 from zuno_tui.catalog.intents import SayPhrase
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import (
@@ -30,10 +29,10 @@ def context_after(context: PhraseContext, event: Event) -> PhraseContext:
     """The context after the desk has told something."""
     match event:
         case PositionsChanged(view):
-            # What is of v3 is named by its number alone: a sentence about `all` acts on v4.
-            rows = [row for row in view.rows if not is_v3(row.ref)]
             after = replace(
-                context, positions=tuple(row.ref for row in rows), held=held_positions(rows)
+                context,
+                positions=tuple(row.ref for row in view.rows),
+                held=held_positions(view.rows),
             )
         case AlertsChanged(view):
             after = replace(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from chain.contracts.networks import Address, Network
+from chain.execution import protocols
 from chain.execution.chain_facts import read_allowances
 from chain.execution.plan.facts import TokenAllowances
 from chain.positions.overview import Sources
@@ -28,8 +29,10 @@ def spenders(network: Network) -> dict[Address, str]:
     """The contracts a plan may ever let move tokens, and what people call them."""
     contracts = network.contracts
     named = {contracts.permit2: "Permit2", contracts.position_manager: "PositionManager"}
-    if contracts.universal_router is not None:
-        named[contracts.universal_router] = "UniversalRouter"
+    for protocol in protocols.ALL:
+        called = protocol.contracts(network)
+        movers = (protocol.manager(network), protocol.router(network))
+        named |= {each: called[each] for each in movers if each is not None}
     return named
 
 
@@ -53,6 +56,11 @@ def allowances_given(
             given.append(
                 GivenAllowance(token, permit2, names[permit2], False, there.to_permit2, None)
             )
+        given.extend(
+            GivenAllowance(token, spender, names[spender], False, amount, None)
+            for spender, amount in there.direct.items()
+            if amount
+        )
         for spender, allowance in there.through_permit2.items():
             if allowance.amount and allowance.expiration >= now:
                 ends = allowance.expiration

@@ -97,7 +97,9 @@ def waiting_of(
     network: Network, approval: Approval, dispatch: Dispatch, judgment: SigningJudgment
 ) -> WaitingApproval:
     """What is about to be signed, in words read once more out of the bytes in the journal."""
-    names = names_on(network, dispatch.sender, judgment.basis.tokens)
+    names = names_on(
+        network, dispatch.sender, judgment.basis.tokens, judgment.basis.subject.positions
+    )
     words = tuple(
         (step_title(step.transaction), describe(step, names))
         for step in single_calls(judgment.steps)

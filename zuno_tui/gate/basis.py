@@ -18,11 +18,10 @@ from chain.execution.plan.facts import ChainFacts, PositionFacts
 from chain.execution.plan.requests import QuotedSwap
 from chain.execution.simulate import Simulation, simulate_whole
 from chain.execution.transaction import UnsignedTransaction
-from chain.pools.depth import quote_at_most, quotes_across, read_depths
+from chain.pools.depth import quote_at_most, quotes_across, read_depths, read_states
 from chain.positions.overview import Sources, tokens_at
 from chain.protocols.reference import position_label
-from chain.protocols.v4.storage import pool_state_slots, pool_states
-from chain.read.block_reader import OneBlock, read_slots
+from chain.read.block_reader import OneBlock
 from chain.rpc.records import Block
 from chain.rpc.requests import Reader
 from chain.tokens import Token
@@ -45,9 +44,8 @@ async def replay_swap(sources: Sources, swap: SwapInput, at: str) -> QuotedSwap 
     from agents.lp.observe.pool_facts import REACH
 
     here = OneBlock(sources.client, sources.network, at)
-    words = (await read_slots(here, sources.network, pool_state_slots([swap.pool]))).words
-    state = next(iter(pool_states([swap.pool], words)), None)
-    if state is None:
+    states = (await read_states(here, sources.network, [swap.pool])).states
+    if not (state := next(iter(states), None)):
         return None
     depth = (await read_depths(here, sources.network, [state], reach=REACH))[state.pool_id]
     leaving = swap.leaving
@@ -154,7 +152,8 @@ def _facts(basis: Basis) -> Iterator[tuple[str, object]]:
     for place, position in enumerate(basis.subject.snapshots):
         identity, which = position.identity, f" of {position_label(position.ref)}" if place else ""
         yield f"range{which}", (identity.tick_lower, identity.tick_upper)
-        yield f"fees waiting{which}", (position.fees0, position.fees1)
+        # Not every endpoint has the logs that part fees from what was withdrawn.
+        yield f"fees waiting{which}", tuple(position.waiting)
         yield f"liquidity of the pool{which}", position.pool.liquidity
     for token, amount in basis.facts.balances.items():
         yield f"balance of {_name(token)}", amount
@@ -167,6 +166,7 @@ def _facts(basis: Basis) -> Iterator[tuple[str, object]]:
                     (each, allowance.amount, allowance.expiration)
                     for each, allowance in sorted(allowed.through_permit2.items())
                 ),
+                tuple(sorted(allowed.direct.items())),
             ),
         )
     for address, told in basis.tokens.items():

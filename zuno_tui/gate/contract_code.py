@@ -10,6 +10,7 @@ from chain.base.store import Store
 from chain.contracts.addresses import checksummed, keccak, shortened
 from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
 from chain.contracts.networks import NATIVE, Address, Network, shipped_code_hashes
+from chain.execution import protocols
 from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.rpc.records import BlockRef
@@ -67,23 +68,28 @@ def trust_words(network: Network, codes: CodeHashes) -> tuple[str, ...]:
 
 
 def _protocol(network: Network) -> dict[Address, str]:
-    contracts = network.contracts
-    router = contracts.universal_router
-    return {
-        contracts.pool_manager: "PoolManager",
-        contracts.position_manager: "PositionManager",
-        contracts.permit2: "Permit2",
-    } | ({} if router is None else {router: "UniversalRouter"})
+    """Every protocol's own contracts by name; the first names what several share."""
+    named: dict[Address, str] = {}
+    for protocol in protocols.ALL:
+        named = protocol.contracts(network) | named
+    return named
 
 
 def called_contracts(
-    network: Network, led_to: Iterable[Address], *, lent: bool = False
+    network: Network,
+    led_to: Iterable[Address],
+    *,
+    lent: bool = False,
+    of: Iterable[str] = (),
 ) -> tuple[Address, ...]:
-    """Everything a plan's transactions call or lead to: the protocol, its tokens and hooks, and
-    what a lent account runs."""
+    """Everything a plan's transactions call or lead to: the protocols it is of, its tokens and
+    hooks, and what a lent account runs."""
     delegate = network.contracts.delegate if lent else None
     lending = (delegate, DELEGATION_MANAGER, NONCES) if delegate else ()
-    candidates = (*_protocol(network), *led_to, *lending)
+    # What is of no protocol is held to the first one's, as every plan was before there were two.
+    used = [protocols.named(name) for name in dict.fromkeys(of)] or [protocols.ALL[0]]
+    own = [address for protocol in used for address in protocol.contracts(network)]
+    candidates = (*own, *led_to, *lending)
     return tuple(dict.fromkeys(each for each in candidates if each != NATIVE))
 
 

@@ -96,7 +96,7 @@ async def make_dry_run(
     if action.subject.snapshots:
         fresh.memory.remember([snapshot.identity for snapshot in action.subject.snapshots])
     sources.store.absorb(fresh.store, now=sources.clock())
-    names = names_on(sources.network, wallet, tokens)
+    names = names_on(sources.network, wallet, tokens, action.subject.positions)
     words = tuple(
         (step_title(step.transaction), describe(step, names))
         for step in single_calls(prepared.steps)

@@ -10,9 +10,10 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
+from chain.execution import protocols
 from chain.execution.build.gas_bill import GasBill, gas_bill
 from chain.execution.decode.decoder import decode, single_calls
-from chain.execution.decode.parties import Parties, mentions_of, parties_of
+from chain.execution.decode.parties import Parties, mentions_of, parties_of, swaps_only
 from chain.execution.exit_tax import kept_back
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch
@@ -25,17 +26,15 @@ from chain.execution.plan.records import (
     CancelOrder,
     DecodedStep,
     Delegation,
-    Execute,
 )
 from chain.execution.plan.requests import QuotedSwap
 from chain.execution.policy.policy import PolicyRefused, check
 from chain.execution.transaction import UnsignedTransaction
-from chain.execution.v4.shapes import plain_swap
+from chain.pools.depth import read_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
 from chain.protocols.reference import PositionRef
-from chain.protocols.v4.storage import pool_state_slots, pool_states
-from chain.read.block_reader import OneBlock, read_slots
+from chain.read.block_reader import OneBlock
 from chain.rpc import requests
 from chain.rpc.records import Block
 from zuno_tui.gate.actions.action import ActionTarget, read_subject, read_wallet
@@ -80,12 +79,19 @@ class NamedInBytes(Struct, frozen=True):
     """The pairs in the order of their pools, then the coin and what is turned or revoked."""
     lent: bool
     """Whether they rest on code that runs as the account."""
+    protocols: tuple[str, ...]
+    """Whose contracts they call."""
 
     def contracts(self, network: Network) -> tuple[Address, ...]:
         """Everything the bytes call or lead to."""
         hooks = [key.hooks for key in self.pools if key.hooks != NO_HOOK]
         return tuple(
-            dict.fromkeys((*called_contracts(network, self.tokens, lent=self.lent), *hooks))
+            dict.fromkeys(
+                (
+                    *called_contracts(network, self.tokens, lent=self.lent, of=self.protocols),
+                    *hooks,
+                )
+            )
         )
 
 
@@ -102,17 +108,21 @@ async def read_named(sources: Sources, steps: Sequence[DecodedStep], block: Bloc
     mine = [each for each in found.values() if each.owner == first.transaction.sender]
     positions = {facts.ref: facts for facts in map(position_facts, mine)}
     pools = {position.pool.key: position.pool for position in positions.values()}
-    pools |= await _read_pools(sources, [key for key in mentions.pools if key not in pools], block)
+    # Of a position's pool more is known than bytes name.
+    own = {key_of(key): key for key in pools}
+    others = [key for key in mentions.pools if key_of(key) not in own]
+    pools |= await _read_pools(sources, others, block)
     leaving = next(iter(positions.values()), None) if mentions.leaves else None
     swaps = tuple(
-        SwapInput(key, swap.zero_for_one, swap.amount_in, leaving) for key, swap in mentions.swaps
+        SwapInput(own.get(key_of(key), key), swap.zero_for_one, swap.amount_in, leaving)
+        for key, swap in mentions.swaps
     )
     pairs = [token for key in pools for token in (key.currency0, key.currency1)]
     coin = [NATIVE] if network.wrapped_native in pairs else []
     tokens = dict.fromkeys((*pairs, *coin, *mentions.turned, *mentions.revoked))
     lending = Batch | Delegation | CancelOrder | CancelAllOrders
     lent = any(isinstance(step.call, lending) for step in steps)
-    return NamedInBytes(positions, pools, swaps, tuple(tokens), lent)
+    return NamedInBytes(positions, pools, swaps, tuple(tokens), lent, mentions.protocols)
 
 
 async def _read_pools(
@@ -121,10 +131,9 @@ async def _read_pools(
     if not keys:
         return {}
     here = OneBlock(sources.client, sources.network, block.hash)
-    words = (await read_slots(here, sources.network, pool_state_slots(keys))).words
     return {
         state.key: PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee)
-        for state in pool_states(keys, words)
+        for state in (await read_states(here, sources.network, keys)).states
     }
 
 
@@ -147,7 +156,7 @@ async def read_context(
     usd_per_wei = None
     calls = single_calls(steps)
     spends = any(step.transaction.value for step in calls)
-    swaps_alone = any(isinstance(step.call, Execute) and plain_swap(step.call) for step in calls)
+    swaps_alone = any(swaps_only(step.call) for step in calls)
     if spends or swaps_alone or limits.policy.daily_notional is not None:
         known = await read_worth(sources, named.tokens, block)
         worth, usd_per_wei = known.micro_dollars, known.usd_per_wei
@@ -333,8 +342,9 @@ def decoded(plan_id: str, transactions: Sequence[UnsignedTransaction]) -> tuple[
 
 def refuse_strangers(network: Network, parties: Parties) -> None:
     """Refuse, before anything else, to give anything to anybody but the wallet that signs."""
-    manager = network.contracts.position_manager
-    foreign = (*parties.strangers, *(address for address in parties.between if address != manager))
+    managers = {protocol.manager(network) for protocol in protocols.ALL}
+    between = (address for address in parties.between if address not in managers)
+    foreign = (*parties.strangers, *between)
     if foreign:
         raise GateRefusedError(
             f"The bytes give tokens to {', '.join(map(checksummed, foreign))}, which is not the "

@@ -12,6 +12,7 @@ from chain.base.store import Store
 from chain.base.units import APPROVAL_SECONDS, COIN, Unknown
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.execution import protocols
 from chain.execution.build.builder import Built, build, with_gas
 from chain.execution.build.gas_bill import GasBill, coin_needed, with_whole_gas, with_worth
 from chain.execution.chain_facts import read_chain_facts
@@ -281,7 +282,8 @@ async def _code_hashes(
         or bool(action.cancels)
         or isinstance(action.request, DelegateRequest | CancelOrdersRequest)
     )
-    called = called_contracts(sources.network, (*action.tokens, *hooks), lent=lent)
+    used = [protocols.of_pool(pool.key).name for pool in action.pools]
+    called = called_contracts(sources.network, (*action.tokens, *hooks), lent=lent, of=used)
     codes = await read_code_hashes(sources, called, action.subject.block.hash, pins=pins)
     refuse_other_protocol(sources.network, codes)
     return codes
@@ -298,8 +300,6 @@ def _policy_context(
 ) -> PolicyContext:
     network, request = sources.network, action.request
     swap = swap_in(request)
-    pools = [*action.subject.pools]
-    pools += [] if action.quotes is None else [action.quotes.pool]
     return PolicyContext(
         network=network,
         allowed_chain_ids=frozenset({network.chain_id}),
@@ -310,7 +310,7 @@ def _policy_context(
         tokens=frozenset(action.tokens),
         code_hashes=codes.now,
         pinned_code_hashes=codes.pinned,
-        pools={key_of(each.key): each for each in pools},
+        pools={key_of(each.key): each for each in action.pools},
         positions=action.subject.positions,
         quotes=() if swap is None else (swap,),
         allowed_hooks=limits.allowed_hooks,

@@ -99,7 +99,7 @@ def approved_view(
     parties, network, action = parties_of(prepared.steps), prepared.facts.network, prepared.action
     facts = ReceiptFacts(
         network=network,
-        names=names_on(network, wallet, dry_run.tokens),
+        names=names_on(network, wallet, dry_run.tokens, action.subject.positions),
         steps=single_calls(prepared.steps),
         changes=prepared.simulation.all_changes(dry_run.tokens),
         gas=prepared.gas.total,
@@ -152,7 +152,12 @@ def waiting_view(
     approval, judgment = waiting.approval, waiting.judgment
     facts = ReceiptFacts(
         network=network,
-        names=names_on(network, judgment.parties.sender, waiting.tokens),
+        names=names_on(
+            network,
+            judgment.parties.sender,
+            waiting.tokens,
+            judgment.basis.subject.positions,
+        ),
         steps=single_calls(judgment.steps),
         changes=waiting.changes,
         gas=judgment.gas.total,

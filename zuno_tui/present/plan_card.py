@@ -49,14 +49,13 @@ from chain.base.store import Store
 from chain.base.units import UNKNOWN, hours, hours_cell, listed, percent, times_words, usd
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE
-from chain.protocols.reference import is_v3, position_label
+from chain.protocols.reference import position_label
 from chain.tokens import Token, ask_tokens, unlisted_token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.argued_plan import ArguedPlan, silences_in
 from zuno_tui.present.charts import bar
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.present.only_read import carry_out
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.words import (
@@ -365,17 +364,9 @@ def plan_lines(
         *reasons(plan, pools, argued=argued.model is not None),
         *model_talk(argued),
         *record_words(argued),
-        *elsewhere_words(plan),
     ):
         if sentence.rstrip(".") not in decided:
             yield wrapped(f"  {sentence}", indent=2)
-
-
-def elsewhere_words(plan: Plan) -> Iterator[str]:
-    """Where a plan for a position of v3 is carried out, if there is something to do."""
-    acts = plan.own_range or plan.choice.kind != "hold"
-    if plan.position is not None and is_v3(plan.position) and acts:
-        yield carry_out(plan.position, network_named(str(plan.chain_id)))
 
 
 def edited_words(plan: Plan) -> str:

@@ -423,7 +423,7 @@ def _positions(facts: ReceiptFacts) -> Iterator[_Part]:
             case Withdrawal(ref, liquidity) if (held := facts.positions.get(ref)) is not None:
                 part = held.liquidity if liquidity is None else liquidity
                 inside = held.span.holds(held.pool.sqrt_price_x96, part, round_up=False)
-                paid = _with(facts.pair(ref), *inside.plus(held.fees))
+                paid = _with(facts.pair(ref), *inside.plus(held.owed))
                 yield "give", _left_words(effect), paid
             case Provision(ref) if (filled := _filling(facts, effect)) is not None:
                 words = "a position of" if ref is None else f"added to {position_label(ref)}:"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from chain.protocols.reference import PositionRef, is_v3, position_label
+from chain.protocols.reference import PositionRef, position_label
 from zuno_tui.present.words import cent_sum
 
 if TYPE_CHECKING:
@@ -401,10 +401,6 @@ class PlanView(Struct, frozen=True):
     @property
     def can_approve(self) -> bool:
         return self.approves or bool(self.options)
-
-    @property
-    def is_v3(self) -> bool:
-        return self.ref is not None and is_v3(self.ref)
 
     @property
     def about(self) -> str:

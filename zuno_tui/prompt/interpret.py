@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chain.base.clean_text import NOT_KEPT, clean_text, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
-from chain.protocols.reference import is_v3, position_name
+from chain.protocols.reference import position_name
 from zuno_tui.catalog.arguments import positions_named
 from zuno_tui.catalog.command import Intent, Verb
 from zuno_tui.catalog.registry import CommandRegistry
@@ -236,9 +236,7 @@ def _held_only(
     if not context.positions:
         return None
     for intent in intents:
-        # Which there are of v3 is for the chain to say: here they are known by number alone.
-        of_v4 = [ref for ref in positions_named(intent) if not is_v3(ref)]
-        unheld = [ref for ref in of_v4 if ref not in context.positions]
+        unheld = [ref for ref in positions_named(intent) if ref not in context.positions]
         if unheld and commands.name_of(intent) not in _ANYBODYS:
             return Interpretation(question=no_such_position(position_name(unheld[0]), context))
     return None

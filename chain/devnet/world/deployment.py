@@ -330,6 +330,10 @@ ETHER = 10**18
 GENESIS_TIME = 1_767_571_200
 """Monday, 5 January 2026, midnight UTC: the time of this chain is its own."""
 
+ROUTER_PARAMETERS = (
+    "(address,address,address,address,bytes32,bytes32,address,address,address,address)"
+)
+"""Of the UniversalRouter: Permit2, WETH, v2's and v3's factories and pools' codes, then v4's."""
 _DEPLOYMENT_GAS = 10_000_000
 _UNSUBSCRIBE_GAS = 300_000
 _RESIDENT_ETHER = 10_000_000 * ETHER
@@ -434,7 +438,7 @@ def deploy_protocol(page: BlockDraft, codes: Mapping[ContractName, bytes]) -> No
         page,
         codes["UniversalRouter"]
         + _words(
-            "(address,address,address,address,bytes32,bytes32,address,address,address,address)",
+            ROUTER_PARAMETERS,
             router_parameters,
         ),
     )

@@ -23,7 +23,7 @@ from chain.devnet.world.accounts import (
     WIDE_PROVIDER,
     Account,
 )
-from chain.devnet.world.deployment import WETH
+from chain.devnet.world.deployment import ROUTER_PARAMETERS, WETH
 from chain.devnet.world.market import (
     HISTORY_ENDS,
     MARKET_OPENS,
@@ -35,7 +35,7 @@ from chain.devnet.world.pools import USDC_CURRENCY, WETH_CURRENCY, Crowd, Curren
 from chain.devnet.world.price_path import MILLITICKS, Asset, sqrt_price_at
 from chain.devnet.world.writing import BlockDraft, NodeState, UnsignedCall
 from chain.math.ticks import nearest_usable_tick, usable_ticks
-from chain.protocols.v3.pool_key import v3_pool_address
+from chain.protocols.v3.pool_key import POOL_CODE, v3_pool_address
 
 DEEP = DevnetPool(
     "v3 WETH/USDC 0.05%", WETH_CURRENCY, USDC_CURRENCY, 500, 10, NATIVE,
@@ -374,6 +374,24 @@ def place_v3(node: NodeClient, codes: Mapping[V3Name, bytes]) -> None:
                 ),
             ]
         )
+
+
+def place_v3_router(node: NodeClient, creation: bytes) -> None:
+    """A UniversalRouter that knows v3: the one of v4 was deployed where there was none."""
+    contracts = network_named(EMBEDDED)
+    assert contracts.v3 is not None
+    assert contracts.v3.universal_router is not None
+    made = contracts.contracts
+    parameters = (
+        *(made.permit2, WETH.address, NATIVE, contracts.v3.factory, bytes(32), POOL_CODE),
+        *(made.pool_manager, contracts.v3.position_manager, made.position_manager, NATIVE),
+    )
+    address = contracts.v3.universal_router
+    creation += abi.encode((ROUTER_PARAMETERS,), (parameters,))
+    code = node.ask(
+        "eth_call", {"to": address}, "latest", {address: {"code": "0x" + creation.hex()}}
+    )
+    node.ask_all([("anvil_setCode", (address, code)), ("anvil_setNonce", (address, "0x1"))])
 
 
 def _mapped(key: int, slot: int) -> int:

@@ -45,7 +45,7 @@ from chain.devnet.world.market import (
     market_closings,
 )
 from chain.devnet.world.price_path import Calendar, Draws, SeededPath, seeded_path
-from chain.devnet.world.v3_life import V3_TRADER, V3Life, place_v3, v3_codes
+from chain.devnet.world.v3_life import V3_TRADER, V3Life, place_v3, place_v3_router, v3_codes
 
 Progress = Callable[[int, int], None]
 """How many of how many blocks there are."""
@@ -117,6 +117,7 @@ def opened_world(
                 place_v3(node, v3_codes(environment))
             saved = _written_world(making, node, cache_folder(environment) / "worlds")
             place_delegations(node, codes)
+            place_v3_router(node, codes["UniversalRouter"])
             node.ask("anvil_setBalance", WATCH_KEY.address, hex(_WATCH_KEY_WEI))
         node.ask_all(
             [

@@ -1,6 +1,8 @@
 """From a choice to unsigned transactions: pure, and every byte fixed."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,45 +48,89 @@ class Grant(Struct, frozen=True):
     expiration: int
 
 
-def approvals(recipe: Recipe, facts: ChainFacts) -> Iterator[Recipe]:
-    """The steps without which the recipe may not move what it needs."""
+class Pull(NamedTuple):
+    """What one contract moves of a token in all steps together."""
+
+    token: Address
+    to: Address
+    amount: int
+    through_permit2: bool
+
+
+def pulls_of(moving: Sequence[Recipe]) -> tuple[Pull, ...]:
+    """Token by token, in the order of the recipes."""
+    total: Counter[tuple[Address, Address, bool]] = Counter()
+    for recipe in moving:
+        for token, amount in recipe.pulled:
+            total[token, recipe.to, recipe.through_permit2] += amount
+    found = (Pull(token, to, amount, how) for (token, to, how), amount in total.items())
+    return tuple(sorted(found, key=lambda pull: pull.token))
+
+
+class _Leave(NamedTuple):
+    """Whom a token itself must let move it, and for whom."""
+
+    token: Address
+    spender: Address
+    """The manager, or Permit2 for all who go by it."""
+    given: int
+    needed: int
+    through: tuple[Pull, ...]
+    """Those that Permit2 must let move it besides."""
+
+
+def _leaves(moving: Sequence[Recipe], facts: ChainFacts) -> list[_Leave]:
     permit2 = facts.network.contracts.permit2
-    for token, amount in recipe.pulled:
+    by_spender: dict[tuple[Address, Address], list[Pull]] = {}
+    for pull in pulls_of(moving):
+        spender = permit2 if pull.through_permit2 else pull.to
+        by_spender.setdefault((pull.token, spender), []).append(pull)
+    found = []
+    for (token, spender), pulls in sorted(by_spender.items()):
         there = facts.allowances.get(token, TokenAllowances())
-        spender, given = _own_allowance(recipe, there, permit2)
-        if given < amount:
+        given = there.to_permit2 if spender == permit2 else there.direct.get(spender, 0)
+        through = tuple(pull for pull in pulls if pull.through_permit2)
+        found.append(_Leave(token, spender, given, sum(pull.amount for pull in pulls), through))
+    return found
+
+
+def approvals(moving: Sequence[Recipe], facts: ChainFacts) -> Iterator[Recipe]:
+    """The steps without which the recipes may not move what they need."""
+    for leave in _leaves(moving, facts):
+        if leave.given < leave.needed:
             # Some tokens refuse to change an allowance that is not zero.
-            if given:
-                yield _token_approval("reset allowance", token, spender, 0)
-            step = "allow Permit2" if recipe.through_permit2 else "allow manager"
-            yield _token_approval(step, token, spender, amount)
-        through = there.through_permit2.get(recipe.to, _NONE)
-        if recipe.through_permit2 and not _suffices(through, amount, facts.deadline):
-            data = actions.approve_through_permit2(
-                token, recipe.to, amount, facts.head_time + EXPIRY_SECONDS
-            )
-            yield Recipe("allow through Permit2", permit2, data)
+            if leave.given:
+                yield _token_approval("reset allowance", leave.token, leave.spender, 0)
+            step = "allow Permit2" if leave.through else "allow manager"
+            yield _token_approval(step, leave.token, leave.spender, leave.needed)
+        for pull in leave.through:
+            if not _suffices(pull, facts):
+                data = actions.approve_through_permit2(
+                    pull.token, pull.to, pull.amount, facts.head_time + EXPIRY_SECONDS
+                )
+                yield Recipe("allow through Permit2", facts.network.contracts.permit2, data)
 
 
-def _own_allowance(recipe: Recipe, there: TokenAllowances, permit2: Address) -> tuple[Address, int]:
-    """Whom the token itself must let move it for this recipe, and how much it lets now."""
-    if recipe.through_permit2:
-        return permit2, there.to_permit2
-    return recipe.to, there.direct.get(recipe.to, 0)
-
-
-def grants(recipe: Recipe, facts: ChainFacts) -> Iterator[Grant]:
-    """What the recipe's contract may move through Permit2 when its turn comes."""
-    for token, amount in recipe.pulled if recipe.through_permit2 else ():
-        there = facts.allowances.get(token, TokenAllowances()).through_permit2.get(recipe.to, _NONE)
-        if _suffices(there, amount, facts.deadline):
-            yield Grant(token, recipe.to, there.amount, there.expiration)
+def grants(moving: Sequence[Recipe], facts: ChainFacts) -> Iterator[Grant]:
+    """What contracts may move through Permit2 when their turn comes."""
+    for pull in pulls_of(moving):
+        if not pull.through_permit2:
+            continue
+        there = _through(pull, facts)
+        if _suffices(pull, facts):
+            yield Grant(pull.token, pull.to, there.amount, there.expiration)
         else:
-            yield Grant(token, recipe.to, amount, facts.head_time + EXPIRY_SECONDS)
+            yield Grant(pull.token, pull.to, pull.amount, facts.head_time + EXPIRY_SECONDS)
 
 
-def _suffices(there: SpenderAllowance, amount: int, deadline: int) -> bool:
-    return there.amount >= amount and there.expiration >= deadline
+def _through(pull: Pull, facts: ChainFacts) -> SpenderAllowance:
+    there = facts.allowances.get(pull.token, TokenAllowances())
+    return there.through_permit2.get(pull.to, _NONE)
+
+
+def _suffices(pull: Pull, facts: ChainFacts) -> bool:
+    there = _through(pull, facts)
+    return there.amount >= pull.amount and there.expiration >= facts.deadline
 
 
 def _token_approval(step: str, token: Address, spender: Address, amount: int) -> Recipe:
@@ -159,7 +205,7 @@ def build(
         return Built(_lending(request, facts), (), (), facts.deadline, facts.tolerance)
     moving = _recipes(request, facts)
     _needs_balances(moving, facts)
-    permissions = [each for recipe in moving for each in approvals(recipe, facts)]
+    permissions = [*approvals(moving, facts)]
     ending = [wallet_steps.cancel_order(order) for order in cancels]
     steps = [*permissions, *_dismissal(request, facts), *moving, *ending]
     if as_one and len(steps) > 1:
@@ -167,14 +213,14 @@ def build(
     return Built(
         tuple(_transaction(recipe, place, facts) for place, recipe in enumerate(steps)),
         tuple(StepBounds(recipe.step, recipe.bounds) for recipe in moving),
-        tuple(grant for recipe in moving for grant in grants(recipe, facts)),
+        tuple(grants(moving, facts)),
         facts.deadline,
         facts.tolerance,
     )
 
 
 def _as_one(steps: Sequence[Recipe], moving: Sequence[Recipe], facts: ChainFacts) -> Built:
-    calls = [*steps, *(each for recipe in moving for each in _taken_back(recipe, facts))]
+    calls = [*steps, *_taken_back(moving, facts)]
     batch = replace(
         _transaction(Recipe("batch", facts.sender, b""), 0, facts),
         data=execute_batch([BatchCall(each.to, each.value, each.data) for each in calls]),
@@ -190,19 +236,16 @@ def _as_one(steps: Sequence[Recipe], moving: Sequence[Recipe], facts: ChainFacts
     )
 
 
-def _taken_back(recipe: Recipe, facts: ChainFacts) -> Iterator[Recipe]:
-    """What was allowed for the recipe and may not all be used."""
-    permit2 = facts.network.contracts.permit2
-    for token, amount in sorted(recipe.pulled):
-        there = facts.allowances.get(token, TokenAllowances())
-        spender, given = _own_allowance(recipe, there, permit2)
-        through = there.through_permit2.get(recipe.to, _NONE)
-        if recipe.through_permit2 and not _suffices(through, amount, facts.deadline):
-            taken = requests.Allowance(token, recipe.to, through_permit2=True)
-            yield wallet_steps.revoke(taken, facts)
-        if given < amount:
-            taken = requests.Allowance(token, spender, through_permit2=False)
-            yield wallet_steps.revoke(taken, facts)
+def _taken_back(moving: Sequence[Recipe], facts: ChainFacts) -> Iterator[Recipe]:
+    """What was allowed for the recipes and may not all be used."""
+    for leave in _leaves(moving, facts):
+        for pull in leave.through:
+            if not _suffices(pull, facts):
+                through = requests.Allowance(pull.token, pull.to, through_permit2=True)
+                yield wallet_steps.revoke(through, facts)
+        if leave.given < leave.needed:
+            own = requests.Allowance(leave.token, leave.spender, through_permit2=False)
+            yield wallet_steps.revoke(own, facts)
 
 
 def _lending(
@@ -326,6 +369,8 @@ def _needs_balances(moving: list[Recipe], facts: ChainFacts) -> None:
     """Refuse what the wallet cannot pay; what an exit pays is there when its turn comes."""
     held = dict(facts.balances)
     for recipe in moving:
+        if recipe.pays and recipe.step != "swap":
+            return
         for token, amount in recipe.pulled:
             _needs(token, amount, held)
         if recipe.value:
@@ -335,6 +380,9 @@ def _needs_balances(moving: list[Recipe], facts: ChainFacts) -> None:
         if recipe.step == "wrap":
             held[NATIVE] -= recipe.value
             held[recipe.to] = held.get(recipe.to, 0) + recipe.value
+        if recipe.step == "swap":
+            for token, amount in (*recipe.pays, *((each, -sold) for each, sold in recipe.pulled)):
+                held[token] = held.get(token, 0) + amount
 
 
 def _needs(token: Address, amount: int, held: Mapping[Address, int]) -> None:

@@ -75,6 +75,12 @@ def deadlines_of(call: records.PlainCall) -> tuple[int, ...]:
     return () if protocol is None else tuple(protocol.deadlines(call))
 
 
+def swaps_only(call: records.Call) -> bool:
+    """Whether it swaps and enters nothing."""
+    effects = protocols.effects_of(call)
+    return bool(effects) and all(isinstance(each, Sale) for each in effects)
+
+
 def _places(call: records.PlainCall, sender: Address) -> Places:
     protocol = protocols.of_call(call)
     return Places() if protocol is None else protocol.places(call, sender)

@@ -13,7 +13,9 @@ from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution import protocols
 from chain.execution.decode.decoder import single_calls
 from chain.execution.plan import records
+from chain.execution.plan.facts import PositionFacts
 from chain.execution.plan.names import Names
+from chain.protocols.reference import PositionRef
 from chain.tokens.token import Token
 
 
@@ -53,7 +55,12 @@ def _text(value: object) -> str:
     return "0x" + value.hex() if isinstance(value, bytes) else str(value)
 
 
-def names_on(network: Network, you: Address, tokens: Mapping[Address, Token]) -> Names:
+def names_on(
+    network: Network,
+    you: Address,
+    tokens: Mapping[Address, Token],
+    positions: Mapping[PositionRef, PositionFacts] | None = None,
+) -> Names:
     known = {
         address: name if name == "Permit2" else f"the {name}"
         for protocol in protocols.ALL
@@ -65,7 +72,9 @@ def names_on(network: Network, you: Address, tokens: Mapping[Address, Token]) ->
     }
     if network.contracts.delegate:
         known[network.contracts.delegate] = "the batch executor"
-    return Names(you, tokens, known)
+    held = (positions or {}).items()
+    pairs = {ref: (each.pool.key.currency0, each.pool.key.currency1) for ref, each in held}
+    return Names(you, tokens, known, pairs)
 
 
 def describe(step: records.DecodedStep, names: Names) -> tuple[str, ...]:

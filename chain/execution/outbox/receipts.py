@@ -10,7 +10,9 @@ from msgspec import Struct
 from chain.base.errors import ZunoError
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
-from chain.protocols.reference import PositionRef, v4_position
+from chain.execution import protocols
+from chain.execution.plan.protocol import ProtocolReader
+from chain.protocols.reference import PositionRef
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, RpcError
 from chain.rpc.records import Log, Receipt
@@ -101,8 +103,12 @@ def minted_positions(
 def _positions(
     receipt: Receipt, wallet: Address, network: Network
 ) -> list[tuple[bool, PositionRef]]:
-    manager = network.contracts.position_manager
-    found = (_position(log, wallet) for log in receipt.logs if log.address == manager)
+    managers = {protocol.manager(network): protocol for protocol in protocols.ALL}
+    found = (
+        _position(log, wallet, managers[log.address])
+        for log in receipt.logs
+        if log.address in managers
+    )
     return [transfer for transfer in found if transfer is not None]
 
 
@@ -226,12 +232,14 @@ def _token_changes(
     return {token: amount for token, amount in transfers.items() if amount}
 
 
-def _position(log: Log, wallet: Address) -> tuple[bool, PositionRef] | None:
+def _position(
+    log: Log, wallet: Address, protocol: ProtocolReader
+) -> tuple[bool, PositionRef] | None:
     """Whether a position came to the wallet (or was burned by it), and which."""
     if len(log.topics) != 4 or log.topics[0] != _TRANSFER:
         return None
     giver, taker = _address(log.topics[1]), _address(log.topics[2])
-    ref = v4_position(int(log.topics[3], 16))
+    ref = protocol.position(int(log.topics[3], 16))
     if (giver, taker) == (NATIVE, wallet):
         return True, ref
     return (False, ref) if (giver, taker) == (wallet, NATIVE) else None

@@ -124,6 +124,12 @@ def quoted(swap: Sale, context: PolicyContext) -> tuple[int, int] | None:
     return None
 
 
+def moved_price(pool: CalldataPool | None, context: PolicyContext) -> int | None:
+    """What the plan's own swap leaves the price of a pool at; None where it makes none there."""
+    after = (each.sqrt_price_after for each in context.quotes if key_of(each.pool) == pool)
+    return next(after, None)
+
+
 def entry_faults(pool: CalldataPool, context: PolicyContext) -> Iterator[str]:
     """Whether money may be given into the hands of this pool and its hook."""
     facts = context.pools.get(pool)

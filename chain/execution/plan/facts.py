@@ -74,6 +74,13 @@ class PositionFacts(Struct, frozen=True):
     fees: Amounts
     """Owed now; until they are collected they only grow."""
     subscriber: Address | None
+    withdrawn: Amounts = Amounts(0, 0)
+    """Taken out of the range before, and not collected yet."""
+
+    @property
+    def owed(self) -> Amounts:
+        """All that is paid out besides what the range holds."""
+        return self.fees.plus(self.withdrawn)
 
 
 class SpenderAllowance(Struct, frozen=True):
@@ -129,4 +136,5 @@ def position_facts(snapshot: PositionSnapshot) -> PositionFacts:
         liquidity=snapshot.liquidity,
         fees=Amounts(snapshot.fees0, snapshot.fees1),
         subscriber=snapshot.custody.subscriber,
+        withdrawn=snapshot.waiting.less(Amounts(snapshot.fees0, snapshot.fees1)),
     )

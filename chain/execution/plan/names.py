@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address
 from chain.math.liquidity import Amounts
+from chain.protocols.reference import PositionRef
 from chain.tokens.token import Token, amount_text
 
 
@@ -16,6 +17,8 @@ class Names(Struct, frozen=True):
     you: Address
     tokens: Mapping[Address, Token]
     contracts: Mapping[Address, str]
+    pairs: Mapping[PositionRef, tuple[Address, Address]] = field(default_factory=dict)
+    """Of positions, where their own calls do not name the tokens."""
 
     def place(self, address: Address) -> str:
         full = checksummed(address)
@@ -23,6 +26,9 @@ class Names(Struct, frozen=True):
             return f"{full} (you)"
         known = self.contracts.get(address)
         return f"{full} ({known})" if known else f"{full} (not you)"
+
+    def pair(self, ref: PositionRef) -> tuple[Address, Address] | None:
+        return self.pairs.get(ref)
 
     def token(self, address: Address) -> Token:
         unknown = Token(address, "", None, verified=False, suspicious=False)

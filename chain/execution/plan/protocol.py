@@ -38,6 +38,8 @@ class ProtocolReader(ABC):
     """Those of the UniversalRouter that are its own."""
     direct: ClassVar[bool]
     """Whether its manager moves tokens by their own leave, and not through Permit2."""
+    wraps: ClassVar[bool]
+    """Whether it takes the coin for its wrapped form, and pays it out as the coin."""
 
     @abstractmethod
     def contracts(self, network: Network) -> dict[Address, str]:

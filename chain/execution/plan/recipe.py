@@ -39,6 +39,8 @@ class Recipe(Struct, frozen=True):
     """How many of them it changes."""
     through_permit2: bool = True
     """How it is let move them; else by leave of each token itself."""
+    pays: tuple[tuple[Address, int], ...] = ()
+    """What it surely pays the wallet before it, or what follows it, moves that out again."""
 
 
 class Change(Struct, frozen=True):

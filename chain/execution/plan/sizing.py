@@ -50,6 +50,16 @@ class Sized(NamedTuple):
     """What the mint may take at the worst price it still accepts."""
 
 
+class Given(NamedTuple):
+    """What is given to a range whose contract makes of it what liquidity it can."""
+
+    liquidity: int
+    """At the present price."""
+    given: Amounts
+    least: Amounts
+    """What the range must take of it, or the chain refuses."""
+
+
 class Swapped(NamedTuple):
     """What there is to enter a range with, where the swap before it paid no more than it must."""
 
@@ -133,7 +143,7 @@ def guaranteed_by_exit(position: PositionFacts, tolerance: Tolerance) -> Amounts
     A swap that follows the exit must be sized, and quoted, on these.
     """
     least = exit_minimums(position, position.liquidity, tolerance)
-    return least.plus(position.fees)
+    return least.plus(position.owed)
 
 
 def part_of(position: PositionFacts, percent: int) -> int:
@@ -213,9 +223,55 @@ def size_move(position: PositionFacts, span: Span, tolerance: Tolerance) -> Size
 
     def funds(sqrt_price: int) -> Amounts:
         held = position.span.holds(sqrt_price, position.liquidity, round_up=False)
-        return held.plus(position.fees)
+        return held.plus(position.owed)
 
     return _sized(span, position.pool.sqrt_price_x96, funds, (position.span,), tolerance)
+
+
+def size_given(span: Span, sqrt_price: int, funds: Amounts, tolerance: Tolerance) -> Given:
+    """All that the range takes of the funds now: at no price it takes more than it is given."""
+    spendable = (max(0, amount - _ROUNDING) for amount in funds)
+    liquidity = liquidity_for_amounts(sqrt_price, *span.sqrt_prices, *spendable)
+    return _given(span, sqrt_price, liquidity, tolerance)
+
+
+def size_given_by_exit(position: PositionFacts, span: Span, tolerance: Tolerance) -> Given:
+    """What the close of a position pays for at any price of the band, without anything besides."""
+    sized = size_move(position, span, tolerance)
+    return _given(span, position.pool.sqrt_price_x96, sized.liquidity, tolerance)
+
+
+def given_after_swap(
+    pool: PoolFacts,
+    span: Span,
+    funds: Amounts,
+    swap: QuotedSwap,
+    tolerance: Tolerance,
+    *,
+    liquidity: int | None = None,
+) -> Given:
+    """With this liquidity, or with all that the funds are sure to pay for after the swap."""
+    _, _, holding, price = after_swap(pool, funds, swap, tolerance)
+    if liquidity is None:
+        return size_given(span, price, holding, tolerance)
+    entry = _given(span, price, liquidity, tolerance)
+    if any(need > there for need, there in zip(entry.given, holding, strict=True)):
+        raise BuildError("The swap leaves less than the range takes. Ask for a new plan.")
+    return entry
+
+
+def _given(span: Span, sqrt_price: int, liquidity: int, tolerance: Tolerance) -> Given:
+    if liquidity == 0:
+        raise BuildError(_NOTHING_BOUGHT)
+    given = span.holds(sqrt_price, liquidity, round_up=True)
+    band = drift_band(sqrt_price, tolerance.slippage_bips, span)
+    return Given(liquidity, given, least_taken(span, given, band))
+
+
+_NOTHING_BOUGHT = (
+    "What is there cannot be put into this range at the present price. "
+    "Choose a range on the side of the token you hold, or one with a swap."
+)
 
 
 def _sized(
@@ -241,10 +297,7 @@ def _sized(
         min(affordable(price) for price in prices), now * (BIPS - tolerance.idle_bips) // BIPS
     )
     if liquidity == 0:
-        raise BuildError(
-            "What is there cannot be put into this range at the present price. "
-            "Choose a range on the side of the token you hold, or one with a swap."
-        )
+        raise BuildError(_NOTHING_BOUGHT)
     taken = most_taken(span, liquidity, band)
     offered = [funds(price) for price in (sqrt_price, *prices)]
     return Sized(

@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from chain.contracts.pool_key import PoolKey
 from chain.execution.plan.facts import ChainFacts, PoolFacts, PositionFacts, Span
 from chain.execution.plan.recipe import Change, Recipe
 from chain.execution.plan.requests import (
@@ -45,7 +44,7 @@ class Entry(NamedTuple):
 class ProtocolWriter(ABC):
     """How bytes of one protocol are made."""
 
-    key_type: ClassVar[type[PoolKey]]
+    name: ClassVar[str]
 
     @abstractmethod
     def change(self, request: SmallChange, facts: ChainFacts) -> Change: ...

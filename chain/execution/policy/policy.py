@@ -335,12 +335,14 @@ def _place(
     """Where a call belongs: what allows before what moves, what takes back behind it."""
     call = single.call
     match call:
-        case TokenApproval(_, amount):
+        case TokenApproval(spender, amount):
             behind = amount == 0 and _moves_before(number, singles)
             # A token may have to be set to nothing before it is set to something else.
-            return 6 if behind else 0, single.transaction.to, 1 if behind else int(amount > 0)
+            whose = single.transaction.to + spender
+            return 6 if behind else 0, whose, 1 if behind else int(amount > 0)
         case Permit2Approval(token, _, amount):
-            return (0, token, 2) if amount else (6, token, 0)
+            whose = token + single.transaction.to
+            return (0, whose, 2) if amount else (6, whose, 0)
         case _ if isinstance(next(iter(protocols.effects_of(call)), None), Withdrawal):
             return 3, "", 0
         case _:

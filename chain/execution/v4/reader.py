@@ -25,6 +25,7 @@ from chain.protocols.reference import V4, PositionRef, v4_position
 class V4Reader(ProtocolReader):
     name: ClassVar[str] = V4
     direct: ClassVar[bool] = False
+    wraps: ClassVar[bool] = False
     functions: ClassVar[tuple[Function, ...]] = v4.FUNCTIONS
     commands: ClassVar[Mapping[int, CommandForm]] = {
         v4.DecodedV4Swap.code: CommandForm(v4.read_swap, v4.write_swap),

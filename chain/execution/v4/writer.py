@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import ClassVar, assert_never
 
 from chain.contracts.networks import Address
-from chain.contracts.pool_key import PoolKey
 from chain.execution.plan.facts import BuildError, ChainFacts, PositionFacts, Span
 from chain.execution.plan.recipe import Change, Recipe
 from chain.execution.plan.requests import (
@@ -18,10 +17,11 @@ from chain.execution.plan.requests import (
 from chain.execution.plan.sizing import needs_liquidity, part_of
 from chain.execution.plan.writing import NO_ROUTER, Entry, ProtocolWriter, SmallChange
 from chain.execution.v4 import recipes
+from chain.protocols.reference import V4
 
 
 class V4Writer(ProtocolWriter):
-    key_type: ClassVar[type[PoolKey]] = PoolKey
+    name: ClassVar[str] = V4
 
     def change(self, request: SmallChange, facts: ChainFacts) -> Change:
         position = request.position

@@ -1,7 +1,7 @@
 """A pool of Uniswap v3: a contract, whose address follows from its tokens and its fee."""
 
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
@@ -9,7 +9,7 @@ from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import Address
 from chain.contracts.pool_key import CalldataPool, PoolId, PoolKey
 
-_CREATION_HASH = bytes.fromhex("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54")
+POOL_CODE: Final = bytes.fromhex("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54")
 """Of the code every pool is made by; the position manager finds its pools with the same."""
 
 _ADDRESSES_KEPT = 50_000
@@ -55,7 +55,7 @@ def v3_pool_key(
 def v3_pool_address(factory: Address, token0: Address, token1: Address, fee: int) -> Address:
     """Where CREATE2 put the pool."""
     salt = keccak(abi.encode(("address", "address", "uint24"), (token0, token1, fee)))
-    made = keccak(b"\xff" + abi.address_bytes(factory) + salt + _CREATION_HASH)
+    made = keccak(b"\xff" + abi.address_bytes(factory) + salt + POOL_CODE)
     return "0x" + made[12:].hex()
 
 

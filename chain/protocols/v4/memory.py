@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from chain.base.store import Store, read_as
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
-from chain.protocols.reference import PositionRef, v4_position, v4_token_id
+from chain.protocols.reference import PositionRef, is_v3, v4_position, v4_token_id
 from chain.protocols.snapshot import PositionIdentity, identify
 from chain.protocols.v4.holdings import Holdings
 
@@ -104,8 +104,11 @@ class PositionMemory:
         return {ref: self._identities[ref] for ref in wanted if ref in self._identities}
 
     def remember(self, identities: Iterable[PositionIdentity]) -> None:
+        """Those of v4; where one of v3 stands is kept by whoever reads it."""
         new = [
-            identity for identity in identities if self._identities.get(identity.ref) != identity
+            identity
+            for identity in identities
+            if not is_v3(identity.ref) and self._identities.get(identity.ref) != identity
         ]
         self._identities.update((identity.ref, identity) for identity in new)
         values = {

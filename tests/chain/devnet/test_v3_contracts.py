@@ -16,7 +16,7 @@ from chain.devnet.world.v3_life import (
     v3_addresses,
     v3_codes,
 )
-from chain.protocols.v3.pool_key import _CREATION_HASH, v3_pool_address
+from chain.protocols.v3.pool_key import POOL_CODE, v3_pool_address
 from tests.chain_view import bare_chain
 
 _SLOTS = range(20)
@@ -89,5 +89,5 @@ def test_pools_are_made_by_the_code_their_addresses_follow_from() -> None:
     ]
     ends = range(22_000, 23_500)
     assert any(
-        keccak(factory[start : start + size]) == _CREATION_HASH for start in starts for size in ends
+        keccak(factory[start : start + size]) == POOL_CODE for start in starts for size in ends
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,11 +11,11 @@ from chain.protocols.reference import PositionRef, v3_position, v4_position
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.command import Intent, flat
-from zuno_tui.catalog.intents import Approve, Inspect, Recommend
+from zuno_tui.catalog.intents import Inspect, Recommend
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.position_actions import ClosePosition
-from zuno_tui.desk.events import DetailReady, PlanChanged, PositionsChanged, Said
-from zuno_tui.present.only_read import OnlyReadError, carry_out, refuse_v3
+from zuno_tui.desk.events import DetailReady, PlanChanged, PositionsChanged
+from zuno_tui.present.only_read import OtherProtocolError, refuse_other_protocols
 from zuno_tui.prompt.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.interpret import interpret
 
@@ -38,12 +37,15 @@ READS: dict[str, tuple[str, ...]] = {
     "move": ("2500", "3700"),
 }
 """The commands that take a position of v3, with what else they are told."""
-MOVES: dict[str, tuple[str, ...]] = {
+ACTS: dict[str, tuple[str, ...]] = {
     "close": (),
     "collect": (),
-    "compound": (),
+    "compound": ("3:5",),
     "decrease": ("25",),
     "increase": ("1", "USDC"),
+}
+"""Those that prepare something to sign; 3:4 alone is out of range."""
+ONLY_V4: dict[str, tuple[str, ...]] = {
     "hedge": (),
     "unhedge": (),
     "watch-ids": (),
@@ -51,7 +53,7 @@ MOVES: dict[str, tuple[str, ...]] = {
     "order collect": ("fees-over", "50"),
     "order form": (),
 }
-"""Those that say where it is done instead."""
+"""Those that are for positions of v4."""
 
 
 @pytest.fixture(scope="module")
@@ -105,16 +107,31 @@ def test_the_same_number_names_two_positions(zuno: CommandLine, there: tuple[str
     assert three["sinceEntry"]["unknown"] == []
 
 
-@pytest.mark.parametrize("command", MOVES)
-def test_what_moves_money_says_where_that_is_done(
+@pytest.mark.parametrize("command", ACTS)
+def test_what_moves_money_is_built_for_the_manager_that_knows_the_position(
     zuno: CommandLine, there: tuple[str, ...], command: str
 ) -> None:
     """Position 4 of v4 is there, too, and is another's."""
-    verb, more = command.split(), MOVES[command]
+    more = ACTS[command]
+    approved = zuno(command, "3:4", *more, *there, "--json")
+    assert approved.code == 0, approved.words
+    v3 = network_named("devnet").v3
+    assert v3 is not None
+    steps = approved.data["transactions"]
+    assert steps[-1]["to"].lower() == v3.position_manager
+    other = zuno(command, "4", *(one for one in more if one != "3:5"), *there)
+    assert other.code != 0
+    assert "belongs to" in other.words
+
+
+@pytest.mark.parametrize("command", ONLY_V4)
+def test_what_is_for_v4_alone_says_so(
+    zuno: CommandLine, there: tuple[str, ...], command: str
+) -> None:
+    verb, more = command.split(), ONLY_V4[command]
     spoken = zuno(*verb, "3:4", *more, *there)
     assert (spoken.code, spoken.out) == (1, "")
-    assert spoken.words.startswith(f"`{verb[-1]}` works on v4 only so far: 3:4 is read")
-    assert carry_out(v3_position(4), network_named("devnet")) in spoken.words
+    assert f"`{verb[-1]}` works on v4 only so far, and 3:4 is of v3." in spoken.words
     other = zuno(*verb, "4", *more, *there)
     assert "v3" not in other.words + other.out
 
@@ -143,22 +160,19 @@ def _about(document: dict[str, Any]) -> str | None:
 
 @pytest.mark.pure
 def test_both_tables_name_every_command_that_takes_a_position() -> None:
-    named = {name.split()[-1] for name in (*READS, *MOVES)}
+    named = {name.split()[-1] for name in (*READS, *ACTS, *ONLY_V4)}
     assert {command.name for command in _with_positions()} | {"range"} == named
 
 
-def test_a_plan_that_moves_ends_with_where_it_is_carried_out_and_one_that_keeps_does_not(
-    zuno: CommandLine, there: tuple[str, ...]
-) -> None:
-    ending = carry_out(v3_position(3), network_named("devnet"))
+def test_a_plan_is_approved_as_one_of_v4_is(zuno: CommandLine, there: tuple[str, ...]) -> None:
     moved = zuno("move", "3:3", "2500", "3700", *there)
-    assert moved.out.splitlines()[-1].strip() == ending
+    assert "Uniswap's page" not in moved.out
+    approved = zuno("approve", "--candidate", "A", *there, "--json")
+    assert approved.code == 0, approved.words
+    steps = [one["step"] for one in approved.data["transactions"]]
+    assert [one for one in steps if not one.startswith("allow")] == ["exit", "swap", "create"]
     plan = zuno("recommend", "3:3", ARGUED, *there)
     assert "Keep 3:3 as it is" in plan.out
-    assert ending not in plan.out
-    for command in ("approve", "simulate"):
-        refused = zuno(command, *there)
-        assert (refused.code, refused.out, refused.words.strip()) == (1, "", ending)
     shown = zuno("plan", *there, "--json").data
     assert shown["position"] == "3:3"
     assert shown["sources"]["pool"].startswith("the pool's contract, block")
@@ -187,7 +201,8 @@ def test_sums_count_both(zuno: CommandLine, there: tuple[str, ...]) -> None:
     earned = zuno("earned", *there, "--json").data
     assert not [one for one in earned["missing"] if one.startswith("3:")]
     drill = zuno("exit-drill", *there)
-    assert "4 positions of v3 were not tried." in drill.words
+    assert "14 of 14 positions can be closed now." in drill.words
+    assert drill.out.count("3:") >= 4
 
 
 def test_alerts_name_the_protocol_and_thresholds_find_it(
@@ -217,21 +232,19 @@ def _with_positions() -> list[Command]:
 
 
 @pytest.mark.pure
-def test_no_command_takes_a_position_of_v3_unless_it_says_so() -> None:
-    network = network_named("base")
-    taking = {command.name for command in registry().commands if command.takes_v3}
-    assert taking == {*READS}
-    assert {"inspect", "close"} < {command.name for command in _with_positions()}
+def test_a_command_takes_positions_of_every_protocol_unless_it_says_otherwise() -> None:
     for command in _with_positions():
         names = {argument.value_name for argument in flat(command.intent.arguments)}
         asked = _OfSeveral() if "refs" in names else _OfOne()
-        if command.name in READS:
-            refuse_v3(command, asked, network)
-            continue
-        with pytest.raises(
-            OnlyReadError, match=re.escape("https://app.uniswap.org/positions/v3/base/7")
+        if any(name.split()[-1] == command.name and name in ONLY_V4 for name in ONLY_V4) and (
+            command.only_on
         ):
-            refuse_v3(command, asked, network)
+            with pytest.raises(OtherProtocolError):
+                refuse_other_protocols(command, asked)
+        else:
+            refuse_other_protocols(command, asked)
+    restricted = {command.name for command in _with_positions() if command.only_on}
+    assert restricted == {name.split()[-1] for name in ONLY_V4}
 
 
 class _OfOne(Intent, frozen=True):
@@ -254,14 +267,13 @@ class _OfSeveral(Intent, frozen=True):
     ],
 )
 def test_what_is_typed_names_one_protocol(typed: str, intent: object) -> None:
-    context = PhraseContext(positions=(v4_position(3), v4_position(12)), held=())
+    held = (v4_position(3), v4_position(12), v3_position(12))
+    context = PhraseContext(positions=held, held=())
     assert interpret(typed, context, registry()).intents == (intent,)
     assert intent.twin.split()[-1] == typed.rsplit(maxsplit=1)[-1]  # type: ignore[attr-defined]
 
 
-async def test_the_desk_shows_both_and_refuses_what_is_for_v4(
-    both: DevnetReady, tmp_path: Path
-) -> None:
+async def test_the_desk_shows_both_and_acts_on_both(both: DevnetReady, tmp_path: Path) -> None:
     async with sitting(opening(tmp_path, both.url)) as desk:
         told = await desk.until(PositionsChanged, lambda told: told.view.block is not None)
         assert [row.ref for row in told.view.rows][-4:] == list(map(v3_position, (3, 4, 5, 6)))
@@ -272,19 +284,20 @@ async def test_the_desk_shows_both_and_refuses_what_is_for_v4(
         assert [told.view for told in desk.heard if isinstance(told, DetailReady)]
         place = len(desk.heard)
         await desk.ask(ClosePosition((v3_position(4),)))
-        said = await desk.until(Said, since=place)
-        assert said.words.startswith("`close` works on v4 only so far: 3:4 is read")
+        shown = await desk.until(
+            PlanChanged,
+            lambda told: told.view is not None and told.view.approval is not None,
+            since=place,
+        )
+        assert shown.view is not None
+        assert shown.view.approval is not None
+        assert shown.view.approval.headline == "Close position 3:4"
         await desk.ask(Recommend(v3_position(4)))
-        shown = await desk.until(PlanChanged, lambda told: told.view is not None)
+        shown = await desk.until(
+            PlanChanged, lambda told: told.view is not None and bool(told.view.options)
+        )
         assert shown.view is not None
         assert shown.view.ref == v3_position(4)
-        keeps = any(one.recommended and one.candidate is None for one in shown.view.options)
-        carried_out = carry_out(v3_position(4), network_named("devnet"))
-        assert (carried_out in shown.view.reasons) is not keeps
-        place = len(desk.heard)
-        await desk.ask(Approve())
-        said = await desk.until(Said, since=place)
-        assert said.words == carry_out(v3_position(4), network_named("devnet"))
 
 
 @pytest.mark.pure

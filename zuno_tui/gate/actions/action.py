@@ -12,14 +12,15 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import SignedDelegation
+from chain.execution import protocols
 from chain.execution.plan.facts import FactsUnknownError, PoolFacts, PositionFacts, position_facts
-from chain.execution.plan.requests import Request
+from chain.execution.plan.requests import Request, ReRangeRequest
+from chain.pools.depth import read_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
 from chain.protocols.reference import PositionRef, position_label
 from chain.protocols.snapshot import PositionSnapshot
-from chain.protocols.v4.storage import pool_state_slots, pool_states
-from chain.read.block_reader import OneBlock, read_slots
+from chain.read.block_reader import OneBlock
 from chain.rpc import requests
 from chain.rpc.records import Block, BlockRef
 from chain.tokens import Token
@@ -104,11 +105,10 @@ async def read_subject(
 
 async def _read_pool(sources: Sources, key: PoolKey, at: BlockRef) -> ActionTarget | None:
     here = OneBlock(sources.client, sources.network, at)
-    words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
     return next(
         (
             ActionTarget(here.block, PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee))
-            for state in pool_states([key], words)
+            for state in (await read_states(here, sources.network, [key])).states
         ),
         None,
     )
@@ -150,6 +150,15 @@ class Action(Struct, frozen=True):
     """Which limits of the profile it breaks, in words; it was asked for all the same."""
 
     @property
+    def pools(self) -> tuple[PoolFacts, ...]:
+        """All that it leaves, enters or swaps in."""
+        found = [*self.subject.pools]
+        found += [] if self.quotes is None else [self.quotes.pool]
+        into = self.request.into if isinstance(self.request, ReRangeRequest) else None
+        found += [] if into is None else [into]
+        return tuple({pool.key: pool for pool in found}.values())
+
+    @property
     def worth(self) -> dict[Address, Fraction]:
         """Micro-dollars for one unit, by token."""
         return micro_dollars(self.usd_per_unit)
@@ -157,6 +166,11 @@ class Action(Struct, frozen=True):
 
 def pair_of(key: PoolKey) -> tuple[Address, Address]:
     return key.currency0, key.currency1
+
+
+def wraps_coin(network: Network, key: PoolKey) -> bool:
+    """Whether the coin itself can be given for, or paid as, the wrapped coin of the pool."""
+    return protocols.of_pool(key).wraps and network.wrapped_native in pair_of(key)
 
 
 def spendable_tokens(network: Network, key: PoolKey) -> tuple[Address, ...]:

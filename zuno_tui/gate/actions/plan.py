@@ -17,15 +17,14 @@ from chain.execution.plan.facts import PoolFacts, Span, position_facts
 from chain.execution.plan.requests import CloseRequest, CreateRequest, QuotedSwap, ReRangeRequest
 from chain.execution.plan.sizing import RE_RANGE_IDLE_BIPS
 from chain.math.liquidity import Amounts
-from chain.pools.depth import Depth, read_depths
+from chain.pools.depth import Depth, read_depths, read_states
 from chain.positions.overview import Sources
 from chain.protocols.pool import PoolState
 from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.protocols.snapshot import PositionSnapshot
-from chain.protocols.v4.storage import pool_state_slots, pool_states
-from chain.read.block_reader import OneBlock, read_slots
+from chain.read.block_reader import OneBlock
 from chain.rpc.records import Block
-from chain.survey.discovery import SurveyedPool, survey_pools
+from chain.survey.discovery import SurveyedPool, SurveyPlan, survey_pools
 from zuno_tui.gate.actions.action import (
     Action,
     ActionTarget,
@@ -95,7 +94,7 @@ class FoundPool(NamedTuple):
 
 async def find_pool(sources: Sources, pool_id: PoolId) -> FoundPool:
     """The pool a plan names by its id alone, among those of the network."""
-    survey = await survey_pools(sources)
+    survey = await survey_pools(sources, SurveyPlan(every_protocol=True))
     for pool in survey.pools:
         if pool.state.pool_id == pool_id:
             return FoundPool(pool, survey.block)
@@ -226,8 +225,7 @@ async def _depth_without(sources: Sources, snapshot: PositionSnapshot, block: Bl
 
     here = OneBlock(sources.client, sources.network, block.hash)
     key, identity = snapshot.pool.key, snapshot.identity
-    words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
-    [state] = pool_states([key], words)
+    [state] = (await read_states(here, sources.network, [key])).states
     depths = await read_depths(here, sources.network, [state], reach=REACH)
     return depths[state.pool_id].without(
         identity.tick_lower, identity.tick_upper, snapshot.liquidity

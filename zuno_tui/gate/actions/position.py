@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.base.units import Known, Numeral, Quantity
-from chain.contracts.networks import Address
+from chain.contracts.networks import NATIVE, Address
 from chain.execution.plan.facts import PositionFacts, Tolerance, position_facts
 from chain.execution.plan.requests import (
     CloseRequest,
@@ -21,9 +22,8 @@ from chain.execution.plan.sizing import buys_liquidity, drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources
-from chain.protocols.reference import PositionRef, position_label, position_name, v3_position
+from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.protocols.snapshot import PositionSnapshot
-from chain.protocols.v3.memory import V3Memory
 from chain.read.block_reader import OneBlock
 from chain.tokens.reading import balance_call, balance_of
 from chain.tokens.token import amount_text
@@ -34,6 +34,7 @@ from zuno_tui.gate.actions.action import (
     pair_of,
     spendable_tokens,
     subject_of,
+    wraps_coin,
 )
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import ActionWorth, read_worth
@@ -80,7 +81,12 @@ _HEADLINES: dict[Together, str] = {
 
 
 async def action_for(
-    sources: Sources, verb: Together, refs: Sequence[PositionRef], owner: Address
+    sources: Sources,
+    verb: Together,
+    refs: Sequence[PositionRef],
+    owner: Address,
+    *,
+    native: bool = False,
 ) -> Action:
     """Of one position or of several; without a number of all that have something to give.
 
@@ -90,13 +96,13 @@ async def action_for(
         [ref] = refs
         mine = await _held(sources, ref, owner)
         headline = f"{_HEADLINES[verb]} position {position_label(mine.ref)}"
-        return mine.action(verb, headline, _request(verb, mine.facts))
-    missing, elsewhere = None, tuple[int, ...]()
+        coin = _paid_as_coin(sources, [mine.facts], native=native)
+        mine = replace(mine, tokens=(*mine.tokens, *([NATIVE] if coin else ())))
+        return mine.action(verb, headline, _request(verb, mine.facts, coin))
+    missing = None
     if not refs:
-        if (v3 := sources.network.v3) is not None:
-            memory = V3Memory(sources.store, sources.network, v3, sources.clock)
-            elsewhere = memory.held(owner) or ()
-        wallet = await Discovery(sources.client, sources.network, sources.memory).read(owner)
+        discovery = Discovery(sources.client, sources.network, sources.memory, every_protocol=True)
+        wallet = await discovery.read(owner)
         refs, missing = [position.ref for position in wallet.positions], wallet.missing
     snapshots = await owned_positions(sources, refs, owner, "latest")
     idle = [snapshot for snapshot in snapshots if not _gives(verb, position_facts(snapshot))]
@@ -105,8 +111,11 @@ async def action_for(
         raise GateRefusedError(f"None of these positions has anything to {verb}.")
     pairs = (pair_of(snapshot.pool.key) for snapshot in taken)
     tokens = tuple(dict.fromkeys(token for pair in pairs for token in pair))
+    held = [position_facts(snapshot) for snapshot in taken]
+    coin = _paid_as_coin(sources, held, native=native)
+    tokens = (*tokens, *([NATIVE] if coin and NATIVE not in tokens else ()))
     worth = await read_worth(sources, tokens, taken[0].block)
-    parts = tuple(_request(verb, position_facts(snapshot)) for snapshot in taken)
+    parts = tuple(_request(verb, facts, coin) for facts in held)
     only = f"position {position_label(taken[0].ref)}"
     count = f"{len(taken)} positions" if len(taken) > 1 else only
     named = "_".join(str(snapshot.ref) for snapshot in taken[:_MOST_NAMED])
@@ -122,27 +131,42 @@ async def action_for(
         disputes=worth.disputes,
         left_behind=(
             *_left_out(verb, idle),
-            *_of_v3(elsewhere),
             *(() if missing is None else (missing,)),
         ),
     )
 
 
+def _paid_as_coin(
+    sources: Sources, held: Sequence[PositionFacts], *, native: bool
+) -> frozenset[PositionRef]:
+    """The positions that pay their wrapped coin out as the coin, where that is wanted."""
+    if not native:
+        return frozenset()
+    paying = frozenset(facts.ref for facts in held if wraps_coin(sources.network, facts.pool.key))
+    if not paying:
+        coin = sources.network.native_symbol
+        raise GateRefusedError(
+            f"None of it can be paid out as {coin}: only v3's manager unwraps wrapped {coin}. "
+            "Leave out --eth."
+        )
+    return paying
+
+
 def _request(
-    verb: Together, facts: PositionFacts
+    verb: Together, facts: PositionFacts, coin: frozenset[PositionRef]
 ) -> CloseRequest | CollectRequest | CompoundRequest:
     match verb:
         case "close":
-            return CloseRequest(facts)
+            return CloseRequest(facts, native=facts.ref in coin)
         case "collect":
-            return CollectRequest(facts)
+            return CollectRequest(facts, native=facts.ref in coin)
         case "compound":
             return CompoundRequest(facts)
 
 
 def _gives(verb: Together, facts: PositionFacts) -> bool:
     if verb == "collect":
-        return bool(facts.liquidity) and any(facts.fees)
+        return any(facts.owed)
     if verb == "compound":
         price = facts.pool.sqrt_price_x96
         return bool(facts.liquidity) and buys_liquidity(facts.span, price, facts.fees)
@@ -156,14 +180,8 @@ def _left_out(verb: Together, idle: Sequence[PositionSnapshot]) -> Iterator[str]
         yield f"Left out: {names} ({why})."
 
 
-def _of_v3(token_ids: Sequence[int]) -> Iterator[str]:
-    if token_ids:
-        names = ", ".join(position_label(v3_position(token_id)) for token_id in sorted(token_ids))
-        yield f"Left out: {names} (v3: use Uniswap's page)."
-
-
 async def action_to_decrease(
-    sources: Sources, ref: PositionRef, owner: Address, percent: int
+    sources: Sources, ref: PositionRef, owner: Address, percent: int, *, native: bool = False
 ) -> Action:
     if percent >= _ALL:
         raise GateRefusedError(
@@ -177,7 +195,9 @@ async def action_to_decrease(
         )
     mine = await _held(sources, ref, owner)
     headline = f"Remove {percent}% of position {position_label(ref)}"
-    return mine.action("decrease", headline, DecreaseRequest(mine.facts, percent))
+    coin = _paid_as_coin(sources, [mine.facts], native=native)
+    mine = replace(mine, tokens=(*mine.tokens, *([NATIVE] if coin else ())))
+    return mine.action("decrease", headline, DecreaseRequest(mine.facts, percent, bool(coin)))
 
 
 async def action_to_increase(
@@ -185,15 +205,20 @@ async def action_to_increase(
 ) -> Action:
     """At most this much of the one token, and of the other what the range takes beside it."""
     mine = await _held(sources, ref, owner, spending=True)
-    place = _place_of(mine, symbol)
+    network = sources.network
+    native = symbol.lower() == network.native_symbol.lower() and wraps_coin(
+        network, mine.facts.pool.key
+    )
+    place = _place_of(mine, network.wrapped_native or symbol if native else symbol)
     token = mine.worth.tokens[mine.tokens[place]]
     units = None if token.decimals is None else amount.scaled(token.decimals)
     if units is None or not 0 < units <= _PLENTY:
         raise GateRefusedError(f"{amount.text} {token.label} cannot be added: name another amount.")
     budget = await _budget(sources, mine, owner, place, units)
-    added = f"{amount_text(units, token)} and the other token it needs"
+    named = replace(token, symbol=network.native_symbol) if native else token
+    added = f"{amount_text(units, named)} and the other token it needs"
     headline = f"Add {added} to position {position_label(ref)}"
-    return mine.action("increase", headline, IncreaseRequest(mine.facts, budget))
+    return mine.action("increase", headline, IncreaseRequest(mine.facts, budget, native))
 
 
 async def _held(

@@ -13,6 +13,7 @@ from chain.execution.plan.facts import PoolFacts
 from chain.execution.plan.requests import QuotedSwap, SwapRequest
 from chain.pools.depth import Depth, quote_at_most, quotes_across, read_pool_depths
 from chain.positions.overview import Sources, tokens_at
+from chain.protocols.registry import protocol_named
 from chain.protocols.v4.storage import plain_pools
 from chain.read.block_reader import OneBlock
 from chain.tokens import Token, listed_tokens, named_tokens
@@ -66,8 +67,9 @@ class SwapQuotes(Struct, frozen=True):
 
 async def read_other_pools(sources: Sources, own: PoolKey, at: str) -> tuple[Depth, ...]:
     """The pair's other plain pools with their depth, read at one block."""
-    keys = [key for key in plain_pools(own.currency0, own.currency1) if key != own]
-    return await read_pools(sources, keys, at)
+    usual = protocol_named(own.protocol).candidates
+    keys = usual(sources.network, (own.currency0, own.currency1))
+    return await read_pools(sources, [key for key in keys if key != own], at)
 
 
 async def read_pools(sources: Sources, keys: Sequence[PoolKey], at: str) -> tuple[Depth, ...]:

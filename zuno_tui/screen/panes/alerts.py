@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from chain.base.units import age_text, usd
-from chain.protocols.reference import PositionRef, is_v3, position_label
+from chain.protocols.reference import PositionRef, position_label
 from zuno_tui.present.views import AlertRow, AlertsView, PositionsView
 from zuno_tui.present.words import round_usd, screen_words
 from zuno_tui.screen.keys import ALERTS
@@ -307,9 +307,8 @@ def _most_first(rows: Iterable[AlertRow]) -> tuple[AlertRow, ...]:
 
 def _waits_for_fees(row: AlertRow, now: float) -> bool:
     muted = row.muted_until is not None and row.muted_until > now
-    elsewhere = row.place or (row.ref is not None and is_v3(row.ref))
     waiting = row.state in ("open", "reopened") and not muted
-    return row.fees is not None and waiting and not elsewhere
+    return row.fees is not None and waiting and not row.place
 
 
 def _message(row: AlertRow) -> str:

@@ -359,8 +359,6 @@ def _again(plan: PlanView) -> str:
 def _to_approve(plan: PlanView) -> str:
     if any(option.recommended and option.candidate is None for option in plan.options):
         return "Keep it: nothing to sign"
-    if plan.is_v3:
-        return "v3: carry it out in Uniswap's page"
     return "a: approve" if plan.can_approve else ""
 
 
@@ -538,7 +536,7 @@ class PlanPane(VerticalScroll, can_focus=True):
             case "option" | "about" | "whole":
                 return view is not None and bool(view.options)
             case "take":
-                takes = view is not None and view.result is None and not view.is_v3
+                takes = view is not None and view.result is None
                 return self.option is not None and takes
             case _:
                 return super().check_action(action, parameters)

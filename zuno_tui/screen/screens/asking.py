@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from textual.screen import Screen
 from textual.widgets import Input
 
-from chain.protocols.reference import is_v3, position_name, read_position_ref
+from chain.protocols.reference import position_name, read_position_ref
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import ChangeSetting
 from zuno_tui.desk.events import PhraseProposed, Said
@@ -309,12 +309,10 @@ class Asking(Screen[None]):
         match action:
             case "prompt":
                 possible = not isinstance(self.focused, Input)
-            case "recommend" | "range":
+            case "recommend" | "range" | "collect":
                 possible = self.context.selected is not None
-            case "collect":
-                possible = self.context.selected is not None and not is_v3(self.context.selected)
             case "approve":
-                done = plan is None or plan.result is not None or plan.is_v3
+                done = plan is None or plan.result is not None
                 options = () if plan is None or done else plan.options
                 possible = any(
                     option.recommended and option.candidate is not None for option in options

@@ -11,7 +11,7 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
 from chain.base.units import DAY
-from chain.protocols.reference import is_v3, position_name
+from chain.protocols.reference import position_name
 from zuno_tui.catalog.intents import ChooseRange, Recommend
 from zuno_tui.desk.events import DetailReady, Event
 from zuno_tui.desk.thread import DeskLink
@@ -123,10 +123,8 @@ class PositionScreen(SubScreen):
                 return False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Of somebody else's position there is nothing to do, of v3 nothing to sign."""
+        """Of somebody else's position there is nothing to do."""
         if self._view.owned_by and action in ("recommend", "range", "offer"):
-            return False
-        if action == "offer" and is_v3(self._view.ref):
             return False
         return super().check_action(action, parameters)
 

@@ -93,24 +93,28 @@ COMMAND = Command(
             money=True,
         ),
     ),
-    suggest=of_selected(OrderForm),
+    suggest=of_selected(OrderForm, on=("v4",)),
+    only_on=("v4",),
     subcommands=(
         Command(
             does="close a position when a condition holds",
             group=Group.PLAN,
             intent=OrderClose,
+            only_on=("v4",),
             answer=lambda session, intent: orders.answers.proposed(session, intent),
         ),
         Command(
             does="collect its fees again and again",
             group=Group.PLAN,
             intent=OrderCollect,
+            only_on=("v4",),
             answer=lambda session, intent: orders.answers.proposed(session, intent),
         ),
         Command(
             does="what an order would be judged by; at the desk, a form",
             group=Group.PLAN,
             intent=OrderForm,
+            only_on=("v4",),
             answer=lambda session, intent: orders.answers.form_facts(session, intent.ref),
         ),
         Command(

@@ -49,5 +49,6 @@ COMMAND = Command(
             possible=with_positions,
         ),
     ),
-    suggest=of_selected(Hedge),
+    suggest=of_selected(Hedge, on=("v4",)),
+    only_on=("v4",),
 )

@@ -44,5 +44,6 @@ COMMAND = Command(
             names="positions",
         ),
     ),
-    suggest=of_selected(Unhedge),
+    suggest=of_selected(Unhedge, on=("v4",)),
+    only_on=("v4",),
 )

@@ -1,0 +1,92 @@
+"""How bytes of Uniswap v3 are read, judged and told."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar
+
+from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.pool_key import CalldataPool, PoolKey
+from chain.execution.plan.context import PolicyContext
+from chain.execution.plan.effects import Effect
+from chain.execution.plan.names import Names
+from chain.execution.plan.protocol import CommandForm, Places, ProtocolReader
+from chain.execution.plan.reading import Function
+from chain.execution.plan.records import Call, Execute, PlainCall
+from chain.execution.v3 import records as v3
+from chain.execution.v3 import shapes, words
+from chain.protocols.pool import USUAL_TIERS
+from chain.protocols.reference import V3, PositionRef, v3_position
+from chain.protocols.v3.pool_key import v3_pool_key
+
+_SPACINGS = dict(USUAL_TIERS)
+
+
+class V3Reader(ProtocolReader):
+    name: ClassVar[str] = V3
+    direct: ClassVar[bool] = True
+    wraps: ClassVar[bool] = True
+    functions: ClassVar[tuple[Function, ...]] = v3.FUNCTIONS
+    commands: ClassVar[Mapping[int, CommandForm]] = {
+        v3.DecodedV3Swap.code: CommandForm(v3.read_swap, v3.write_swap)
+    }
+
+    def contracts(self, network: Network) -> dict[Address, str]:
+        if network.v3 is None:
+            return {}
+        router = self.router(network)
+        return {
+            network.v3.factory: "v3 factory",
+            network.v3.position_manager: "NonfungiblePositionManager",
+            network.contracts.permit2: "Permit2",
+        } | ({} if router is None else {router: "UniversalRouter"})
+
+    def manager(self, network: Network) -> Address | None:
+        return None if network.v3 is None else network.v3.position_manager
+
+    def router(self, network: Network) -> Address | None:
+        own = None if network.v3 is None else network.v3.universal_router
+        return own or network.contracts.universal_router
+
+    def position(self, token_id: int) -> PositionRef:
+        return v3_position(token_id)
+
+    def pool_key(self, pool: CalldataPool, network: Network) -> PoolKey:
+        factory = NATIVE if network.v3 is None else network.v3.factory
+        spacing = _SPACINGS.get(pool.fee, 1)
+        return v3_pool_key(factory, pool.currency0, pool.currency1, pool.fee, spacing)
+
+    def effects(self, call: PlainCall) -> tuple[Effect, ...]:
+        return shapes.effects_of(call)
+
+    def dismissed(self, _call: PlainCall) -> tuple[PositionRef, ...]:
+        return ()
+
+    def places(self, call: PlainCall, sender: Address) -> Places:
+        if isinstance(call, Execute):
+            swaps = [each for each in call.commands if isinstance(each, v3.DecodedV3Swap)]
+            return Places(tuple(each.recipient for each in swaps))
+        calls = shapes.calls_of(call)
+        got = [getattr(each, "recipient", None) for each in calls]
+        # What is collected to nobody stays with the manager, for the calls that follow.
+        named = [each for each in got if each not in (None, NATIVE)]
+        refunded = any(isinstance(each, v3.RefundCoin) for each in calls)
+        return Places((*named, *((sender,) if refunded else ())))
+
+    def deadlines(self, call: PlainCall) -> Iterator[int]:
+        for each in (call,) if isinstance(call, Execute) else shapes.calls_of(call):
+            if (end := getattr(each, "deadline", None)) is not None:
+                yield end
+
+    def target(self, call: PlainCall, network: Network) -> Address | None:
+        return self.router(network) if isinstance(call, Execute) else self.manager(network)
+
+    def faults(self, call: Call, value: int, context: PolicyContext) -> Iterator[str]:
+        if isinstance(call, Execute):
+            yield from shapes.swap_call_faults(call, value, context)
+        elif isinstance(call, PlainCall):
+            yield from shapes.manager_faults(call, value, context)
+
+    def pulls(self, call: PlainCall, context: PolicyContext) -> Iterable[tuple[Address, int]]:
+        return shapes.pulls(call, context)
+
+    def describe(self, call: PlainCall, names: Names) -> Iterator[str]:
+        return words.describe(call, names)

@@ -1,0 +1,252 @@
+"""Every request on a position of Uniswap v3, on the real contracts: shown is realised."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from chain.contracts import abi
+from chain.contracts.networks import NATIVE
+from chain.devnet.world.accounts import ARBITRAGEUR, MEDIUM_PROVIDER
+from chain.devnet.world.deployment import USDC, USDT, WBTC, WETH
+from chain.execution.plan.facts import Span
+from chain.execution.plan.requests import (
+    Allowance,
+    CloseRequest,
+    CollectRequest,
+    CompoundRequest,
+    CreateRequest,
+    DecreaseRequest,
+    IncreaseRequest,
+    QuotedSwap,
+    ReRangeRequest,
+    RevokeRequest,
+    SeveralRequest,
+)
+from chain.math.liquidity import Amounts
+from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, tick_at_sqrt_price
+from chain.pools.depth import quote_at_most
+from tests.chain.execution.on_v3 import OWNER, V3Desk
+from tests.chain.v3_moves import V3Moves
+from tests.samples import some_of
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Address
+    from chain.execution.plan.facts import PositionFacts
+    from chain.execution.plan.requests import CallRequest
+    from tests.chain.conftest import Desk
+    from tests.chain.moves import Moves
+
+
+class Market(NamedTuple):
+    token0: Address
+    token1: Address
+    fee: int
+    spacing: int
+    tick: int
+
+
+STABLE0, STABLE1 = sorted((USDC.address, USDT.address))
+ODD0, ODD1 = sorted((USDC.address, WBTC.address))
+PAIRS = {
+    "WETH/USDC 0.3%": Market(WETH.address, USDC.address, 3000, 60, -195_000),
+    "WETH/USDC 0.01%": Market(WETH.address, USDC.address, 100, 1, -195_000),
+    "USDC/WBTC 1%": Market(ODD0, ODD1, 10_000, 200, 0),
+    "USDC/USDT 0.01%": Market(STABLE0, STABLE1, 100, 1, 0),
+}
+TRADED = {WETH.address: 10**17, WBTC.address: 3 * 10**8}
+PLACES = ("in range", "above", "below")
+KINDS = ("collect", "decrease", "close", "increase", "compound", "create", "move")
+_DEPOSIT = abi.encode_call("deposit()")
+
+
+def v3_desk(desk: Desk, changing: Moves, pair: str) -> tuple[V3Desk, tuple[Address, Address, int]]:
+    """A pool of the pair that others provide for and trade in."""
+    token0, token1, fee, spacing, tick = PAIRS[pair]
+    made = V3Moves(changing)
+    for account in (MEDIUM_PROVIDER, ARBITRAGEUR):
+        made.approve(account, token0, token1)
+    made.create(MEDIUM_PROVIDER, token0, token1, fee, sqrt_price_at_tick(tick))
+    far = 887_272 // spacing * spacing
+    made.mint(
+        ARBITRAGEUR, (token0, token1, fee), (-far, far), (10**19, 10**13), ARBITRAGEUR.address
+    )
+    return V3Desk(desk, made), (token0, token1, fee)
+
+
+def provided(
+    here: V3Desk, pair: tuple[Address, Address, int], spacing: int, tick: int, place: str
+) -> int:
+    away = {"in range": 0, "above": -60, "below": 60}[place] * spacing
+    lower = nearest_usable_tick(tick + away - 20 * spacing, spacing)
+    span = (lower, lower + 40 * spacing)
+    return here.v3.mint(OWNER, pair, span, (10**16 + 7, 10**8 + 3), OWNER.address)
+
+
+def traded(here: V3Desk, pair: tuple[Address, Address, int]) -> None:
+    token0, token1, fee = pair
+    here.v3.swap(ARBITRAGEUR, (token0, token1), fee, TRADED.get(token0, 3 * 10**8) + 1)
+    here.v3.swap(ARBITRAGEUR, (token1, token0), fee, TRADED.get(token1, 3 * 10**8) + 1)
+
+
+def forgotten(here: V3Desk, *tokens: Address) -> None:
+    """Whatever was allowed before: plans ask for what they need themselves."""
+    data = abi.encode_call("approve(address,uint256)", here.v3.manager, 0)
+    for token in tokens:
+        here.v3.moves.send(OWNER, token, data)
+
+
+def request_of(kind: str, held: PositionFacts, *, native: bool) -> CallRequest:
+    span, price = held.span, held.pool.sqrt_price_x96
+    match kind:
+        case "collect":
+            return CollectRequest(held, native=native)
+        case "decrease":
+            return DecreaseRequest(held, 37, native=native)
+        case "close":
+            return CloseRequest(held, native=native)
+        case "increase":
+            budget = span.holds(price, held.liquidity // 3, round_up=True).plus(Amounts(5, 5))
+            return IncreaseRequest(held, budget, native=native)
+        case "compound":
+            return CompoundRequest(held)
+        case "create":
+            budget = span.holds(price, held.liquidity // 2, round_up=True).plus(Amounts(5, 5))
+            return CreateRequest(held.pool, span, budget, None, native=native)
+        case _:
+            width = span.width // 2 // held.pool.key.tick_spacing * held.pool.key.tick_spacing
+            return ReRangeRequest(held, Span(span.tick_lower, span.tick_lower + width), None)
+
+
+CASES = [
+    (kind, pair, place, native)
+    for kind, pair, place, native in product(KINDS, PAIRS, PLACES, (False, True))
+    if not (native and ("WETH" not in pair or kind in ("compound", "move")))
+    and not (kind == "move" and place == "in range")
+]
+
+
+@pytest.mark.parametrize(("kind", "pair", "place", "native"), some_of(CASES, 14, seed=46))
+async def test_what_is_shown_is_realised_to_the_unit(
+    desk: Desk, changing: Moves, kind: str, pair: str, place: str, native: bool
+) -> None:
+    here, named = v3_desk(desk, changing, pair)
+    spacing, tick = PAIRS[pair].spacing, PAIRS[pair].tick
+    token_id = provided(here, named, spacing, tick, "in range" if kind == "compound" else place)
+    if place == "in range" or kind == "compound":
+        traded(here, named)
+    forgotten(here, *named[:2])
+    held = await here.position(token_id)
+    if kind == "compound" and not all(held.fees):
+        traded(here, named)
+        held = await here.position(token_id)
+    request = request_of(kind, held, native=native)
+    inside = held.span.holds(held.pool.sqrt_price_x96, held.liquidity, round_up=False)
+
+    built, changes, _ = await here.carried_out(request)
+
+    after = await here.snapshot(token_id)
+    bounds = built.bounds[-1].bounds
+    paid = Amounts(*(changes[token] for token in named[:2]))
+    if native:
+        wrapped = named.index(WETH.address)
+        coin = changes[NATIVE]
+        assert paid[wrapped] == 0
+        paid = Amounts(coin, paid[1]) if wrapped == 0 else Amounts(paid[0], coin)
+    else:
+        assert changes[NATIVE] == 0
+    match kind:
+        case "collect":
+            assert paid == held.owed
+            assert after is not None
+            assert (after.liquidity, after.fees0, after.fees1) == (held.liquidity, 0, 0)
+        case "decrease":
+            part = held.span.holds(
+                held.pool.sqrt_price_x96, held.liquidity * 37 // 100, round_up=False
+            )
+            assert paid == part.plus(held.owed)
+            assert after is not None
+            assert after.liquidity == held.liquidity - held.liquidity * 37 // 100
+        case "close":
+            assert paid == inside.plus(held.owed)
+            assert after is None
+        case "increase" | "compound":
+            assert after is not None
+            added = after.liquidity - held.liquidity
+            taken = held.span.holds(held.pool.sqrt_price_x96, added, round_up=True)
+            assert added
+            assert all(part <= most for part, most in zip(taken, bounds.taken, strict=True))
+            collected = held.owed if kind == "compound" else Amounts(0, 0)
+            assert paid == collected.less(taken)
+        case "create" | "move":
+            assert bounds.liquidity
+            left = inside.plus(held.owed) if kind == "move" else Amounts(0, 0)
+            assert all(part + most >= 0 for part, most in zip(paid, bounds.taken, strict=True))
+            assert all(part <= all_ for part, all_ in zip(paid, left, strict=True))
+    # What was allowed is used, but for what rounding spared.
+    facts = await here.facts(*named[:2])
+    for token in named[:2]:
+        assert facts.allowances[token].direct[here.v3.manager] <= max(bounds.taken) // 100 + 2
+
+
+async def test_several_are_collected_compounded_and_closed_at_once(
+    desk: Desk, changing: Moves
+) -> None:
+    here, named = v3_desk(desk, changing, "WETH/USDC 0.3%")
+    ids = [provided(here, named, 60, -195_000, "in range") for _ in range(3)]
+    ids.append(provided(here, named, 60, -195_000, "above"))
+    traded(here, named)
+    for verb in (CollectRequest, CompoundRequest, CloseRequest):
+        traded(here, named)
+        held = [await here.position(each) for each in ids]
+        parts = [one for one in held if verb is not CompoundRequest or all(one.fees)]
+        forgotten(here, *named[:2])
+        built, changes, _ = await here.carried_out(SeveralRequest(tuple(map(verb, parts))))
+        moving = [each for each in built.transactions if each.step.startswith(("co", "exit"))]
+        assert len(moving) == 1
+        if verb is CollectRequest:
+            assert changes[named[0]] == sum(one.owed[0] for one in held)
+            assert changes[named[1]] == sum(one.owed[1] for one in held)
+        if verb is CloseRequest:
+            assert [await here.snapshot(each) for each in ids] == [None] * 4
+
+
+async def test_a_move_with_a_swap_sells_and_enters(desk: Desk, changing: Moves) -> None:
+    here, named = v3_desk(desk, changing, "WETH/USDC 0.3%")
+    token_id = provided(here, named, 60, -195_000, "above")
+    forgotten(here, *named[:2])
+    held = await here.position(token_id)
+    key = here.key(*named, 60)
+    tick = tick_at_sqrt_price(held.pool.sqrt_price_x96)
+    lower = nearest_usable_tick(tick - 1200, 60)
+    sold = held.span.holds(held.pool.sqrt_price_x96, held.liquidity, round_up=False)
+    zero_for_one = sold.amount1 == 0
+    amount = max(sold) // 2
+    quote = quote_at_most(await here.depth(key), amount, zero_for_one=zero_for_one)
+    swap = QuotedSwap(key, zero_for_one, amount, quote.amount_out, quote.sqrt_price_after)
+
+    built, changes, _ = await here.carried_out(
+        ReRangeRequest(held, Span(lower, lower + 2400), swap)
+    )
+
+    names = [each.step for each in built.transactions]
+    assert [name for name in names if not name.startswith("allow")] == ["exit", "swap", "create"]
+    assert await here.snapshot(token_id) is None
+    tokens = named[:2] if zero_for_one else (named[1], named[0])
+    bought = changes[tokens[1]]
+    assert bought >= 0
+    assert changes[tokens[0]] < max(sold) // 20
+
+
+async def test_what_was_allowed_to_the_manager_is_taken_back(desk: Desk, changing: Moves) -> None:
+    here, named = v3_desk(desk, changing, "WETH/USDC 0.3%")
+    given = tuple(Allowance(token, here.v3.manager, through_permit2=False) for token in named[:2])
+    facts = await here.facts(*named[:2])
+    assert all(facts.allowances[each.token].direct[here.v3.manager] for each in given)
+    built = await here.built(RevokeRequest(given))
+    for each in built.transactions:
+        here.v3.moves.send(OWNER, each.to, each.data)
+    facts = await here.facts(*named[:2])
+    assert not any(facts.allowances[each.token].direct[here.v3.manager] for each in given)
