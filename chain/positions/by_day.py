@@ -204,16 +204,17 @@ def days_of_range(identity: PositionIdentity, account: SinceEntry, hours: PoolHo
 
 
 def hours_of_range(
-    identity: PositionIdentity, account: SinceEntry, hours: PoolHours
+    identity: PositionIdentity, account: SinceEntry, hours: PoolHours, *, as_paid: bool = True
 ) -> Iterator[HourOfRange]:
     """Each hour in which anybody swapped, with what the range earned and lost in it.
 
-    Where the hours reach back to its beginning their fees come to just what the contract paid.
+    Where the hours reach back to its beginning their fees come to just what the contract paid;
+    not `as_paid` they are the same whatever was read before them.
     """
     ticks = identity.tick_lower, identity.tick_upper
     edges = sqrt_price_at_tick(ticks[0]), sqrt_price_at_tick(ticks[1])
     changes = account.changes
-    payouts = _payouts(account, hours)
+    payouts = _payouts(account, hours) if as_paid else (_Payout(None, None, None),)
     parts = [_paid_in(identity, changes, payouts, hours, row) for row in hours.rows]
     exact = _as_paid(parts, payouts)
     for (opening, row), fees in zip(_with_openings(hours), exact, strict=True):
