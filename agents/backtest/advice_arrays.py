@@ -1,12 +1,12 @@
 """The rule of `agents.numbers.advice` for many positions at once; NaN stands for unknown."""
 
 from math import erfc, pi, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.backtest.hours import Flags, Floats
+from agents.backtest.hours import Flags, Floats, Indices
 from agents.numbers import advice
 
 HOLD, MOVE, EXIT = range(3)
@@ -16,8 +16,22 @@ _FARTHEST = 40.0
 """Deviations beyond which a walk is never found; an infinite edge would make no number."""
 
 
+Record = TypeVar("Record", bound=tuple[Any, ...])
+
+
+def some_of(record: Record, places: Indices) -> Record:
+    """A named tuple of arrays at some of their places; what is no array stays."""
+    fields: list[Any] = []
+    for field in record:
+        if isinstance(field, tuple):
+            fields.append(some_of(field, places))
+        else:
+            fields.append(field[places] if isinstance(field, np.ndarray) else field)
+    return type(record)(*fields)
+
+
 class AdviceArrays(NamedTuple):
-    """The fields of `AdviceInputs` and its move, an element a position."""
+    """The fields of `AdviceInputs` and its move, an element a position; of moves a row a move."""
 
     inside: Flags
     half_width: Floats
@@ -35,6 +49,14 @@ class AdviceArrays(NamedTuple):
     dangerous: Flags
 
 
+def may_enter(asked: AdviceArrays, lines: advice.AdviceLines = advice.DEAD_BAND) -> Flags:
+    """Where a move, if there is one that pays for itself, would be advised."""
+    with np.errstate(invalid="ignore"):
+        free = ~(asked.hours_since_action < lines.hours_between)
+        paid = asked.edge_7d > max(lines.enter_over, 1.0)
+    return np.asarray(free & ~asked.inside & paid)
+
+
 def advise_all(
     asked: AdviceArrays, lines: advice.AdviceLines = advice.DEAD_BAND
 ) -> npt.NDArray[np.int8]:
@@ -50,28 +72,23 @@ def advise_all(
             & (loss > advice.LEAST_WEEKLY_LOSS * asked.worth)
             & (loss > advice.COST_MULTIPLE * asked.exit_cost)
         )
-        entry = np.maximum(
-            max(lines.enter_over, 1.0),
-            1 + 4 * asked.move_cost / asked.worth / asked.move_half_width,
-        )
+        entry = 1 + 4 * asked.move_cost / asked.worth / asked.move_half_width
         moves = (
-            ~asked.inside
-            & asked.has_move
+            asked.has_move
             & (asked.edge_7d > entry)
             & (asked.move_net - asked.hold_net > advice.COST_MULTIPLE * asked.move_cost)
             & (asked.move_net - asked.move_cost > -asked.exit_cost)
         )
-    actions = np.full(len(asked.inside), HOLD, dtype=np.int8)
-    actions[free & moves] = MOVE
-    actions[(free & leaves) | asked.dangerous] = EXIT
-    return actions
+    moved = np.where(may_enter(asked, lines) & moves, np.int8(MOVE), np.int8(HOLD))
+    return np.where((free & leaves) | asked.dangerous, np.int8(EXIT), moved)
 
 
 def expected_edges(edge_7d: Floats) -> Floats:
     """ρ̂ of each: this week's edge drawn towards the usual one."""
+    measured = np.minimum(edge_7d, advice.MOST_EDGE_MEASURED)
     with np.errstate(divide="ignore"):
-        beyond = np.maximum(0.0, np.log(edge_7d / advice.ENTER_OVER))
-        believed = advice.EDGE_PERSISTENCE * (np.log(edge_7d) - beyond - advice.USUAL_LOG_EDGE)
+        beyond = np.maximum(0.0, np.log(measured / advice.ENTER_OVER))
+        believed = advice.EDGE_PERSISTENCE * (np.log(measured) - beyond - advice.USUAL_LOG_EDGE)
     expected: Floats = np.exp(
         advice.USUAL_LOG_EDGE + believed + advice.HIGH_EDGE_PERSISTENCE * beyond
     )
@@ -92,7 +109,7 @@ def horizons(half_width: Floats, sigma: Floats) -> Floats:
 
 
 def advised_half_widths(
-    cost_share: Floats, expected: Floats, sigma: Floats, base_sigmas: float
+    cost_share: Floats, expected: Floats, sigma: Floats, base_sigmas: Floats | float
 ) -> Floats:
     """The width that pays best by its expected edge, held between the base and nine daily σ."""
     most = advice.MOST_HALF_WIDTH_SIGMAS * sigma
@@ -104,7 +121,8 @@ def advised_half_widths(
 def times_in_range(below: Floats, above: Floats, sigma: Floats, days: Floats) -> Floats:
     """The expected share of the next days with the price inside, by the log distances to edges."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        levels = np.stack((above, -below)) / (sigma * np.sqrt(days))
+        spread = sigma * np.sqrt(days)
+        levels = np.stack((above / spread, -below / spread))
     under_upper, under_lower = _shares_below(levels)
     share: Floats = np.maximum(under_upper - under_lower, 0.0)
     return share
@@ -114,7 +132,7 @@ def _shares_below(levels: Floats) -> Floats:
     """The expected share of [0, 1] that a standard walk from 0 spends below each level."""
     distance = np.minimum(np.abs(levels), _FARTHEST)
     square = distance * distance
-    tails = np.fromiter(map(erfc, (distance / sqrt(2)).ravel().tolist()), np.float64)
+    tails = np.fromiter(map(erfc, (distance / sqrt(2)).ravel().tolist()), np.float64, levels.size)
     tail = (1 + square) * tails.reshape(levels.shape) / 2
     beyond = np.maximum(0.0, tail - distance * np.exp(-square / 2) / sqrt(2 * pi))
     share: Floats = np.where(levels < 0, beyond, 1 - beyond)

@@ -1,7 +1,7 @@
 """Who decides at each moment, and what is walked side by side: the advice and what it must beat."""
 
 from enum import StrEnum
-from math import log
+from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ from agents.backtest.advice_arrays import (
     advised_half_widths,
     expected_nets,
     horizons,
+    may_enter,
+    some_of,
     times_in_range,
 )
 from agents.backtest.hours import Flags, Floats
@@ -26,7 +28,6 @@ from agents.backtest.walking import (
     Decider,
     Moment,
     PolicyRun,
-    Tokens,
     Track,
     WindowHoldings,
     moment_at,
@@ -37,9 +38,23 @@ from agents.backtest.walking import (
     walk,
 )
 from agents.numbers.advice import DEAD_BAND, HORIZON_DAYS, WITHOUT_DEAD_BAND, AdviceLines
-from agents.numbers.edges import Edges
-from agents.numbers.rules import PROFILES, ProfileRules, RiskProfile
-from agents.numbers.shapes import MIN_WIDTH_MULTIPLIER
+from agents.numbers.edges import TICK_LOG, Edges
+from agents.numbers.rules import (
+    PROFILES,
+    SCORES,
+    JudgmentVerdict,
+    MoveStanding,
+    ProfileRules,
+    RiskProfile,
+    winners,
+)
+from agents.numbers.shapes import (
+    MAX_WIDTH_MULTIPLIER,
+    MIN_WIDTH_MULTIPLIER,
+    MOST_BASE_SIGMAS,
+    REBALANCE_MULTIPLIERS,
+    lost_to_snapping,
+)
 from agents.numbers.survival import (
     HOURS_PER_DAY,
     SIGMA_SCATTER,
@@ -67,83 +82,138 @@ def advisor_of(profile: RiskProfile) -> Advisor:
     )
 
 
-class _Candidate(NamedTuple):
+class _Moves(NamedTuple):
+    """A row a width, a column a position."""
+
     edges: tuple[Floats, Floats]
     half_width: Floats
-    days: Floats
-    """For which its gain is counted."""
-    net: Floats
     cost: Floats
-    full_range_worth: Floats
-    others_share: Floats
+    net: Floats
+    """Of the days for which its gain is counted, before its cost."""
+    staying: Floats
+    """What staying nets in these days."""
+    standing: MoveStanding[Floats]
 
 
 def by_advice(terms: BacktestTerms, advisor: Advisor) -> Decider:
     """The rule, asked with what is known at each moment."""
 
     def decide(moment: Moment, holdings: WindowHoldings) -> Decided:
-        held = holdings.held
-        tokens = holdings.tokens(moment.root_price)
-        present = tokens.worth(moment.price)
-        inside = _inside(moment, holdings)
-        move = _candidate(moment, tokens, present, terms, advisor)
-        days = np.where(inside, HORIZON_DAYS, move.days)
-        staying = _staying_net(moment, holdings, terms, days, moment.expected_edge)
-        again = _staying_net(moment, holdings, terms, days, moment.edge)
-        allowed = np.ones_like(inside)
-        if advisor.critic:
-            allowed = _keeps_floors(moment, move, staying / days, terms, advisor)
-        actions = advise_all(
-            AdviceArrays(
-                inside,
-                (held.upper - held.lower) / 2,
-                moment.edge,
-                present * terms.token1_usd,
-                staying,
-                np.full_like(present, terms.gas_usd),
-                again,
-                allowed,
-                move.half_width,
-                move.net,
-                move.cost,
-                holdings.hours_since_action,
-                np.zeros_like(inside),
-            ),
-            advisor.lines,
-        )
-        return Decided(actions, *move.edges)
+        asked = _asked(moment, holdings, terms)
+        actions = advise_all(asked, advisor.lines)
+        edges = holdings.held.lower, holdings.held.upper
+        # Few are ever about to enter: ranges are looked for only where one may be entered.
+        places = np.flatnonzero(may_enter(asked, advisor.lines))
+        if places.size:
+            some = some_of(moment, places)
+            moves = _moves(some, some_of(holdings, places), terms, advisor)
+            proposed = some_of(asked, places)._replace(
+                has_move=np.ones_like(moves.net, dtype=np.bool_),
+                hold_net=moves.staying,
+                move_half_width=moves.half_width,
+                move_net=moves.net,
+                move_cost=moves.cost,
+            )
+            permitted = advise_all(proposed, advisor.lines) == MOVE
+            standing = moves.standing._replace(score=moves.standing.score * permitted)
+            rows = [MoveStanding(*row) for row in zip(*standing, strict=True)]
+            won = np.array(winners(advisor.rules, rows, np.maximum.reduce)) > 0
+            actions[places] = np.where(won.any(axis=0), MOVE, actions[places])
+            first, columns = won.argmax(axis=0), np.arange(places.size)
+            edges = np.copy(edges[0]), np.copy(edges[1])
+            for edge, found in zip(edges, moves.edges, strict=True):
+                edge[places] = found[first, columns]
+        return Decided(actions, *edges)
 
     return decide
+
+
+def _asked(moment: Moment, holdings: WindowHoldings, terms: BacktestTerms) -> AdviceArrays:
+    """What is known of every position before a move is proposed."""
+    held = holdings.held
+    present = holdings.tokens(moment.root_price).worth(moment.price)
+    inside, unknown = _inside(moment, holdings), np.full_like(present, np.nan)
+    # Only where a pool does not pay is it asked what a week like the last would lose.
+    places, again = np.flatnonzero(inside & (moment.edge < 1)), np.copy(unknown)
+    if places.size:
+        some, week = some_of(moment, places), np.full(places.size, HORIZON_DAYS)
+        again[places] = _staying_net(some, some_of(holdings, places), terms, week, some.edge)
+    return AdviceArrays(
+        inside=inside,
+        half_width=(held.upper - held.lower) / 2,
+        edge_7d=moment.edge,
+        worth=present * terms.token1_usd,
+        hold_net=unknown,
+        exit_cost=np.full_like(present, terms.gas_usd),
+        week_again=again,
+        has_move=np.zeros_like(inside),
+        move_half_width=unknown,
+        move_net=unknown,
+        move_cost=unknown,
+        hours_since_action=holdings.hours_since_action,
+        dangerous=np.zeros_like(inside),
+    )
 
 
 def by_recentring(terms: BacktestTerms, advisor: Advisor) -> Decider:
     """Whoever is out of range goes back to the profile's own width around the price."""
 
     def decide(moment: Moment, holdings: WindowHoldings) -> Decided:
-        edges = snapped(moment.log_price, advisor.base_sigmas * moment.sigma, terms.tick_spacing)
-        known = np.isfinite(moment.sigma)
-        outside = ~_inside(moment, holdings) & known
-        return Decided(np.where(outside, MOVE, HOLD).astype(np.int8), *edges)
+        outside = ~_inside(moment, holdings) & np.isfinite(moment.sigma)
+        actions = np.where(outside, MOVE, HOLD).astype(np.int8)
+        return Decided(actions, *_own_range(moment, terms, advisor))
 
     return decide
 
 
 def by_chance(
-    terms: BacktestTerms, advisor: Advisor, like: npt.NDArray[np.int8], seed: int
-) -> Decider:
-    """In every window what another one did, at the same hours: as often in the pool, as little.
+    track: Track,
+    terms: BacktestTerms,
+    advisor: Advisor,
+    like: npt.NDArray[np.int8],
+    never: PolicyRun,
+) -> PolicyRun:
+    """In every window what each other one did, at the same hours: as often in the pool, as little.
 
     Moments drawn at random would stay longer in a pool that loses than advice that leaves early.
     """
-    shift = int(np.random.default_rng(seed).integers(1, max(2, len(like))))
-    drawn = np.roll(like, shift, axis=0)
+    windows = len(like)
+    acted = np.flatnonzero(like.any(axis=1))
+    targets, sources = np.repeat(np.arange(windows), acted.size), np.tile(acted, windows)
+    shifted = targets != sources
+    targets, sources = targets[shifted], sources[shifted]
+    if not targets.size:
+        return never
 
     def decide(moment: Moment, _: WindowHoldings) -> Decided:
-        known = np.isfinite(moment.sigma)
-        edges = snapped(moment.log_price, advisor.base_sigmas * moment.sigma, terms.tick_spacing)
-        return Decided(np.where(known, drawn[:, moment.place], HOLD).astype(np.int8), *edges)
+        return Decided(like[sources, moment.place], *_own_range(moment, terms, advisor))
 
-    return decide
+    rows = track._replace(starts=track.starts[targets])
+    walked = walk(rows, terms, _own_range(moment_at(rows, 0, 0), terms, advisor), decide)
+    # Where the other window saw nothing done, nothing is done here.
+    idle = windows - 1 - np.bincount(targets, minlength=windows)
+
+    def averaged(done: Floats, left_alone: Floats) -> Floats:
+        total = np.bincount(targets, done, windows) + idle * left_alone
+        return np.asarray(total / (windows - 1))
+
+    return PolicyRun(
+        hedged=averaged(walked.hedged, never.hedged),
+        unhedged=averaged(walked.unhedged, never.unhedged),
+        costs=averaged(walked.costs, never.costs),
+        in_range=averaged(walked.in_range, never.in_range),
+        actions=like,
+    )
+
+
+def _own_range(moment: Moment, terms: BacktestTerms, advisor: Advisor) -> tuple[Floats, Floats]:
+    return snapped(moment.log_price, first_half_width(moment, terms, advisor), terms.tick_spacing)
+
+
+def first_half_width(moment: Moment, terms: BacktestTerms, advisor: Advisor) -> Floats:
+    """The profile's own, and what snapping may take off it; no floor holds without Critic."""
+    sigmas = advisor.base_sigmas if advisor.critic else MIN_WIDTH_MULTIPLIER
+    return sigmas * moment.sigma + lost_to_snapping(terms.tick_spacing) * TICK_LOG
 
 
 def _inside(moment: Moment, holdings: WindowHoldings) -> Flags:
@@ -167,41 +237,69 @@ def _others(moment: Moment, own: Floats) -> Floats:
     return np.asarray(moment.liquidity_usd / (moment.liquidity_usd + own))
 
 
-def _candidate(
-    moment: Moment, tokens: Tokens, present: Floats, terms: BacktestTerms, advisor: Advisor
-) -> _Candidate:
-    """The move of the width that pays best, with what it nets and costs."""
-    least = advisor.base_sigmas * (1.0 if advisor.critic else MIN_WIDTH_MULTIPLIER)
+def _moves(
+    moment: Moment, holdings: WindowHoldings, terms: BacktestTerms, advisor: Advisor
+) -> _Moves:
+    """The widths that the Strategist proposes, each with what it nets, costs and how long it lasts.
+
+    They are multiples of what is held, between the profile's own and the widest, and the width that
+    pays best by the edge.
+    """
+    tokens, sigma = holdings.tokens(moment.root_price), moment.sigma
+    present = tokens.worth(moment.price)
     worth = present * terms.token1_usd
+    least = first_half_width(moment, terms, advisor)
     # Centred ranges take half of each token: what that costs says how wide, not the reverse.
     share = move_cost(np.abs(present / 2 - tokens.amount1), terms) / worth
-    half = advised_half_widths(share, moment.expected_edge, moment.sigma, least)
-    edges = snapped(moment.log_price, half, terms.tick_spacing)
+    most = MOST_BASE_SIGMAS * sigma
+    base = np.maximum(np.minimum((holdings.held.upper - holdings.held.lower) / 2, most), least)
+    roomy = least * sqrt(advisor.rules.liked_room) / sigma
+    best = advised_half_widths(share, moment.expected_edge, sigma, roomy)
+    bounded = np.clip(best, MIN_WIDTH_MULTIPLIER * base, MAX_WIDTH_MULTIPLIER * base)
+    widths = np.stack([*(multiplier * base for multiplier in REBALANCE_MULTIPLIERS), bounded])
+    edges = snapped(moment.log_price, widths, terms.tick_spacing)
     _, unit = units_of(edges, moment.root_price)
     cost = move_cost(swap_needed(tokens, unit, moment.price), terms)
     # 2L√P of liquidity one is 2√P.
-    full = 2 * moment.root_price / unit.worth(moment.price)
-    own = np.maximum(worth - cost, 0.0) * full
+    own = np.maximum(worth - cost, 0.0) * (2 * moment.root_price / unit.worth(moment.price))
     others = _others(moment, own)
     half = (edges[1] - edges[0]) / 2
-    days = horizons(half, moment.sigma)
-    net = expected_nets(moment.expected_edge, moment.risk, own, days, others)
-    return _Candidate(edges, half, days, net, cost, own, others)
+    below, above = moment.log_price - edges[0], edges[1] - moment.log_price
 
-
-def _keeps_floors(
-    moment: Moment, move: _Candidate, staying_a_day: Floats, terms: BacktestTerms, advisor: Advisor
-) -> Flags:
-    """What the Critic asks beside the buffer: gas over a day's fees, and an early break-even."""
-    rules = advisor.rules
-    risk = moment.risk * move.full_range_worth
-    fees = moment.expected_edge * move.others_share * risk
+    spans = np.stack([horizons(half, sigma), np.full_like(half, HORIZON_DAYS), np.ones_like(half)])
+    inside = spans * times_in_range(below, above, sigma, spans)
+    net, week, _ = expected_nets(moment.expected_edge, moment.risk, own, inside, others)
+    fees = moment.expected_edge * others * moment.risk * own * inside[2]
+    days = spans[0]
+    staying = _staying_net(moment, holdings, terms, days, moment.expected_edge)
+    # By the nearer edge, where snapping to ticks put the price off the centre.
+    nearer = np.minimum(below, above) / (advisor.base_sigmas * sigma)
+    hours = advisor.rules.buffer_floor_hours * nearer**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        life = (move.half_width / moment.sigma) ** 2 * _centred_median_days()
-        gain = fees - risk - staying_a_day
-        pays_gas = terms.gas_usd <= rules.gas_yield_ceiling * fees
-        in_time = (gain > 0) & (move.cost / gain <= rules.break_even_life_share * life)
-    return np.asarray(pays_gas & in_time)
+        days_to_pay = np.where(net > staying, cost * days / (net - staying), np.inf)
+    standing = MoveStanding(
+        score=_scores(hours, terms.gas_usd / fees, days_to_pay, half / sigma, advisor),
+        buffer_hours=hours,
+        stressed_hours=hours / 4,  # at twice the volatility
+        net_7d=week - cost,
+        fee_24h=fees,
+    )
+    return _Moves(edges, half, cost, net, staying, standing)
+
+
+def _scores(
+    hours: Floats, gas_yield: Floats, days_to_pay: Floats, sigmas: Floats, advisor: Advisor
+) -> Floats:
+    """How the Critic judges each: its buffer, gas over a day's fees, and an early break-even."""
+    if not advisor.critic:
+        return np.ones_like(hours)
+    rules = advisor.rules
+    floor, ceiling = rules.buffer_floor_hours, rules.gas_yield_ceiling
+    limit = rules.break_even_life_share * sigmas**2 * _centred_median_days()
+    vetoed = (hours < floor / 2) | (gas_yield > 2 * ceiling)
+    accepted = (hours >= floor) & (gas_yield <= ceiling) & (days_to_pay <= limit)
+    left = np.where(accepted, SCORES[JudgmentVerdict.ACCEPT], SCORES[JudgmentVerdict.REVISE])
+    return np.where(vetoed, SCORES[JudgmentVerdict.VETO], left)
 
 
 def _centred_median_days() -> float:
@@ -211,7 +309,6 @@ def _centred_median_days() -> float:
 
 WIDE_REACH = 0.2
 """`wide` is ±20 %: from P/1.2 to 1.2·P."""
-PLACEBO_SEED = 0
 
 
 class PolicyName(StrEnum):
@@ -230,7 +327,7 @@ def walk_all(
 ) -> dict[PolicyName, PolicyRun]:
     """Every policy over the same windows, each from its own first range."""
     opening = moment_at(track, 0, 0)
-    own = snapped(opening.log_price, advisor.base_sigmas * opening.sigma, terms.tick_spacing)
+    own = _own_range(opening, terms, advisor)
     reach = np.full_like(opening.price, log(1 + WIDE_REACH))
     wide = snapped(opening.log_price, reach, terms.tick_spacing)
     everywhere = (np.full_like(opening.price, -np.inf), np.full_like(opening.price, np.inf))
@@ -243,8 +340,8 @@ def walk_all(
         PolicyName.RECENTRE: walk(track, terms, own, by_recentring(terms, advisor)),
     }
     if len(track.starts) > 1:
-        chance = by_chance(terms, advisor, advice.actions, PLACEBO_SEED)
-        runs[PolicyName.PLACEBO] = walk(track, terms, own, chance)
+        never = runs[PolicyName.NEVER]
+        runs[PolicyName.PLACEBO] = by_chance(track, terms, advisor, advice.actions, never)
     if ablate:
         alone = replace(advisor, critic=False)
         eager = replace(advisor, lines=WITHOUT_DEAD_BAND)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from agents.backtest.advice_arrays import EXIT, HOLD, MOVE, expected_edges
+from agents.backtest.advice_arrays import EXIT, HOLD, MOVE, expected_edges, some_of
 from agents.backtest.hours import BarHours, Floats, Indices, PoolBars, bar_hours, window_starts
 from agents.numbers.edges import TICK_LOG
 from chain.base.units import BIPS, PIPS
@@ -318,10 +318,12 @@ def swap_needed(tokens: Tokens, unit: Tokens, price: Floats) -> Floats:
 
 def _opened(edges: tuple[Floats, Floats], opening: Moment, terms: BacktestTerms) -> WindowHoldings:
     none = np.zeros_like(opening.price)
+    # Each is added to where it lies.
+    fees, lvr, bars = (np.zeros_like(none) for _ in range(3))
     per_unit, unit = units_of(edges, opening.root_price)
     held = per_unit._replace(liquidity=terms.capital / terms.token1_usd / unit.worth(opening.price))
     never = np.full_like(none, np.inf)
-    return WindowHoldings(held, Tokens(none, none), never, none, none, none, none)
+    return WindowHoldings(held, Tokens(none, none), never, fees, lvr, none, bars)
 
 
 def _acted(
@@ -364,16 +366,20 @@ def _passed(
     track: Track, holdings: WindowHoldings, hour: int, until: int, token1_usd: float
 ) -> WindowHoldings:
     """The same holdings some hours later."""
+    later = holdings._replace(hours_since_action=holdings.hours_since_action + (until - hour))
+    # Whoever has left earns and loses nothing.
+    places = np.flatnonzero(holdings.held.liquidity > 0)
+    if not places.size:
+        return later
+    held, starts = some_of(holdings.held, places), track.starts[places]
     bars = track.hours.last_bar
-    first, last = bars[track.starts + hour] + 1, bars[track.starts + until] + 1
-    gained = earned(track.series, first, last, holdings.held)
-    roots = np.sqrt(track.closes[track.starts[:, None] + np.arange(hour, until + 1)])
-    return holdings._replace(
-        hours_since_action=holdings.hours_since_action + (until - hour),
-        fees_usd=holdings.fees_usd + gained.fees_usd,
-        lvr_usd=holdings.lvr_usd + realised_lvr(roots, holdings.held) * token1_usd,
-        bars_inside=holdings.bars_inside + gained.bars_inside,
-    )
+    first, last = bars[starts + hour] + 1, bars[starts + until] + 1
+    gained = earned(track.series, first, last, held)
+    roots = np.sqrt(track.closes[starts[:, None] + np.arange(hour, until + 1)])
+    holdings.fees_usd[places] += gained.fees_usd
+    holdings.lvr_usd[places] += realised_lvr(roots, held) * token1_usd
+    holdings.bars_inside[places] += gained.bars_inside
+    return later
 
 
 def _bar_counts(track: Track, terms: BacktestTerms) -> Floats:

@@ -15,6 +15,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     InstanceOf,
     JsonValue,
     PlainSerializer,
@@ -131,7 +132,7 @@ class StruckClaim(Payload):
 
     start: int
     end: int
-    why: Literal["mismatch", "unknown", "uncited"]
+    why: Literal["mismatch", "unknown", "uncited", "not_so"]
 
 
 class SpokenCell(Payload):
@@ -154,6 +155,16 @@ class SpokenTable(Payload):
     rows: tuple[SpokenRow, ...]
 
 
+class Claim(Payload):
+    """What a sentence says of something that is shown beside it, as data."""
+
+    subject: str
+    relation: str
+    figures: tuple[Measure, ...] = ()
+    than: str | None = None
+    detail: str | None = None
+
+
 class Thought(Payload):
     """What an agent says aloud; losing one changes nothing."""
 
@@ -164,6 +175,10 @@ class Thought(Payload):
     cited: int = 0
     """Numbers that were given and cited rightly."""
     table: SpokenTable | None = None
+    by_model: bool = Field(default=False, exclude_if=lambda model: not model)
+    """Whether the words are a model's own, and not code's."""
+    claims: tuple[Claim, ...] = Field(default=(), exclude_if=lambda made: not made)
+    """What code's words say of the table."""
 
 
 class AgentFact(Payload):

@@ -1,29 +1,29 @@
-"""The rule's reasons as sentences, each with its figures; moves by letter, as people type them."""
+"""What the rule decided in sentences: each is made from the figures that it claims."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import exp
 from string import ascii_uppercase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from agents.lp.statements import CLOSE, KEEP, Relation, Statement, claim
 from agents.numbers.advice import (
-    COST_MULTIPLE,
-    DECIDES_ALONE,
     ENTER_OVER,
     HOURS_BETWEEN_ACTIONS,
     LEAVE_UNDER,
+    MOST_EDGE_MEASURED,
     Advice,
     AdviceReason,
 )
 from agents.numbers.edges import TICK_LOG
-from agents.numbers.rules import CheckedAssumption, JudgmentVerdict, ProfileRules, Rule, Tiebreak
-from agents.numbers.survival import HOURS_PER_DAY
-from chain.base.units import UNKNOWN, Quantity, Unknown, hours, hours_cell, usd
+from agents.numbers.rounding import gained
+from agents.numbers.rules import CheckedAssumption, JudgmentVerdict, Rule, Tiebreak
+from chain.base.units import UNKNOWN, Quantity, Unknown, hours, times_words, usd
 
 if TYPE_CHECKING:
     from agents.lp.advising import MoveAdvice
-    from agents.lp.plan import AssumptionCheck, Candidate, MoveJudgment, RuleFinding
+    from agents.lp.plan import AssumptionCheck, Candidate, Dissent, MoveJudgment, RuleFinding
 
 
 def option_letter(index: int) -> str:
@@ -40,6 +40,7 @@ def option_index(named: str) -> int | None:
     return None
 
 
+EVERY_PRICE = "all prices"
 _HUNDRED = 100
 _FULL_RANGE = 10_000
 """Percent from which on a width says nothing."""
@@ -49,10 +50,12 @@ def move_name(move: Candidate, among: Sequence[Candidate]) -> str:
     """`B widen`; where several do the same, how wide it is: `B 17.8% wide`."""
     done: str = "open" if move.kind == "create" else move.kind
     alike = sum(other.kind == move.kind for other in among) > 1
-    if alike and move.tick_lower is not None and move.tick_upper is not None:
+    if move.tick_lower is not None and move.tick_upper is not None:
         wide = 100 * (exp((move.tick_upper - move.tick_lower) * TICK_LOG) - 1)
-        done = f"{wide:.3g}% wide" if wide < _HUNDRED else f"{wide:,.0f}% wide"
-        done = done if wide < _FULL_RANGE else "all prices"
+        if wide >= _FULL_RANGE:
+            done = EVERY_PRICE
+        elif alike:
+            done = f"{wide:.3g}% wide" if wide < _HUNDRED else f"{wide:,.0f}% wide"
     return done if move.index is None else f"{option_letter(move.index)} {done}"
 
 
@@ -71,7 +74,7 @@ _TOO = {
 def findings_against(judgment: MoveJudgment | None) -> list[RuleFinding]:
     """What speaks against it, vetoes first; nothing where every floor is kept, or nobody judged
     it."""
-    if judgment is None or judgment.verdict is JudgmentVerdict.ACCEPT:
+    if judgment is None:
         return []
     findings = [each for each in judgment.findings if each.verdict is not JudgmentVerdict.ACCEPT]
     return sorted(findings, key=lambda each: each.verdict is not JudgmentVerdict.VETO)
@@ -81,115 +84,182 @@ def finding_against(judgment: MoveJudgment | None) -> RuleFinding | None:
     return next(iter(findings_against(judgment)), None)
 
 
-ALLOWED, NEVER_PAYS = "allowed", "never pays"
-
-
-def never_pays(move: Candidate) -> bool:
-    """Nothing is earned back by what loses all the same, though it loses less than HOLD."""
-    return not move.breaks_even or (move.net_7d is not None and move.net_7d < 0)
+ALLOWED, NEVER_PAYS, STILL_LOSES = "allowed", "never pays", "still loses"
 
 
 def judged_words(judgment: MoveJudgment, move: Candidate) -> str:
     """`allowed`, or why it is not, in a word or two: the same in debate and plan.
 
-    What breaks no limit and loses all the same is no approval.
+    What breaks no limit and loses all the same, though less than Keep, is no approval.
     """
     against = finding_against(judgment)
     if against is not None:
-        late = against.rule is Rule.BREAK_EVEN and never_pays(move)
+        late = against.rule is Rule.BREAK_EVEN and not move.breaks_even
         return NEVER_PAYS if late else _TOO[against.rule]
-    if judgment.verdict is not JudgmentVerdict.ACCEPT:
-        return "ruled out"
-    return NEVER_PAYS if never_pays(move) else ALLOWED
+    return STILL_LOSES if move.net_7d is not None and move.net_7d < 0 else ALLOWED
 
 
 MOST_EDGE_SHOWN = 10.0
 
-_PLAIN = {
-    AdviceReason.WORTH_UNKNOWN: "what it is worth or brings is unknown, and nothing is moved on "
-    "what is not known",
-    AdviceReason.MOVE_UNKNOWN: "what the move brings or costs is unknown, and nothing is moved on "
-    "what is not known",
-    AdviceReason.LOSES_LITTLE: "what it loses is too little to pay for closing",
-    AdviceReason.WIDE_RANGE: "a range as wide as ±20% loses little: closing is shown beside it",
-    AdviceReason.IN_RANGE: "it is in range and earning: it is never moved just for yield",
-    AdviceReason.THIN_BUFFER: "its buffer is under your floor, but out of range nothing is lost by "
-    "waiting",
-    AdviceReason.NO_CANDIDATE: "nothing held here can be moved",
-    AdviceReason.WORSE_THAN_EXIT: "closing costs less than the move would lose",
+PASSES_EVERY_LIMIT = "it meets every limit of your profile"
+AXES = {
+    Tiebreak.STRESSED_BUFFER: "stays longest in range if volatility doubles",
+    Tiebreak.BUFFER_AND_YIELD: "has the best fees for the time it lasts",
+    Tiebreak.YIELD: "has the highest fees",
 }
-
-
-WEIGHED_BY = {
-    Tiebreak.STRESSED_BUFFER: "time in range at twice the volatility",
-    Tiebreak.BUFFER_AND_YIELD: "fees at 95% confidence",
-    Tiebreak.YIELD: "fees",
-}
-"""What decides between moves that keep every floor."""
-SURE_FEES = "fees (95%)"
-"""What a range earns in the time that it lasts at 95% confidence."""
-PASSES_EVERY_LIMIT = "it passes every limit of the profile"
-SHORT_REASONS = {
+"""What decides between moves whose nets are alike or unknown."""
+_SHORT = {
     AdviceReason.DANGER: "the hook can lock your tokens",
-    AdviceReason.EDGE_UNKNOWN: "what the pool pays is unknown",
+    AdviceReason.EDGE_UNKNOWN: "nobody knows what the pool pays",
     AdviceReason.WORTH_UNKNOWN: "its worth is unknown",
-    AdviceReason.MOVE_UNKNOWN: "what a move brings is unknown",
-    AdviceReason.STAYING_LOSES: "staying loses too much",
-    AdviceReason.LOSES_LITTLE: "it loses too little to pay for closing",
-    AdviceReason.WIDE_RANGE: "it is wide enough to stay",
-    AdviceReason.IN_RANGE: "it is in range and earning: it is never moved just for yield",
-    AdviceReason.OUT_OF_RANGE: "the pool does not pay for coming back",
-    AdviceReason.THIN_BUFFER: "its buffer is thin, but waiting costs nothing",
-    AdviceReason.ACTED_RECENTLY: "it was made or moved less than 24 h ago",
-    AdviceReason.IN_DEAD_BAND: "the pool pays too little to enter and too much to close",
-    AdviceReason.NO_CANDIDATE: "each breaks a limit of your profile, or your goal",
-    AdviceReason.GAIN_UNDER_COST: "after cost none gains more than it costs",
-    AdviceReason.WORSE_THAN_EXIT: "closing is cheaper",
-    AdviceReason.MOVE_PAYS: "nobody chose a move that pays",
+    AdviceReason.MOVE_UNKNOWN: "what a move costs or brings is unknown",
+    AdviceReason.STAYING_LOSES: "fees cover too little of what arbitrage takes",
+    AdviceReason.NO_CANDIDATE: "every range breaks a limit of your profile, or your goal",
 }
-"""Why nothing is moved, in half a sentence."""
+"""Why no option was made, where nothing is compared."""
 
 
-def tiebreak_figure(rules: ProfileRules, move: Candidate) -> float | None:
-    """How a move stands on the profile's own axis: hours, or dollars while it lasts or a day."""
-    buffers, fees = move.buffer_hours, move.fee_yield_24h
-    if rules.tiebreak is Tiebreak.YIELD:
-        return fees
-    if buffers is None or fees is None:
-        return None
-    if rules.tiebreak is Tiebreak.STRESSED_BUFFER:
-        return buffers.at_2x
-    return min(buffers.at_1x, 2 * rules.buffer_floor_hours) * fees / HOURS_PER_DAY
-
-
-def tiebreak_words(rules: ProfileRules, move: Candidate) -> str:
-    figure = tiebreak_figure(rules, move)
-    if figure is None:
-        return UNKNOWN
-    if rules.tiebreak is Tiebreak.STRESSED_BUFFER:
-        return hours_cell(figure)
-    return f"{usd(figure)} a day" if rules.tiebreak is Tiebreak.YIELD else usd(figure)
-
-
-def weighed_words(rules: ProfileRules, *moves: Candidate) -> str:
-    """The figures that decided between them: `A $32.20, C $24.06, counting 48 h at most`."""
-    told = ", ".join(
-        f"{option_letter(move.index or 0)} {tiebreak_words(rules, move)}" for move in moves
-    )
-    most = 2 * rules.buffer_floor_hours
-    capped = rules.tiebreak is Tiebreak.BUFFER_AND_YIELD and any(
-        move.buffer_hours is not None and move.buffer_hours.at_1x > most for move in moves
-    )
-    return f"{told}, counting {most:g} h at most" if capped else told
-
-
-def edge_words(edge_7d: float | None) -> str:
-    """`paid 0.83 × its risk in the past 7 days`."""
+def covered_words(edge_7d: float | None) -> str:
+    """`fees covered 91.3% of what arbitrage took in the past 7 days`."""
     if edge_7d is None:
-        return "what it pays over its risk is unknown"
+        return "how much of arbitrage losses fees cover is unknown"
     if edge_7d > MOST_EDGE_SHOWN:
-        return f"paid > {MOST_EDGE_SHOWN:g} × its risk in the past 7 days"
-    return f"paid {edge_7d:.2f} × its risk in the past 7 days"
+        much = f"over {100 * MOST_EDGE_SHOWN:,.0f}%"
+    else:
+        much = f"{100 * edge_7d:.1f}%"
+    return f"fees covered {much} of what arbitrage took in the past 7 days"
+
+
+def covered(option: str, edge_7d: float | None) -> Statement:
+    """The same, and whether that pays; dollars above what was ever measured are said to be."""
+    words = covered_words(edge_7d)
+    if edge_7d is None:
+        return Statement(words)
+    claims = (claim(option, Relation.PAID, edge_7d),)
+    if edge_7d < 1:
+        return Statement(f"{words}: a net loss for whoever provides liquidity", claims)
+    if edge_7d > MOST_EDGE_MEASURED:
+        most = f"{100 * MOST_EDGE_MEASURED:.0f}%"
+        words = f"{words}; dollars are computed as if it were {most}, the most we have measured"
+    return Statement(words, claims)
+
+
+def net_words(name: str, option: Candidate, hold: Candidate) -> Statement:
+    """`it should net $9.68 in 7 days, $6.01 more than Keep, its cost of $5.17 paid`."""
+    if option.net_7d is None:
+        return Statement("what it nets is unknown")
+    words, claims = _nets("it", name, option)
+    more = gained(option.net_7d, hold.net_7d)
+    if more is not None and more > 0:
+        words = f"{words}, {usd(more)} {'more' if option.net_7d >= 0 else 'less'} than Keep"
+        claims = (*claims, claim(name, Relation.NETS_MORE, more, than=KEEP))
+    if option.cost_usd:
+        words = f"{words}, its cost of {usd(option.cost_usd)} paid"
+        claims = (*claims, claim(name, Relation.COSTS, option.cost_usd))
+    return Statement(words, claims)
+
+
+def _nets(subject: str, name: str, option: Candidate) -> Statement:
+    assert option.net_7d is not None
+    does = "lose" if option.net_7d < 0 else "net"
+    return Statement(
+        f"{subject} should {does} {usd(abs(option.net_7d))} in 7 days",
+        (claim(name, Relation.NETS, option.net_7d),),
+    )
+
+
+class Rival(NamedTuple):
+    """The option that should net more than Keep, and the rule that holds it back."""
+
+    name: str
+    option: Candidate
+    rule: Statement
+
+
+def keep_words(hold: Candidate, rival: Rival | None) -> Statement:
+    """Why nothing is done: nothing beats it, or what looks better is held back by a rule."""
+    if rival is None:
+        return Statement(
+            "nothing here should net more in 7 days", (claim(KEEP, Relation.NETS_MOST),)
+        )
+    more = gained(rival.option.net_7d, hold.net_7d)
+    assert more is not None
+    claims = [claim(rival.name, Relation.NETS_MORE, more, than=KEEP)]
+    named, told = (rival.name, rival.option) if rival.name != CLOSE else (KEEP, hold)
+    span = ""
+    if told.net_low_7d is not None and told.net_high_7d is not None:
+        span = f" (8 weeks in 10 {named} nets {usd(told.net_low_7d)} to {usd(told.net_high_7d)})"
+        claims.append(claim(named, Relation.BETWEEN, told.net_low_7d, told.net_high_7d))
+    return Statement(
+        f"{rival.name} looks {usd(more)} better over 7 days{span}, but {rival.rule.words}",
+        (*claims, *rival.rule.claims),
+    )
+
+
+def holds_back(
+    name: str, advice: Advice, *, inside: bool, since: float | None, move: MoveAdvice | None
+) -> Statement:
+    """The rule that keeps an option from being made that breaks no limit; closing is no move."""
+    reason = advice.reasons[0]
+    if reason is AdviceReason.ACTED_RECENTLY:
+        told = f"it was moved {hours(since)} ago: zuno waits {HOURS_BETWEEN_ACTIONS:g} h"
+        return Statement(told)
+    if move is None:
+        return _not_closed(name, advice, inside=inside)
+    if inside:
+        words = "zuno does not move a position in range just for more yield"
+        return Statement(words, (claim(KEEP, Relation.IN_RANGE),))
+    return _not_moved(name, move)
+
+
+def _not_closed(name: str, advice: Advice, *, inside: bool) -> Statement:
+    edge = advice.edge_7d
+    if not inside:
+        out = (claim(KEEP, Relation.OUT_OF_RANGE),)
+        return Statement("out of range it loses nothing while the price may come back", out)
+    if edge is not None and edge >= LEAVE_UNDER:
+        line = f"we advise closing only when fees cover less than {100 * LEAVE_UNDER:.0f}%"
+        paid = (claim(name, Relation.PAID, edge),)
+        return Statement(f"{line} of arbitrage losses: {covered_words(edge)}", paid)
+    if advice.reasons[0] is AdviceReason.WIDE_RANGE:
+        return Statement("a range of ±20% or wider loses too little to be closed")
+    return Statement("it loses too little to pay for closing")
+
+
+def _not_moved(name: str, move: MoveAdvice) -> Statement:
+    edge, reason = move.advice.edge_7d, move.advice.reasons[0]
+    if reason in (AdviceReason.OUT_OF_RANGE, AdviceReason.IN_DEAD_BAND) and edge is not None:
+        line = f"a move needs fees over {100 * ENTER_OVER:.0f}% of arbitrage losses"
+        paid = (claim(name, Relation.PAID, edge),)
+        return Statement(f"{line}: {covered_words(edge)}", paid)
+    if reason is AdviceReason.GAIN_UNDER_COST and move.gain is not None:
+        told = f"in the {hours(move.hours)} that count it gains {usd(move.gain)} after its cost"
+        return Statement(f"{told} of {usd(move.cost)}, and must gain clearly more than that cost")
+    if reason is AdviceReason.WORSE_THAN_EXIT:
+        return Statement("closing costs less than that would lose")
+    return Statement(short_reason(reason))
+
+
+SETTLED = {
+    AdviceReason.ACTED_RECENTLY: f"it was moved less than {HOURS_BETWEEN_ACTIONS:g} h ago",
+    AdviceReason.OUT_OF_RANGE: "fees do not cover arbitrage losses: coming back does not pay",
+    AdviceReason.LOSES_LITTLE: "it loses too little to pay for closing",
+    AdviceReason.WIDE_RANGE: "its range is wide enough to stay",
+}
+"""Why nobody argues, beside what was never known."""
+
+
+def dissent_words(dissent: Dissent) -> str:
+    """`the Critic's model would veto it`, or what it wanted in its place."""
+    who = f"the {dissent.role.capitalize()}'s model"
+    if dissent.wanted is None:
+        return f"{who} would {dissent.verdict} it, but a model cannot overrule the rules' own plan"
+    return f"{who} wanted {option_letter(dissent.wanted)}, but {dissent.overruled}"
+
+
+def short_reason(reason: AdviceReason) -> str:
+    """Why nothing is moved, in half a sentence."""
+    return _SHORT.get(reason, "no range here gains enough over what is held")
 
 
 def edge_figure(edge_7d: float | None) -> str:
@@ -205,141 +275,60 @@ def edge_sentence(edge: Quantity[float]) -> str:
     """The same for a page: what is unknown with its reason."""
     if isinstance(edge, Unknown):
         return f"{UNKNOWN}: {edge.reason}"
-    return f"the pool {edge_words(edge.value)}"
+    return covered_words(edge.value)
 
 
-def standing_words(advice: Advice, *, inside: bool, since: float | None) -> tuple[str, ...]:
-    """Why to stay or to leave, where no move decided it."""
-    decided = _reason_words(advice.reasons[0], advice, inside=inside, since=since)
-    if AdviceReason.POOL_DOES_NOT_PAY not in advice.reasons:
-        return (decided,)
-    return (unpaid_words(advice, inside=inside), decided)
-
-
-def unpaid_words(advice: Advice, *, inside: bool) -> str:
-    """A pool that does not pay, in one sentence with the figure."""
-    words = f"the pool {edge_words(advice.edge_7d)}, which does not pay for it"
-    if not inside or advice.week is None or advice.week >= 0:
-        return words
-    return f"{words}, and staying costs about {usd(-advice.week)} a week"
-
-
-def move_words(move: MoveAdvice) -> str:
-    """Why a move wins or does not, with its gain and its cost."""
-    reason = move.advice.reasons[0]
-    gain, span = move.gain, f"in {hours(move.hours)}"
-    if gain is None or move.cost is None:
-        return _PLAIN[AdviceReason.MOVE_UNKNOWN]
-    if reason is AdviceReason.MOVE_PAYS:
-        pays = edge_words(move.advice.edge_7d)
-        return f"the move wins: {gain_words(move)}, and the pool {pays}"
-    after = f"after its cost of {usd(move.cost)} the move"
-    if gain <= 0:
-        return f"HOLD wins: {after} loses {usd(-gain)} to HOLD {span}"
-    if gain <= (COST_MULTIPLE - 1) * move.cost:
-        return (
-            f"HOLD wins: {after} gains {usd(gain)} over HOLD {span}, and must gain more than that "
-            "cost"
-        )
-    return (
-        f"HOLD wins: the pool {edge_words(move.advice.edge_7d)}, too little for a move that costs "
-        f"{usd(move.cost)}"
-    )
-
-
-def gain_words(move: MoveAdvice) -> str:
-    """What a move is for: `after its cost of $5.19 it gains $43.02 over HOLD in 7 d`."""
-    cost, gain = usd(move.cost), usd(move.gain)
-    return f"after its cost of {cost} it gains {gain} over HOLD in {hours(move.hours)}"
-
-
-def closing_words(advice: Advice, more: float, *, inside: bool, since: float | None) -> str:
-    """Why a position is not closed though that is expected to bring more than keeping it."""
-    reason = advice.reasons[0]
-    if reason in DECIDES_ALONE and reason is not AdviceReason.OUT_OF_RANGE:
-        why = _reason_words(reason, advice, inside=inside, since=since)
-    elif not inside:
-        why = "being out of range is no reason to close: the price may come back"
-    elif advice.edge_7d is not None and advice.edge_7d >= LEAVE_UNDER:
-        why = f"it is closed only where the pool paid under {LEAVE_UNDER:g} × its risk"
-    else:
-        why = _PLAIN[AdviceReason.LOSES_LITTLE]
-    return f"EXIT would bring {usd(more)} more than HOLD in 7 days, but {why}"
-
-
-def beside_words(leave: Candidate, wide: Candidate | None) -> str:
-    """EXIT and the widest range side by side, where a pool does not pay."""
-    words = f"side by side: EXIT costs {usd(leave.cost_usd)}"
-    if wide is None or wide.index is None:
-        return words
-    return (
-        f"{words}; option {option_letter(wide.index)}, the widest, costs {usd(wide.cost_usd)} "
-        f"and nets {usd(wide.net_7d)} in 7 days with that"
+def beside_words(leave: Candidate, wide: Candidate | None) -> Statement:
+    """Close and the widest range side by side, where a pool does not pay."""
+    words = f"{CLOSE} costs {usd(leave.cost_usd)}"
+    claims = () if leave.cost_usd is None else (claim(CLOSE, Relation.COSTS, leave.cost_usd),)
+    if wide is None or wide.index is None or wide.net_7d is None or wide.cost_usd is None:
+        return Statement(words, claims)
+    name = option_letter(wide.index)
+    nets = _nets(f"{name}, the widest,", name, wide)
+    return Statement(
+        f"{words}; {nets.words} after its cost of {usd(wide.cost_usd)}",
+        (*claims, *nets.claims, claim(name, Relation.WIDEST)),
     )
 
 
 def assumption_words(checks: Sequence[AssumptionCheck]) -> str:
-    """`is the same if volatility halves or doubles; not if fees halve`."""
-    kept = {check.assumption for check in checks if check.survives}
-    lost = {check.assumption for check in checks if check.survives is False}
-    if not kept and not lost:
-        return "what it would survive is unknown"
-    parts = []
-    if kept:
-        parts.append(f"is the same if {_supposed(kept)}")
-    if lost:
-        parts.append(f"not if {_supposed(lost)}")
-    return "; ".join(parts)
+    """`The advice would change if volatility doubled or fees halved.`"""
+    lost = [check.assumption for check in checks if check.survives is False]
+    if any(check.survives is None for check in checks) and not lost:
+        return "What the advice would survive is unknown."
+    if not lost:
+        return "The advice would be the same if volatility or fees halved or doubled."
+    return f"The advice would change if {' or '.join(_IF[each] for each in lost)}."
 
 
-def _supposed(assumptions: Iterable[CheckedAssumption]) -> str:
-    found = set(assumptions)
-    if found == set(CheckedAssumption):
-        return "volatility or fees halve or double"
-    words = []
-    for half, twice, less, more in (
-        (
-            CheckedAssumption.VOLATILITY_HALF,
-            CheckedAssumption.VOLATILITY_TWICE,
-            "volatility halves",
-            "doubles",
-        ),
-        (CheckedAssumption.FEES_HALF, CheckedAssumption.FEES_TWICE, "fees halve", "double"),
-    ):
-        what, _, _ = less.partition(" ")
-        if {half, twice} <= found:
-            words.append(f"{less} or {more}")
-        elif half in found:
-            words.append(less)
-        elif twice in found:
-            words.append(f"{what} {more}")
-    return ", or ".join(words)
+_IF = {
+    CheckedAssumption.VOLATILITY_HALF: "volatility halved",
+    CheckedAssumption.VOLATILITY_TWICE: "volatility doubled",
+    CheckedAssumption.FEES_HALF: "fees halved",
+    CheckedAssumption.FEES_TWICE: "fees doubled",
+}
 
 
-def _reason_words(
-    reason: AdviceReason, advice: Advice, *, inside: bool, since: float | None
-) -> str:
-    match reason:
-        case AdviceReason.EDGE_UNKNOWN:
-            return (
-                "what the pool pays over its risk is unknown, and nothing is moved on what is "
-                "not known"
-            )
-        case AdviceReason.ACTED_RECENTLY:
-            return (
-                f"it was moved {hours(since)} ago, and nothing is done again within "
-                f"{HOURS_BETWEEN_ACTIONS:g} h"
-            )
-        case AdviceReason.STAYING_LOSES:
-            return "closing ends that: only a range of ±20% or wider is worth waiting in"
-        case AdviceReason.IN_DEAD_BAND:
-            line = (
-                f"it is closed only below {LEAVE_UNDER:g} ×"
-                if inside
-                else f"a move needs more than {ENTER_OVER:g} ×"
-            )
-            return f"the pool {edge_words(advice.edge_7d)}: {line}"
-        case AdviceReason.OUT_OF_RANGE:
-            return "out of range nothing is lost by waiting"
+def finding_words(finding: RuleFinding, move: Candidate) -> Statement:
+    """Which limit a move breaks, with its figures as its column tells them."""
+    name, value, limit = option_letter(move.index or 0), finding.value, finding.limit
+    broken = claim(name, Relation.BREAKS, rule=finding.rule.value)
+    if finding.rule is Rule.BREAK_EVEN and not move.breaks_even:
+        return Statement(
+            "it never earns its cost back against Keep", (broken, claim(name, Relation.NEVER))
+        )
+    if value is None or limit is None:
+        return Statement(finding.words, (broken,))
+    match finding.rule:
+        case Rule.BUFFER_FLOOR:
+            words = f"it lasts only {hours(value)} at 95% confidence; your floor is {hours(limit)}"
+            return Statement(words, (broken, claim(name, Relation.LASTS, value)))
+        case Rule.GAS_YIELD:
+            words = f"gas is {times_words(value)} a day's fees, your ceiling is {limit:g} ×"
+        case Rule.BREAK_EVEN:
+            words = f"it earns its cost back in {hours(value)}, your limit is {hours(limit)}"
+            return Statement(words, (broken, claim(name, Relation.PAYS_BACK, value)))
         case _:
-            return _PLAIN[reason]
+            words = finding.words
+    return Statement(words, (broken,))

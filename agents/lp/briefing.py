@@ -28,6 +28,7 @@ from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST, Debate, DebateRound, O
 from agents.lp.plan import Candidate, RuleFinding
 from agents.lp.propose import may_win
 from agents.lp.services import DebateServices
+from agents.lp.statements import OptionTable, false_words, option_names, option_table
 from agents.model.claims import Unit
 from agents.model.interface import Model
 from agents.model.reply_text import StructuredReply
@@ -234,11 +235,11 @@ def describe_memory(brief: Brief, context: ScoutContext, memory: DeskMemory) -> 
     if memory.headlines:
         brief.say("What feeds wrote of late that names a token of the pool; nobody checked it:")
     for headline in memory.headlines:
-        brief.say(f"  {brief.quote(headline)}")
+        brief.say(f"  {brief.quote_stranger(headline)}")
     if memory.hook_code:
         brief.say("Parts of the source of the pool's hook, with its numbers struck:")
     for part in memory.hook_code:
-        brief.say(f"  {brief.quote(part)}")
+        brief.say(f"  {brief.quote_stranger(part)}")
 
 
 def _left(brief: Brief, context: MarketContext) -> str:
@@ -312,11 +313,25 @@ def brief_of(
     if role in (STRATEGIST, ALONE):
         describe_bounds(brief, facts)
     if debate is not None:
+        table = debate_table(debate)
+        brief.false_words = lambda prose: false_words(prose, table)
         describe_table(brief, debate)
         if role in (CRITIC, ALONE):
             describe_replays(brief, debate)
         describe_speeches(brief, debate)
     return brief
+
+
+def debate_table(debate: Debate) -> OptionTable:
+    """What is on the table in the last round."""
+    moves = debate.rounds[-1].candidates if debate.rounds else ()
+    context = debate.context
+    pools = context.surveyed_pools if isinstance(context, CreateContext) else (context.observed,)
+    return option_table(
+        option_names(debate.hold, moves, debate.exit),
+        {each.pool.pool_id: each.pool.tick for each in pools},
+        {each.pool.pool_id: each.market.edge_7d for each in pools},
+    )
 
 
 def asked_model(context: HandlerContext[DebateServices], facts: ScoutContext) -> Model | None:

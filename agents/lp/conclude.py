@@ -4,11 +4,17 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from agents.lp.advice_words import (
+    PASSES_EVERY_LIMIT,
+    Rival,
     beside_words,
-    closing_words,
-    move_words,
+    covered,
+    finding_against,
+    finding_words,
+    holds_back,
+    keep_words,
+    net_words,
     option_letter,
-    standing_words,
+    short_reason,
 )
 from agents.lp.advising import (
     advised_move,
@@ -26,6 +32,7 @@ from agents.lp.plan import (
     AssumptionCheck,
     Candidate,
     Choice,
+    Dissent,
     Plan,
     PlanPoolFacts,
     Rejected,
@@ -33,6 +40,7 @@ from agents.lp.plan import (
     plan_identity,
 )
 from agents.lp.propose import candidates_of, shapes_by_rules
+from agents.lp.statements import CLOSE, KEEP, Relation, Statement, claim, is_same_range
 from agents.numbers.advice import Advice, AdviceReason, AdvisedAction
 from agents.numbers.outlook import look_at
 from agents.numbers.rounding import gained
@@ -49,7 +57,6 @@ from agents.numbers.rules import (
     stay_verdict,
 )
 from chain.base.once_per_object import once_per_object
-from chain.base.units import usd
 
 
 def assumption_checks(
@@ -111,10 +118,15 @@ _UNKNOWN = {AdviceReason.EDGE_UNKNOWN, AdviceReason.WORTH_UNKNOWN, AdviceReason.
 def chosen_move(
     context: ScoutContext, judged: JudgedRound, own: Candidate | None = None
 ) -> JudgedCandidate | None:
-    """Of what may be chosen what the Critic accepts, then what the profile's tiebreak prefers."""
+    """Of what may be chosen what the Critic accepts, then what `winners` says of its figures."""
     moves = eligible(context, judged, own)
     there = [
-        JudgedMove(index, move.evaluated.numbers, _heard(move.judgment.verdict))
+        JudgedMove(
+            index,
+            move.evaluated.numbers,
+            _heard(move.judgment.verdict),
+            move.evaluated.candidate.net_7d,
+        )
         for index, move in enumerate(judged.moves)
         if move in moves
     ]
@@ -141,7 +153,7 @@ def eligible(
     stands = next((move for move in left if own and is_same_range(move.candidate, own)), None)
     if stands is None:
         return tuple(left)
-    return tuple(move for move in left if move is stands or _is_no_worse(move, stands))
+    return tuple(move for move in left if move is stands or _is_no_worse(context, move, stands))
 
 
 def own_move(debate: Debate) -> Candidate | None:
@@ -151,15 +163,13 @@ def own_move(debate: Debate) -> Candidate | None:
     return rules_alone(debate.context, debate.max_rounds).move
 
 
-def is_same_range(one: Candidate, other: Candidate) -> bool:
-    return (one.pool_id, one.tick_lower, one.tick_upper) == (
-        *(other.pool_id, other.tick_lower, other.tick_upper),
-    )
-
-
-def _is_no_worse(move: JudgedCandidate, own: JudgedCandidate) -> bool:
+def _is_no_worse(context: ScoutContext, move: JudgedCandidate, own: JudgedCandidate) -> bool:
     net, least = move.evaluated.candidate.net_7d, own.evaluated.candidate.net_7d
     if least is not None and (net is None or net < least):
+        return False
+    roomy = PROFILES[context.profile].liked_room * PROFILES[context.profile].buffer_floor_hours
+    lasts, least_hours = (each.evaluated.numbers.buffers.at_1x for each in (move, own))
+    if lasts < roomy <= least_hours:
         return False
     kept = {found.rule for found in own.judgment.findings if found.verdict == "accept"}
     broken = {found.rule for found in move.judgment.findings if found.verdict != "accept"}
@@ -180,6 +190,7 @@ def plan_of(
     chosen: JudgedCandidate | None,
     *,
     decided_by: Literal["critic", "arbiter"],
+    dissent: tuple[Dissent, ...] = (),
 ) -> Plan:
     """The plan a debate ends in; whoever chose, the floors and HOLD have the last word."""
     context = debate.context
@@ -214,9 +225,48 @@ def plan_of(
         rules_move=alone.move,
         context_hash=debate.context_hash,
         sources=context.sources,
+        dissent=(*_of_the_critic(context, judged, choice), *dissent),
         own_range=_is_own_range(debate),
     )
     return plan.model_copy(update={"plan_id": plan_identity(plan)})
+
+
+def _of_the_critic(context: ScoutContext, judged: JudgedRound, choice: Choice) -> Iterator[Dissent]:
+    """What a Critic's model would rather have done than the move that is made."""
+    if choice.kind != "move" or choice.index is None:
+        return
+    judgment = judged.moves[choice.index].judgment
+    verdict = judgment.verdict
+    if verdict is judgment.by_rules:
+        return
+    others = (
+        index
+        for index, move in enumerate(judged.moves)
+        if move.judgment.verdict is JudgmentVerdict.ACCEPT
+    )
+    wanted = next(others, None)
+    why = "" if wanted is None else overruled(context, judged, wanted)
+    said: Literal["revise", "veto"] = "veto" if verdict is JudgmentVerdict.VETO else "revise"
+    yield Dissent(role="critic", verdict=said, wanted=wanted, overruled=why)
+
+
+def overruled(context: ScoutContext, judged: JudgedRound, index: int) -> str:
+    """Which rule a named move breaks, in half a sentence; the rules choose in its place."""
+    if index >= len(judged.moves):
+        return "it is not on the table"
+    move = judged.moves[index]
+    if move.judgment.by_rules is JudgmentVerdict.VETO:
+        return f"the rules veto it: {_by_rules_words(move)}"
+    if is_permitted(context, move):
+        return "it nets less or keeps fewer floors than what the rules choose"
+    told = advised_move(context, move.evaluated)
+    since, name = hours_since_action(context), option_letter(index)
+    return holds_back(name, told.advice, inside=False, since=since, move=told).words
+
+
+def _by_rules_words(move: JudgedCandidate) -> str:
+    against = finding_against(move.judgment)
+    return "" if against is None else finding_words(against, move.candidate).words
 
 
 class RulesOutcome(NamedTuple):
@@ -292,103 +342,118 @@ def _rules_alone(context: ScoutContext, max_rounds: int) -> RulesOutcome:
 def _choice(context: ScoutContext, judged: JudgedRound, chosen: JudgedCandidate | None) -> Choice:
     evaluation = evaluation_of(context)
     standing = standing_advice(context, evaluation)
-    if isinstance(context, MarketContext) and standing.action is AdvisedAction.EXIT:
-        words = evaluation.dangers or (
-            *_standing_words(context, standing),
+    hold, leave = hold_candidate(context), exit_candidate(context)
+    if leave is not None and standing.action is AdvisedAction.EXIT:
+        told = [Statement(words) for words in evaluation.dangers] or [
+            net_words(CLOSE, leave, hold),
+            covered(KEEP, standing.edge_7d),
             *_beside(context, judged),
-        )
-        return Choice(kind="exit", index=None, codes=standing.reasons, reasons=words)
+        ]
+        return _chosen("exit", None, standing.reasons, *told)
     if chosen is None or not is_permitted(context, chosen):
-        hold = _hold(context, judged, standing)
-        return hold.model_copy(update={"reasons": (*hold.reasons, *not_closed(context))})
-    told = advised_move(context, chosen.evaluated)
-    return Choice(
-        kind="move",
-        index=chosen.evaluated.candidate.index,
-        codes=told.advice.reasons,
-        reasons=(move_words(told), *_objected(chosen)),
+        return _hold(context, judged, standing)
+    advice, candidate = advised_move(context, chosen.evaluated).advice, chosen.candidate
+    name = option_letter(candidate.index or 0)
+    objected = Statement(chosen.judgment.reason)
+    if chosen.judgment.verdict is not chosen.judgment.by_rules:
+        # The rules' plan stays, and the person hears who would not make it.
+        would = f"the Critic's model would {chosen.judgment.verdict.value} it all the same"
+        objected = Statement(f"{would}: {chosen.judgment.reason}")
+    elif chosen.judgment.reason == PASSES_EVERY_LIMIT:
+        objected = Statement(PASSES_EVERY_LIMIT, (claim(name, Relation.MEETS_LIMITS),))
+    return _chosen(
+        "move",
+        candidate.index,
+        advice.reasons,
+        net_words(name, candidate, hold),
+        covered(name, advice.edge_7d),
+        objected,
     )
-
-
-def _objected(chosen: JudgedCandidate) -> tuple[str, ...]:
-    """What is held against the move that wins, by whom."""
-    judgment = chosen.judgment
-    if judgment.verdict is judgment.by_rules:
-        return (judgment.reason,)
-    # The rules' plan stays, and the person hears who would not make it.
-    return (f"the Critic would {judgment.verdict.value} it all the same: {judgment.reason}",)
 
 
 def _hold(context: ScoutContext, judged: JudgedRound, standing: Advice) -> Choice:
-    """Why nothing is done: by the rule, by the floors, or because no move pays for itself."""
+    """Why nothing is done: nothing beats it, or a rule holds back what looks better."""
+    hold = hold_candidate(context)
+    codes = standing.reasons
+    told: list[Statement] = []
     if not judged.moves:
-        return _held((AdviceReason.NO_CANDIDATE,), _NOTHING_TO_MOVE)
-    waits = standing.reasons[0] is AdviceReason.NO_CANDIDATE or isinstance(context, CreateContext)
-    if not waits:
-        words = _standing_words(context, standing)
-        if standing.exit_beside:
-            words = (*words, *_beside(context, judged))
-        if standing.reasons[0] is AdviceReason.THIN_BUFFER:
-            words = (*words, *_rather_now(context, judged))
-        return _held(standing.reasons, *words)
-    best = arbiter_choice(PROFILES[context.profile], _moves(judged))
-    if best is None or best.verdict is JudgmentVerdict.VETO:
-        return _held((AdviceReason.NO_CANDIDATE,), _ALL_VETOED, *_veto_reasons(judged))
-    move = judged.moves[best.index]
-    told = advised_move(context, move.evaluated)
-    reason = told.advice.reasons[0]
-    if reason in (AdviceReason.GAIN_UNDER_COST, AdviceReason.MOVE_PAYS):
-        return _held(told.advice.reasons, move_words(told))
-    words = standing_words(told.advice, inside=False, since=hours_since_action(context))
-    return _held(told.advice.reasons, *words)
+        codes, told = (AdviceReason.NO_CANDIDATE,), [Statement(_NOTHING_TO_MOVE)]
+    elif codes[0] is AdviceReason.NO_CANDIDATE or isinstance(context, CreateContext):
+        best = arbiter_choice(PROFILES[context.profile], _moves(judged))
+        if best is None:
+            told = [Statement(_ALL_VETOED), *map(Statement, _veto_reasons(judged))]
+            return _chosen("hold", None, (AdviceReason.NO_CANDIDATE,), *told)
+        codes = advised_move(context, judged.moves[best.index].evaluated).advice.reasons
+    if not _UNKNOWN.isdisjoint(codes) or hold.net_7d is None:
+        told.append(Statement(_unknown_words(context, codes)))
+    elif rival := _rival(context, judged, standing):
+        told.append(keep_words(hold, rival))
+    elif not told:
+        told.append(keep_words(hold, None))
+    if AdviceReason.THIN_BUFFER in codes:
+        words = "it may leave its range soon; wait until it does"
+        told.append(Statement(words, (claim(KEEP, Relation.IN_RANGE),)))
+    if AdviceReason.POOL_DOES_NOT_PAY in codes:
+        told += [covered(KEEP, standing.edge_7d), *_beside(context, judged)]
+    return _chosen("hold", None, codes, *told)
 
 
-def not_closed(context: ScoutContext) -> Iterator[str]:
-    """Why EXIT does not win, where it is expected to bring more than HOLD."""
-    leave = exit_candidate(context)
-    more = None if leave is None else gained(leave.net_7d, hold_candidate(context).net_7d)
-    if not isinstance(context, MarketContext) or not more or more < 0:
-        return
-    standing, since = standing_advice(context, evaluation_of(context)), hours_since_action(context)
-    if context.position.liquidity and standing.action is not AdvisedAction.EXIT:
-        yield closing_words(standing, more, inside=_is_inside(context), since=since)
+def _rival(context: ScoutContext, judged: JudgedRound, standing: Advice) -> Rival | None:
+    """What should net the most, if that is more than Keep does."""
+    hold, leave = hold_candidate(context), exit_candidate(context)
+    options = [move.candidate for move in judged.moves]
+    if leave is not None and isinstance(context, MarketContext) and context.position.liquidity:
+        options.append(leave)
+    known = [option for option in options if option.net_7d is not None]
+    best = max(known, key=lambda option: option.net_7d or 0.0, default=None)
+    more = None if best is None else gained(best.net_7d, hold.net_7d)
+    if best is None or not more or more < 0:
+        return None
+    inside = isinstance(context, MarketContext) and _is_inside(context)
+    since = hours_since_action(context)
+    if best.index is None:
+        held = holds_back(CLOSE, standing, inside=inside, since=since, move=None)
+        return Rival(CLOSE, best, held)
+    name, judged_move = option_letter(best.index), judged.moves[best.index]
+    if (against := finding_against(judged_move.judgment)) is not None:
+        return Rival(name, best, finding_words(against, best))
+    told = advised_move(context, judged_move.evaluated)
+    return Rival(name, best, holds_back(name, told.advice, inside=inside, since=since, move=told))
 
 
-def _rather_now(context: ScoutContext, judged: JudgedRound) -> Iterator[str]:
-    """What a move would bring, for whoever would rather not wait until the range is left."""
-    moves = [move for move in judged.moves if move.judgment.by_rules is not JudgmentVerdict.VETO]
-    known = [move.candidate for move in moves if move.candidate.net_7d is not None]
-    best = max(known, key=lambda move: move.net_7d or 0.0, default=None)
-    if best is None:
-        return
-    yield (
-        f"option {option_letter(best.index or 0)} would center it now: it costs "
-        f"{usd(best.cost_usd)} and nets {usd(best.net_7d)} in 7 days, "
-        f"{usd(hold_candidate(context).net_7d)} as it is"
+def _chosen(
+    kind: Literal["hold", "exit", "move"],
+    index: int | None,
+    codes: tuple[AdviceReason, ...],
+    *told: Statement,
+) -> Choice:
+    return Choice(
+        kind=kind,
+        index=index,
+        codes=codes,
+        reasons=tuple(statement.words for statement in told),
+        claims=tuple(made for statement in told for made in statement.claims),
     )
 
 
-def _held(codes: tuple[AdviceReason, ...], *reasons: str) -> Choice:
-    return Choice(kind="hold", index=None, codes=codes, reasons=reasons)
-
-
-def _standing_words(context: ScoutContext, standing: Advice) -> tuple[str, ...]:
-    inside = isinstance(context, MarketContext) and _is_inside(context)
-    words = standing_words(standing, inside=inside, since=hours_since_action(context))
+def _unknown_words(context: ScoutContext, codes: Sequence[AdviceReason]) -> str:
+    reason = next((code for code in codes if code in _UNKNOWN), AdviceReason.WORTH_UNKNOWN)
+    words = f"{short_reason(reason)}, and nothing is moved on what is not known"
     why = context.sources.get("edge of 7 d", "").removeprefix("unknown: ")
-    if standing.reasons[0] is AdviceReason.EDGE_UNKNOWN and why:
+    if reason is AdviceReason.EDGE_UNKNOWN and why:
         step = ": set another, zuno --network NAME --rpc URL" if "endpoint" in why else ""
-        return (*words, f"it is unknown because {why}{step}")
+        return f"{words}; it is unknown because {why}{step}"
     return words
 
 
-def _beside(context: ScoutContext, judged: JudgedRound) -> tuple[str, ...]:
+def _beside(context: ScoutContext, judged: JudgedRound) -> Iterator[Statement]:
+    """Close and the widest range, where a pool does not pay."""
     leave = exit_candidate(context)
-    if leave is None or not isinstance(context, MarketContext):
-        return ()
+    if leave is None or not isinstance(context, MarketContext) or not _is_inside(context):
+        return
     held = context.position.tick_upper - context.position.tick_lower
     wider = [move.candidate for move in judged.moves if _width(move.candidate) > held]
-    return (beside_words(leave, max(wider, key=_width, default=None)),)
+    yield beside_words(leave, max(wider, key=_width, default=None))
 
 
 def _width(candidate: Candidate) -> int:
@@ -475,7 +540,12 @@ def observed_pool(context: ScoutContext, pool_id: str) -> ObservedPool:
 
 def _moves(judged: JudgedRound) -> list[JudgedMove]:
     return [
-        JudgedMove(index, move.evaluated.numbers, move.judgment.by_rules)
+        JudgedMove(
+            index,
+            move.evaluated.numbers,
+            move.judgment.by_rules,
+            move.evaluated.candidate.net_7d,
+        )
         for index, move in enumerate(judged.moves)
     ]
 

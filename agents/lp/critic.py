@@ -2,22 +2,25 @@
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from agents.bus.envelope import CLI, Envelope
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from agents.lp import payloads
 from agents.lp.advice_words import option_letter
 from agents.lp.advising import decided_by_rule, settled
 from agents.lp.briefing import CandidateOpinion, CriticReply, asked_model, briefed
-from agents.lp.conclude import chosen_move, is_same_range, own_move, plan_of
+from agents.lp.conclude import chosen_move, own_move, plan_of
 from agents.lp.judge import JudgedRound, NumbersDifferError, Opinion, judged_round, recomputed
 from agents.lp.services import DebateServices
 from agents.lp.spoken import (
     broken_rules,
     checks_table,
-    closing_sentence,
+    closing_statement,
     failing_words,
-    standing_sentence,
+    standing_statement,
 )
+from agents.lp.statements import is_same_range
 from agents.model.speaking import Brief, about_the_model, ask, model_thought, thought
 from agents.numbers.rules import Decision, JudgmentVerdict
 from chain.base.units import listed
@@ -38,7 +41,8 @@ async def critic(
     reply = None
     repeated = _is_repeated(proposal)
     if number == 1:
-        yield thought(number, "standing", standing_sentence(proposal))
+        standing = standing_statement(proposal)
+        yield thought(number, "standing", standing.words, claims=standing.claims)
     if repeated:
         yield thought(number, "repeated", "The revision changes nothing, so the debate ends here.")
     elif moves:
@@ -49,7 +53,7 @@ async def critic(
         reply = spoken.reply
     said = {} if reply is None else _strictest_said(reply)
     opinions = standing_opinions(proposal.rounds[-2]) if repeated else _opinions(said, brief)
-    judged = judged_round(proposal.context, moves, opinions)
+    judged = _as_heard(judged_round(proposal.context, moves, opinions), {} if repeated else said)
     open_to_argument = settled(proposal.context) is None
     table = checks_table(proposal, judged)
     if reply is None:
@@ -74,17 +78,30 @@ async def critic(
     if judged.decision is Decision.ACCEPT or not judged.moves or over or repeated:
         chosen = chosen_move(debate.context, judged, own_move(debate))
         plan = plan_of(debate, judged, chosen, decided_by="critic")
-        yield thought(number, "closing", closing_sentence(debate.context, plan, judged))
+        closing = closing_statement(debate.context, plan, judged)
+        yield thought(number, "closing", closing.words, claims=closing.claims)
         yield Outgoing(payloads.DebateKind.PLAN_READY, CLI, payloads.PlanReady(plan=plan))
     else:
         yield _handed_on(debate)
 
 
+def _as_heard(judged: JudgedRound, said: Mapping[int, CandidateOpinion]) -> JudgedRound:
+    """A model that accepts none of what it judged sends the round back, whatever it left out."""
+    heard = [move for index, move in enumerate(judged.moves) if index in said]
+    accepts = any(move.judgment.verdict is JudgmentVerdict.ACCEPT for move in heard)
+    if said and judged.decision is Decision.ACCEPT and not accepts:
+        return replace(judged, decision=Decision.REVISE)
+    return judged
+
+
 def _is_repeated(proposal: payloads.Proposal) -> bool:
-    """Whether what is proposed is what was judged before, range for range."""
+    """Whether a model proposes what it proposed before, range for range."""
     if len(proposal.rounds) < 2 or proposal.latest.proposed_by == "rules":
         return False
-    before, now = proposal.rounds[-2].candidates, proposal.latest.candidates
+    before, now = (
+        [each for each in turn.candidates if each.shape is not None and each.shape.by_model]
+        for turn in proposal.rounds[-2:]
+    )
     return len(before) == len(now) and all(map(is_same_range, before, now))
 
 
@@ -152,11 +169,15 @@ def _opinion_turns(
 ) -> Iterator[Outgoing]:
     """What the model says of each candidate, then where the rules say otherwise, and why."""
     otherwise: dict[str, list[str]] = {}
+    # What is said of several alike is one remark.
+    alike: dict[tuple[str, str], list[str]] = {}
+    for index in sorted(index for index in said if index < len(judged.moves)):
+        alike.setdefault((said[index].verdict, said[index].reason), []).append(option_letter(index))
+    for (verdict, reason), names in alike.items():
+        lead = f"{listed(names)}: {verdict}, "
+        yield model_thought(number, verdict, reason, brief, lead=lead)
     for index, move in enumerate(judged.moves):
         opinion, letter = said.get(index), option_letter(index)
-        if opinion is not None:
-            lead = f"{letter}: {opinion.verdict}, "
-            yield model_thought(number, opinion.verdict, opinion.reason, brief, lead=lead)
         if opinion is None or _verdict_of(opinion) is not move.judgment.verdict:
             broken = ", ".join(broken_rules(move)) or "every limit is kept"
             verdict = f"{move.judgment.verdict.value} ({broken})"

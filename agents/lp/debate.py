@@ -15,22 +15,21 @@ from agents.bus.record import RecordWriter
 from agents.bus.replay import Record, ReplayReport
 from agents.bus.worker import Ambient, BusLimits, HandlerContext, Outgoing, StageFailedError
 from agents.lp import FLOW, payloads, services
-from agents.lp.advice_words import move_words, option_letter
-from agents.lp.advising import move_advice, settled
-from agents.lp.briefing import AXES, ArbiterReply, ScoutReply, StrategistReply, asked_model, briefed
-from agents.lp.conclude import chosen_move, eligible, is_permitted, own_move, plan_of, rules_alone
+from agents.lp.advice_words import option_letter
+from agents.lp.advising import settled
+from agents.lp.briefing import ArbiterReply, ScoutReply, StrategistReply, asked_model, briefed
+from agents.lp.conclude import chosen_move, eligible, overruled, own_move, plan_of, rules_alone
 from agents.lp.critic import critic, standing_opinions
 from agents.lp.evaluation import exit_candidate, hold_candidate
-from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ScoutContext
 from agents.lp.judge import (
     JudgedCandidate,
-    JudgedRound,
     NumbersDifferError,
     judged_round,
     recomputed,
 )
 from agents.lp.payloads import (
+    ARBITER,
     CRITIC,
     AnsweredPoint,
     ContextObserved,
@@ -40,25 +39,24 @@ from agents.lp.payloads import (
     Objection,
     Proposal,
 )
-from agents.lp.plan import OwnRange, Plan, ShapeChoice
+from agents.lp.plan import Dissent, OwnRange, Plan, ShapeChoice
 from agents.lp.propose import candidates_of, own_shapes, shapes_by_rules
 from agents.lp.scout_tools import ScoutTools
 from agents.lp.spoken import (
-    closing_sentence,
+    closing_statement,
     pools_table,
     position_table,
     proposal_table,
     settled_sentence,
-    stance_sentence,
+    stance_statement,
 )
 from agents.model.interface import Model
 from agents.model.speaking import Brief, about_the_model, ask, model_thought, thought
 from agents.model.tools import ask_with_tools
 from agents.numbers.advice import ENTER_OVER
-from agents.numbers.rules import PROFILES, JudgmentVerdict
 from agents.numbers.shapes import ExposureBias, ShapeError
 from chain.base.clean_text import clean_text
-from chain.base.units import GWEI, listed
+from chain.base.units import GWEI, listed, usd
 
 _NEW_ROUNDS = 2
 """After them the rules would only propose again what they proposed before."""
@@ -102,9 +100,8 @@ async def strategist(
         table = proposal_table(debate.context, moves)
         saying = model_thought(number, tag, spoken.reply.rationale, brief, table=table)
         answering = [
-            _answer(number, objection, said[objection.point], brief)
-            for objection in _objections(debate)
-            if objection.point in said
+            _answer(number, objections, words, brief)
+            for words, objections in _answered_alike(debate, said).items()
         ]
         answering += _unanswered(number, debate, said)
     if settled(debate.context) is None:
@@ -112,7 +109,8 @@ async def strategist(
         for turn in answering:
             yield turn
         judged = judged_round(debate.context, moves, {})
-        yield thought(number, "stance", stance_sentence(number, debate.context, moves, judged))
+        stance = stance_statement(number, debate.context, judged)
+        yield thought(number, "stance", stance.words, claims=stance.claims)
     this_round = DebateRound(
         number=number,
         candidates=tuple(move.candidate for move in moves),
@@ -178,6 +176,7 @@ def _chosen(context: ScoutContext, reply: StrategistReply) -> tuple[ShapeChoice,
             center_offset_ticks=shape.center_offset_ticks,
             pool_index=shape.pool_index,
             exposure=ExposureBias(shape.exposure) if creating else ExposureBias.NEUTRAL,
+            by_model=True,
         )
         for shape in reply.shapes
         if shape.pool_index < pools
@@ -198,8 +197,19 @@ def _answers_by_point(debate: Proposal, reply: StrategistReply) -> dict[int, str
     return said
 
 
-def _answer(number: int, objection: Objection, words: str, brief: Brief) -> Outgoing:
-    lead = f"Point {objection.point}, on {option_letter(objection.candidate)}: "
+def _answered_alike(debate: Proposal, said: dict[int, str]) -> dict[str, list[Objection]]:
+    """What is answered to several points alike is one answer."""
+    alike: dict[str, list[Objection]] = {}
+    for objection in _objections(debate):
+        if objection.point in said:
+            alike.setdefault(said[objection.point], []).append(objection)
+    return alike
+
+
+def _answer(number: int, objections: Sequence[Objection], words: str, brief: Brief) -> Outgoing:
+    points = listed([str(objection.point) for objection in objections])
+    letters = dict.fromkeys(option_letter(objection.candidate) for objection in objections)
+    lead = f"Point{'s' * (len(objections) > 1)} {points}, on {listed([*letters])}: "
     return model_thought(number, "answer", words, brief, lead=lead)
 
 
@@ -382,6 +392,7 @@ async def arbiter(
     number = len(deadlock.rounds)
     brief = briefed(context, deadlock.context, deadlock.memory, deadlock)
     reply = None
+    dissent: tuple[Dissent, ...] = ()
     if choice is not None:
         model = asked_model(context, deadlock.context)
         spoken = await ask(context, model, brief, ArbiterReply)
@@ -396,26 +407,15 @@ async def arbiter(
         if named in eligible(deadlock.context, judged, own):
             choice = named
         else:
-            yield thought(number, "floor", _overruled(deadlock.context, judged, reply.chosen_index))
-    plan = plan_of(deadlock, judged, choice, decided_by="arbiter")
-    yield thought(number, "closing", closing_sentence(deadlock.context, plan, judged))
+            why = overruled(deadlock.context, judged, reply.chosen_index)
+            letter = option_letter(reply.chosen_index)
+            wanted = reply.chosen_index if named is not None else None
+            dissent = (Dissent(role=ARBITER, verdict="choose", wanted=wanted, overruled=why),)
+            yield thought(number, "floor", f"Overruled: {letter} cannot be chosen, {why}.")
+    plan = plan_of(deadlock, judged, choice, decided_by="arbiter", dissent=dissent)
+    closing = closing_statement(deadlock.context, plan, judged)
+    yield thought(number, "closing", closing.words, claims=closing.claims)
     yield Outgoing(payloads.DebateKind.PLAN_READY, CLI, payloads.PlanReady(plan=plan))
-
-
-def _overruled(context: ScoutContext, judged: JudgedRound, index: int) -> str:
-    """Which rule the named move breaks; the rules choose in its place."""
-    letter = option_letter(index)
-    if index >= len(judged.moves):
-        return f"Overruled: there is no {letter}, so the rules choose."
-    move = judged.moves[index]
-    if move.judgment.by_rules is JudgmentVerdict.VETO:
-        return f"Overruled: the rules veto {letter}, {move.judgment.reason}."
-    if is_permitted(context, move):
-        return f"Overruled: {letter} nets less or keeps fewer floors than what the rules choose."
-    shape = move.evaluated.candidate.shape
-    evaluation = evaluation_of(context, 0 if shape is None else shape.pool_index)
-    words = move_words(move_advice(context, evaluation, move.evaluated))
-    return f"Overruled: {letter} may not win by the rule, {words.removeprefix('HOLD wins: ')}."
 
 
 def _by_rules(deadlock: payloads.Deadlock, choice: JudgedCandidate | None) -> str:
@@ -423,10 +423,10 @@ def _by_rules(deadlock: payloads.Deadlock, choice: JudgedCandidate | None) -> st
     many = len(deadlock.rounds)
     after = "After one round" if many == 1 else f"After {many} rounds"
     if choice is None:
-        return f"{after} nothing was accepted, and the rule lets none of the last ranges win."
-    axis = AXES[PROFILES[deadlock.context.profile].tiebreak]
-    letter = option_letter(choice.evaluated.candidate.index or 0)
-    return f"{after} nothing was accepted; of what is not vetoed {letter} is best by {axis}."
+        return f"{after} nothing was accepted, and the rules let none of the last ranges win."
+    net, letter = choice.candidate.net_7d, option_letter(choice.candidate.index or 0)
+    best = "stands best by the profile" if net is None else f"should net the most, {usd(net)}"
+    return f"{after} nothing was accepted; of what the rules allow {letter} {best}."
 
 
 DEFAULT_ROUNDS = 2

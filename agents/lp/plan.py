@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from agents.bus.envelope import Measure, Payload, PositionNumber, Units
+from agents.bus.envelope import Claim, Measure, Payload, PositionNumber, Units
 from agents.numbers.advice import AdviceReason
 from agents.numbers.regime import Regime
 from agents.numbers.rules import (
@@ -61,6 +61,8 @@ class ShapeChoice(Payload):
     exposure: ExposureBias = ExposureBias.NEUTRAL
     own_range: OwnRange | None = Field(default=None, exclude_if=lambda own: own is None)
     """Instead of a form: what the person named. No model can."""
+    by_model: bool = Field(default=False, exclude_if=lambda model: not model)
+    """Whether a model proposed it."""
     full_range: bool = Field(default=False, exclude_if=lambda full: not full)
     """Instead of a form: every price there is. The rules propose it where a pool does not pay."""
 
@@ -185,6 +187,19 @@ class Choice(Payload):
     codes: tuple[AdviceReason, ...]
     """What decided first, then what is said beside it."""
     reasons: tuple[str, ...]
+    claims: tuple[Claim, ...] = Field(default=(), exclude_if=lambda made: not made)
+    """What the reasons say of the options, as data."""
+
+
+class Dissent(Payload):
+    """What a model wanted that the plan is not: kept beside it, and scored later."""
+
+    role: str
+    verdict: Literal["revise", "veto", "choose"]
+    wanted: int | None
+    """The candidate it would have taken; None where it would take none."""
+    overruled: str
+    """By what, in half a sentence."""
 
 
 class AssumptionCheck(Payload):
@@ -250,6 +265,7 @@ class Plan(Payload):
     """The move they would have chosen, which need not be among those that were argued about."""
     context_hash: str
     sources: dict[str, str]
+    dissent: tuple[Dissent, ...] = Field(default=(), exclude_if=lambda others: not others)
     own_range: bool = Field(default=False, exclude_if=lambda own: not own)
     """Whether its one move is a range that the person named."""
 

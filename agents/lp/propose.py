@@ -1,6 +1,7 @@
 """The Strategist's arithmetic: shapes by the rules, and the table of candidates they become."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import sqrt
 
 from agents.lp.advising import decided_by_rule, move_advice
 from agents.lp.evaluation import Evaluated, evaluate, gas_usd
@@ -183,7 +184,9 @@ def _advised(evaluation: EvaluationContext) -> Iterator[float]:
     cost = _cost_share(evaluation)
     if edge is None or edge <= 1 or cost is None or evaluation.in_range:
         return
-    half = advised_half_width(cost, edge, sigma, evaluation.profile_half_width * TICK_LOG / sigma)
+    # As wide as a move has to be to last as long as the profile likes: life is the width squared.
+    least = evaluation.profile_half_width * sqrt(PROFILES[evaluation.profile].liked_room)
+    half = advised_half_width(cost, edge, sigma, least * TICK_LOG / sigma)
     yield significant(bounded_multiplier(half / TICK_LOG / evaluation.base_half_width))
 
 

@@ -5,17 +5,11 @@ from math import exp
 
 from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
 from agents.lp import advice_words
-from agents.lp.advising import (
-    MoveAdvice,
-    advised_move,
-    hours_since_action,
-    settled,
-    standing_advice,
-)
+from agents.lp.advice_words import AXES, covered, dissent_words, net_words, option_letter
+from agents.lp.advising import advised_move, hours_since_action, standing_advice
 from agents.lp.conclude import (
     chosen_move,
     is_permitted,
-    not_closed,
     observed_pool,
     outcome_by_rules,
 )
@@ -25,11 +19,11 @@ from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ScoutCon
 from agents.lp.judge import JudgedCandidate, JudgedRound
 from agents.lp.payloads import Debate
 from agents.lp.plan import Candidate, Plan, RuleFinding
-from agents.numbers.advice import ENTER_OVER, HOURS_BETWEEN_ACTIONS, LEAVE_UNDER, AdviceReason
+from agents.lp.statements import CLOSE, KEEP, Relation, Statement, claim
+from agents.numbers.advice import ENTER_OVER, HOURS_BETWEEN_ACTIONS, AdviceReason
 from agents.numbers.edges import TICK_LOG, price_tick
-from agents.numbers.outlook import HOURS_PER_WEEK
 from agents.numbers.rounding import gained
-from agents.numbers.rules import PROFILES, JudgmentVerdict, Rule, Tiebreak
+from agents.numbers.rules import NET_TIE_USD, PROFILES, JudgmentVerdict, Rule
 from chain.base.units import GWEI, PIPS, UNKNOWN, hours, hours_cell, listed, percent, usd
 from chain.contracts.networks import NATIVE, UnknownNetworkError, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE
@@ -146,8 +140,7 @@ def proposal_table(context: ScoutContext, moves: Sequence[Evaluated]) -> SpokenT
     rows = []
     # Where all of them swap first, or none, nobody has to be told of each.
     tells_swaps = len({move.candidate.prep_action is None for move in moves}) > 1
-    rules = PROFILES[context.profile]
-    lasting = rules.tiebreak is Tiebreak.BUFFER_AND_YIELD
+    tells_by = any(_proposed_by(move.candidate) == "model" for move in moves)
     for move in moves:
         candidate = move.candidate
         swaps = "no" if candidate.prep_action is None else "yes"
@@ -156,18 +149,22 @@ def proposal_table(context: ScoutContext, moves: Sequence[Evaluated]) -> SpokenT
             percent(None if candidate.survival is None else candidate.survival.day),
             usd(candidate.fee_yield_24h),
             usd(candidate.lvr_24h),
-            *((advice_words.tiebreak_words(rules, candidate),) if lasting else ()),
+            usd(candidate.net_7d),
             usd(candidate.cost_usd),
             *((swaps,) if tells_swaps else ()),
+            *((_proposed_by(candidate),) if tells_by else ()),
         )
         rows.append(_row(_name(context, candidate, [each.candidate for each in moves]), cells))
     columns = (
-        *("range", "stays 24 h", "fees a day", "LVR a day"),
-        *((advice_words.SURE_FEES,) if lasting else ()),
-        "cost",
+        *("range", "stays 24 h", "fees a day", "LVR a day", "net next 7 d", "cost"),
         *(("swaps",) if tells_swaps else ()),
+        *(("by",) if tells_by else ()),
     )
     return SpokenTable(columns=columns, rows=tuple(rows))
+
+
+def _proposed_by(candidate: Candidate) -> str:
+    return "model" if candidate.shape is not None and candidate.shape.by_model else "rules"
 
 
 def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:
@@ -243,7 +240,7 @@ def _figure(rule: Rule, found: RuleFinding, candidate: Candidate) -> str:
     value = found.value
     if rule is Rule.GOAL:
         return "too late" if value is None else f"sells {percent(value)}"
-    if rule is Rule.BREAK_EVEN and advice_words.never_pays(candidate):
+    if rule is Rule.BREAK_EVEN and not candidate.breaks_even:
         return "never"
     if value is None:
         hopeless = rule is Rule.GAS_YIELD and found.verdict is JudgmentVerdict.VETO
@@ -266,7 +263,7 @@ def _name(context: ScoutContext, candidate: Candidate, among: Sequence[Candidate
     # By the Scout's number too: pools of two pairs may have one fee.
     index = [each.pool.pool_id for each in context.surveyed_pools].index(candidate.pool_id)
     pool = _pool_words(context.surveyed_pools[index])
-    return f"{advice_words.option_letter(candidate.index or 0)} pool {index} · {pool}"
+    return f"{option_letter(candidate.index or 0)} pool {index} · {pool}"
 
 
 def _pool_words(observed: ObservedPool) -> str:
@@ -292,7 +289,7 @@ def failing_words(judged: JudgedRound) -> Iterator[str]:
     """Which moves a rule keeps from passing: `A and B fail on gas`."""
     for rule, name in _RULE_NAMES.items():
         failing = [
-            advice_words.option_letter(index)
+            option_letter(index)
             for index, move in enumerate(judged.moves)
             if any(
                 each.rule is rule and each.verdict is not JudgmentVerdict.ACCEPT
@@ -303,106 +300,83 @@ def failing_words(judged: JudgedRound) -> Iterator[str]:
             yield f"{listed(failing)} {'fails' if len(failing) == 1 else 'fail'} on {name}"
 
 
-def standing_sentence(debate: Debate) -> str:
-    """Where HOLD and EXIT stand, by the numbers of the rule."""
+def standing_statement(debate: Debate) -> Statement:
+    """Where Keep and Close stand, by the numbers of the rule."""
     context, hold, leave = debate.context, debate.hold, debate.exit
     if not isinstance(context, MarketContext) or leave is None:
-        return (
-            "HOLD means the tokens stay in your wallet: no cost, no fees. A position is opened "
-            f"where the pool pays over {ENTER_OVER:g} × its risk and the gain after cost is more "
-            "than the cost."
+        return Statement(
+            "Keep means the tokens stay in your wallet: no cost, no fees. We advise a new position "
+            f"where fees cover over {100 * ENTER_OVER:.0f}% of arbitrage losses and the gain after "
+            "cost is clearly more than the cost."
         )
-    stands = f"{_hold_words(context, hold)}; EXIT costs {usd(leave.cost_usd)}."
-    return " ".join((stands, _line_words(context), *(f"{words}." for words in not_closed(context))))
+    told, edge = list(_hold_words(context, hold)), context.observed.market.edge_7d
+    if leave.cost_usd is not None:
+        closing = claim(CLOSE, Relation.COSTS, leave.cost_usd)
+        told.append(Statement(f"{CLOSE} costs {usd(leave.cost_usd)}", (closing,)))
+    advice = standing_advice(context, evaluation_of(context))
+    if advice.reasons[0] is AdviceReason.DANGER:
+        told.append(Statement("A hook can lock your tokens: close at any price"))
+    elif advice.reasons[0] is AdviceReason.ACTED_RECENTLY:
+        since = hours(hours_since_action(context))
+        told.append(Statement(f"It was moved {since} ago; zuno waits {HOURS_BETWEEN_ACTIONS:g} h"))
+    else:
+        told.append(covered(KEEP, edge))
+    words = ". ".join(f"{each.words[:1].upper()}{each.words[1:]}" for each in told)
+    return Statement(f"{words}.", tuple(made for each in told for made in each.claims))
 
 
-def stance_sentence(
-    number: int, context: ScoutContext, moves: tuple[Evaluated, ...], judged: JudgedRound
-) -> str:
+def stance_statement(number: int, context: ScoutContext, judged: JudgedRound) -> Statement:
     """What the rules would make of a proposal: the one they would take, or why none."""
     choice = outcome_by_rules(context, judged).choice
-    if choice.kind != "move" or choice.index is None:
-        other = choice.kind.upper()
-        if number > 1:
-            return f"In round {number}, too, the rules take none of these over {other}."
-        reason = advice_words.SHORT_REASONS[choice.codes[0]]
-        return f"The rules take none of these over {other}: {reason}."
-    move = moves[choice.index]
-    told = advised_move(context, move)
-    letter = advice_words.option_letter(choice.index)
-    picked = f"The rules pick {letter}"
-    if number > 1:
-        picked = f"In round {number} the rules pick {letter}"
-    gain = f"{usd(told.gain)} more than HOLD in {_span(told)}"
-    if not _also_passing(context, choice.index, judged):
-        return f"{picked}: {gain}, after its cost of {usd(told.cost)}."
-    rules = PROFILES[context.profile]
-    figure = advice_words.tiebreak_words(rules, move.candidate)
-    weighed = advice_words.WEIGHED_BY[rules.tiebreak]
-    return f"{picked}, for its {weighed}, {figure}; it nets {gain}."
-
-
-def _span(move: MoveAdvice) -> str:
-    """The hours a gain is counted for, which are not the card's week where a range lives less."""
-    lasts = hours(move.hours)
-    return lasts if move.hours >= HOURS_PER_WEEK else f"the {lasts} its range should last"
-
-
-def closing_sentence(context: ScoutContext, plan: Plan, judged: JudgedRound) -> str:
-    """What the plan is, and the rule that made it so, where others spoke for something else."""
-    choice = plan.choice
-    reason = choice.reasons[0].removeprefix("HOLD wins: ")
+    lead = "The rules" if number == 1 else f"In round {number} the rules"
+    reason = choice.reasons[0].rstrip(".")
     if choice.kind == "move":
-        # What the pool pays was said in the same breath, of HOLD.
-        chosen = next(move for move in judged.moves if move.candidate.index == choice.index)
-        reason = advice_words.gain_words(advised_move(context, chosen.evaluated))
+        picked = option_letter(choice.index or 0)
+        return Statement(f"{lead} pick {picked}: {reason}.", choice.claims)
+    return Statement(f"{lead} would {_DONE[choice.kind]}: {reason}.", choice.claims)
+
+
+_DONE = {"hold": "keep it", "exit": "close it"}
+
+
+def closing_statement(context: ScoutContext, plan: Plan, judged: JudgedRound) -> Statement:
+    """What the plan is and why, and who wanted otherwise."""
+    choice = plan.choice
+    named = KEEP if choice.kind == "hold" else CLOSE
+    name = named if choice.index is None else option_letter(choice.index)
+    reason = choice.reasons[0].rstrip(".")
     if choice.codes[0] is AdviceReason.DANGER:
         reason = f"its hook is dangerous, {reason[:1].lower()}{reason[1:]}"
-    moves = choice.kind == "move" and choice.index is not None
-    named = advice_words.option_letter(choice.index or 0) if moves else choice.kind.upper()
-    what = f"{named}{_tiebreak_words(context, plan, judged)}"
-    accepted = [
-        advice_words.option_letter(index)
-        for index, move in enumerate(judged.moves)
-        if move.judgment.verdict is JudgmentVerdict.ACCEPT
-    ]
-    though = ""
-    if choice.kind != "move" and accepted and settled(context) is None:
-        passes = "passes" if len(accepted) == 1 else "pass"
-        though = f", though {listed(accepted)} {passes} every limit"
-    return f"The plan is {what}{though}: {reason.rstrip('.')}."
+    alike = alike_words(context, choice.index, judged)
+    parts = [f"The plan is {name}: {reason}", *filter(None, [alike])]
+    parts += [dissent_words(each) for each in plan.dissent]
+    return Statement(f"{'; '.join(parts)}.", (*choice.claims, claim(name, Relation.IS_PLAN)))
 
 
-def _tiebreak_words(context: ScoutContext, plan: Plan, judged: JudgedRound) -> str:
-    """Why this of several moves that may be made, where the profile's own axis chose it."""
+def alike_words(context: ScoutContext, index: int | None, judged: JudgedRound) -> str:
+    """That the profile's axis chose between moves whose nets are alike, where it did."""
     chosen = chosen_move(context, judged)
-    others = _also_passing(context, plan.choice.index, judged)
-    if chosen is None or not others:
+    if chosen is None or index is None or chosen.candidate.index != index:
         return ""
-    letters = listed([advice_words.option_letter(other.index or 0) for other in others])
-    rules = PROFILES[context.profile]
-    figures = advice_words.weighed_words(rules, chosen.evaluated.candidate, *others)
-    return f", which beats {letters} on {advice_words.WEIGHED_BY[rules.tiebreak]} ({figures})"
-
-
-def _also_passing(context: ScoutContext, index: int | None, judged: JudgedRound) -> list[Candidate]:
-    """The other moves that may be made, where this is the one that the rules chose."""
-    chosen = chosen_move(context, judged)
-    if chosen is None or chosen.evaluated.candidate.index != index:
-        return []
-    return [
-        move.candidate
+    net = chosen.candidate.net_7d
+    letters = [
+        option_letter(move.candidate.index or 0)
         for move in judged.moves
         if move is not chosen
         and move.judgment.verdict is JudgmentVerdict.ACCEPT
         and is_permitted(context, move)
+        and (net is None or abs((move.candidate.net_7d or 0.0) - net) <= NET_TIE_USD)
     ]
+    if not letters:
+        return ""
+    axis = AXES[PROFILES[context.profile].tiebreak]
+    return f"{listed(letters)} should net within ${NET_TIE_USD:g} of it, and it {axis}"
 
 
 def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, asked: bool) -> str:
     """Why nobody argues: the rule has decided already."""
     unasked = ", and no model is asked" if asked else ""
-    why = advice_words.SHORT_REASONS[codes[0]]
+    why = advice_words.SETTLED.get(codes[0], advice_words.short_reason(codes[0]))
     if codes[0] is AdviceReason.NO_CANDIDATE:
         why = "there is nothing to move"
     if not isinstance(context, MarketContext):
@@ -410,33 +384,19 @@ def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, 
     return f"The rule decides without a debate{unasked}: {why}."
 
 
-def _hold_words(context: MarketContext, hold: Candidate) -> str:
-    if hold.net_7d is None:
-        net = "nets an unknown amount"
-    else:
-        does = "lose" if hold.net_7d < 0 else "net"
-        net = f"is expected to {does} {usd(abs(hold.net_7d))} in the next 7 days"
+def _hold_words(context: MarketContext, hold: Candidate) -> Iterator[Statement]:
     if not context.position.liquidity:
-        return "HOLD is an empty position: no fees"
-    if evaluation_of(context).in_range:
-        buffer = hours(None if hold.buffer_hours is None else hold.buffer_hours.at_1x)
-        return f"HOLD is in range with a buffer of {buffer} and {net}"
-    return f"HOLD is out of range; allowing for the price coming back, it {net}"
-
-
-def _line_words(context: MarketContext) -> str:
-    """The line of the rule that the position stands at."""
-    evaluation = evaluation_of(context)
-    advice = standing_advice(context, evaluation)
-    match advice.reasons[0]:
-        case AdviceReason.DANGER:
-            return "A hook that can lock your tokens: close at any price."
-        case AdviceReason.ACTED_RECENTLY:
-            since = hours(hours_since_action(context))
-            return f"It was made or moved {since} ago; {HOURS_BETWEEN_ACTIONS:g} h must pass."
-    pays = f"The pool {advice_words.edge_words(advice.edge_7d)}"
-    if advice.edge_7d is None:
-        pays = "What the pool pays over its risk is unknown"
-    if evaluation.in_range:
-        return f"{pays}; it is closed only below {LEAVE_UNDER:g} ×."
-    return f"{pays}; a move needs more than {ENTER_OVER:g} ×."
+        yield Statement("Keep is an empty position: no fees")
+        return
+    if evaluation_of(context).in_range and hold.buffer_hours is not None:
+        lasts = hold.buffer_hours.at_1x
+        yield Statement(
+            f"Keep is in range and lasts {hours(lasts)} at 95% confidence",
+            (claim(KEEP, Relation.IN_RANGE), claim(KEEP, Relation.LASTS, lasts)),
+        )
+    else:
+        yield Statement("Keep is out of range", (claim(KEEP, Relation.OUT_OF_RANGE),))
+    if hold.net_7d is None:
+        yield Statement("what it nets in 7 days is unknown")
+        return
+    yield net_words(KEEP, hold, hold)

@@ -292,6 +292,8 @@ class FlagKind(StrEnum):
     MISMATCH = "mismatch"
     UNKNOWN = "unknown"
     UNCITED = "uncited"
+    NOT_SO = "not_so"
+    """A comparison that the figures on the table do not bear out."""
 
 
 class ClaimFlag(Struct, frozen=True):

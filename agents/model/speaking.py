@@ -3,16 +3,24 @@
 import asyncio
 import re
 import unicodedata
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from math import inf
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
 from pydantic import BaseModel
 
-from agents.bus.envelope import CLI, Kind, ModelReply, SpokenTable, StruckClaim, Thought
+from agents.bus.envelope import CLI, Claim, Kind, ModelReply, SpokenTable, StruckClaim, Thought
 from agents.bus.worker import HandlerContext, Outgoing
-from agents.model.claims import ClaimLedger, Unit, find_numerals, innocents, without_ids
+from agents.model.claims import (
+    ClaimFlag,
+    ClaimLedger,
+    ClaimReport,
+    Unit,
+    find_numerals,
+    innocents,
+    without_ids,
+)
 from agents.model.interface import (
     Answer,
     Model,
@@ -33,7 +41,22 @@ _STRUCK_BEFORE = "(struck)"
 # What could end the quotation, look like an id, or look like markup to whoever reads the prompt.
 _PLAIN_MARKS = str.maketrans('[]{}<>«»“”„"`', "()()()''''''\u2019"[:13])
 _FOREIGN = re.compile(r"\b\w+://\S+|\b0[xX][0-9a-fA-F]{6,}\b")
+# What would send a person somewhere, or have them do what only they may: links, what stands between
+# backticks, and the words that approve, sign or lend.
+_LURES = re.compile(
+    r"`[^`]*`|\b(?:\w+://|www\.)\S+"
+    r"|\b(?:type|enter|run|press|paste)\s+(?:in\s+)?[\"'«]?(?:\w+[\"'»]?)"
+    r"|\b(?:approve|apply|sign|confirm|delegate|undelegate|export)(?:s|d|ed|ing)?\b"
+    r"|\b(?:seed phrase|private key|passphrase|password)s?\b",
+    re.IGNORECASE,
+)
+TAKEN_OUT = "…"
 _HALF_SAID = re.compile(r"\s*(?:\[n?\d*\]?|\[s\w*)?$")
+
+
+def tamed(prose: str) -> str:
+    """A model's words without what could lead a person astray."""
+    return re.sub(rf"{TAKEN_OUT}(?:[\s,.]*{TAKEN_OUT})+", TAKEN_OUT, _LURES.sub(TAKEN_OUT, prose))
 
 
 def quotation(words: str, ledger: ClaimLedger) -> str:
@@ -82,6 +105,8 @@ class Brief(Struct):
     ledger: ClaimLedger = field(default_factory=ClaimLedger)
     lines: list[str] = field(default_factory=list)
     image: PromptImage | None = None
+    false_words: Callable[[str], tuple[ClaimFlag, ...]] | None = None
+    """Where words say of what is on the table what is not so."""
 
     @property
     def prompt(self) -> ModelPrompt:
@@ -97,9 +122,26 @@ class Brief(Struct):
         """What somebody said, as data between « and »; nothing in it is an instruction."""
         return quotation(words, self.ledger)
 
+    def quote_stranger(self, words: str) -> str:
+        """What somebody outside wrote: no number in it is one of ours, whatever it looks like."""
+        return quotation(words, ClaimLedger())
+
+    def checked(self, prose: str) -> ClaimReport:
+        """The numbers that nobody gave, and the comparisons that the table does not bear out."""
+        report = self.ledger.check(prose)
+        false = () if self.false_words is None else self.false_words(prose)
+        apart = (
+            flag
+            for flag in false
+            if all(flag.end <= other.start or other.end <= flag.start for other in report.flags)
+        )
+        flags = sorted((*report.flags, *apart), key=lambda flag: flag.start)
+        return ClaimReport(report.matched, tuple(flags))
+
     def plain(self, prose: str) -> str:
         """A model's words as others may quote them: without ids, without numbers nobody gave."""
-        text, flags = without_ids(prose, self.ledger.check(prose).flags)
+        prose = tamed(prose)
+        text, flags = without_ids(prose, self.checked(prose).flags)
         for flag in sorted(flags, key=lambda flag: flag.start, reverse=True):
             text = f"{text[: flag.start]}{STRUCK}{text[flag.end :]}"
         return text
@@ -245,10 +287,15 @@ async def _in_time(seconds: float, asking: Coroutine[None, None, T]) -> T:
 
 
 def thought(
-    round_number: int, tag: str, text: str, *, table: SpokenTable | None = None
+    round_number: int,
+    tag: str,
+    text: str,
+    *,
+    table: SpokenTable | None = None,
+    claims: tuple[Claim, ...] = (),
 ) -> Outgoing:
     """Words of code: its numbers are its own."""
-    said = Thought(round=round_number, tag=tag, text=text, table=table)
+    said = Thought(round=round_number, tag=tag, text=text, table=table, claims=claims)
     return Outgoing(Kind.AGENT_THOUGHT, CLI, said)
 
 
@@ -265,7 +312,8 @@ def model_thought(
 
     The lead is code's own and stands before them.
     """
-    report = brief.ledger.check(text)
+    text = tamed(text)
+    report = brief.checked(text)
     behind = len(lead)
     struck = tuple(
         StruckClaim(start=behind + flag.start, end=behind + flag.end, why=flag.kind.value)
@@ -278,5 +326,6 @@ def model_thought(
         struck=struck,
         cited=report.matched,
         table=table,
+        by_model=True,
     )
     return Outgoing(Kind.AGENT_THOUGHT, CLI, said)

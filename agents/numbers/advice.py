@@ -38,6 +38,9 @@ EDGE_PERSISTENCE = 0.25
 HIGH_EDGE_PERSISTENCE = 0.6
 """Of what lies beyond the line of entering: weeks over it (1.4 on average) were followed by 1.10,
 median 1.03. Drawn in by .25 they would say .99, drawn in whole by .6 they would say 1.19."""
+MOST_EDGE_MEASURED = 1.76
+"""The highest ρ₇ of any week of real liquidity that we measured (four pools, 1,043 days, 2021–25):
+dollars of a pool that paid more are computed as if it had paid this, and the card says so."""
 MOST_HALF_WIDTH_SIGMAS = 9.0
 
 
@@ -167,6 +170,7 @@ def expected_edge(edge_7d: float) -> float:
     """ρ̂: next week's edge, this week's drawn towards what pools usually pay."""
     if edge_7d <= 0:
         return 0.0
+    edge_7d = min(edge_7d, MOST_EDGE_MEASURED)
     beyond = max(0.0, log(edge_7d / ENTER_OVER))
     believed = EDGE_PERSISTENCE * (log(edge_7d) - beyond - USUAL_LOG_EDGE)
     return exp(USUAL_LOG_EDGE + believed + HIGH_EDGE_PERSISTENCE * beyond)

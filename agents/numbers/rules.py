@@ -1,14 +1,20 @@
 """The three risk profiles, a move judged by their floors, and the choice between those left."""
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from math import inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
 from agents.numbers.survival import StressBuffers
 from chain.base.units import hours, times_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 class RiskProfile(StrEnum):
@@ -34,12 +40,14 @@ class ProfileRules(Struct, frozen=True):
     break_even_life_share: float
     """Of the median life within which a move must have paid for itself."""
     tiebreak: Tiebreak
+    liked_room: float = 1.0
+    """Of the floor: among moves that keep it, those that last so long come first."""
 
 
 PROFILES = {
     rules.profile: rules
     for rules in (
-        ProfileRules(RiskProfile.CONSERVATIVE, 36, 1.2, 0.5, Tiebreak.STRESSED_BUFFER),
+        ProfileRules(RiskProfile.CONSERVATIVE, 36, 1.2, 0.5, Tiebreak.STRESSED_BUFFER, 1.5),
         ProfileRules(RiskProfile.BALANCED, 24, 1.6, 0.75, Tiebreak.BUFFER_AND_YIELD),
         ProfileRules(RiskProfile.AGGRESSIVE, 14, 2.4, 1.0, Tiebreak.YIELD),
     )
@@ -262,9 +270,6 @@ def _break_even(move: MoveNumbers, rules: ProfileRules) -> RuleResult:
     return RuleResult(Rule.BREAK_EVEN, verdict, needed, limit, words)
 
 
-SCORES = {JudgmentVerdict.ACCEPT: 3, JudgmentVerdict.REVISE: 1, JudgmentVerdict.VETO: -10}
-
-
 class PlanVerdict(StrEnum):
     APPROVE = "approve"
     APPROVE_WITH_CAUTION = "approve_with_caution"
@@ -277,22 +282,98 @@ class JudgedMove(Struct, frozen=True):
     index: int
     numbers: MoveNumbers
     verdict: JudgmentVerdict
+    net_7d: float | None
+    """Fees − LVR − cost of the next seven days; None is unknown."""
 
 
-def tiebreak_value(rules: ProfileRules, move: MoveNumbers) -> float:
+# What follows is written for a number and for arrays of them alike: the desk asks it about one
+# position, a backtest about many at once. Flags are one or nought.
+N = TypeVar("N", float, "npt.NDArray[np.float64]")
+NET_TIE_USD = 1.0
+"""Nets that differ by no more than this are alike: the profile's axis decides between them."""
+SCORES = {JudgmentVerdict.ACCEPT: 2.0, JudgmentVerdict.REVISE: 1.0, JudgmentVerdict.VETO: 0.0}
+_NOTHING = -1e18
+"""Under all that is compared; a net nobody knows is as little."""
+
+
+class MoveStanding(NamedTuple, Generic[N]):
+    """What decides between moves."""
+
+    score: N
+    """By its verdict; nothing that scores nought is chosen."""
+    buffer_hours: N
+    stressed_hours: N
+    """Its buffer at twice the volatility."""
+    net_7d: N
+    fee_24h: N
+
+
+def tiebreak_value(rules: ProfileRules, move: MoveStanding[N]) -> N:
     """How a move stands on the profile's axis; an unknown yield counts as none."""
-    fees = move.fee_24h or 0.0
+    fees = move.fee_24h
     if rules.tiebreak is Tiebreak.STRESSED_BUFFER:
-        return move.buffers.at_2x
+        return move.stressed_hours
     if rules.tiebreak is Tiebreak.BUFFER_AND_YIELD:
         # Uncapped, the product always picks the widest: buffers grow with the square of the width.
-        return min(move.buffers.at_1x, 2 * rules.buffer_floor_hours) * fees
+        most, buffer = 2 * rules.buffer_floor_hours, move.buffer_hours
+        capped: N = (buffer * (buffer < most) + most * (buffer >= most)) * fees
+        return capped
     return fees
 
 
+def winners(
+    rules: ProfileRules, moves: Sequence[MoveStanding[N]], most: Callable[[list[N]], N]
+) -> list[N]:
+    """One for the move that is made, nought for the others, and for all where none may be.
+
+    Of the best judged those that last as long as the profile likes, if any do; of these the highest
+    net of seven days, and between nets that are alike or unknown the profile's axis. `most` is the
+    largest of several.
+    """
+    if not moves:
+        return []
+    roomy = rules.liked_room * rules.buffer_floor_hours
+    # A number that is as good as another stays; only nets have room between them.
+    stages: tuple[tuple[float, list[N]], ...] = (
+        (0.0, [2 * move.score + (move.buffer_hours >= roomy) for move in moves]),
+        (NET_TIE_USD, [move.net_7d for move in moves]),
+        (0.0, [tiebreak_value(rules, move) for move in moves]),
+        (0.0, [move.buffer_hours for move in moves]),
+    )
+    left = [_may_be(move) for move in moves]
+    for alike, values in stages:
+        held = [
+            flag * value + (1.0 - flag) * _NOTHING for flag, value in zip(left, values, strict=True)
+        ]
+        least = most(held) - alike
+        left = [flag * (value >= least) for flag, value in zip(left, held, strict=True)]
+    # Of equal ones the first.
+    for place, flag in enumerate(left):
+        for later in range(place + 1, len(left)):
+            left[later] = left[later] * (1.0 - flag)
+    return left
+
+
+def _may_be(move: MoveStanding[N]) -> N:
+    flag: N = 1.0 * (move.score > 0)  # type: ignore[assignment]
+    return flag
+
+
 def arbiter_choice(rules: ProfileRules, moves: Sequence[JudgedMove]) -> JudgedMove | None:
-    """The highest score, ties by the profile; a vetoed move is never chosen."""
-    return _first(rules, [move for move in moves if move.verdict is not JudgmentVerdict.VETO])
+    """The move that is made, or would be; a vetoed move is never chosen."""
+    won = winners(rules, [_standing(move) for move in moves], max)
+    return next((move for move, flag in zip(moves, won, strict=True) if flag), None)
+
+
+def _standing(move: JudgedMove) -> MoveStanding[float]:
+    numbers = move.numbers
+    return MoveStanding(
+        SCORES[move.verdict],
+        numbers.buffers.at_1x,
+        numbers.buffers.at_2x,
+        _NOTHING if move.net_7d is None else move.net_7d,
+        numbers.fee_24h or 0.0,
+    )
 
 
 def move_verdict(judgment: JudgmentVerdict, *, cautious: bool) -> PlanVerdict:
@@ -309,16 +390,3 @@ def stay_verdict(verdicts: Sequence[JudgmentVerdict], *, cautious: bool) -> Plan
     if verdicts and all(verdict is JudgmentVerdict.VETO for verdict in verdicts):
         return PlanVerdict.REJECT
     return PlanVerdict.APPROVE_WITH_CAUTION if cautious else PlanVerdict.APPROVE
-
-
-def _first(rules: ProfileRules, moves: Sequence[JudgedMove]) -> JudgedMove | None:
-    return max(
-        moves,
-        key=lambda move: (
-            SCORES[move.verdict],
-            tiebreak_value(rules, move.numbers),
-            move.numbers.buffers.at_2x,
-            -move.index,
-        ),
-        default=None,
-    )

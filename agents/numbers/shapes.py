@@ -89,7 +89,7 @@ def bounded_multiplier(multiplier: float) -> float:
 def create_base(profile: RiskProfile, daily_ticks: float, spacing: int) -> float:
     """The half-width multipliers apply to when nothing is held yet: what keeps the floor."""
     half = half_width_for_buffer(PROFILES[profile].buffer_floor_hours, daily_ticks)
-    return half + _lost_to_snapping(spacing)
+    return half + lost_to_snapping(spacing)
 
 
 def rebalance_base(
@@ -141,7 +141,7 @@ def needed_width(
 ) -> NeededWidth:
     """The half-width whose 1× buffer reaches a floor, centred this far off the price."""
     half = half_width_for_buffer(floor_hours, daily_ticks, offset)
-    snapped = half + _lost_to_snapping(spacing)
+    snapped = half + lost_to_snapping(spacing)
     return NeededWidth(half, half / daily_ticks, snapped / base_half_width)
 
 
@@ -170,7 +170,7 @@ def no_swap_shape(
     return Shape(multiplier, offset)
 
 
-def _lost_to_snapping(spacing: int) -> float:
+def lost_to_snapping(spacing: int) -> float:
     """Each edge may snap inwards by half a spacing, and the price stand a tick off its tick."""
     return spacing / 2 + 1
 

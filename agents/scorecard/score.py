@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from enum import StrEnum
-from statistics import fmean, median
+from math import ceil
+from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, to_builtins
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 HORIZON_DAYS = (1, 7, 30)
 
 DecidedBy: TypeAlias = Literal["rules", "model"]
+Option: TypeAlias = Literal["hold", "exit", "wide", "rules", "wanted"]
 
 
 class AdviceKind(StrEnum):
@@ -68,6 +70,8 @@ class OptionWorths(Struct, frozen=True):
     exit: float | None
     wide: float | None
     rules: float | None
+    wanted: float | None = None
+    """What a model would have done that was overruled."""
 
 
 class HorizonScore(Struct, frozen=True):
@@ -84,36 +88,60 @@ class HorizonScore(Struct, frozen=True):
     unit1_usd: float | None
     """What a unit of currency1 was worth then."""
     worths: OptionWorths
+    """At the last price: mostly what the price did to the tokens of each."""
     rules_same: bool
     """Whether the rules alone chose the same."""
     stays: tuple[StayOutcome, ...]
     """Of the horizons the card gives a chance for."""
     fees: tuple[FeeOutcome, ...]
     """Of the horizon of a day."""
+    hedged: OptionWorths | None = None
+    """Fees − LVR − cost of each; None of a score that was kept before these were."""
+    objected: bool = False
+    """Whether a model was overruled."""
 
-    def over(self, other: float | None) -> float | None:
-        """By which part of its worth before the choice beat another option."""
-        chosen = self.worths.choice
-        if chosen is None or other is None or self.worth_before <= 0:
+    def over(self, other: Option, *, at_last_price: bool = False) -> float | None:
+        """By which part of its worth before the choice beat another option, the price left out."""
+        results = self.worths if at_last_price else self.hedged
+        if results is None:
             return None
-        return (chosen - other) / self.worth_before
+        by_name: dict[Option, float | None] = {
+            "hold": results.hold,
+            "exit": results.exit,
+            "wide": results.wide,
+            "rules": results.rules,
+            "wanted": results.wanted,
+        }
+        chosen, rival = results.choice, by_name[other]
+        if chosen is None or rival is None or self.worth_before <= 0:
+            return None
+        return (chosen - rival) / self.worth_before
+
+    def price_part(self, other: Option) -> float | None:
+        """What the price did to the tokens of the one and the other."""
+        whole, earned = self.over(other, at_last_price=True), self.over(other)
+        return None if whole is None or earned is None else whole - earned
 
     @property
     def over_hold(self) -> float | None:
         """None also where the choice is to hold."""
-        return self.over(self.worths.hold) if self.kind.acts else None
+        return self.over("hold") if self.kind.acts else None
 
     @property
     def over_exit(self) -> float | None:
-        return None if self.kind is AdviceKind.EXIT else self.over(self.worths.exit)
+        return None if self.kind is AdviceKind.EXIT else self.over("exit")
 
     @property
     def over_wide(self) -> float | None:
-        return self.over(self.worths.wide)
+        return self.over("wide")
 
     @property
     def over_rules(self) -> float | None:
-        return None if self.rules_same else self.over(self.worths.rules)
+        return None if self.rules_same else self.over("rules")
+
+    @property
+    def over_wanted(self) -> float | None:
+        return self.over("wanted") if self.objected else None
 
     def dollars(self, part: float) -> float | None:
         """A part of the worth before, in dollars."""
@@ -162,6 +190,8 @@ class BeatCount(Struct, frozen=True, rename="camel"):
     median: float | None
     """Of the differences, as parts of the worth before; None where none is known."""
     median_usd: float | None
+    more_needed: int | None = None
+    """Plans, until so large a mean would stand clear of chance; None with fewer than two."""
 
 
 class AdviceScore(Struct, frozen=True, rename="camel"):
@@ -176,6 +206,9 @@ class AdviceScore(Struct, frozen=True, rename="camel"):
     hold: BeatCount
     exit: BeatCount
     wide: BeatCount
+    price: float | None
+    """What the price did beside, the median against the first of Keep and Close that is another
+    option than the choice, as a part of the worth before."""
 
 
 class StayScore(Struct, frozen=True):
@@ -211,6 +244,10 @@ class DebateScore(Struct, frozen=True):
     same: int
     unknown: int
     median: float | None
+    objections: int = 0
+    """Of models that were overruled, where it is known what became of both."""
+    right: int = 0
+    """How many of them wanted what came out better."""
 
 
 class ScoreSummary(Struct, frozen=True):
@@ -245,7 +282,19 @@ def beat_count(
         judged=len(known),
         median=median(part for _, part in known) if known else None,
         median_usd=median(priced) if priced else None,
+        more_needed=_more_needed([part for _, part in known]),
     )
+
+
+def _more_needed(parts: Sequence[float]) -> int | None:
+    """By the mean and its spread so far, for 80 % power at the 5 % level."""
+    if len(parts) < _FEWEST_PLANS or not (mean := fmean(parts)):
+        return None
+    return max(0, ceil((_STANDARD_ERRORS * stdev(parts) / mean) ** 2) - len(parts))
+
+
+_FEWEST_PLANS = 2
+_STANDARD_ERRORS = 2.8
 
 
 def _advice(scores: Sequence[HorizonScore], applied: Container[str]) -> Iterable[AdviceScore]:
@@ -268,7 +317,13 @@ def _advice(scores: Sequence[HorizonScore], applied: Container[str]) -> Iterable
             hold=beat_count(several, lambda score: score.over_hold),
             exit=beat_count(several, lambda score: score.over_exit),
             wide=beat_count(several, lambda score: score.over_wide),
+            price=_price_part(several, "hold" if kind.acts else "exit"),
         )
+
+
+def _price_part(scores: Sequence[HorizonScore], other: Option) -> float | None:
+    known = [part for score in scores if (part := score.price_part(other)) is not None]
+    return median(known) if known else None
 
 
 def _stays(scores: Sequence[HorizonScore]) -> Iterable[StayScore]:
@@ -308,6 +363,7 @@ def _debates(scores: Sequence[HorizonScore]) -> Iterable[DebateScore]:
             continue
         same = sum(score.rules_same for score in argued)
         counted = beat_count(argued, lambda score: score.over_rules)
+        overruled = beat_count(argued, lambda score: score.over_wanted)
         yield DebateScore(
             days=days,
             better=counted.beat,
@@ -315,6 +371,8 @@ def _debates(scores: Sequence[HorizonScore]) -> Iterable[DebateScore]:
             same=same,
             unknown=len(argued) - same - counted.judged,
             median=counted.median,
+            objections=overruled.judged,
+            right=overruled.judged - overruled.beat,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -116,6 +116,8 @@ class PlanOption(NamedTuple):
     """In the wallet, or fees that were already earned."""
     gas1: float | None
     """In units of currency1; None is unknown."""
+    cost1: float | None
+    """Its whole cost, with what its swap and its mint lose; None is unknown."""
 
 
 class EarnedFees(NamedTuple):
@@ -177,6 +179,15 @@ def worth_at_end(course: PriceCourse, option: PlanOption, in_pool: Stake | None)
     return worth1(held, last) + worth1(option.beside, last) + fees - option.gas1
 
 
+def hedged_result(course: PriceCourse, option: PlanOption, in_pool: Stake | None) -> float | None:
+    """Fees less what arbitrage took less cost, in units of currency1: what the price did to the
+    tokens that are held is no merit of whoever advised."""
+    if option.cost1 is None:
+        return None
+    fees = earned_fees(course, option.stake, in_pool).worth1(course.last)
+    return fees - lost_to_arbitrage(course, option.stake) - option.cost1
+
+
 class KeptOrClosed(NamedTuple):
     """What a closed range came to, in units of currency1."""
 
@@ -191,7 +202,7 @@ class KeptOrClosed(NamedTuple):
 def kept_or_closed(course: PriceCourse, stake: Stake) -> KeptOrClosed:
     """Since a range was closed; it would have shared what was paid with everybody's liquidity."""
     paid = amounts_of(stake, course.first)
-    kept = worth_at_end(course, PlanOption(stake, Amounts(0, 0), 0.0), None)
+    kept = worth_at_end(course, PlanOption(stake, Amounts(0, 0), 0.0, 0.0), None)
     assert kept is not None
     return KeptOrClosed(worth1(paid, course.first), worth1(paid, course.last), kept)
 
@@ -267,7 +278,9 @@ def score_plan(
         read_at=read_at,
         worth_before=worth1(scoring.available, scoring.pool.sqrt_price_x96),
         unit1_usd=scoring.unit1_usd,
-        worths=scoring.worths(),
+        worths=scoring.each(worth_at_end),
+        hedged=scoring.each(hedged_result),
+        objected=bool(plan.dissent),
         rules_same=_rules_chose_the_same(plan),
         stays=tuple(scoring.stays(days)),
         fees=tuple(scoring.fees()) if days == 1 else (),
@@ -276,6 +289,9 @@ def score_plan(
 
 def _rules_chose_the_same(plan: Plan) -> bool:
     return plan.rules_alone.kind == plan.choice.kind and plan.rules_move in (None, plan.recommended)
+
+
+_Measured = Callable[[PriceCourse, PlanOption, "Stake | None"], "float | None"]
 
 
 class _Scoring:
@@ -287,14 +303,20 @@ class _Scoring:
         self.unit1_usd = _unit1_usd(plan.recommended, self.pool.sqrt_price_x96)
         self._in_pool = _stake(plan.hold)
 
-    def worths(self) -> score.OptionWorths:
+    def each(self, measured: _Measured) -> score.OptionWorths:
+        """Every option in one measure; None where it is not there or nobody knows."""
         plan = self._plan
+
+        def told(option: PlanOption | None) -> float | None:
+            return None if option is None else measured(self._course, option, self._in_pool)
+
         return score.OptionWorths(
-            choice=self._worth(self._option(plan.recommended)),
-            hold=self._worth(self._hold()),
-            exit=None if plan.exit is None else self._worth(self._option(plan.exit)),
-            wide=self._worth(self._wide()),
-            rules=self._worth(self._rules()),
+            choice=told(self._option(plan.recommended)),
+            hold=told(self._hold()),
+            exit=None if plan.exit is None else told(self._option(plan.exit)),
+            wide=told(self._wide()),
+            rules=told(self._rules()),
+            wanted=told(self._wanted()) if plan.dissent else None,
         )
 
     def stays(self, days: int) -> Iterator[score.StayOutcome]:
@@ -325,29 +347,26 @@ class _Scoring:
             if stake.ticks.lower <= self.pool.tick < stake.ticks.upper:
                 yield option, stake
 
-    def _worth(self, option: PlanOption | None) -> float | None:
-        return None if option is None else worth_at_end(self._course, option, self._in_pool)
-
     def _hold(self) -> PlanOption:
         """Fees that were earned already stay with what is held."""
         held = self._plan.hold
         stake = _stake(held)
         if stake is None:
-            return PlanOption(None, self.available, 0.0)
+            return PlanOption(None, self.available, 0.0, 0.0)
         beside = Amounts(
             self.available.amount0 - held.amount0, self.available.amount1 - held.amount1
         )
-        return PlanOption(stake, beside, 0.0)
+        return PlanOption(stake, beside, 0.0, 0.0)
 
     def _option(self, candidate: Candidate) -> PlanOption:
         """What its swap and its mint lost is no longer in its liquidity: gas is what is left."""
         if candidate.kind == "hold":
             return self._hold()
-        gas1 = self._in_currency1(candidate.gas_usd)
+        gas1, cost1 = map(self._in_currency1, (candidate.gas_usd, candidate.cost_usd))
         stake = _stake(candidate)
         if stake is None:
-            return PlanOption(None, self.available, gas1)
-        return PlanOption(stake, Amounts(candidate.residual0, candidate.residual1), gas1)
+            return PlanOption(None, self.available, gas1, cost1)
+        return PlanOption(stake, Amounts(candidate.residual0, candidate.residual1), gas1, cost1)
 
     def _wide(self) -> PlanOption | None:
         """At the gas of the dearest move of the plan; unknown where there was nothing to move."""
@@ -359,7 +378,9 @@ class _Scoring:
         stake = wide_stake(
             self.available, pool.sqrt_price_x96, pool.tick, pool.tick_spacing, pool.lp_fee
         )
-        return PlanOption(stake, Amounts(0, 0), self._in_currency1(max(known)))
+        gas1, root = self._in_currency1(max(known)), pool.sqrt_price_x96
+        lost = worth1(self.available, root) - worth1(amounts_of(stake, root), root)
+        return PlanOption(stake, Amounts(0, 0), gas1, None if gas1 is None else gas1 + lost)
 
     def _rules(self) -> PlanOption | None:
         """None where the rules would have gone to another pool."""
@@ -370,6 +391,14 @@ class _Scoring:
         if plan.rules_alone.kind == "exit" and plan.exit is not None:
             return self._option(plan.exit)
         return self._hold()
+
+    def _wanted(self) -> PlanOption | None:
+        """What the last model that objected would have done; Keep where it would do nothing."""
+        wanted = self._plan.dissent[-1].wanted
+        if wanted is None:
+            return self._hold()
+        option = self._plan.candidates[wanted]
+        return self._option(option) if option.pool_id == self.pool.pool_id else None
 
     def _in_currency1(self, dollars: float | None) -> float | None:
         if dollars == 0:

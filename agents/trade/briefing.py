@@ -230,10 +230,10 @@ def _say_outside(brief: Brief, context: TradeContext) -> None:
             brief.say(f"{name.value}: unavailable.")
             continue
         for line in section.text.splitlines():
-            brief.say(f"{name.value}, by strangers: {brief.quote(line)}")
+            brief.say(f"{name.value}, by strangers: {brief.quote_stranger(line)}")
     # Behind how much was filed stands what earlier hours have filed and fits this one.
     for line in context.section(SectionName.INGESTION).text.splitlines()[1:]:
-        brief.say(f"filed earlier, by strangers: {brief.quote(line)}")
+        brief.say(f"filed earlier, by strangers: {brief.quote_stranger(line)}")
 
 
 def _say_conflicts(brief: Brief, conflicts: ConflictMap) -> None:

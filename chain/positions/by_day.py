@@ -172,15 +172,12 @@ class DayMemory:
 
 
 def settled_days(
-    identity: PositionIdentity,
-    changes: Sequence[LiquidityChange],
-    hours: PoolHours,
-    memory: DayMemory,
+    identity: PositionIdentity, account: SinceEntry, hours: PoolHours, memory: DayMemory
 ) -> _Days:
     """Every day that is known, oldest first; the last may still go on, the others never change."""
     told = {day.begin: day for day in memory.load(identity.ref)}
     now = hours.last.timestamp
-    days = {day.begin: day for day in days_of_range(identity, changes, hours)} | {
+    days = {day.begin: day for day in days_of_range(identity, account, hours)} | {
         begin: day for begin, day in told.items() if begin < now
     }
     over = tuple(days[begin] for begin in sorted(days) if begin + DAY + SETTLED_SECONDS <= now)
@@ -189,18 +186,16 @@ def settled_days(
     return tuple(days[begin] for begin in sorted(days))
 
 
-def days_of_range(
-    identity: PositionIdentity, changes: Sequence[LiquidityChange], hours: PoolHours
-) -> _Days:
+def days_of_range(identity: PositionIdentity, account: SinceEntry, hours: PoolHours) -> _Days:
     """The days since it was opened that the hours cover from their beginning."""
-    if not changes:
+    if not account.changes:
         return ()
-    opened = changes[0].timestamp
+    opened = account.changes[0].timestamp
     first = _day(max(opened, hours.since))
     if hours.since > max(first, opened):
         first += DAY
     earned = {begin: [0, 0] for begin in range(first, hours.last.timestamp, DAY)}
-    for hour in hours_of_range(identity, changes, hours):
+    for hour in hours_of_range(identity, account, hours):
         day = earned.get(_day(hour.begin))
         if day is not None:
             day[0] += hour.fees
@@ -209,32 +204,118 @@ def days_of_range(
 
 
 def hours_of_range(
-    identity: PositionIdentity, changes: Sequence[LiquidityChange], hours: PoolHours
+    identity: PositionIdentity, account: SinceEntry, hours: PoolHours, *, as_paid: bool = True
 ) -> Iterator[HourOfRange]:
-    """Each hour in which anybody swapped, with what the range earned and lost in it."""
+    """Each hour in which anybody swapped, with what the range earned and lost in it.
+
+    Where the hours reach back to its beginning their fees come to just what the contract paid;
+    not `as_paid` they are the same whatever was read before them.
+    """
     ticks = identity.tick_lower, identity.tick_upper
     edges = sqrt_price_at_tick(ticks[0]), sqrt_price_at_tick(ticks[1])
-    for opening, row in _with_openings(hours):
+    changes = account.changes
+    payouts = _payouts(account, hours) if as_paid else (_Payout(None, None, None),)
+    parts = [_paid_in(identity, changes, payouts, hours, row) for row in hours.rows]
+    exact = _as_paid(parts, payouts)
+    for (opening, row), fees in zip(_with_openings(hours), exact, strict=True):
         end = min(row.hour + HOUR, hours.last.timestamp)
         held = LiquidityRange(*edges, liquidity_in(changes, row.hour, end))
-        growth = growth_inside(row.path, *ticks)
-        paid = Amounts(*(round(each * held.liquidity) for each in growth))
-        if row.hour >= hours.recent_since and any(
-            change.liquidity_delta and row.hour <= change.timestamp < end for change in changes
-        ):
-            paid = _paid_by_swap(identity, changes, hours, row.hour) or paid
         lvr = realised_lvr((opening, row.close), held)
-        yield HourOfRange(row.hour, row.close, round(worth(paid, row.close)), lvr, paid)
+        yield HourOfRange(row.hour, row.close, round(worth(fees, row.close)), lvr, fees)
+
+
+class _Payout(NamedTuple):
+    """What the contract paid for the time up to a change, or what waits since the last."""
+
+    after: LiquidityChange | None
+    until: LiquidityChange | None
+    fees: Amounts | None
+    """None where it is not known."""
+
+
+def _payouts(account: SinceEntry, hours: PoolHours) -> tuple[_Payout, ...]:
+    earned, found = account.fees_earned, []
+    after, left = None, None if isinstance(earned, Unknown) else earned.value
+    whole = bool(account.changes) and hours.since <= account.changes[0].timestamp
+    for change in account.changes:
+        fees = change.fees
+        if isinstance(fees, Unknown) or left is None or not whole:
+            return (_Payout(None, None, None),)
+        if any(fees.value):
+            found.append(_Payout(after, change, fees.value))
+            after, left = change, left.less(fees.value)
+    return (*found, _Payout(after, None, left))
+
+
+def _paid_in(
+    identity: PositionIdentity,
+    changes: Sequence[LiquidityChange],
+    payouts: Sequence[_Payout],
+    hours: PoolHours,
+    row: HourRow,
+) -> list[tuple[float, float]]:
+    """Of one hour what belongs to each payout: by its swaps where they are kept, else by time."""
+    end = min(row.hour + HOUR, hours.last.timestamp)
+    moved = any(row.hour <= change.timestamp < end for change in changes)
+    if moved and row.hour >= hours.recent_since and hours.terms is not None:
+        return _paid_by_swap(identity, changes, payouts, hours, row.hour)
+    growth = growth_inside(row.path, identity.tick_lower, identity.tick_upper)
+    parts = []
+    for payout in payouts:
+        begin = row.hour if payout.after is None else max(row.hour, payout.after.timestamp)
+        until = end if payout.until is None else min(end, payout.until.timestamp)
+        share = max(0, until - begin) / max(1, end - row.hour)
+        held = liquidity_in(changes, begin, until) * share if share else 0.0
+        parts.append((growth[0] * held, growth[1] * held))
+    return parts
+
+
+def _as_paid(
+    parts: Sequence[Sequence[tuple[float, float]]], payouts: Sequence[_Payout]
+) -> list[Amounts]:
+    """Each payout's hours, brought to what was paid: hours that are all its own hardly move."""
+    sums = [[0, 0] for _ in parts]
+    for place, payout in enumerate(payouts):
+        for token in (0, 1):
+            told = [hour[place][token] for hour in parts]
+            whole = None if payout.fees is None else payout.fees[token]
+            for hour, units in enumerate(_brought_to(told, _shared(parts, place), whole)):
+                sums[hour][token] += units
+    return [Amounts(*each) for each in sums]
+
+
+def _shared(parts: Sequence[Sequence[tuple[float, float]]], place: int) -> list[bool]:
+    """The hours that a payout shares with another: what was estimated is estimated there."""
+    return [any(any(part) for other, part in enumerate(hour) if other != place) for hour in parts]
+
+
+def _brought_to(told: Sequence[float], shared: Sequence[bool], whole: int | None) -> list[int]:
+    """Whole units that sum to what was paid."""
+    units = [round(each) for each in told]
+    if whole is None or not units:
+        return units
+    # First from the hours that were estimated, as far as they go, then from all.
+    for places in ([place for place, each in enumerate(shared) if each], range(len(told))):
+        missing, held = whole - sum(units), sum(units[place] for place in places)
+        if missing and held + missing >= 0 and held:
+            for place in places:
+                units[place] += missing * units[place] // held
+            units[max(places, key=lambda place: units[place])] += whole - sum(units)
+    if sum(units) != whole:
+        units[-1] += whole - sum(units)
+    return units
 
 
 def _paid_by_swap(
-    identity: PositionIdentity, changes: Sequence[LiquidityChange], hours: PoolHours, hour: int
-) -> Amounts | None:
-    """What each swap of an hour paid to the liquidity that was there then; None where the pool's
-    terms are not known. A change counts before the swaps of its block."""
-    if hours.terms is None:
-        return None
-    fees0 = fees1 = 0.0
+    identity: PositionIdentity,
+    changes: Sequence[LiquidityChange],
+    payouts: Sequence[_Payout],
+    hours: PoolHours,
+    hour: int,
+) -> list[tuple[float, float]]:
+    """What each swap of an hour paid to the liquidity that was there then, by payout."""
+    assert hours.terms is not None
+    parts = [(0.0, 0.0) for _ in payouts]
     earlier = (row.close for row in reversed(hours.rows) if row.hour < hour)
     before = PoolMoment(next(earlier, hours.opening))
     for swap in hours.recent:
@@ -246,9 +327,14 @@ def _paid_by_swap(
             )
             path = tuple(paid_fees(swap, hours.terms, before).path)
             growth = growth_inside(path, identity.tick_lower, identity.tick_upper)
-            fees0, fees1 = fees0 + growth[0] * liquidity, fees1 + growth[1] * liquidity
+            place = sum(
+                payout.until is not None and payout.until.place.block_number <= swap.block_number
+                for payout in payouts
+            )
+            fees0, fees1 = parts[place]
+            parts[place] = fees0 + growth[0] * liquidity, fees1 + growth[1] * liquidity
             before = before.after(swap)
-    return Amounts(round(fees0), round(fees1))
+    return parts
 
 
 def liquidity_in(changes: Sequence[LiquidityChange], begin: int, end: int) -> int:
@@ -298,7 +384,7 @@ def result_path(
         return ()
     past = [
         hour
-        for hour in hours_of_range(snapshot.identity, changes, hours)
+        for hour in hours_of_range(snapshot.identity, account, hours)
         if hour.begin + HOUR > changes[0].timestamp and hour.begin + HOUR < hours.last.timestamp
     ]
     fees = worth(earned.value, snapshot.pool.sqrt_price_x96)

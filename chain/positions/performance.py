@@ -78,7 +78,7 @@ def daily_result(snapshot: PositionSnapshot, account: SinceEntry, hours: PoolHou
         return DailyResult(snapshot.ref, 0, young, young, young, path=path)
     closed = tuple(
         hour
-        for hour in hours_of_range(snapshot.identity, account.changes, hours)
+        for hour in hours_of_range(snapshot.identity, account, hours, as_paid=False)
         if begin <= hour.begin < end
     )
     source = f"{len(closed)} closed hours with swaps", hours.last.number, float(end)

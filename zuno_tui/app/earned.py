@@ -20,6 +20,7 @@ from chain.positions.by_day import (
     DayMemory,
     DayOfRange,
     ResultPoint,
+    SinceEntry,
     result_path,
     settled_days,
     since_entry,
@@ -37,7 +38,7 @@ from chain.positions.performance import DailyResult, Performance, read_performan
 from chain.prices.ladder import read_prices
 from chain.prices.price import PriceBook, WorthUnit
 from chain.protocols.custody import Custody
-from chain.protocols.past import NOT_ADDED_UP, LiquidityChange
+from chain.protocols.past import NOT_ADDED_UP
 from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
 from chain.protocols.v4.storage import layout_of, pool_snapshot, position_snapshot
@@ -93,7 +94,7 @@ class PositionEarnings(Struct, frozen=True):
     """How it stood against holding, hour by hour, in units of currency1."""
     hours: PoolHours | None
     """None of one that was closed before the days that were read."""
-    changes: tuple[LiquidityChange, ...]
+    account: SinceEntry
     unit: WorthUnit
     unread: str = ""
     """Why the logs that days are made of were not told; empty where they were."""
@@ -413,7 +414,7 @@ class _Telling(Struct, frozen=True):
         days = (
             self.memory.load(snapshot.ref)
             if hours is None
-            else settled_days(snapshot.identity, account.changes, hours, self.memory)
+            else settled_days(snapshot.identity, account, hours, self.memory)
         )
         opened = account.changes[0].timestamp if account.changes else snapshot.block.timestamp
         at_present: Quantity[Fraction] = (
@@ -441,7 +442,7 @@ class _Telling(Struct, frozen=True):
             against_holding=won.against_holding,
             path=() if hours is None else result_path(snapshot, account, hours),
             hours=hours,
-            changes=account.changes,
+            account=account,
             unit=self.unit,
             unread=(hours.unread if hours else "")
             or (earned.reason if isinstance(earned, Unknown) else ""),

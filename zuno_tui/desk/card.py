@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from agents.lp.advice_words import move_name, option_letter
+from agents.lp.advice_words import option_letter
 from agents.lp.plan import Candidate, Plan
 from agents.scorecard.track_record import TrackRecord
 from chain.protocols.reference import PositionRef, position_label
@@ -19,6 +19,7 @@ from zuno_tui.present.plan_card import (
     deciding_figure,
     figures_of,
     headline,
+    listed_options,
     model_talk,
     option_words,
     plan_sentence,
@@ -41,7 +42,7 @@ def plan_view(
         plan_id=plan.plan_id,
         headline=_headline(plan, pools),
         recommendation=plan_sentence(plan, pools, record),
-        decided=decided_words(plan, pools),
+        decided=decided_words(plan),
         decides=deciding_figure(plan),
         price=next(iter(pools.values())).price if len(pools) == 1 else "",
         options=tuple(_options(plan, pools)),
@@ -64,13 +65,11 @@ def _options(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[OptionView]:
         does = option_words(plan, option, pools)
         return replace(view, recommended=chosen, figures=figures, does=does)
 
-    yield option("Keep", None, plan.hold, chosen=choice.kind == "hold")
-    for move in plan.candidates:
-        chosen = choice.kind == "move" and choice.index == move.index
-        letter = None if move.index is None else option_letter(move.index)
-        yield option(move_name(move, plan.candidates), letter, move, chosen=chosen)
-    if plan.exit is not None:
-        yield option("Close", "close", plan.exit, chosen=choice.kind == "exit")
+    for name, each in listed_options(plan).items():
+        acts = None if each.kind == "hold" else each.kind
+        letter = acts if each.index is None else option_letter(each.index)
+        chosen = choice.kind in ("move", acts or "hold") and choice.index == each.index
+        yield option(name, "close" if letter == "exit" else letter, each, chosen=chosen)
 
 
 def _drawn(

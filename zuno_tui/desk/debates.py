@@ -55,6 +55,7 @@ def turn_view(turn: SpokenTurn) -> TurnView:
         sourced="" if said == read else said,
         sourced_struck=_struck(flags),
         table=None if thought.table is None else screen_table(thought.table),
+        by_model=thought.by_model,
         concludes=thought.tag in _CONCLUSIONS,
     )
 

@@ -258,10 +258,10 @@ class Details:
             watch=reading_progress(progress),
         )
         hours = read[pool.pool_id]
-        changes = performance.accounts[snapshot.ref].changes
-        opened = changes[0].timestamp if changes else snapshot.block.timestamp
+        account = performance.accounts[snapshot.ref]
+        opened = account.changes[0].timestamp if account.changes else snapshot.block.timestamp
         memory = DayMemory(store, network, sources.clock)
-        settled = _days_told(settled_days(snapshot.identity, changes, hours, memory), opened)
+        settled = _days_told(settled_days(snapshot.identity, account, hours, memory), opened)
         pays = "pays", edge_sentence(week_edge(hours))
         unit = self._context.session.settings.unit
         shown = days_view(settled, pair, position.prices, unit)
@@ -269,7 +269,7 @@ class Details:
         return replace(
             view,
             facts=(*view.facts, pays),
-            price=past_chart(pair, snapshot, hours, changes, _each(pair, position.prices, unit)),
+            price=past_chart(pair, snapshot, hours, account, _each(pair, position.prices, unit)),
             liquidity=await self._liquidity(position, pair),
             fees_by_day=shown,
             days_sum=days_sum(

@@ -409,7 +409,7 @@ def _week_charts(
         each = position.unit1.value if isinstance(position.unit1, Known) else None
         if position.hours is None:
             continue
-        chart = past_chart(pair, snapshot, position.hours, position.changes, each)
+        chart = past_chart(pair, snapshot, position.hours, position.account, each)
         if chart is not None:
             charts[snapshot.ref] = windowed(chart, _WEEK * DAY)
     return charts

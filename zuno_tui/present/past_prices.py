@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from chain.history.hours import PoolHours
 from chain.history.volatility import price_path
-from chain.positions.by_day import hours_of_range
-from chain.protocols.past import LiquidityChange
+from chain.positions.by_day import SinceEntry, hours_of_range
 from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens.pair import Pair
 from zuno_tui.present.charts import range_chart
@@ -26,7 +25,7 @@ def past_chart(
     pair: Pair,
     snapshot: PositionSnapshot,
     hours: PoolHours,
-    changes: Sequence[LiquidityChange],
+    account: SinceEntry,
     each: Fraction | None,
 ) -> ChartView | None:
     """With what each hour earned, and when liquidity came and went.
@@ -36,8 +35,8 @@ def past_chart(
     chart = chart_view(pair, snapshot, hours)
     if chart is None:
         return None
-    earned = hours_of_range(snapshot.identity, changes, hours)
-    moved = [change for change in changes if change.liquidity_delta]
+    earned = hours_of_range(snapshot.identity, account, hours)
+    moved = [change for change in account.changes if change.liquidity_delta]
     return replace(
         chart,
         fees=()

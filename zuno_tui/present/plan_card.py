@@ -6,22 +6,16 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from agents.lp.advice_words import (
+    EVERY_PRICE,
     PASSES_EVERY_LIMIT,
-    SHORT_REASONS,
-    SURE_FEES,
-    WEIGHED_BY,
     assumption_words,
+    dissent_words,
     edge_figure,
-    edge_words,
-    finding_against,
+    finding_words,
     findings_against,
     judged_words,
     move_name,
-    never_pays,
     option_letter,
-    tiebreak_figure,
-    tiebreak_words,
-    weighed_words,
 )
 from agents.lp.plan import (
     Candidate,
@@ -29,24 +23,19 @@ from agents.lp.plan import (
     Plan,
     PlanPoolFacts,
     ReplayedRange,
-    RuleFinding,
 )
+from agents.lp.statements import CLOSE, KEEP, Relation, Statement, claim, is_same_range
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.numbers.calibrated import calibration_words
 from agents.numbers.fees import apr
 from agents.numbers.outlook import HOURS_PER_WEEK
 from agents.numbers.rounding import gained
 from agents.numbers.rules import (
-    PROFILES,
-    JudgmentVerdict,
     PlanVerdict,
-    ProfileRules,
-    Rule,
-    Tiebreak,
 )
 from agents.scorecard.track_record import TrackRecord, track_record
 from chain.base.store import Store
-from chain.base.units import UNKNOWN, hours, hours_cell, listed, percent, times_words, usd
+from chain.base.units import UNKNOWN, hours, hours_cell, listed, percent, usd
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.protocols.reference import position_label
@@ -88,7 +77,6 @@ PLAN_TERMS = {
     "LVR a day": "loss versus rebalancing: what arbitrage takes from the range in a day",
     "swaps": "what must be sold first to fill the range",
     "lasts (95%)": "its buffer: how long the price stays in the range at 95% confidence",
-    SURE_FEES: "fees in the time it lasts at 95% confidence, twice your floor at most",
     "lasts at 2σ": "the same if the price moves twice as wildly",
     "lasts at 3σ": "the same if it moves three times as wildly",
     "fees APR": "a day's fees as a share of the worth, scaled to a year",
@@ -96,7 +84,7 @@ PLAN_TERMS = {
     "net APR": "fees APR less LVR APR",
     "past 24 h": "what the range would have netted over the last day, and how much was in range",
     "past 7 d": "the same over the last week",
-    "judged": "chosen, allowed, never pays, or which floor of your profile it breaks",
+    "judged": "chosen, allowed, still loses, or which limit of your profile it breaks",
 }
 POSITION_TERMS = {
     "ID": "the number of the position: inspect 7, recommend 7",
@@ -200,21 +188,35 @@ _CAUTION = {
 def plan_sentence(
     plan: Plan, pools: Mapping[str, PlanPool], record: TrackRecord | None = None
 ) -> str:
-    """`Widen #26 to 2,893 – 3,301. Costs $16, earned back in 16 h; …`."""
-    told = option_words(plan, plan.recommended, pools)
-    if plan.choice.kind == "hold":
-        return " ".join((told, *_sentences(plan.choice.reasons[:1]), *_record(record)))
-    costs = _cost(plan.recommended)
-    if record is not None:
-        costs = f"{costs}; {record.words}"
-    return " ".join((told, f"{costs}.", *(_why_leave(plan) if plan.choice.kind == "exit" else ())))
-
-
-def _why_leave(plan: Plan) -> Iterator[str]:
-    if plan.choice.codes[0] is AdviceReason.DANGER:
+    """`Widen #26 to 2,893 – 3,301. It should net $9.68 in 7 days, $6.01 more than Keep, …`."""
+    told = [option_words(plan, plan.recommended, pools)]
+    if plan.choice.kind == "exit" and plan.choice.codes[0] is AdviceReason.DANGER:
         # What a hook may do is told of "it": here nobody has named it yet.
-        yield "Its pool has a dangerous hook."
-    yield from _sentences(plan.choice.reasons[:1])
+        told.append("Its pool has a dangerous hook.")
+    told += _sentences(plan.choice.reasons[:1])
+    if plan.choice.kind == "move":
+        told.append(_paid_back(plan.recommended).words)
+    told += [] if record is None else [f"{record.words[:1].upper()}{record.words[1:]}."]
+    return " ".join(told)
+
+
+def card_statements(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[Statement]:
+    """Every sentence of the card that says something of its options, as it is shown."""
+    yield Statement(plan_sentence(plan, pools), plan.choice.claims)
+    if plan.choice.kind == "move":
+        yield _paid_back(plan.recommended)
+    yield from _ruled_out(plan)
+    yield from (statement for move in plan.candidates for statement in _broken(move))
+
+
+def _paid_back(move: Candidate) -> Statement:
+    name = option_letter(move.index or 0)
+    if not move.breaks_even:
+        return Statement("It never earns its cost back.", (claim(name, Relation.NEVER),))
+    if move.break_even_hours is None:
+        return Statement(f"When it earns its cost back is {UNKNOWN}.")
+    words = f"It earns its cost back in {hours(move.break_even_hours)}."
+    return Statement(words, (claim(name, Relation.PAYS_BACK, move.break_even_hours),))
 
 
 def option_words(plan: Plan, candidate: Candidate, pools: Mapping[str, PlanPool]) -> str:
@@ -242,44 +244,16 @@ def range_words(candidate: Candidate, pools: Mapping[str, PlanPool]) -> str:
     return " – ".join(pool.pair.bounds(candidate.tick_lower, candidate.tick_upper))
 
 
-def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
-    """How sure, why this move or what the pool pays, and who decided: under the sentence."""
-    pool = pools.get(plan.recommended.pool_id)
-    keeps = plan.choice.kind == "hold"  # what the pool pays is then the reason itself
-    pays = "" if pool is None or keeps else f"the pool {edge_words(pool.edge_7d)}"
-    if seconds := _seconds(plan):
-        letters = listed([option_letter(move.index or 0) for move in seconds])
-        rules = PROFILES[plan.profile]
-        pays = f"it beats {letters} on {WEIGHED_BY[rules.tiebreak]}"
-        # Where fees alone decide, how long a range lasts is no reason.
-        by_time = rules.tiebreak is not Tiebreak.YIELD and len(seconds) == 1
-        if by_time and _nets_more(seconds[0], plan.recommended):
-            pays = _lasts_less(rules, seconds[0], plan.recommended) or pays
-    if keeps:
-        pays = next((why for why in _sentences(plan.choice.reasons) if why.startswith(_CLOSE)), "")
-    pays = "; ".join(filter(None, (pays.rstrip("."), *_richer_words(plan))))
-    caution = "" if keeps else _CAUTION[plan.verdict]
-    told = (part for part in (caution, pays, _decided_by(plan)) if part)
-    return " ".join(f"{part[0].upper()}{part[1:]}." for part in told)
+def decided_words(plan: Plan) -> str:
+    """How sure, who wanted otherwise, and who decided: under the sentence."""
+    caution = "" if plan.choice.kind == "hold" else _CAUTION[plan.verdict]
+    told = (caution, *map(dissent_words, plan.dissent), _decided_by(plan))
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in told if part)
 
 
 def deciding_figure(plan: Plan) -> str:
     """The row of the card by which it was chosen over moves that pass too."""
-    return _DECIDING[PROFILES[plan.profile].tiebreak] if _seconds(plan) else ""
-
-
-def _lasts_less(rules: ProfileRules, second: Candidate, chosen: Candidate) -> str:
-    """`C nets $10.07 more, but has lower fees at 95% confidence: $24.06 against $32.20`."""
-    more = gained(second.net_7d, chosen.net_7d)
-    less, most = (tiebreak_figure(rules, each) for each in (second, chosen))
-    if more is None or less is None or most is None or less >= most:
-        return ""
-    figures = [tiebreak_words(rules, each) for each in (second, chosen)]
-    letter = option_letter(second.index or 0)
-    lasting = f"has lower {WEIGHED_BY[rules.tiebreak]}: {figures[0]} against {figures[1]}"
-    if rules.tiebreak is Tiebreak.STRESSED_BUFFER:
-        lasting = f"lasts {figures[0]} at twice the volatility against {figures[1]}"
-    return f"{letter} nets {usd(more)} more, but {lasting}"
+    return NET if plan.choice.kind == "move" and len(plan.candidates) > 1 else ""
 
 
 def _decided_by(plan: Plan) -> str:
@@ -294,31 +268,11 @@ def _pool_words(pool: PlanPool | None) -> str:
     return "a position" if pool is None else pool.name
 
 
-def _cost(candidate: Candidate) -> str:
-    if candidate.cost_usd is None:
-        return f"What it costs is {UNKNOWN}"
-    about = "≈ " if candidate.prep_action is not None else ""
-    costs = f"Costs {about}{round_usd(candidate.cost_usd)}"
-    if candidate.kind == "exit":
-        return costs
-    if not candidate.breaks_even:
-        return f"{costs}, and never earns it back"
-    if candidate.break_even_hours is None:
-        return f"{costs}; when it earns that back is {UNKNOWN}"
-    return f"{costs}, earned back in {hours(candidate.break_even_hours)}"
-
-
-def _record(record: TrackRecord | None) -> Iterator[str]:
-    if record is not None:
-        yield f"{record.words}."
-
-
 def _sentences(reasons: tuple[str, ...]) -> Iterator[str]:
     for reason in reasons:
         yield screen_words(f"{reason[0].upper()}{reason[1:].rstrip('.')}.")
 
 
-_CLOSE = "Close would bring"
 _BAR_CELLS = 8
 _ROUNDING = 0.05
 
@@ -345,14 +299,10 @@ def plan_lines(
     plan = argued.plan
     yield f"{plan.plan_id} · {headline(plan)}"
     yield wrapped(plan_sentence(plan, pools, record), indent=0)
-    decided = decided_words(plan, pools)
+    decided = decided_words(plan)
     yield wrapped(decided, indent=0)
     yield ""
-    options = {
-        "KEEP": plan.hold,
-        **{move_name(move, plan.candidates).upper(): move for move in plan.candidates},
-        **({} if plan.exit is None else {"CLOSE": plan.exit}),
-    }
+    options = {name.upper(): option for name, option in listed_options(plan).items()}
     columns = [OutputColumn(""), *(OutputColumn(name, "right") for name in options)]
     rows = [
         [label, *(tell(option, pools.get(option.pool_id)) for option in options.values())]
@@ -367,6 +317,19 @@ def plan_lines(
     ):
         if sentence.rstrip(".") not in decided:
             yield wrapped(f"  {sentence}", indent=2)
+
+
+def listed_options(plan: Plan) -> dict[str, Candidate]:
+    """By name, as they stand beside each other: where the pool does not pay, every price and Close
+    come before all that would earn less than it loses."""
+    moves = {move_name(move, plan.candidates): move for move in plan.candidates}
+    leave = {} if plan.exit is None else {CLOSE: plan.exit}
+    edges = {pool.pool_id: pool.edge_7d for pool in plan.pools}
+    edge = edges.get(plan.hold.pool_id)
+    if edge is None or edge >= 1:
+        return {KEEP: plan.hold, **moves, **leave}
+    everywhere = {name: move for name, move in moves.items() if name.endswith(EVERY_PRICE)}
+    return {**everywhere, **leave, KEEP: plan.hold, **moves}
 
 
 def edited_words(plan: Plan) -> str:
@@ -386,41 +349,38 @@ def record_words(argued: ArguedPlan) -> Iterator[str]:
 
 def reasons(plan: Plan, pools: Mapping[str, PlanPool], *, argued: bool = True) -> Iterator[str]:
     """Why this was chosen, what it takes, what it survives, and what the rules alone would do."""
-    yield from _why_first(plan)
     said = {option_letter(move.index or 0) for move in plan.candidates if limits_broken(move)}
     for reason in plan.choice.reasons:
         # As its column says, or the sentence about all that break the same limit.
-        told = reason.rstrip(".") == PASSES_EVERY_LIMIT or reason.partition(": ")[0] in said
-        if not told:
-            yield screen_words(_sentence(reason))
-    yield from _why_not(plan)
+        if reason != PASSES_EVERY_LIMIT and reason.partition(": ")[0] not in said:
+            yield from _sentences((reason,))
+    for statement in _ruled_out(plan):
+        # The headline has told already which limit holds back what looks best.
+        if statement.words.partition(": ")[2].rstrip(".") not in plan.choice.reasons[0]:
+            yield statement.words
     if any(_pays_faster(move, plan.hold) for move in plan.candidates):
-        yield (
-            "Earned back uses the expected time in range, which is longer than the 95% figure; net "
-            "and over Keep cover 7 days."
-        )
+        yield ("Pay-back time assumes the average time in range; net and over Keep cover 7 days.")
     yield from _swap_words(plan, pools)
     yield from map(screen_words, _outside_words(plan, pools))
-    yield f"The choice {assumption_words(plan.assumptions)}."
+    yield assumption_words(plan.assumptions)
     if argued:
-        yield f"Without the debate the rules would have chosen {_rules_words(plan)}."
+        yield _rules_words(plan)
     yield calibration_words(week=knows_week(plan))
 
 
 def _rules_words(plan: Plan) -> str:
+    """What the debate changed, if the range or the choice is another."""
     alone, move = plan.rules_alone, plan.rules_move
-    if alone.kind == plan.choice.kind and move in (None, plan.recommended):
-        return "the same"
+    if alone.kind == plan.choice.kind and (move is None or is_same_range(move, plan.recommended)):
+        return "Without the debate the rules would have chosen the same."
     if move is None:
-        return _ALONE[alone.kind]
-    return _named("move", move.index) if move in plan.candidates else "another move"
+        return f"Without the debate the rules would have chosen {_ALONE[alone.kind]}."
+    named = next((each.index for each in plan.candidates if is_same_range(each, move)), None)
+    other = "another range" if named is None else f"option {option_letter(named)}"
+    return f"Without the debate the rules would have chosen {other}."
 
 
 _ALONE = {"hold": "to keep it", "exit": "to close it"}
-
-
-def _sentence(reason: str) -> str:
-    return f"{reason[0].upper()}{reason[1:].rstrip('.')}."
 
 
 def _swap_words(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
@@ -482,10 +442,6 @@ def plan_subject(plan: Plan) -> str:
 def circumstances(plan: Plan) -> str:
     """For whom, in what market and when it was argued."""
     return f"{plan.profile.value} · {plan.regime.value} market · block {plan.block:,}"
-
-
-def _named(kind: str, index: int | None) -> str:
-    return kind if index is None else f"option {option_letter(index)}"
 
 
 def _is_outside(candidate: Candidate, pool: PlanPool) -> bool:
@@ -594,7 +550,7 @@ def _swap(candidate: Candidate, pool: PlanPool | None) -> str:
 def _break_even(candidate: Candidate, _pool: PlanPool | None) -> str:
     if candidate.index is None:
         return "–"
-    if never_pays(candidate):
+    if not candidate.breaks_even:
         return "never"
     hours_needed = candidate.break_even_hours
     return UNKNOWN if hours_needed is None else hours_cell(hours_needed)
@@ -628,82 +584,43 @@ def _judged(chosen: Candidate) -> _CandidateCell:
     return tell
 
 
-def _why_not(plan: Plan) -> Iterator[str]:
-    """What Keep's figure rests on, and for every move ruled out a sentence; alike ones share it."""
-    stays, net = plan.hold.survival, plan.hold.net_7d
-    if stays is not None and stays.day == 0 and net is not None and net > 0:
-        yield f"Keep earns only if the price comes back; allowing for that, it nets {usd(net)}."
-    alike: dict[str, list[str]] = {}
+def _ruled_out(plan: Plan) -> Iterator[Statement]:
+    """For every limit that moves break a sentence; those that break it alike share one."""
+    alike: dict[str, list[Candidate]] = {}
     for move in plan.candidates:
         for against in findings_against(move.judgment):
-            if move.index is not None:
-                words = _finding_words(against, breaks_even=move.breaks_even)
-                alike.setdefault(words, []).append(option_letter(move.index))
-    for words, letters in alike.items():
+            alike.setdefault(finding_words(against, move).words, []).append(move)
+    for words, moves in alike.items():
+        letters = [option_letter(move.index or 0) for move in moves]
         are = "is" if len(letters) == 1 else "are"
         told = words if len(letters) == 1 else _of_each(words)
-        yield screen_words(f"{listed(letters)} {are} ruled out: {told}.")
-    if plan.choice.kind == "move":
-        return
-    for move in plan.candidates:
-        passes = move.index is not None and finding_against(move.judgment) is None
-        if passes and _nets_more(move, plan.recommended):
-            letter = option_letter(move.index or 0)
-            yield f"{letter} nets more in 7 days, but {SHORT_REASONS[plan.choice.codes[0]]}."
+        claims = (
+            made
+            for move in moves
+            for against in findings_against(move.judgment)
+            if (found := finding_words(against, move)).words == words
+            for made in found.claims
+        )
+        yield Statement(screen_words(f"{listed(letters)} {are} ruled out: {told}."), tuple(claims))
 
 
 def limits_broken(move: Candidate) -> tuple[str, ...]:
     """Where an option that was ruled out is taken all the same: a sentence for every limit."""
-    if move.index is None:
-        return ()
-    letter = option_letter(move.index)
-    return tuple(
-        screen_words(
-            f"{letter} was ruled out: {_finding_words(against, breaks_even=move.breaks_even)}."
-        )
-        for against in findings_against(move.judgment)
-    )
+    return tuple(statement.words for statement in _broken(move))
+
+
+def _broken(move: Candidate) -> Iterator[Statement]:
+    if move.index is not None:
+        lead = f"{option_letter(move.index)} was ruled out"
+        for against in findings_against(move.judgment):
+            found = finding_words(against, move)
+            yield Statement(screen_words(f"{lead}: {found.words}."), found.claims)
 
 
 def _of_each(words: str) -> str:
     """`it never earns …` of several."""
     never = words.removeprefix("it never ")
     return f"none {never}" if never != words else words.replace("it ", "each ", 1)
-
-
-def _seconds(plan: Plan) -> list[Candidate]:
-    """The moves that pass as well, where one was chosen over them."""
-    by_rules = plan.rules_move in (None, plan.recommended)
-    if plan.choice.kind != "move" or not by_rules:
-        return []
-    return [
-        move
-        for move in plan.candidates
-        if move.index not in (None, plan.choice.index)
-        and move.judgment is not None
-        and move.judgment.verdict is JudgmentVerdict.ACCEPT
-    ]
-
-
-def _richer_words(plan: Plan) -> Iterator[str]:
-    """Why a move that would net more than the chosen one is none: `B is too narrow`."""
-    for move in plan.candidates if plan.choice.kind == "move" else ():
-        ruled_out = finding_against(move.judgment) is not None
-        if ruled_out and move.judgment is not None and _nets_more(move, plan.recommended):
-            why = judged_words(move.judgment, move)
-            told = why if why.startswith("too ") else f"ruled out ({why})"
-            yield f"{option_letter(move.index or 0)} is {told}"
-
-
-def _why_first(plan: Plan) -> Iterator[str]:
-    """By which figures a move was chosen over those that pass too."""
-    if seconds := _seconds(plan):
-        rules = PROFILES[plan.profile]
-        letters = listed([option_letter(move.index or 0) for move in seconds])
-        chosen = option_letter(plan.choice.index or 0)
-        figures = weighed_words(rules, plan.recommended, *seconds)
-        weighed = f"{chosen} beats {letters} on {WEIGHED_BY[rules.tiebreak]}: {figures}."
-        yield screen_words(weighed)
 
 
 def _pays_faster(move: Candidate, hold: Candidate) -> bool:
@@ -714,33 +631,7 @@ def _pays_faster(move: Candidate, hold: Candidate) -> bool:
     return abs(HOURS_PER_WEEK * cost / (more + cost) / needed - 1) > _ROUNDING
 
 
-def _nets_more(move: Candidate, chosen: Candidate) -> bool:
-    return move.net_7d is not None and chosen.net_7d is not None and move.net_7d > chosen.net_7d
-
-
-def _finding_words(finding: RuleFinding, *, breaks_even: bool) -> str:
-    value, limit = finding.value, finding.limit
-    if finding.rule is Rule.BREAK_EVEN and not breaks_even:
-        return "it never earns its cost back against HOLD"
-    if value is None or limit is None:
-        return finding.words
-    match finding.rule:
-        case Rule.BUFFER_FLOOR:
-            return f"it lasts only {hours(value)} at 95% confidence; your floor is {hours(limit)}"
-        case Rule.GAS_YIELD:
-            return f"gas is {times_words(value)} a day's fees, your ceiling is {limit:g} ×"
-        case Rule.BREAK_EVEN:
-            return f"it earns its cost back in {hours(value)}, your limit is {hours(limit)}"
-        case _:
-            return finding.words
-
-
-_OVER_KEEP, _JUDGED = "over Keep", "judged"
-_DECIDING = {
-    Tiebreak.STRESSED_BUFFER: "lasts at 2σ",
-    Tiebreak.BUFFER_AND_YIELD: SURE_FEES,
-    Tiebreak.YIELD: "fees a day",
-}
+NET, _OVER_KEEP, _JUDGED = "net next 7 d", "over Keep", "judged"
 FIGURES: dict[str, _CandidateCell] = {
     "pool": _pool,
     "pays 7 d": _edge,
@@ -748,10 +639,9 @@ FIGURES: dict[str, _CandidateCell] = {
     "to": _bound(1),
     "stays 24 h": _day,
     "stays 7 d": _week,
-    "net next 7 d": lambda one, _: usd(one.net_7d),
+    NET: lambda one, _: usd(one.net_7d),
     _OVER_KEEP: lambda _, __: "–",
     "lasts (95%)": _buffer(1),
-    SURE_FEES: lambda _, __: "–",
     _JUDGED: lambda _, __: "–",
     "cost": lambda one, _: usd(one.cost_usd),
     "earned back": _break_even,
@@ -777,12 +667,8 @@ def figures_of(plan: Plan) -> dict[str, _CandidateCell]:
     left_out = set() if several else set(_OF_POOLS)
     if not knows_week(plan):
         left_out.add("stays 7 d")
-    rules = PROFILES[plan.profile]
-    if rules.tiebreak is not Tiebreak.BUFFER_AND_YIELD:
-        left_out.add(SURE_FEES)
     told = FIGURES | {
         _OVER_KEEP: _over_keep(plan.hold),
-        SURE_FEES: lambda one, _: "–" if one.index is None else tiebreak_words(rules, one),
         _JUDGED: _judged(plan.recommended),
     }
     return {label: tell for label, tell in told.items() if label not in left_out}

@@ -28,14 +28,20 @@ WHY_STRUCK = {
     FlagKind.MISMATCH: "not the number given",
     FlagKind.UNKNOWN: "no such number",
     FlagKind.UNCITED: "uncited",
+    FlagKind.NOT_SO: "the table says otherwise",
 }
 
 
 def turn_line(role: str, thought: Thought) -> str:
     """One turn, wrapped under itself where the lines have an end."""
     head = _head(role, thought.round)
-    words = wrapped(head + readable(thought), indent=len(head))
+    mark = BY_MODEL if thought.by_model else ""
+    words = wrapped(f"{head}{mark}{readable(thought)}", indent=len(head))
     return "\n".join((words, *_table(thought, len(head))))
+
+
+BY_MODEL = "model: "
+"""Before a model's own words: what has no mark was said by code."""
 
 
 def wrapped(text: str, *, indent: int) -> str:
@@ -122,7 +128,7 @@ class LiveTranscript:
             return  # a pipe or a file gets each statement once, checked
         if self._speaking != role:
             self._end_line()
-            sys.stderr.write(_head(role, 0))
+            sys.stderr.write(_head(role, 0) + BY_MODEL)
             self._speaking = role
         self._words += text
         self._write(text)

@@ -165,6 +165,8 @@ class TurnView(Struct, frozen=True):
     sourced_struck: tuple[Struck, ...] = ()
     """What is struck in those."""
     table: SpokenTable | None = None
+    by_model: bool = False
+    """Whether the words are a model's own, and not code's."""
     concludes: bool = False
     """Whether its first words are what the speaker comes to."""
 

@@ -69,7 +69,7 @@ class Market:
     off_centre: float = 0.0
     """Where the price stands in the range: 0 at its centre, 1 at its upper edge, 2 far above."""
     dollars: int = 20_000
-    pool_dollars: int = 5_000_000
+    pool_dollars: int = 60_000_000
     """The full-range worth of everybody else's liquidity."""
     gwei: float = 1.0
     pair: Pair = ETHER_DOLLAR

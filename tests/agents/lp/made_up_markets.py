@@ -16,6 +16,7 @@ from agents.lp.facts import (
     ObservedPoolFacts,
     ObservedPositionFacts,
     PositionPast,
+    PricePathFacts,
     TokenFacts,
 )
 from agents.lp.payloads import FlowCreateStart, FlowStart
@@ -220,11 +221,18 @@ _WHERE_AND_WHEN: dict[str, Any] = {
     "summary": "",
 }
 _STABLE = _pool(_STABLE_TICK, 1, 100, currencies=(COIN, OTHER_DOLLAR), liquidity=7 * 10**17)
-_DEAR_GAS = GasFacts(wei_per_gas=104 * 10**9, l1_data_fee_wei=0, usd_per_wei=3.07e-15)
+_IDLE_DAY = PricePathFacts(
+    opening=0,
+    liquidity_unit=10**15,
+    swaps=24,
+    steps=tuple(
+        (age * 3_600, 10**9 * (-1) ** age, -(10**9), 10**9, 10**6, 880) for age in range(23, -1, -1)
+    ),
+)
 _POSITIONS = {
-    # Each move costs more gas than a day's fees may pay, and yet a week's fees pay for it.
-    "dear gas": _position(_observed(_pool(), fees=9_000.0, edge=11.25), -400, 2_200).model_copy(
-        update={"gas": _DEAR_GAS}
+    # Yesterday paid next to nothing, so the Critic sends every range back; the week pays for them.
+    "idle day": _position(
+        _observed(_pool(), fees=9_000.0).model_copy(update={"day_path": _IDLE_DAY}), -400, 2_200
     ),
     "healthy": _position(_observed(_pool(), fees=7_000.0), 900, 900),
     "near the edge": _position(_observed(_pool()), 1_600, 25),

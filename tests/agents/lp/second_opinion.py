@@ -210,7 +210,7 @@ def _net(context: Context, one: Candidate, hours: float) -> float:
         own = 2 * held * exp(price * log(1.0001) / 2) * unit1
     edge = 0.0
     if market.edge_7d:
-        near, far = min(market.edge_7d, 1.25), max(market.edge_7d / 1.25, 1.0)
+        near, far = min(market.edge_7d, 1.25), min(max(market.edge_7d / 1.25, 1.0), 1.76 / 1.25)
         edge = exp(-0.13 + 0.25 * (log(near) + 0.13)) * far**0.6
     risk = market.fee_rate_7d / market.edge_7d if market.edge_7d else market.sigma**2 / 8
     shared = active / (active - own + worth)

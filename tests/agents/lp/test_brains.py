@@ -131,6 +131,7 @@ def worse_than_the_rules(context: Context, plan: Plan) -> str | None:
     buffers = plan.recommended.buffer_hours, own.move.buffer_hours
     assert buffers[0] is not None
     assert buffers[1] is not None
+    floor *= PROFILES[context.profile].liked_room
     if buffers[0].at_1x < floor <= buffers[1].at_1x:
         return f"has a buffer of {buffers[0].at_1x}, under the floor that the rules' own keeps"
     return None
@@ -170,7 +171,8 @@ async def test_no_brain_makes_a_plan_worse_than_the_rules(hostile: bool) -> None
     otherwise, asked, faults = await hold(range(80), hostile=hostile)
     assert faults == []
     assert asked > 20
-    assert otherwise > 0, "a model that changes nothing proves nothing"
+    # What a hostile one proposes is too narrow or too far off to be taken.
+    assert hostile or otherwise > 0, "a model that changes nothing proves nothing"
 
 
 @pytest.mark.soak

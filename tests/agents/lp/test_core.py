@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import sqrt
 
 import pytest
 from hypothesis import given, settings
@@ -60,11 +61,10 @@ def test_a_revision_keeps_the_floor_and_little_more(profile: RiskProfile, sigma:
 def test_a_new_position_is_as_wide_as_the_profiles_floor_asks(profile: RiskProfile) -> None:
     market = replace(HELD, profile=profile)
     shapes = shapes_by_rules(market.opening((TOKEN0, 10**18), pools=5), ())
-    assert [(shape.pool_index, shape.width_multiplier) for shape in shapes] == [
-        (0, 1.0),
-        (1, 1.0),
-        (2, 1.0),
-    ]
+    # As wide as it has to be to last as long as the profile likes: life is the width squared.
+    width = sqrt(PROFILES[profile].liked_room)
+    assert [shape.pool_index for shape in shapes] == [0, 1, 2]
+    assert [shape.width_multiplier for shape in shapes] == pytest.approx([width] * 3, rel=1e-4)
 
 
 def test_a_dangerous_pool_takes_no_better_pools_place() -> None:
@@ -191,7 +191,7 @@ def test_what_is_unknown_stays_unknown_and_is_never_accepted() -> None:
         assert move.judgment.verdict is not ACCEPT
     plan = concluded(context, round_)
     assert plan.choice.kind == "hold"
-    assert "unknown" in plan.choice.reasons[0]
+    assert "nobody knows" in plan.choice.reasons[0]
 
 
 def test_a_price_nobody_knows_leaves_costs_unknown_and_the_position_held() -> None:

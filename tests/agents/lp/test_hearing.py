@@ -109,7 +109,7 @@ async def test_an_adviser_is_told_how_it_stands() -> None:
             "it is TOKEN1; when it left is unknown",
             "0% of the worth is TOKEN0 and 100% TOKEN1",
             "worth $20,000.",
-            "works like $5,000,000 over the full range",
+            "works like $60,000,000 over the full range",
             "This desk made or moved it 72 h ago.",
             "Advised 5 h ago: hold, not carried out.",
             "Of 4 earlier moves of this desk 3 beat holding after 168 h.",

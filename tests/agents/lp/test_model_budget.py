@@ -63,7 +63,7 @@ async def test_agents_are_counted_apart_and_dollars_only_by_prices(table: Table)
 async def test_over_budget_nobody_is_called_and_the_rules_decide(
     table: Table, caplog: pytest.LogCaptureFixture, limits: BudgetLimits, said: str
 ) -> None:
-    context = market_context("dear gas")
+    context = market_context("idle day")
     prices = {MODEL: TokenRate.per_million(Decimal("0.15"), Decimal("0.60"))}
     held = await replace(table, limits=limits, prices=prices).hold(says(honest), context)
 
@@ -78,7 +78,7 @@ async def test_over_budget_nobody_is_called_and_the_rules_decide(
 
 async def test_a_fuse_that_blows_in_the_middle_stops_the_next_call(table: Table) -> None:
     tight = replace(table, limits=BudgetLimits(debate_tokens=3_000), max_tokens=200)
-    context = market_context("dear gas")
+    context = market_context("idle day")
     held = await tight.hold(says(sceptical, size=200, tokens=(900, 100)), context)
 
     assert 1 <= len(held.requests) <= 3

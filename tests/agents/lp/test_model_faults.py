@@ -17,6 +17,7 @@ from agents.lp.debate import HANDLERS
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST, USUAL_TOKENS
 from agents.lp.plan import ShapeChoice
+from agents.lp.statements import is_same_range
 from agents.model.interface import ModelLimits
 from tests.agents.lp.honest_model import SHAPES, honest, only_for, sceptical, shapes_of_round
 from tests.agents.lp.made_up_markets import create_context, market_context
@@ -94,7 +95,10 @@ async def test_a_model_that_never_agrees_is_heard_in_all_four_chairs(
     assert len(held.asked) == QUESTIONS
     assert held.asked[-1] == "ArbiterReply"
     assert held.plan.decided_by == "arbiter"
-    assert held.plan.choice.index == 2
+    assert [dissent.role for dissent in held.plan.dissent] == ["critic", "arbiter"]
+    assert held.plan.dissent[-1].wanted == 2
+    assert held.plan.rules_move is not None
+    assert is_same_range(held.plan.recommended, held.plan.rules_move)
     answers = [turn.thought for turn in held.ended.transcript if turn.thought.tag == "answer"]
     assert len(answers) >= 3
     for answer in answers:
@@ -168,7 +172,7 @@ async def test_a_floor_that_was_argued_away_stands_and_says_why(table: Table) ->
             reply["shapes"] = [{**tight, "centerOffsetTicks": far} for far in (2400, -2400)]
         return {**reply, "chosenIndex": 0} if "chosenIndex" in reply else reply
 
-    held = await table.hold(says(reckless, size=200), market_context("dear gas"))
+    held = await table.hold(says(reckless, size=200), market_context("idle day"))
 
     vetoed = [move for move in held.plan.candidates if not move.in_range_share]
     for move in held.plan.candidates[1:3]:
@@ -195,7 +199,7 @@ async def test_an_arbiter_who_names_a_vetoed_move_is_not_followed(table: Table) 
     assert held.plan.choice.kind == "move"
     assert held.plan.choice.index != 1
     said = [turn.thought.text for turn in held.ended.transcript if turn.role is ARBITER]
-    assert said[-2].startswith("Overruled: the rules veto B, ")
+    assert said[-2].startswith("Overruled: B cannot be chosen, the rules veto it: ")
     assert said[-1].startswith("The plan is ")
 
 
@@ -231,7 +235,7 @@ async def test_a_model_that_fails_leaves_the_plan_of_the_rules_and_is_said_to(
     reason: str,
     patience: ModelLimits,
 ) -> None:
-    context = market_context("dear gas")
+    context = market_context("idle day")
     held = await dataclasses.replace(table, patience=patience).hold(conduct, context)
 
     assert held.plan == await plan_of_the_rules(context)
@@ -299,7 +303,7 @@ def test_a_debate_whose_model_hangs_is_finished_by_the_rules_in_its_time(
     table: Table, caplog: pytest.LogCaptureFixture, conduct: Conduct
 ) -> None:
     async def debates() -> None:
-        context = market_context("dear gas")
+        context = market_context("idle day")
         endless = ModelLimits(total_seconds=1e4, first_seconds=1e4, stall_seconds=1e4)
         patient = dataclasses.replace(table, patience=endless, deadline=130.0, finishing=30.0)
         held = await patient.hold(conduct, context)

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     Context = MarketContext | CreateContext
     Lie = Callable[[Plan], Plan]
 
-MOVING = Market(0.01, 2.0, half_width=0.05, off_centre=2.5).position()
+MOVING = Market(0.03, 2.0, half_width=0.05, off_centre=2.5).position()
 DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE).position()
-OPENING = Market(0.01, 2.0).opening((TOKEN1, 10_000 * 10**6), pools=1)
-DEEP = Market(0.01, 1.5, gwei=0.05, pool_dollars=50_000_000)
+OPENING = Market(0.03, 2.0).opening((TOKEN1, 10_000 * 10**6), pools=1)
+DEEP = Market(0.03, 1.5, gwei=0.05, pool_dollars=50_000_000)
 CONTEXTS: dict[str, Context] = {"move": MOVING, "deadlock": DEADLOCKED, "create": OPENING}
 STRANGER = "0x" + "bb" * 20
 ELSEWHERE = "0x" + "cc" * 32
@@ -225,7 +225,7 @@ async def test_a_lie_with_a_good_signature_comes_over_the_mesh_and_no_further(
 
 SCOUT_LIES: dict[str, tuple[Context, PlanFault]] = {
     "calmer by far": (
-        Market(0.004, 2.0, half_width=0.05, off_centre=2.5).position(),
+        Market(0.012, 2.0, half_width=0.05, off_centre=2.5).position(),
         PlanFault.OTHER_FACTS,
     ),
     "another position": (
@@ -255,11 +255,11 @@ async def test_facts_that_are_not_those_read_here_refuse_the_plan(
     [
         (
             replace(DEEP, off_centre=2.5, paid=1.4).position(),
-            replace(DEEP, off_centre=2.5, sigma=0.0135, paid=1.115).position(),
+            replace(DEEP, off_centre=2.5, sigma=0.0405, paid=1.115).position(),
         ),
         (
             replace(DEEP, paid=1.4).opening((TOKEN1, 10_000 * 10**6)),
-            replace(DEEP, sigma=0.0135, paid=1.115).opening((TOKEN1, 10_000 * 10**6)),
+            replace(DEEP, sigma=0.0405, paid=1.115).opening((TOKEN1, 10_000 * 10**6)),
         ),
     ],
     ids=["move", "create"],

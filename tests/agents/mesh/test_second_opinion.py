@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from agents.lp.payloads import Proposal
     from agents.lp.plan import Plan
 
-OUTSIDE = Market(0.01, 2.0, half_width=0.05, off_centre=2.5).position()
+OUTSIDE = Market(0.03, 2.0, half_width=0.05, off_centre=2.5).position()
 
 
 async def argued(folder: Path) -> tuple[Plan, Proposal]:

@@ -247,7 +247,7 @@ def test_a_slow_chain_and_a_model_that_never_answers_end_in_a_plan_by_the_rules(
     table: Table,
 ) -> None:
     async def debates() -> None:
-        context = market_context("dear gas")
+        context = market_context("idle day")
         slow = dataclasses.replace(table, reading=20.0)
         held = await slow.hold(never_answers(), context)
         assert held.plan == await plan_of_the_rules(context)
@@ -261,7 +261,7 @@ def test_a_slow_chain_and_a_model_that_never_answers_end_in_a_plan_by_the_rules(
 
 def test_models_that_drag_on_are_cut_off_when_the_time_for_them_is_over(table: Table) -> None:
     async def debates() -> None:
-        context = market_context("dear gas")
+        context = market_context("idle day")
         slow = dataclasses.replace(
             table, reading=20.0, deadline=130.0, patience=replace(PATIENCE, total_seconds=100)
         )

@@ -262,7 +262,7 @@ def test_a_model_that_falls_silent_among_its_tools_leaves_the_plan_to_the_rules(
         await chosen(request, wire)
 
     async def debates() -> None:
-        context = market_context("dear gas")
+        context = market_context("idle day")
         held = await table.hold(conduct, context)
         assert held.plan.candidates == (await plan_of_the_rules(context)).candidates
         assert len(held.silences) == 6

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agents.numbers.advice import (
     DEAD_BAND,
     HORIZON_DAYS,
+    MOST_EDGE_MEASURED,
     WIDE_HALF_WIDTH,
     WITHOUT_DEAD_BAND,
     AdviceInputs,
@@ -109,7 +110,8 @@ def test_what_a_week_showed_is_drawn_towards_the_usual() -> None:
     usual = 2.718281828459045**-0.13
     assert expected_edge(usual) == pytest.approx(usual)
     assert log(expected_edge(1.2)) == pytest.approx(-0.13 + 0.25 * (log(1.2) + 0.13))
-    assert expected_edge(2.5) == pytest.approx(expected_edge(1.25) * 2**0.6)
+    assert expected_edge(1.6) == pytest.approx(expected_edge(1.25) * 1.28**0.6)
+    assert expected_edge(2.5) == expected_edge(MOST_EDGE_MEASURED) == expected_edge(1e9)
     assert expected_edge(0.0) == 0.0
 
 

@@ -49,9 +49,12 @@ class Recounted:
     exit: float
     wide: float
     stayed: dict[tuple[int, int], bool]
+    hedged: tuple[float, float, float, float]
+    """Fees − LVR − cost of the same four."""
 
     def beats(self) -> tuple[bool, bool, bool]:
-        return self.choice > self.hold, self.choice > self.exit, self.choice > self.wide
+        choice, hold, leave, wide = self.hedged
+        return choice > hold, choice > leave, choice > wide
 
 
 def recount(plan: Plan, days: int, swaps: list[LoggedSwap]) -> Recounted:
@@ -91,6 +94,27 @@ def recount(plan: Plan, days: int, swaps: list[LoggedSwap]) -> Recounted:
                 total1 += part * (inside[1] - inside[0])
         return total0 * last**2 + total1
 
+    hourly = [path[0].root]
+    for swap, after in pairwise([*path[1:], None]):
+        if swap is not None and (after is None or after.time // HOUR != swap.time // HOUR):
+            hourly.append(swap.root)
+
+    def lost(mine: tuple[float, float, float]) -> float:
+        """What holding each hour's tokens would have kept."""
+        total = 0.0
+        for start, end in pairwise(hourly):
+            inside = min(max(start, mine[0]), mine[1])
+            kept0 = mine[2] * (1 / inside - 1 / mine[1])
+            kept1 = mine[2] * (inside - mine[0])
+            total += kept0 * end**2 + kept1 - _held(mine, end)
+        return total
+
+    def hedged(one: Candidate) -> float:
+        cost = (one.cost_usd or 0.0) / unit
+        if one.tick_lower is None:
+            return -cost
+        return fees(_range(one)) - lost(_range(one)) - cost
+
     reached = [_price_root(plan), *(swap.root for swap in path)]
     stayed = {
         (one.tick_lower, one.tick_upper): 1.0001 ** (one.tick_lower / 2) <= min(reached)
@@ -106,7 +130,19 @@ def recount(plan: Plan, days: int, swaps: list[LoggedSwap]) -> Recounted:
         exit=worth(plan.exit),
         wide=_held(wide, last) + fees(wide) - dearest,
         stayed=stayed,
+        hedged=(
+            hedged(plan.recommended),
+            hedged(plan.hold),
+            hedged(plan.exit),
+            fees(wide) - lost(wide) - dearest - _swapped(plan, wide, have0, have1),
+        ),
     )
+
+
+def _swapped(plan: Plan, wide: tuple[float, float, float], have0: int, have1: int) -> float:
+    """What entering the wide range lost."""
+    root = _price_root(plan)
+    return have0 * root**2 + have1 - _held(wide, root)
 
 
 def _price_root(plan: Plan) -> float:

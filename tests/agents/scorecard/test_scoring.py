@@ -183,7 +183,8 @@ def test_a_wide_range_pays_the_fee_on_what_it_swaps() -> None:
 def test_a_wrong_exit_and_a_right_one_are_told_apart() -> None:
     plan = plan_of(Market(sigma=0.03))
     leaving = choosing(plan, "exit", plan.exit)
-    paid = rows_at([60, -60] * 11)
+    paid = rows_at([60, -60] * 600, apart=120)
+    # Out at once, hour by hour, which is what arbitrage takes.
     lost = rows_at([2_500])
     wrong, right = score(leaving, paid), score(leaving, lost)
     assert wrong.over_hold is not None
@@ -220,13 +221,13 @@ def test_a_range_the_price_was_outside_of_is_promised_nothing() -> None:
 def test_unknown_prices_leave_what_needs_them_unknown() -> None:
     plan = plan_of(Market(sigma=0.03))
     assert plan.exit is not None
-    unpriced = plan.exit.model_copy(update={"gas_usd": None})
+    unpriced = plan.exit.model_copy(update={"gas_usd": None, "cost_usd": None})
     scored = score(
         choosing(plan.model_copy(update={"exit": unpriced}), "hold", plan.hold), rows_at([50])
     )
     assert scored.worths.exit is None
     assert scored.over_exit is None
-    assert scored.over_wide is not None
+    assert scored.over("wide", at_last_price=True) is not None
 
 
 def test_a_new_position_is_judged_against_keeping_the_tokens() -> None:

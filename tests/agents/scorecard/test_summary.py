@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from agents.scorecard.score import (
     AdviceKind,
@@ -42,12 +43,13 @@ def scored(
         read_at=READ_AT,
         worth_before=1_000.0,
         unit1_usd=2.0,
-        worths=OptionWorths(
-            choice=1_000.0,
-            hold=None if over_hold is None else 1_000.0 * (1 - over_hold),
-            exit=995.0,
-            wide=1_002.0,
-            rules=rules,
+        worths=OptionWorths(choice=1_300.0, hold=1_200.0, exit=1_250.0, wide=None, rules=None),
+        hedged=OptionWorths(
+            choice=0.0,
+            hold=None if over_hold is None else -1_000.0 * over_hold,
+            exit=-5.0,
+            wide=2.0,
+            rules=None if rules is None else rules - 1_000.0,
         ),
         rules_same=rules is None,
         stays=stays,
@@ -67,6 +69,24 @@ def test_what_beat_is_counted_by_kind_and_horizon() -> None:
     leaving = found[AdviceKind.EXIT, 7]
     assert (leaving.hold.beat, leaving.hold.judged, leaving.exit.judged) == (0, 1, 0)
     assert summary.plans == 6
+    # The price did the rest: a tenth more for the choice, less what it earned over Keep.
+    assert week.price == pytest.approx(0.09)
+
+
+def test_how_many_more_plans_a_claim_needs_follows_from_mean_and_spread() -> None:
+    few = summarise([scored(1, 0.01)]).advice[0].hold
+    assert few.more_needed is None
+    noisy = summarise([scored(one, part) for one, part in enumerate((0.11, -0.09) * 5)])
+    clear = summarise([scored(one, part) for one, part in enumerate((0.011, 0.009) * 5)])
+    # Mean .01, deviation .105: (2.8 × 10.5)² plans; a tenth of that spread needs one already.
+    assert noisy.advice[0].hold.more_needed == pytest.approx(861, abs=12)
+    assert clear.advice[0].hold.more_needed == 0
+
+
+def test_a_score_of_before_has_no_verdict_and_is_read_all_the_same() -> None:
+    old = replace(scored(1, 0.1), hedged=None)
+    assert (old.over_hold, old.price_part("hold")) == (None, None)
+    assert summarise([old]).advice[0].hold.judged == 0
 
 
 def test_plans_by_rules_and_by_models_are_kept_apart() -> None:

@@ -118,6 +118,7 @@ def test_what_was_judged_is_told_even_where_nobody_answers(
         "judged": 3,
         "median": pytest.approx(0.005),
         "medianUsd": pytest.approx(10.0),
+        "moreNeeded": 0,
     }
     assert main(["--home", str(home), *NOBODY, "scorecard"]) == NETWORK
     lines = capsys.readouterr().out.splitlines()

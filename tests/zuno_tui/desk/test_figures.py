@@ -431,13 +431,14 @@ async def test_moving_and_closing_forget_nothing_that_was_earned(
     for row_name in ("today", "week", "month", "entry", "result"):
         parts = [figure(getattr(row, row_name)) for row in after.rows if is_position(row)]
         assert figure(getattr(after.total, row_name)) == pytest.approx(sum(parts), abs=0.51)
-    # Each closed position's part of it is what its own row told before.
+    # Each closed position's part of it is what its own row told before; once it is closed its hours
+    # need not be read back to its beginning, and what changed within one is weighed by its time.
     names = [f"{position_label(one.ref)} " for one in (moved, closed)]
     rows = [row for row in before.rows if row.name.strip().startswith(tuple(names))]
     assert len(rows) == 2
     for window in _WINDOWS:
         earned = sum(figure(getattr(row, window)) for row in (*rows, was_over))
-        assert figure(getattr(over, window)) == pytest.approx(earned, abs=0.1, rel=0.02)
+        assert figure(getattr(over, window)) == pytest.approx(earned, abs=0.3, rel=0.02)
 
     # The command line comes to the same sums.
     for period, window in zip(_PERIODS, _WINDOWS, strict=True):

@@ -8,11 +8,10 @@ import pytest
 
 from agents.lp.advice_words import move_name, option_index, option_letter
 from agents.lp.advising import settled
-from agents.numbers.advice import DECIDES_ALONE, AdviceReason
+from agents.numbers.advice import DECIDES_ALONE, MOST_EDGE_MEASURED, AdviceReason
 from agents.numbers.rules import JudgmentVerdict
 from agents.scorecard.score import AdviceKind, BeatCount
 from agents.scorecard.track_record import TrackRecord
-from chain.base.units import listed
 from chain.contracts.pool_key import DYNAMIC_FEE
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market
@@ -22,8 +21,10 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.plan_card import (
     FIGURES,
     decided_words,
+    deciding_figure,
     figures_of,
     limits_broken,
+    listed_options,
     option_words,
     plan_pools,
     plan_sentence,
@@ -34,9 +35,8 @@ RECORD = TrackRecord(AdviceKind.MOVE, 7, BeatCount(9, 14, None, None))
 PRICES = r"[\d.,]+ – [\d.,]+"
 BEGINNINGS = {
     "hold": rf"Keep #{TOKEN_ID} as it is\. ",
-    "exit": rf"Close #{TOKEN_ID} and take its tokens back\. Costs ",
-    "move": rf"(Widen|Tighten|Shift) #{TOKEN_ID} to {PRICES}\. "
-    r"(Costs (≈ )?\$|What it costs is unknown)",
+    "exit": rf"Close #{TOKEN_ID} and take its tokens back\. (It should|Its pool has) ",
+    "move": rf"(Widen|Tighten|Shift) #{TOKEN_ID} to {PRICES}\. It should net \$",
 }
 
 
@@ -72,42 +72,47 @@ async def test_why_an_option_is_ruled_out_is_told_once(wish: str) -> None:
 async def test_what_the_rule_settles_is_decided_by_nobody_else(state: str) -> None:
     context = market_context(state)
     plan = (await argue_over(context)).plan
-    told = decided_words(plan, plan_pools(plan))
+    told = decided_words(plan)
 
     by_rule = settled(context) is not None and plan.choice.codes[0] in DECIDES_ALONE
     assert (f"decided by the {plan.decided_by}" in told.lower()) is not by_rule
 
 
-async def test_a_chosen_move_says_over_which_others_and_why_none_that_nets_more() -> None:
+async def test_moves_are_named_by_their_own_widths() -> None:
     left_behind = Market(0.02, 1.6, half_width=0.1, off_centre=2.5, gwei=0.05).position()
     plan = (await argue_over(left_behind)).plan
     assert plan.choice.kind == "move"
-    chosen, others = plan.recommended, [each for each in plan.candidates if each.judgment]
-    passing = [
-        option_letter(each.index or 0)
-        for each in others
-        if each.judgment is not None
-        and each.judgment.verdict is JudgmentVerdict.ACCEPT
-        and each.index != chosen.index
-    ]
-    told = decided_words(plan, plan_pools(plan))
-    judged = {each.index: figures_of(plan)["judged"](each, None) for each in others}
-
-    assert passing, "others pass as well"
-    assert re.search(rf"[Ii]t beats {listed(passing)} on ", told)
-    assert judged[chosen.index] == "chosen"
-    for each in others:
-        if (each.net_7d or 0.0) > (chosen.net_7d or 0.0) and judged[each.index] != "allowed":
-            assert f"; {option_letter(each.index or 0)} {judged[each.index]}" in told
+    assert figures_of(plan)["judged"](plan.recommended, None) == "chosen"
+    assert deciding_figure(plan) == "net next 7 d"
     names = [move_name(each, plan.candidates) for each in plan.candidates]
     kinds = [each.kind for each in plan.candidates]
     assert ["%" in name for name in names] == [kinds.count(kind) > 1 for kind in kinds]
     assert len({name.partition(" ")[2] for name in names}) == len(names), "each by its own width"
 
 
+async def test_where_a_pool_does_not_pay_every_price_and_close_are_listed_first() -> None:
+    unpaid = (await argue_over(Market(0.03, 0.9, half_width=0.1).position())).plan
+    names = [*listed_options(unpaid)]
+    assert names[0].endswith("all prices")
+    assert names[1:3] == ["Close", "Keep"]
+    paid = (await argue_over(Market(0.03, 1.3, half_width=0.1).position())).plan
+    first, *_, last = listed_options(paid)
+    assert (first, last) == ("Keep", "Close")
+
+
+async def test_dollars_above_what_was_measured_say_so() -> None:
+    for paid, told in ((1.3, True), (1.1, False)):
+        context = Market(0.03, paid, half_width=0.1, off_centre=2.5, gwei=0.05).position()
+        plan = (await argue_over(context)).plan
+        words = " ".join(reasons(plan, plan_pools(plan)))
+        assert plan.pools[0].edge_7d is not None
+        assert (plan.pools[0].edge_7d > MOST_EDGE_MEASURED) is told
+        assert ("the most we have measured" in words) is told
+
+
 @pytest.mark.parametrize(
     ("net", "breaks_even", "judged"),
-    [(5.0, True, "allowed"), (-0.01, True, "never pays"), (5.0, False, "never pays")],
+    [(5.0, True, "allowed"), (-0.01, True, "still loses"), (-0.01, False, "still loses")],
 )
 async def test_what_never_earns_its_cost_back_is_not_called_passing(
     net: float, judged: str, *, breaks_even: bool
@@ -125,48 +130,12 @@ async def test_what_never_earns_its_cost_back_is_not_called_passing(
     figures = figures_of(plan)
 
     assert figures["judged"](told, None) == judged
-    assert (figures["earned back"](told, None) == "never") is (judged == "never pays")
-
-
-@pytest.mark.parametrize(
-    ("profile", "shorter", "richer", "told"),
-    [
-        ("balanced", True, True, "nets $10.00 more, but has lower fees at 95% confidence"),
-        ("conservative", True, True, "nets $10.00 more, but lasts"),
-        ("aggressive", True, True, "t beats {} on fees"),
-        ("balanced", False, True, "t beats {} on fees at 95% confidence"),
-        ("balanced", True, False, "t beats {} on fees at 95% confidence"),
-    ],
-)
-async def test_a_rival_that_nets_more_and_lasts_less_is_told_where_time_decides(
-    profile: str, told: str, *, shorter: bool, richer: bool
-) -> None:
-    left_behind = Market(0.02, 1.6, half_width=0.1, off_centre=2.5, gwei=0.05).position()
-    plan = (await argue_over(left_behind)).plan
-    chosen = plan.recommended.model_copy(update={"net_7d": 20.0})
-    assert chosen.buffer_hours is not None
-    part, buffers = 0.5 if shorter else 2, chosen.buffer_hours
-    lasts = {"at_1x": buffers.at_1x * part, "at_2x": buffers.at_2x * part}
-    rival = chosen.model_copy(
-        update={
-            "index": (chosen.index or 0) + 1,
-            "net_7d": 30.0 if richer else 10.0,
-            "buffer_hours": buffers.model_copy(update=lasts),
-        }
-    )
-    two = {
-        "candidates": (chosen, rival),
-        "recommended": chosen,
-        "profile": profile,
-        "rules_move": None,
-    }
-    words = decided_words(plan.model_copy(update=two), plan_pools(plan))
-    assert told.format(option_letter(rival.index or 0)) in words
+    assert (figures["earned back"](told, None) == "never") is not breaks_even
 
 
 @pytest.mark.parametrize(
     ("net", "breaks_even", "told"),
-    [(5.0, True, "16.0 h"), (-5.0, True, "never"), (5.0, False, "never"), (None, True, "16.0 h")],
+    [(5.0, True, "16.0 h"), (-5.0, True, "16.0 h"), (5.0, False, "never"), (None, True, "16.0 h")],
 )
 async def test_what_loses_earns_nothing_back(
     net: float | None, breaks_even: bool, told: str
@@ -185,7 +154,7 @@ async def test_a_time_that_is_not_the_weeks_says_what_it_counts() -> None:
     def told(needed: float) -> bool:
         move = plan.candidates[0].model_copy(update=figures | {"break_even_hours": needed})
         only = plan.model_copy(update={"candidates": (move,)})
-        return any(words.startswith("Earned back uses") for words in reasons(only, {}))
+        return any(words.startswith("Pay-back time assumes") for words in reasons(only, {}))
 
     assert told(14.0)
     assert not told(17.3)
@@ -196,7 +165,11 @@ async def test_a_new_position_is_opened_or_the_tokens_are_kept(wish: str) -> Non
     plan = (await argue_over(create_context(wish))).plan
     told = plan_sentence(plan, plan_pools(plan))
 
-    kept = r"Keep your tokens\. " if plan.choice.kind == "hold" else rf"Open .+ at {PRICES}\. Costs"
+    kept = (
+        r"Keep your tokens\. "
+        if plan.choice.kind == "hold"
+        else rf"Open .+ at {PRICES}\. It should net"
+    )
     assert re.match(kept, told), told
 
 

@@ -53,7 +53,7 @@ _HORIZON_NAMES = {1: "24 h", 7: "7 d", 30: "30 d"}
 
 _ADVICE = columns(
     *("ADVICE", "BY", "AFTER>", "PLANS>", "APPLIED>"),
-    *("BEAT KEEP>", "BEAT CLOSE>", "BEAT WIDE>", "MEDIAN DIFFERENCE>"),
+    *("BEAT KEEP>", "BEAT CLOSE>", "BEAT WIDE>", "MEDIAN DIFFERENCE>", "PRICE'S PART>"),
 )
 _STAYS = columns("STAYS>", "RANGES>", "SAID>", "STAYED>")
 _PLANS = columns("PLAN", "ADVICE", "APPLIED", "AFTER>", "OVER KEEP>", "OVER CLOSE>", "OVER WIDE>")
@@ -79,11 +79,19 @@ def scorecard_lines(scored: ScoredPlans) -> Iterator[str]:
         return
     summary = summarise(scores, scored.applied)
     yield from table(_ADVICE, [_advice_row(score) for score in summary.advice])
+    yield "Beaten by fees − LVR − cost. What the price did to the tokens is no merit of advice."
+    for advice in summary.advice:
+        yield from _claim_line(advice)
     yield ""
     yield from _stay_lines(summary)
     yield _fee_line(summary)
     for debates in summary.debates:
         unknown = f", {debates.unknown} unknown" if debates.unknown else ""
+        if debates.objections:
+            yield (
+                f"models that were overruled after {_HORIZON_NAMES[debates.days]}: {debates.right} "
+                f"of {debates.objections} wanted what came out better"
+            )
         yield (
             f"debating against the rules alone after {_HORIZON_NAMES[debates.days]}: "
             f"{debates.better} better, {debates.worse} worse, {debates.same} the same{unknown}"
@@ -137,7 +145,21 @@ def _advice_row(advice: AdviceScore) -> list[str]:
         _beaten(advice.exit),
         _beaten(advice.wide),
         _typical(advice),
+        _signed(advice.price),
     ]
+
+
+def _claim_line(advice: AdviceScore) -> Iterator[str]:
+    """How far it is from saying anything."""
+    count = advice.hold if advice.kind.acts else advice.exit
+    kind = _KINDS.get(advice.kind, advice.kind.value)
+    what = f"{kind} by {advice.decided_by} after {_HORIZON_NAMES[advice.days]}"
+    if count.more_needed is not None:
+        plans = "plan" if count.more_needed == 1 else "plans"
+        more = f"about {count.more_needed:,} more {plans}" if count.more_needed else "no more plans"
+        yield f"{what}: a claim needs {more}"
+    elif count.judged:
+        yield f"{what}: too few to say how many more plans a claim needs"
 
 
 def _beaten(count: BeatCount) -> str:
@@ -248,6 +270,8 @@ def _score_document(score: HorizonScore, *, applied: bool | None) -> Json:
         "worthBefore": score.worth_before,
         "unit1Usd": score.unit1_usd,
         "worths": to_builtins(score.worths),
+        "hedged": to_builtins(score.hedged),
+        "pricePart": score.price_part("hold" if score.kind.acts else "exit"),
         "overHold": score.over_hold,
         "overExit": score.over_exit,
         "overWide": score.over_wide,

@@ -37,7 +37,7 @@ _BAR = 2
 """Cells of the coloured bar beside a turn."""
 IN_PLAN = frozenset(
     (
-        *("range", "stays 24 h", "fees (95%)", "cost", "judged", "lasts (95%)"),
+        *("range", "stays 24 h", "cost", "judged", "lasts (95%)"),
         *("earned back", "net next 7 d", "over Keep"),
     )
 )
@@ -56,8 +56,12 @@ class Speakers:
         return self._order.index(role) % _COLOURS
 
 
-def turn_head(role: str, speaker: int, round_number: int, *, doing: str = "") -> Content:
+def turn_head(
+    role: str, speaker: int, round_number: int, *, by_model: bool = False, doing: str = ""
+) -> Content:
     parts = [literal(role.upper(), f"bold $speaker-{speaker}")]
+    if by_model:
+        parts.append(literal("  model", "$quiet"))
     if round_number:
         parts.append(literal(f"  round {round_number}", "$quiet"))
     if doing:
@@ -196,16 +200,20 @@ class TurnBlock(PlainText):
 
     @property
     def head(self) -> Content:
-        return turn_head(self.role, self._speaker, self._round)
+        return turn_head(self.role, self._speaker, self._round, by_model=self._by_model)
 
     @property
     def shows_head(self) -> bool:
         return not self._goes_on
 
     @property
-    def speaks(self) -> tuple[str, int]:
-        """Who it is, and in which round."""
-        return self.role, self._round
+    def speaks(self) -> tuple[str, int, bool]:
+        """Who it is, in which round, and whether a model or the rules."""
+        return self.role, self._round, self._by_model
+
+    @property
+    def _by_model(self) -> bool:
+        return self._turn is not None and self._turn.by_model
 
     def on_resize(self) -> None:
         """A table is drawn for the width there is."""
@@ -222,7 +230,9 @@ class TurnBlock(PlainText):
     def draw(self, *, sourced: bool, folded: bool, needle: str) -> None:
         self._drawn_width, self._drawing = self._room(), _Drawing(sourced, folded, needle)
         doing = self._doing if self.live else ""
-        head = turn_head(self.role, self._speaker, self._round, doing=doing)
+        head = turn_head(
+            self.role, self._speaker, self._round, by_model=self._by_model, doing=doing
+        )
         body = prose(self._heard) if self._turn is None else turn_text(self._turn, sourced=sourced)
         cuts = self.closes and self.beside_plan and self._turn is not None and self._turn.concludes
         if cuts and (first := _CLAUSE.match(body.plain)):

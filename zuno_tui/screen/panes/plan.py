@@ -88,7 +88,7 @@ _LONGEST_LABEL = 12
 _JUDGED, _OVER_KEEP = "judged", "over Keep"
 _PASSING = ("chosen", "allowed")
 BRIEF = (
-    *("pool", "net next 7 d", _OVER_KEEP, "lasts (95%)", "fees (95%)", _JUDGED),
+    *("pool", "net next 7 d", _OVER_KEEP, "lasts (95%)", _JUDGED),
     *("cost", "earned back"),
 )
 """What is told of an option at first, beside its range and how likely it is kept."""
