@@ -206,12 +206,17 @@ def alone(intent: Intent, *fillers: str) -> Callable[[Remaining], Intent]:
 class Group(IntEnum):
     """What a command is about, in the order in which they are listed."""
 
-    POSITION = 0
-    PLAN = 1
-    WALLET = 2
-    WATCH = 3
-    DESK = 4
-    HOUSE = 5
+    POSITIONS = 0
+    ACTING = 1
+    WATCHING = 2
+    ADVICE = 3
+    TRADING = 4
+    AGENTS = 5
+    SETUP = 6
+
+    @property
+    def title(self) -> str:
+        return "Set-up" if self is Group.SETUP else self.name.capitalize()
 
 
 class Command(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from zuno_tui.cli.parser import build_parser
 
     words = sys.argv[1:] if arguments is None else arguments
+    if list(words[:1]) == ["help"] or list(words) in (["--help"], ["-h"]):
+        return _help(words[1:])
     code: int = DONE
     try:
         parsed = build_parser(_commands_for(words)).parse_args(words)
@@ -33,6 +35,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # `zuno positions | head` is no fault.
         code = DONE
     return flush_output(code)
+
+
+def _help(topic: Sequence[str]) -> int:
+    """Of a command as its `--help`, of a group its commands with examples, else of everything."""
+    from zuno_tui.catalog.registry import registry
+    from zuno_tui.cli.help import group_called, group_page, overview
+
+    group = group_called(topic[0]) if topic else None
+    if topic and group is None:
+        return main([*topic, "--help"])
+    commands = registry().on_command_line()
+    sys.stdout.write(overview(commands) if group is None else group_page(group, commands))
+    return flush_output(DONE)
 
 
 def _commands_for(words: Sequence[str]) -> Iterable[Command]:

@@ -8,17 +8,10 @@ from typing import NoReturn, TypeAlias
 
 from zuno_tui.catalog.arguments import DESK_FLAGS
 from zuno_tui.catalog.command import Argument, Command, OneOf
+from zuno_tui.cli.help import examples_of, overview
 
 Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
-_DESCRIPTION = (
-    "A terminal desk for people who provide liquidity on Uniswap v4. "
-    "Without a command it opens the desk."
-)
-_EPILOG = (
-    "stdout is data, stderr is words. "
-    "Exit codes: 0 done, 1 failed, 2 usage, 3 refused by policy, 4 network."
-)
 _NO_CHOICE = re.compile(
     r"argument (?P<what>\S+): invalid choice: '(?P<typed>.*?)' \(choose from (?P<known>.*)\)"
 )
@@ -57,22 +50,33 @@ class DiscreetParser(argparse.ArgumentParser):
         return message
 
 
+class _MainParser(DiscreetParser):
+    """With the commands by what they are for in place of one list of them all."""
+
+    def __init__(self, commands: Iterable[Command]) -> None:
+        super().__init__(prog="zuno", parents=[_shared_flags(None)])
+        self._commands = commands
+
+    def format_help(self) -> str:
+        return overview(self._commands)
+
+
 def _meant(found: str | None) -> str:
     return "" if found is None else f"Did you mean {found}? "
 
 
 def build_parser(commands: Iterable[Command]) -> argparse.ArgumentParser:
     """What is parsed names its command in `chosen`, None where none was given."""
-    parser: argparse.ArgumentParser = DiscreetParser(
-        prog="zuno", description=_DESCRIPTION, epilog=_EPILOG, parents=[_shared_flags(None)]
-    )
+    parser: argparse.ArgumentParser = _MainParser(commands)
     parser.set_defaults(chosen=None)
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     for flag in DESK_FLAGS:
         _add(parser.add_argument, flag, {}, inherited=False)
     # A flag may stand before or after the command; suppressed, the second does not undo the first.
     shared = _shared_flags(argparse.SUPPRESS)
-    _add_commands(parser.add_subparsers(metavar="COMMAND"), commands, shared)
+    _add_commands(
+        parser.add_subparsers(metavar="COMMAND", parser_class=DiscreetParser), commands, shared
+    )
     return parser
 
 
@@ -80,8 +84,8 @@ def _add_commands(
     parsers: Parsers, commands: Iterable[Command], shared: argparse.ArgumentParser
 ) -> None:
     for command in commands:
-        examples = "\n".join(("examples:", *(f"  {example}" for example in command.examples)))
-        parts = (command.notes, examples if command.examples else "")
+        examples = "\n".join(("examples:", *(f"  {line}" for line in examples_of(command))))
+        parts = (command.notes, examples)
         parser = parsers.add_parser(
             command.name,
             parents=[shared] if command.takes_shared_flags else [],

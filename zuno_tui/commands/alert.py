@@ -92,9 +92,9 @@ def _suggest(context: PhraseContext) -> Iterator[SetPriceAlert | str]:
 
 
 COMMAND = Command(
-    does="be told when a price crosses a level",
+    does="set a price alert",
     examples=("zuno alert ETH below 3000", "zuno alert", "zuno alert remove 2"),
-    group=Group.WATCH,
+    group=Group.WATCHING,
     intent=SetPriceAlert,
     answer=_answer,
     verbs=(

@@ -40,8 +40,8 @@ def _read_mute(said: Remaining) -> MuteAlert:
 
 
 COMMAND = Command(
-    does="what the monitor has found",
-    group=Group.WATCH,
+    does="list alerts, acknowledge or mute them",
+    group=Group.WATCHING,
     intent=ListAlerts,
     answer=lambda session, intent: app.alerts.list_alerts(session, ended=intent.ended),
     verbs=(
@@ -53,14 +53,14 @@ COMMAND = Command(
     ),
     subcommands=(
         Command(
-            does="one alert in full: what, since when, why and what to do",
-            group=Group.WATCH,
+            does="one alert in full: why, since when, what to do",
+            group=Group.WATCHING,
             intent=ShowAlert,
             answer=lambda session, intent: app.alerts.show_alert(session, intent.alert_id),
         ),
         Command(
             does="acknowledge an alert, or all",
-            group=Group.WATCH,
+            group=Group.WATCHING,
             intent=Acknowledge,
             answer=lambda session, intent: app.alerts.acknowledge(session, intent.alert_id),
             verbs=(
@@ -77,7 +77,7 @@ COMMAND = Command(
         ),
         Command(
             does="mute an alert, or all, for a while",
-            group=Group.WATCH,
+            group=Group.WATCHING,
             intent=MuteAlert,
             answer=lambda session, intent: app.alerts.mute(
                 session, intent.alert_id, intent.seconds, intent.until

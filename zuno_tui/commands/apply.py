@@ -19,8 +19,8 @@ def _read(said: Remaining) -> Apply:
 
 
 COMMAND = Command(
-    does="confirm what is approved; the word typed there signs and sends",
-    group=Group.PLAN,
+    does="sign and send what you approved, after a typed word",
+    group=Group.ACTING,
     intent=Apply,
     run=lambda arguments: app.outbox.run_apply(arguments),
     verbs=(Verb("apply", _read, money=True, possible=lambda context: context.approved),),

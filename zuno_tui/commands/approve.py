@@ -47,8 +47,8 @@ def _suggest(context: PhraseContext) -> Iterator[str]:
 
 
 COMMAND = Command(
-    does="build, decode and simulate what would be signed; sign nothing",
-    group=Group.PLAN,
+    does="build and check a plan's transactions; nothing is signed",
+    group=Group.ACTING,
     intent=Approve,
     action=_action,
     answer=_answer,

@@ -12,7 +12,7 @@ class ShowBalances(Intent, frozen=True):
 
 COMMAND = Command(
     does="what the wallet holds",
-    group=Group.WALLET,
+    group=Group.POSITIONS,
     intent=ShowBalances,
     answer=lambda session, _: app.balances.wallet_balances(session),
     tells_old_block=True,

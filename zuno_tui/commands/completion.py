@@ -32,7 +32,7 @@ async def _answer(session: Session, intent: CompleteShell) -> CommandAnswer:
 
 COMMAND = Command(
     does="a script that completes commands in a shell",
-    group=Group.HOUSE,
+    group=Group.SETUP,
     intent=CompleteShell,
     answer=_answer,
     examples=(

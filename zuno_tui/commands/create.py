@@ -25,7 +25,7 @@ def _read(said: Remaining) -> CreatePosition:
 
 
 COMMAND = Command(
-    does="let the agents argue about a position to open",
+    does="plan a new position",
     examples=(
         'zuno create "0.5 WETH with USDC, conservative"',
         'zuno create "1,000 USDC in WETH/USDC 0.05%"',
@@ -36,7 +36,7 @@ COMMAND = Command(
         "`with` its other token; a fee (0.05% or 5bps); conservative, balanced or aggressive;\n"
         "`stay long` in what you give; two prices (`between 2900 and 3300`); `on` a network."
     ),
-    group=Group.POSITION,
+    group=Group.ADVICE,
     intent=CreatePosition,
     run=lambda arguments: app.debate.run_create(arguments),
     verbs=(

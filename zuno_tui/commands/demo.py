@@ -24,5 +24,8 @@ class OpenDemo(DeskChoices, frozen=True):
 
 
 COMMAND = Command(
-    does="the desk on the embedded chain", group=Group.HOUSE, reaches_network=False, intent=OpenDemo
+    does="try everything on a chain of its own, with no key",
+    group=Group.SETUP,
+    reaches_network=False,
+    intent=OpenDemo,
 )

@@ -20,8 +20,8 @@ class DeskChoices(Intent, frozen=True):
 
 
 COMMAND = Command(
-    does="open the desk; so does zuno without a command",
-    group=Group.HOUSE,
+    does="open the desk, as zuno does without a command",
+    group=Group.SETUP,
     reaches_network=False,
     intent=OpenDesk,
 )

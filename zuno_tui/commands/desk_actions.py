@@ -45,7 +45,7 @@ COMMANDS = (
     Command(
         name="cancel",
         does="cancel what is running",
-        group=Group.DESK,
+        group=Group.SETUP,
         intent=Cancel,
         on_command_line=False,
         verbs=(Verb("cancel", _read_cancel, spoken=("stop", "abort")),),
@@ -55,7 +55,7 @@ COMMANDS = (
     Command(
         name="help",
         does="what can be typed, and which keys there are",
-        group=Group.DESK,
+        group=Group.SETUP,
         reaches_network=False,
         intent=Help,
         on_command_line=False,
@@ -75,7 +75,7 @@ COMMANDS = (
     Command(
         name="network",
         does="look at another network",
-        group=Group.DESK,
+        group=Group.SETUP,
         intent=SwitchNetwork,
         on_command_line=False,
         verbs=(
@@ -98,7 +98,7 @@ COMMANDS = (
     Command(
         name="quit",
         does="close the desk",
-        group=Group.DESK,
+        group=Group.SETUP,
         intent=Quit,
         on_command_line=False,
         verbs=(Verb("quit", alone(Quit(), "zuno", "desk"), spoken=("bye", "goodbye", ":q", "q")),),
@@ -107,7 +107,7 @@ COMMANDS = (
     Command(
         name="refresh",
         does="read everything again",
-        group=Group.DESK,
+        group=Group.SETUP,
         intent=Refresh,
         on_command_line=False,
         verbs=(
@@ -123,7 +123,7 @@ COMMANDS = (
     Command(
         name="show",
         does="bring a pane or a list to the front",
-        group=Group.PLAN,
+        group=Group.ADVICE,
         intent=Show,
         on_command_line=False,
         verbs=(

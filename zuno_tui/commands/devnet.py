@@ -60,8 +60,8 @@ def _run(arguments: Namespace) -> int:
 
 
 COMMAND = Command(
-    does="the embedded chain as a JSON-RPC server",
-    group=Group.HOUSE,
+    does="run the demo's chain as a JSON-RPC server",
+    group=Group.SETUP,
     reaches_network=False,
     intent=RunDevnet,
     takes_shared_flags=False,

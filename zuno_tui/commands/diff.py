@@ -19,8 +19,8 @@ def _read(said: Remaining) -> DiffPlan:
 
 
 COMMAND = Command(
-    does="the old range against the new one",
-    group=Group.PLAN,
+    does="compare the old range with the new one",
+    group=Group.ADVICE,
     intent=DiffPlan,
     answer=lambda session, intent: app.diff.plan_difference(
         session, intent.plan_id, intent.candidate

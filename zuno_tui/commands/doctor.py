@@ -22,7 +22,7 @@ async def _answer(session: Session, intent: Doctor) -> CommandAnswer:
 
 COMMAND = Command(
     does="check everything zuno depends on",
-    group=Group.HOUSE,
+    group=Group.SETUP,
     intent=Doctor,
     answer=_answer,
     verbs=(Verb("doctor", alone(Doctor(), "all")),),

@@ -30,9 +30,9 @@ def _read(said: Remaining) -> ShowEarned:
 
 
 COMMAND = Command(
-    does="what positions earned and lost by day",
+    does="fees and losses of your positions, day by day",
     examples=("zuno earned week",),
-    group=Group.POSITION,
+    group=Group.POSITIONS,
     intent=ShowEarned,
     answer=lambda session, intent: app.earned.wallet_earned(session, intent.period or "week"),
     tells_old_block=True,

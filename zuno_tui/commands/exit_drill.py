@@ -11,8 +11,8 @@ class ExitDrill(Intent, frozen=True):
 
 
 COMMAND = Command(
-    does="try closing every position now; send nothing",
-    group=Group.WALLET,
+    does="try closing every position now, without sending",
+    group=Group.POSITIONS,
     intent=ExitDrill,
     answer=lambda session, _: app.exit_drill.exit_drill(session),
     verbs=(Verb("exit drill", alone(ExitDrill(), "all"), spoken=("exit-drill", "drill")),),

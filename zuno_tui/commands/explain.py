@@ -21,8 +21,8 @@ def _read(said: Remaining) -> ExplainPlan:
 
 
 COMMAND = Command(
-    does="what was argued for and against the plan",
-    group=Group.PLAN,
+    does="why the plan was chosen, and what speaks against it",
+    group=Group.ADVICE,
     intent=ExplainPlan,
     answer=lambda session, intent: app.plans.explanation(session, intent.plan_id),
     verbs=(Verb("why", _read, spoken=("explain", "reasons", "show reasons"), possible=with_plan),),

@@ -36,8 +36,8 @@ def _read(said: Remaining) -> ExportPlan:
 
 
 COMMAND = Command(
-    does="the unsigned transactions, for a hardware wallet or a Safe",
-    group=Group.PLAN,
+    does="write unsigned transactions for another signer or a Safe",
+    group=Group.ACTING,
     intent=ExportPlan,
     answer=lambda session, intent: app.export.exported(
         session, intent.plan_id, for_safe=intent.format == _SAFE

@@ -12,7 +12,7 @@ class ShowGas(Intent, frozen=True):
 
 COMMAND = Command(
     does="what gas costs now",
-    group=Group.WATCH,
+    group=Group.POSITIONS,
     intent=ShowGas,
     answer=lambda session, _: app.price.gas_now(session),
     tells_old_block=True,

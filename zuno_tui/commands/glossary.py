@@ -55,7 +55,7 @@ def _read(said: Remaining) -> LookUpTerm:
 
 COMMAND = Command(
     does="what a word means",
-    group=Group.HOUSE,
+    group=Group.SETUP,
     reaches_network=False,
     intent=LookUpTerm,
     answer=_answer,

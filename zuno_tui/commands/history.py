@@ -59,8 +59,8 @@ def _read(said: Remaining) -> ShowHistory:
 
 
 COMMAND = Command(
-    does="profit since entry through every move, and everything that moved",
-    group=Group.POSITION,
+    does="profit of each position, and every change since",
+    group=Group.POSITIONS,
     intent=ShowHistory,
     answer=_answer,
     tells_old_block=True,

@@ -13,9 +13,9 @@ class BeginAnew(DeskChoices, frozen=True):
 
 
 COMMAND = Command(
-    does="choose network, endpoint and wallet on a screen, as the first time",
+    does="choose network, endpoint and wallet on a screen",
     notes="The rest of settings.toml and the wallets stay as they are.",
-    group=Group.HOUSE,
+    group=Group.SETUP,
     reaches_network=False,
     intent=BeginAnew,
 )

@@ -20,7 +20,7 @@ def _read(said: Remaining) -> Inspect:
 
 COMMAND = Command(
     does="everything about one position",
-    group=Group.POSITION,
+    group=Group.POSITIONS,
     intent=Inspect,
     answer=lambda session, intent: app.inspect.position_answer(session, intent.ref),
     tells_old_block=True,

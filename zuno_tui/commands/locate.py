@@ -65,7 +65,7 @@ def _places(home: Home) -> CommandAnswer:
 
 COMMAND = Command(
     does="where zuno keeps its files",
-    group=Group.HOUSE,
+    group=Group.SETUP,
     reaches_network=False,
     intent=Locate,
     run=_run,

@@ -23,7 +23,7 @@ async def _answer(_session: Session, _asked: PrintManual) -> CommandAnswer:
 
 COMMAND = Command(
     does="the manual page, for man to show",
-    group=Group.HOUSE,
+    group=Group.SETUP,
     reaches_network=False,
     intent=PrintManual,
     answer=_answer,

@@ -41,7 +41,7 @@ def _suggest(context: PhraseContext) -> Iterator[SetMarketClock]:
 
 COMMAND = Command(
     does="pause, step or speed up the demo's market",
-    group=Group.DESK,
+    group=Group.SETUP,
     intent=SetMarketClock,
     answer=lambda session, intent: app.market.market_turned(session, intent.action),
     verbs=(

@@ -27,8 +27,8 @@ class KeepModelKey(Intent, frozen=True):
 
 
 COMMAND = Command(
-    does="which model each agent asks, and what it may cost",
-    group=Group.HOUSE,
+    does="which AI model each agent uses, and its budget",
+    group=Group.AGENTS,
     reaches_network=False,
     intent=ListModels,
     answer=lambda session, _: app.model.listed(session),
@@ -37,14 +37,14 @@ COMMAND = Command(
     subcommands=(
         Command(
             does="ask each agent's model once, and say what its server can do",
-            group=Group.HOUSE,
+            group=Group.AGENTS,
             intent=AskModels,
             answer=lambda session, intent: app.model.tested(session, intent.role),
             verbs=(Verb("test model", alone(AskModels(), "all"), spoken=("model test",)),),
         ),
         Command(
             does="keep a provider's key in the system's keyring",
-            group=Group.HOUSE,
+            group=Group.AGENTS,
             intent=KeepModelKey,
             run=lambda arguments: app.model.keep_key(arguments),
         ),

@@ -26,8 +26,8 @@ class Monitor(Intent, frozen=True):
 
 
 COMMAND = Command(
-    does="watch over every wallet, and send alerts",
-    group=Group.WATCH,
+    does="watch your positions, send alerts, carry out orders",
+    group=Group.WATCHING,
     intent=Monitor,
     run=lambda arguments: app.monitor.run(arguments),
 )

@@ -37,9 +37,9 @@ def _price(said: Remaining, example: str) -> str:
 
 
 COMMAND = Command(
-    does="plan a range of your own for a position",
+    does="move a position to a range of your choice",
     examples=("zuno move 38 2900 3300",),
-    group=Group.POSITION,
+    group=Group.ACTING,
     intent=MovePosition,
     run=lambda arguments: app.debate.run_move(arguments),
     verbs=(Verb("move", _read, "move ID LOW HIGH", names="positions", possible=with_positions),),

@@ -32,8 +32,8 @@ def _reading(action: OutboxAction) -> Callable[[Remaining], OpenOutbox]:
 
 
 COMMAND = Command(
-    does="what was sent, where it stands, what can be done",
-    group=Group.PLAN,
+    does="what was sent, and what you can still do about it",
+    group=Group.ACTING,
     intent=OpenOutbox,
     run=lambda arguments: app.outbox.run(arguments),
     verbs=(

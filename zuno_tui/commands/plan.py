@@ -32,8 +32,8 @@ def _read(said: Remaining) -> Intent:
 
 
 COMMAND = Command(
-    does="the plan on the card, the latest, or another by its id",
-    group=Group.PLAN,
+    does="show a plan again",
+    group=Group.ADVICE,
     intent=ShowPlan,
     answer=_answer,
     verbs=(

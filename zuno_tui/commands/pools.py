@@ -19,8 +19,8 @@ def _read(said: Remaining) -> ListPools:
 
 
 COMMAND = Command(
-    does="pools of the network's tokens",
-    group=Group.WALLET,
+    does="compare pools: fees, depth, risk",
+    group=Group.POSITIONS,
     intent=ListPools,
     answer=lambda session, intent: app.pools.surveyed_pools(session, intent),
     tells_old_block=True,

@@ -5,8 +5,8 @@ from zuno_tui.catalog.command import Command, Group, Verb, alone, always
 from zuno_tui.catalog.intents import ShowPortfolio
 
 COMMAND = Command(
-    does="every wallet on every network in one sum",
-    group=Group.POSITION,
+    does="all wallets and networks in one sum",
+    group=Group.POSITIONS,
     intent=ShowPortfolio,
     answer=lambda session, intent: app.portfolio.whole_portfolio(session, intent.wallets),
     tells_old_block=True,

@@ -178,8 +178,8 @@ def _verb(name: str, read: Callable[[Remaining], Intent], usage: str, *spoken: s
 
 COMMANDS = (
     Command(
-        does="prepare collecting the fees of a position, of several or of all",
-        group=Group.POSITION,
+        does="collect the fees of positions",
+        group=Group.ACTING,
         intent=CollectFees,
         action=_together("collect"),
         verbs=_verb(
@@ -194,8 +194,8 @@ COMMANDS = (
         key="desk.collect",
     ),
     Command(
-        does="prepare compounding the fees of a position, of several or of all",
-        group=Group.POSITION,
+        does="add the fees of positions to their liquidity",
+        group=Group.ACTING,
         intent=CompoundFees,
         action=_together("compound"),
         verbs=_verb(
@@ -207,8 +207,8 @@ COMMANDS = (
         suggest=of_selected(lambda ref: f"compound {ref}"),
     ),
     Command(
-        does="prepare closing a position, several or all",
-        group=Group.POSITION,
+        does="close positions",
+        group=Group.ACTING,
         intent=ClosePosition,
         action=_together("close"),
         verbs=_verb(
@@ -221,17 +221,17 @@ COMMANDS = (
         suggest=of_selected(lambda ref: f"close {ref}"),
     ),
     Command(
-        does="prepare removing a part of a position",
+        does="remove a part of a position",
         examples=("zuno decrease 26 25",),
-        group=Group.POSITION,
+        group=Group.ACTING,
         intent=DecreasePosition,
         action=_decrease,
         verbs=_verb("decrease", _read_decrease, "decrease ID PERCENT", "reduce", "remove"),
     ),
     Command(
-        does="prepare adding to a position",
+        does="add to a position",
         examples=("zuno increase 26 0.5 WETH",),
-        group=Group.POSITION,
+        group=Group.ACTING,
         intent=IncreasePosition,
         action=_increase,
         verbs=_verb("increase", _read_increase, "increase ID AMOUNT TOKEN", "add"),

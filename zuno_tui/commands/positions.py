@@ -15,8 +15,8 @@ class ListPositions(Intent, frozen=True):
 
 
 COMMAND = Command(
-    does="every position of the wallet, freshly read",
-    group=Group.POSITION,
+    does="your positions, read now",
+    group=Group.POSITIONS,
     intent=ListPositions,
     answer=lambda session, intent: app.positions.wallet_positions(
         session, since_entry=intent.since_entry

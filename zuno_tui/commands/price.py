@@ -28,7 +28,7 @@ def _read(said: Remaining) -> ShowPrice:
 
 COMMAND = Command(
     does="what a token is worth now",
-    group=Group.WATCH,
+    group=Group.POSITIONS,
     intent=ShowPrice,
     answer=lambda session, intent: app.price.token_price(session, intent.symbol),
     tells_old_block=True,

@@ -45,13 +45,13 @@ _BETWEEN = frozenset(
 )
 
 COMMAND = Command(
-    does="what a range of your own would bring, and to choose one",
+    does="what a range of your choice would earn",
     examples=("zuno range 38", "zuno range 38 2900 3300", 'zuno range "0.5 WETH/USDC 0.05%"'),
     notes=(
         "Nothing is planned: it shows survival, fees, swap and cost from one reading.\n"
         "At the desk it is a form: keys move the edges, and enter makes the plan."
     ),
-    group=Group.POSITION,
+    group=Group.POSITIONS,
     intent=ChooseRange,
     answer=lambda session, intent: app.range.range_answer(session, intent),
     tells_old_block=True,

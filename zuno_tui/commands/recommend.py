@@ -40,13 +40,13 @@ def _read(said: Remaining) -> Recommend:
 
 
 COMMAND = Command(
-    does="let the four agents argue about a position",
+    does="ask the agents what to do with a position",
     examples=(
         "zuno recommend 26 --stream",
         "zuno recommend 26 --profile conservative",
         "zuno recommend 26 --keep ETH --until March",
     ),
-    group=Group.POSITION,
+    group=Group.ADVICE,
     intent=Recommend,
     run=lambda arguments: app.debate.run_recommend(arguments),
     verbs=(

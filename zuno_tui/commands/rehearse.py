@@ -33,8 +33,8 @@ def _read(said: Remaining) -> RehearsePlan:
 
 
 COMMAND = Command(
-    does="carry out what is approved on a private copy of the chain; sign nothing",
-    group=Group.PLAN,
+    does="try what you approved on a private copy of the chain",
+    group=Group.ACTING,
     intent=RehearsePlan,
     answer=_answer,
     verbs=(Verb("rehearse", _read, "rehearse", spoken=("rehearsal",), possible=with_plan),),

@@ -20,7 +20,7 @@ def _read(said: Remaining) -> Replay:
 
 COMMAND = Command(
     does="replay a debate from its record",
-    group=Group.PLAN,
+    group=Group.ADVICE,
     intent=Replay,
     run=lambda arguments: app.replay.run(arguments),
     verbs=(Verb("replay", _read, "replay RECORD", names="records"),),

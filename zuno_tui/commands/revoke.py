@@ -45,8 +45,8 @@ def _read(said: Remaining) -> Revoke:
 
 
 COMMAND = Command(
-    does="leftover permissions, and taking one back",
-    group=Group.WALLET,
+    does="list permissions that are left over, or take them back",
+    group=Group.ACTING,
     intent=Revoke,
     answer=lambda session, _: app.revoke.allowances(session),
     tells_old_block=True,

@@ -15,7 +15,7 @@ def _run(arguments: Namespace) -> int:
 COMMAND = Command(
     does="what a phrase means, in plain words",
     examples=('zuno say "take half out of 26" --dry-run',),
-    group=Group.HOUSE,
+    group=Group.AGENTS,
     intent=SayPhrase,
     run=_run,
 )

@@ -23,11 +23,11 @@ def _read(said: Remaining) -> ChangeSetting:
 
 
 COMMAND = Command(
-    does="what is set, where it comes from, and a value changed",
+    does="show or change settings",
     examples=("zuno setting", "zuno setting limits.daily_usd 5000"),
     notes="The file is checked before it is written, and its comments stay; secrets are never"
     " printed.",
-    group=Group.HOUSE,
+    group=Group.SETUP,
     intent=ChangeSetting,
     reaches_network=False,
     answer=lambda session, intent: app.setting.settings_answer(session, intent.name, intent.value),

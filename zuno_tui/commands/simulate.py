@@ -19,8 +19,8 @@ def _read(said: Remaining) -> SimulatePlan:
 
 
 COMMAND = Command(
-    does="try the plan on the chain's state; approve nothing",
-    group=Group.PLAN,
+    does="try a plan without approving it",
+    group=Group.ACTING,
     intent=SimulatePlan,
     answer=lambda session, intent: app.approve.simulated(session, intent.plan_id, intent.candidate),
     verbs=(

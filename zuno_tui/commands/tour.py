@@ -12,7 +12,7 @@ class TakeTour(Intent, frozen=True):
 
 COMMAND = Command(
     does="a guided tour of five minutes",
-    group=Group.HOUSE,
+    group=Group.SETUP,
     intent=TakeTour,
     run=lambda arguments: app.tour.run(arguments),
     answer=lambda _session, _intent: app.tour.desk_tour(),

@@ -202,7 +202,7 @@ def _read(said: Remaining) -> UseWallet:
 
 def _action(name: str, does: str, intent: type[Intent], *verbs: Verb) -> Command:
     run = _running(name)
-    return Command(name=name, does=does, group=Group.WALLET, intent=intent, run=run, verbs=verbs)
+    return Command(name=name, does=does, group=Group.SETUP, intent=intent, run=run, verbs=verbs)
 
 
 def _delegating(*, back: bool) -> Callable[[Session, Intent], ActionMaker]:
@@ -225,8 +225,8 @@ def _delegating(*, back: bool) -> Callable[[Session, Intent], ActionMaker]:
 
 COMMAND = Command(
     name="wallet",
-    does="keys, and whose positions are watched",
-    group=Group.WALLET,
+    does="add wallets, choose one, delegate its account",
+    group=Group.SETUP,
     reaches_network=False,
     needs_subcommand=True,
     subcommands=(
@@ -237,7 +237,7 @@ COMMAND = Command(
         _action("list", "every wallet, where its key is, and which is current", ListWallets),
         _action(
             "use",
-            "choose whose positions are meant when no address is given",
+            "choose the wallet that is used when you name none",
             UseWallet,
             Verb(
                 "watch", _read, "watch ADDRESS", does="look at another wallet", spoken=("wallet",)
@@ -247,8 +247,8 @@ COMMAND = Command(
         _action("remove", "delete a wallet's key from this machine", RemoveWallet),
         _action("watch-key", "the key that carries out orders: see or make it", WatchKeyOf),
         Command(
-            does="prepare letting the account carry out plans as one transaction",
-            group=Group.WALLET,
+            does="let the account send plans as one transaction",
+            group=Group.SETUP,
             intent=DelegateWallet,
             action=_delegating(back=False),
             verbs=(
@@ -269,8 +269,8 @@ COMMAND = Command(
             ),
         ),
         Command(
-            does="prepare taking the account back: plans are sent in steps again",
-            group=Group.WALLET,
+            does="undo that: plans are sent in steps again",
+            group=Group.SETUP,
             intent=UndelegateWallet,
             action=_delegating(back=True),
             verbs=(

@@ -81,23 +81,23 @@ def _read_swap(said: Remaining) -> SwapTokens:
 
 COMMANDS = (
     Command(
-        does="prepare turning ETH into WETH",
-        group=Group.WALLET,
+        does="turn ETH into WETH",
+        group=Group.ACTING,
         intent=WrapEth,
         action=_wrap,
         verbs=(Verb("wrap", _read_wrap, "wrap AMOUNT", money=True),),
     ),
     Command(
-        does="prepare turning WETH into ETH",
-        group=Group.WALLET,
+        does="turn WETH into ETH",
+        group=Group.ACTING,
         intent=UnwrapEth,
         action=_unwrap,
         verbs=(Verb("unwrap", _read_unwrap, "unwrap AMOUNT", money=True),),
     ),
     Command(
-        does="prepare selling one token for another",
+        does="sell one token for another",
         examples=("zuno swap 0.5 WETH USDC",),
-        group=Group.WALLET,
+        group=Group.ACTING,
         intent=SwapTokens,
         action=_swap,
         verbs=(Verb("swap", _read_swap, "swap AMOUNT TOKEN FOR", spoken=("sell",), money=True),),

@@ -29,8 +29,8 @@ def _read(said: Remaining) -> WatchIds:
 
 
 COMMAND = Command(
-    does="name positions of the wallet that its endpoint cannot find",
-    group=Group.POSITION,
+    does="add positions by number that your endpoint cannot find",
+    group=Group.POSITIONS,
     intent=WatchIds,
     answer=lambda session, intent: app.inspect.remember_ids(session, intent.refs),
     only_on=("v4",),

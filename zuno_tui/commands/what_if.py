@@ -64,9 +64,9 @@ def _read(said: Remaining) -> WhatIf:
 
 
 COMMAND = Command(
-    does="every position at another price",
+    does="show every position at another price",
     examples=("zuno what-if ETH -10", "zuno what-if ETH --at 2500"),
-    group=Group.POSITION,
+    group=Group.POSITIONS,
     intent=WhatIf,
     answer=lambda session, intent: app.what_if.positions_at(
         session, intent.symbol, intent.change, intent.at

@@ -86,7 +86,7 @@ def _read(said):
 COMMAND = Command(
     name="greet",
     does="say hello to somebody",
-    group=Group.HOUSE,
+    group=Group.SETUP,
     intent=Greet,
     answer=_answer,
     verbs=(Verb("greet", _read, "greet NAME", spoken=("say hello to",)),),

@@ -114,14 +114,6 @@ def flags_of_command(command: Command) -> tuple[str, ...]:
     return (*own, *(_SHARED if command.takes_shared_flags else ("--help",)))
 
 
-_TITLES = {
-    Group.POSITION: "Positions",
-    Group.PLAN: "Plans",
-    Group.WALLET: "Wallet",
-    Group.WATCH: "Watching",
-    Group.DESK: "The desk",
-    Group.HOUSE: "Everything else",
-}
 _CODES = ("0 done", "1 failed", "2 usage", "3 refused by policy", "4 network")
 
 
@@ -138,8 +130,8 @@ def _lines() -> Iterator[str]:
     yield from (".SH SYNOPSIS", ".B zuno", r"[\fICOMMAND\fR] [\fIFLAGS\fR]")
     yield from (".SH DESCRIPTION", "Without a command it opens the desk.")
     yield "Data goes to standard output, words go to standard error."
-    for group, title in _TITLES.items():
-        yield f'.SH "{title.upper()}"'
+    for group in Group:
+        yield f'.SH "{group.title.upper()}"'
         for command in registry().on_command_line():
             if command.group is group:
                 yield from _command(command)

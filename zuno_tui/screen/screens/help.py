@@ -92,12 +92,13 @@ _TERMS: dict[str, Mapping[str, str]] = {
     "range": PLAN_TERMS,
 }
 _WANTED = {
-    Group.POSITION: "see what you have and what it earned, and change it",
-    Group.PLAN: "decide: let the agents argue, read the plan, take it",
-    Group.WALLET: "wallets, tokens, and what was sent",
-    Group.WATCH: "be told when something happens",
-    Group.DESK: "the desk, its networks and its market",
-    Group.HOUSE: "settings, checks and upkeep",
+    Group.POSITIONS: "what you have, what it earned, where to put it",
+    Group.ACTING: "collect, add, move, close; approve it, then sign it",
+    Group.WATCHING: "hear of it when something happens",
+    Group.ADVICE: "what the agents would do, and why",
+    Group.TRADING: "hedges and the trade desk",
+    Group.AGENTS: "models, and other programs that may read",
+    Group.SETUP: "wallets, settings, the demo, checks",
 }
 _TERM_CELLS = 16
 _USAGE_CELLS = 26

@@ -175,8 +175,8 @@ def _read(said: Remaining) -> RunBacktest:
 
 
 COMMAND = Command(
-    does="walk the rule forward over a pool's past",
-    group=Group.HOUSE,
+    does="test the advice on a pool's past",
+    group=Group.ADVICE,
     reaches_network=False,
     intent=RunBacktest,
     run=_run,

@@ -62,8 +62,8 @@ async def _answer(_session: Session, intent: Calibrate) -> CommandAnswer:
 
 
 COMMAND = Command(
-    does="score the card's probabilities on a file of hours",
-    group=Group.HOUSE,
+    does="score the printed odds on a file of prices",
+    group=Group.ADVICE,
     reaches_network=False,
     intent=Calibrate,
     run=_run,

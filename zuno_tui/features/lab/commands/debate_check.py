@@ -123,8 +123,8 @@ async def _answer(session: Session, intent: CheckDebates) -> CommandAnswer:
 
 
 COMMAND = Command(
-    does="argue recorded situations anew, with the model and without",
-    group=Group.HOUSE,
+    does="compare models with the rules on recorded situations",
+    group=Group.ADVICE,
     intent=CheckDebates,
     answer=_answer,
     verbs=(

@@ -22,8 +22,8 @@ async def _answer(session: Session, _asked: ShowScorecard) -> CommandAnswer:
 
 
 COMMAND = Command(
-    does="what became of every plan, after 1, 7 and 30 days",
-    group=Group.PLAN,
+    does="what became of past plans after 1, 7 and 30 days",
+    group=Group.ADVICE,
     intent=ShowScorecard,
     answer=_answer,
     verbs=(

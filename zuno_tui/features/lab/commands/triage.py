@@ -38,8 +38,8 @@ async def _answer(_session: Session, intent: CountSpikes) -> CommandAnswer:
 
 
 COMMAND = Command(
-    does="count the trade desk's spikes on a file of hours, and what followed",
-    group=Group.HOUSE,
+    does="count price spikes in a file of hours, and what followed",
+    group=Group.ADVICE,
     reaches_network=False,
     intent=CountSpikes,
     run=_run,

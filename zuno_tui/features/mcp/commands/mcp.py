@@ -17,9 +17,9 @@ def _run(arguments: Namespace) -> int:
 
 
 COMMAND = Command(
-    does="serve what zuno reads to other agents (MCP over stdio)",
+    does="let other agents read what zuno reads (MCP)",
     notes="Reads alone: nothing there approves, signs, sends or changes a setting.",
-    group=Group.HOUSE,
+    group=Group.AGENTS,
     intent=ServeMcp,
     reaches_network=False,
     run=_run,

@@ -17,8 +17,8 @@ class RunAgent(Intent, frozen=True):
 
 
 COMMAND = Command(
-    does="play one role of the debate for desks on the mesh",
-    group=Group.HOUSE,
+    does="run one agent of the debate for desks on the mesh",
+    group=Group.AGENTS,
     intent=RunAgent,
     reaches_network=False,
     run=lambda arguments: mesh.agent.run(arguments),

@@ -77,8 +77,8 @@ class RunMesh(Intent, frozen=True):
 
 
 COMMAND = Command(
-    does="which members of the mesh answer: round trips, loss, versions",
-    group=Group.HOUSE,
+    does="see which members of the mesh answer",
+    group=Group.AGENTS,
     intent=ShowMesh,
     reaches_network=False,
     answer=lambda session, _: mesh.mesh.mesh_status(session),
@@ -96,14 +96,14 @@ COMMAND = Command(
     subcommands=(
         Command(
             does="write the keys, the node settings and the peer file of a new mesh",
-            group=Group.HOUSE,
+            group=Group.AGENTS,
             intent=InitMesh,
             reaches_network=False,
             run=lambda arguments: mesh.mesh.run_init(arguments),
         ),
         Command(
             does="run the nodes and agents of the mesh on this machine, and keep them running",
-            group=Group.HOUSE,
+            group=Group.AGENTS,
             intent=RunMesh,
             reaches_network=False,
             run=lambda arguments: mesh.mesh.run_up(arguments),

@@ -62,14 +62,14 @@ def _read(said: Remaining) -> Intent:
 
 COMMAND = Command(
     name="order",
-    does="sign an order carried out while you sleep, on terms the chain enforces",
+    does="sign an order that closes or collects while you sleep",
     examples=(
         "zuno order close 28 below 2900 until 1 Dec",
         "zuno order close 28 out-of-range 2h",
         "zuno order collect 28 every 7d over $50 times 4",
         "zuno order cancel all",
     ),
-    group=Group.PLAN,
+    group=Group.ACTING,
     needs_subcommand=True,
     verbs=(
         Verb(
@@ -98,34 +98,34 @@ COMMAND = Command(
     subcommands=(
         Command(
             does="close a position when a condition holds",
-            group=Group.PLAN,
+            group=Group.ACTING,
             intent=OrderClose,
             only_on=("v4",),
             answer=lambda session, intent: orders.answers.proposed(session, intent),
         ),
         Command(
-            does="collect its fees again and again",
-            group=Group.PLAN,
+            does="collect its fees repeatedly",
+            group=Group.ACTING,
             intent=OrderCollect,
             only_on=("v4",),
             answer=lambda session, intent: orders.answers.proposed(session, intent),
         ),
         Command(
-            does="what an order would be judged by; at the desk, a form",
-            group=Group.PLAN,
+            does="what an order would depend on; at the desk, a form",
+            group=Group.ACTING,
             intent=OrderForm,
             only_on=("v4",),
             answer=lambda session, intent: orders.answers.form_facts(session, intent.ref),
         ),
         Command(
-            does="have the chain refuse an order, or all of them",
-            group=Group.PLAN,
+            does="cancel an order on the chain, or all of them",
+            group=Group.ACTING,
             intent=CancelOrders,
             action=_cancel,
         ),
         Command(
             does="write an order into a file, for the machine that watches",
-            group=Group.PLAN,
+            group=Group.ACTING,
             intent=ExportOrder,
             answer=lambda session, intent: orders.answers.exported(
                 session, intent.number, intent.file
@@ -133,8 +133,8 @@ COMMAND = Command(
             reaches_network=False,
         ),
         Command(
-            does="take an order over from a file",
-            group=Group.PLAN,
+            does="add an order from a file",
+            group=Group.ACTING,
             intent=ImportOrder,
             answer=lambda session, intent: orders.answers.imported(session, intent.file),
             reaches_network=False,

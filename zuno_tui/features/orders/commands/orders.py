@@ -20,8 +20,8 @@ def _read(said: Remaining) -> ListOrders:
 
 
 COMMAND = Command(
-    does="list standing orders and their results; stop: this machine carries out none",
-    group=Group.PLAN,
+    does="list standing orders; 'stop' pauses them on this machine",
+    group=Group.ACTING,
     intent=ListOrders,
     answer=lambda session, intent: orders.answers.listed(session, intent.what),
     verbs=(Verb("orders", _read, "orders [stop|go]", spoken=("standing orders", "my orders")),),

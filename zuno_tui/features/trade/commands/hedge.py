@@ -35,8 +35,8 @@ def _read(said: Remaining) -> Hedge:
 
 
 COMMAND = Command(
-    does="sell short what a position holds, so that the price no longer matters",
-    group=Group.POSITION,
+    does="sell a position's coins short, so that price matters less",
+    group=Group.TRADING,
     intent=Hedge,
     answer=lambda session, intent: trade.trade.hedged(session, intent),
     verbs=(

@@ -52,8 +52,8 @@ async def _answer(_session: Session, intent: HedgeCheck) -> CommandAnswer:
 
 
 COMMAND = Command(
-    does="what a hedge would have taken off the weeks of a file of hours",
-    group=Group.HOUSE,
+    does="what a hedge would have changed in past weeks",
+    group=Group.TRADING,
     reaches_network=False,
     intent=HedgeCheck,
     run=_run,

@@ -14,14 +14,14 @@ class AnswerChats(Intent, frozen=True):
 
 
 COMMAND = Command(
-    does="answer questions in the Telegram chats that are set, from facts alone",
+    does="answer questions in your Telegram chats",
     notes=(
         "It answers /status, /report, /positions, /why, /help and plain questions, only in "
         "[telegram] chat and answer_to, and sends reports that wait. It starts no run, approves "
         "nothing and sends no order; orders stop, from [telegram] chat alone, holds this machine "
         "back. It runs beside zuno monitor, until told to end."
     ),
-    group=Group.WATCH,
+    group=Group.TRADING,
     intent=AnswerChats,
     run=lambda arguments: trade.chat.run(arguments),
 )

@@ -51,8 +51,8 @@ def _reading(subject: str) -> Callable[[Remaining], Trade]:
 
 
 COMMAND = Command(
-    does="let the trade desk argue about a coin, or ask how its trades stand",
-    group=Group.PLAN,
+    does="ask the trade desk about a coin, or see its trades",
+    group=Group.TRADING,
     intent=Trade,
     answer=_answer,
     verbs=(

@@ -24,8 +24,8 @@ def _read(said: Remaining) -> Unhedge:
 
 
 COMMAND = Command(
-    does="buy back what is short for a position, or a part of it",
-    group=Group.POSITION,
+    does="close a hedge, or a part of it",
+    group=Group.TRADING,
     intent=Unhedge,
     answer=lambda session, intent: trade.unhedging.unhedge_answer(
         session, intent.ref, intent.percent

@@ -23,8 +23,8 @@ class KeepVenueKeys(Intent, frozen=True):
 
 
 COMMAND = Command(
-    does="where the trade desk's orders go, and keeping or forgetting the keys of an account",
-    group=Group.HOUSE,
+    does="choose the exchange that trades go to, and keep its keys",
+    group=Group.TRADING,
     intent=KeepVenueKeys,
     reaches_network=False,
     run=lambda arguments: trade.venue.run(arguments),
