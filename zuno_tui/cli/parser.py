@@ -67,6 +67,7 @@ def _meant(found: str | None) -> str:
 
 def build_parser(commands: Iterable[Command]) -> argparse.ArgumentParser:
     """What is parsed names its command in `chosen`, None where none was given."""
+    commands = tuple(commands)
     parser: argparse.ArgumentParser = _MainParser(commands)
     parser.set_defaults(chosen=None)
     parser.add_argument("--version", action="store_true", help="print the version and stop")
