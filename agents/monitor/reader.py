@@ -15,7 +15,7 @@ from chain.base.units import HOUR, Unknown
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolId
 from chain.history.block_times import interpolated, read_headers, spread
-from chain.history.end_ticks import EndTicks, read_end_ticks, read_swap_ticks
+from chain.history.end_ticks import EndTicks, read_end_ticks
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.volatility import (
@@ -33,7 +33,7 @@ from chain.prices.price import PriceBook
 from chain.protocols.custody import OWNER, about, decode_owner
 from chain.protocols.pool import PoolSnapshot
 from chain.protocols.reference import PositionRef, manager_of
-from chain.protocols.registry import protocol_named, protocol_of
+from chain.protocols.registry import protocol_of
 from chain.protocols.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.gas import Weight, read_gas_cost
@@ -249,30 +249,15 @@ class WatchReader:
     ) -> EndTicks | None:
         """From an endpoint that gives no logs the ticks at the head alone."""
         client, network = self.sources.client, self.sources.network
-        of_others = {
-            key: pool
-            for key, pool in pools.items()
-            if not protocol_named(pool.key.protocol).in_pool_manager
-        }
-        at_head = {key: [(head.number, pool.tick)] for key, pool in pools.items()}
         try:
-            ticks = await read_end_ticks(
-                client, network, pools.keys() - of_others.keys(), landmarks, head
-            )
+            return await read_end_ticks(client, network, pools, landmarks, head)
         except RpcRefused:
             number, block_hash = landmarks[0]
             since = await client.ask(requests.block(number))
             if since is None or since.hash != block_hash:
                 return None
+            at_head = {key: [(head.number, pool.tick)] for key, pool in pools.items()}
             return EndTicks(at_head, since)
-        if ticks is None or not of_others:
-            return ticks
-        swapped = await read_swap_ticks(client, network, of_others, ticks.since, head)
-        told = {
-            key: [*(tick for tick in swapped.get(key, ()) if tick[0] < head.number), *at_head[key]]
-            for key in of_others
-        }
-        return EndTicks({**ticks.of_pools, **told}, ticks.since)
 
     async def times(
         self, blocks: Iterable[int], known: Sequence[tuple[int, int]]

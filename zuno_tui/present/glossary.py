@@ -118,6 +118,10 @@ GLOSSARY: tuple[GlossaryTerm, ...] = (
         ("fee", "uncollected fees", "fee tier"),
     ),
     GlossaryTerm(
+        "withdrawn",
+        "What was taken out of a v3 range and waits, with the fees, until it is collected.",
+    ),
+    GlossaryTerm(
         "against holding",
         "What a position with its fees is worth, less what the tokens that went into it would be.",
         ("vs holding", "result against holding", "hodl"),

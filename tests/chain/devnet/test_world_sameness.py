@@ -209,5 +209,7 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.execution",
         "chain.execution.transaction",
         "chain.math",
+        "chain.protocols",
+        "chain.protocols.v3",
     }
     assert set(loaded) - harmless == named

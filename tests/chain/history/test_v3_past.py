@@ -6,11 +6,12 @@ from statistics import median
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from msgspec.structs import replace
 
 from agents.numbers.advice import week_edge
 from chain.base.store import Store
 from chain.base.table_file import read_timed_table
-from chain.base.units import DAY, HOUR, Known
+from chain.base.units import DAY, HOUR, Known, Unknown
 from chain.contracts import abi
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, DEPLOYER, MEDIUM_PROVIDER
@@ -132,12 +133,19 @@ async def test_through_every_provider_it_is_the_same_or_said_to_be_unread(
         provider = Provider(profile, EmbeddedChain(market.url), VirtualClock())
         async with client_through(DEVNET, provider) as client:
             found = await read_given_hours(client, DEVNET, TERMS, WEEK, memory=memory(), head=head)
-            assert await _positions(client) == held, profile.name
+            for told, true in zip(await _positions(client), held, strict=True):
+                assert told == true or _unsure(told, true), profile.name
         if any(one.unread for one in found.values()):
             unread.add(profile.name)
         else:
             assert all_alike(found, truth), profile.name
     assert unread == WITHOUT_LOGS
+
+
+def _unsure(told: PositionSnapshot, true: PositionSnapshot) -> bool:
+    """The same, but what was withdrawn is not told apart where the logs are not given."""
+    same = replace(told, withdrawn=true.withdrawn, fees0=true.fees0, fees1=true.fees1)
+    return isinstance(told.withdrawn, Unknown) and same == true and told.waiting == true.waiting
 
 
 async def _positions(client: RpcClient) -> list[PositionSnapshot]:

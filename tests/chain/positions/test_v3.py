@@ -27,6 +27,7 @@ from chain.rpc.endpoint import KnownRange
 from tests.chain.between import Door
 from tests.chain.conftest import Desk
 from tests.chain.v3_moves import V3Moves
+from zuno_tui.present.position import wallet_document
 
 if TYPE_CHECKING:
     from chain.base.units import Quantity
@@ -336,6 +337,18 @@ async def test_withdrawn_is_told_apart_from_fees_wherever_the_logs_are_given(
     unsure = await one_of(blind, token_id)
     assert unsure.withdrawn == unsure.fees == NARROW
     assert unsure.waiting == left.waiting
+    # Nobody can tell which is which, and no money is lost for that.
+    told_apart, not_apart = [
+        (await read_overview(each.sources, here.address, WorthUnit.USD, every_protocol=True))
+        for each in (desk, blind)
+    ]
+    assert told_apart.portfolio.total == not_apart.portfolio.total
+    assert told_apart.portfolio.undivided == not_apart.portfolio.withdrawn == 0
+    assert told_apart.portfolio.withdrawn < not_apart.portfolio.undivided
+    document = wallet_document(desk.network, not_apart, None)
+    [one] = [each for each in document["positions"] if each["tokenId"] == f"3:{token_id}"]  # type: ignore[union-attr, call-overload, index]
+    assert (one["fees0"], one["feesValue"], one["withdrawn"]) == (None, None, None)  # type: ignore[index, call-overload]
+    assert one["unknown"] == [NARROW.reason]  # type: ignore[index, call-overload]
 
 
 async def account_of(desk: Desk, token_id: int) -> PositionPast:
