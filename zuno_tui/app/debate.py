@@ -5,17 +5,21 @@ import os
 import secrets
 import traceback
 from argparse import Namespace
+from math import log
 
 from msgspec.structs import replace
 
 from agents.bus.envelope import FailureCause, Role
 from agents.bus.run import Listener
 from agents.lp.payloads import FlowCreateStart, FlowStart
+from agents.numbers.edges import TICK_LOG
 from chain.base.errors import error_kind
+from chain.protocols.reference import PositionRef
 from zuno_tui.app.agents_elsewhere import AgentPlaces
 from zuno_tui.app.debate_setup import Debating, debate
 from zuno_tui.app.range import read_price
 from zuno_tui.app.session import Session, say
+from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.present.answer import print_answer
 from zuno_tui.present.argued_plan import just_argued
 from zuno_tui.present.exit_codes import FAILED, NETWORK
@@ -127,8 +131,31 @@ def run_create(arguments: Namespace) -> int:
     return asyncio.run(argue(session, settings, start, stream=arguments.stream))
 
 
+def move_without_swap(
+    session: Session, ref: PositionRef, low: str | None, high: str | None
+) -> ActionMaker:
+    """Of two prices how wide the range is to be: where it lies follows from what is held."""
+    from zuno_tui.gate.actions.moving import action_to_move
+
+    width = None
+    if low is not None and high is not None:
+        ends = sorted(float(read_price(price)) for price in (low, high))
+        width = round(log(ends[1] / ends[0]) / TICK_LOG)
+    return lambda sources: action_to_move(sources, ref, session.address, width)
+
+
 def run_move(arguments: Namespace) -> int:
     session = Session.start(arguments)
+    if arguments.no_swap:
+        from zuno_tui.app.approve import approve_order
+
+        made = move_without_swap(session, arguments.ref, arguments.low, arguments.high)
+        return print_answer(asyncio.run(approve_order(session, made)), as_json=session.as_json)
+    if arguments.low is None or arguments.high is None:
+        raise SettingsError(
+            "Between which two prices? Like: zuno move 7 2900 3300. "
+            "To the range that needs no swap: zuno move 7 --no-swap"
+        )
     # What is no price is said before anything is read.
     for price in (arguments.low, arguments.high):
         read_price(price)

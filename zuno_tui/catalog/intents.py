@@ -106,15 +106,34 @@ class MovePosition(Intent, frozen=True):
         POSITION,
         Argument("low", "the lower price, as zuno inspect writes prices", metavar="LOW"),
         Argument("high", "the upper price", metavar="HIGH"),
+        Argument("--no-swap", "to the range that takes what it holds as it is", switch=True),
         PROFILE,
         STREAM,
     )
 
     ref: PositionRef
-    low: str
-    high: str
+    low: str | None = None
+    """With its other end left out where no range is named, which only a move without a swap is."""
+    high: str | None = None
+    no_swap: bool = False
     profile: ProfileName | None = None
     stream: bool = False
+
+
+class MigratePosition(Intent, frozen=True):
+    command: ClassVar = ("migrate",)
+    arguments: ClassVar = (
+        POSITION,
+        Argument(
+            "to",
+            "the protocol, the pool's fee or both, like: to v4 0.3%",
+            metavar="TO",
+            several=True,
+        ),
+    )
+
+    ref: PositionRef
+    to: tuple[str, ...] = ()
 
 
 _POSITION = re.compile(r"(?:#|3:)?[0-9]{1,77}", re.ASCII)

@@ -16,9 +16,19 @@ if TYPE_CHECKING:
 _PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCII)
 
 
+_NO_SWAP = re.compile(r"(?:--no-swap|without(?: a| any)? swap(?:ping)?|no swap)\s*$", re.IGNORECASE)
+
+
 def _read(said: Remaining) -> MovePosition:
     ref = said.leading_position()
     example = f"move {write_ref(ref)} 2900 3300"
+    if without := _NO_SWAP.search(said.text):
+        rest = said.restarted(said.text[: without.start()])
+        if not rest.text.strip():
+            return MovePosition(ref, no_swap=True)
+        low, high = _price(rest, example), _price(rest, example)
+        rest.end("between", "range", "-", "and")
+        return MovePosition(ref, low, high, no_swap=True)
     low, high = _price(said, example), _price(said, example)
     said.end("between", "range", "-", "and")
     return MovePosition(ref, low, high)
@@ -38,7 +48,7 @@ def _price(said: Remaining, example: str) -> str:
 
 COMMAND = Command(
     does="move a position to a range of your choice",
-    examples=("zuno move 38 2900 3300",),
+    examples=("zuno move 38 2900 3300", "zuno move 38 --no-swap"),
     group=Group.ACTING,
     intent=MovePosition,
     run=lambda arguments: app.debate.run_move(arguments),

@@ -173,7 +173,7 @@ class Debates:
             token_id=intent.ref,
             profile=settings.profile,
             max_rounds=1,
-            own_prices=(intent.low, intent.high),
+            own_prices=(intent.low or "", intent.high or ""),
         )
         self._begin(settings, start, f"position {position_label(intent.ref)}", intent.twin)
 

@@ -122,7 +122,7 @@ class Dispatcher:
             Inspect: self._details.inspect,
             Recommend: self._debates.recommend,
             CreatePosition: self._create,
-            MovePosition: self._debates.move,
+            MovePosition: self._move,
             ShowPortfolio: self._portfolio.show,
             ChooseRange: self._range_forms.open,
             Replay: self._records.replay,
@@ -202,6 +202,19 @@ class Dispatcher:
             feature_part = self._part_of(self._of_feature.get(type(intent)))
             if feature_part is None or not feature_part.take(intent):
                 self._take_as_declared(intent)
+
+    def _move(self, intent: MovePosition) -> None:
+        if not intent.no_swap:
+            if intent.low is None or intent.high is None:
+                words = "Between which two prices? Like: move 28 2900 3300, or move 28 --no-swap"
+                self._context.tell(Said(words, "warn", intent.twin))
+            else:
+                self._debates.move(intent)
+            return
+        from zuno_tui.app.debate import move_without_swap
+
+        made = move_without_swap(self._context.session, intent.ref, intent.low, intent.high)
+        self._approvals.begin(made, intent.twin)
 
     def _take_as_declared(self, intent: Intent) -> None:
         session, command = self._context.session, registry().command_of(intent)

@@ -260,6 +260,43 @@ def given_after_swap(
     return entry
 
 
+def left_by_swap(sure: Amounts, swap: QuotedSwap, tolerance: Tolerance) -> Amounts:
+    """What is sure to be there after a swap, where the wallet lends what it sells beyond it."""
+    bought = least_bought(swap, tolerance)
+    if swap.zero_for_one:
+        return Amounts(max(0, sure.amount0 - swap.amount_in), sure.amount1 + bought)
+    return Amounts(sure.amount0 + bought, max(0, sure.amount1 - swap.amount_in))
+
+
+def size_within(
+    span: Span, sqrt_price: int, liquidity: int, funds: Amounts, tolerance: Tolerance
+) -> Sized:
+    """This liquidity, or as much of it as the funds surely pay for at any price of the band."""
+    band = drift_band(sqrt_price, tolerance.slippage_bips, span)
+    liquidity = _covered(liquidity, most_taken(span, liquidity, band), funds)
+    return Sized(liquidity, most_taken(span, liquidity, band))
+
+
+def given_within(
+    span: Span, sqrt_price: int, liquidity: int, funds: Amounts, tolerance: Tolerance
+) -> Given:
+    """The same where the contract makes of what it is given what liquidity it can."""
+    needed = span.holds(sqrt_price, liquidity, round_up=True)
+    return _given(span, sqrt_price, _covered(liquidity, needed, funds), tolerance)
+
+
+def _covered(liquidity: int, needed: Amounts, funds: Amounts) -> int:
+    parts = (
+        liquidity * max(0, there - _ROUNDING) // need
+        for need, there in zip(needed, funds, strict=True)
+        if need > there
+    )
+    covered = min(parts, default=liquidity)
+    if covered == 0:
+        raise BuildError(_NOTHING_BOUGHT)
+    return covered
+
+
 def _given(span: Span, sqrt_price: int, liquidity: int, tolerance: Tolerance) -> Given:
     if liquidity == 0:
         raise BuildError(_NOTHING_BOUGHT)
@@ -326,6 +363,11 @@ _GAS_KEPT = 5_000_000
 def survivable(request: Request, facts: ChainFacts) -> Tolerance:
     """The most drift the request can be built for, up to what the facts allow."""
     match request:
+        case ReRangeRequest(position, span, None, _, None) if _is_beside(
+            span, position.pool.sqrt_price_x96
+        ):
+            # All of one token goes in or, once the price is inside, nothing at all.
+            return Tolerance(facts.tolerance.slippage_bips, idle_bips=0)
         case ReRangeRequest(position, span, QuotedSwap() as swap, int()):
             most = _most(facts, position.span, span)
             return _widest(partial(_covers_entry, request, swap, facts), most)
@@ -337,6 +379,11 @@ def survivable(request: Request, facts: ChainFacts) -> Tolerance:
                 _most(facts, span),
             )
     return facts.tolerance
+
+
+def _is_beside(span: Span, sqrt_price: int) -> bool:
+    low, high = span.sqrt_prices
+    return not low < sqrt_price < high
 
 
 def with_wallet_balance(sure: Amounts, key: PoolKey, facts: ChainFacts) -> Amounts:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from chain.contracts import abi
 from chain.contracts import calldata as router_calls
 from chain.contracts.networks import NATIVE, Address
@@ -123,9 +125,14 @@ def create(
     facts: ChainFacts,
     *,
     native: bool = False,
+    sure: Amounts | None = None,
 ) -> Recipe:
+    """Of what is given, what is not sure to have been paid before is the wallet's."""
     call = _mint(pool.key, span, sized, facts)
-    return _entered("create", call, pool.key, sized, facts, native=native)
+    made = _entered("create", call, pool.key, sized, facts, native=native)
+    given = sized.given
+    besides = (max(0, each - there) for each, there in zip(given, sure or given, strict=True))
+    return replace(made, bounds=replace(made.bounds, besides=Amounts(*besides)))
 
 
 def swap(quoted: QuotedSwap, facts: ChainFacts, router: Address) -> Recipe:

@@ -16,6 +16,8 @@ from chain.execution.plan.requests import (
 )
 from chain.execution.plan.sizing import (
     given_after_swap,
+    given_within,
+    left_by_swap,
     needs_liquidity,
     part_of,
     size_given,
@@ -60,12 +62,19 @@ class V3Writer(ProtocolWriter):
     def enter(self, entry: Entry, facts: ChainFacts) -> list[Recipe]:
         pool, span = entry.pool, entry.span
         if entry.swap is None:
-            sized = size_given(span, pool.sqrt_price_x96, entry.funds, facts.tolerance)
-            return [recipes.create(pool, span, sized, facts, native=entry.native)]
+            price, funds, tolerance = pool.sqrt_price_x96, entry.funds, facts.tolerance
+            sized = (
+                size_given(span, price, funds, tolerance)
+                if entry.liquidity is None
+                else given_within(span, price, entry.liquidity, funds, tolerance)
+            )
+            return [recipes.create(pool, span, sized, facts, native=entry.native, sure=entry.sure)]
         sized = given_after_swap(
             pool, span, entry.funds, entry.swap, facts.tolerance, liquidity=entry.liquidity
         )
-        return [self.swap(entry.swap, facts), recipes.create(pool, span, sized, facts)]
+        sure = entry.sure and left_by_swap(entry.sure, entry.swap, facts.tolerance)
+        created = recipes.create(pool, span, sized, facts, sure=sure)
+        return [self.swap(entry.swap, facts), created]
 
     def swap(self, swap: QuotedSwap, facts: ChainFacts) -> Recipe:
         return recipes.swap(swap, facts, _router(facts))

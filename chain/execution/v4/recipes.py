@@ -104,9 +104,23 @@ def compound(position: PositionFacts, facts: ChainFacts) -> Change:
     return Change("compound", tuple(_growth(position, sized)), bounds)
 
 
-def create(pool: PoolFacts, span: Span, budget: Amounts, facts: ChainFacts) -> Recipe:
-    """Mint from what the wallet holds of both tokens."""
-    sized = sizing.size_entry(span, pool.sqrt_price_x96, budget, facts.tolerance)
+def create(
+    pool: PoolFacts,
+    span: Span,
+    budget: Amounts,
+    facts: ChainFacts,
+    *,
+    liquidity: int | None = None,
+    sure: Amounts | None = None,
+) -> Recipe:
+    """Mint from what the wallet holds of both tokens, an exit before it counted where it pays."""
+    price = pool.sqrt_price_x96
+    if liquidity is None:
+        sized = sizing.size_entry(span, price, budget, facts.tolerance)
+    else:
+        sized = sizing.size_within(span, price, liquidity, budget, facts.tolerance)
+    most = sized.most
+    lent = (max(0, each - there) for each, there in zip(most, sure or most, strict=True))
     key = pool.key
     value = sized.most.amount0 if key.currency0 == NATIVE else 0
     data = actions.modify_liquidities(
@@ -121,7 +135,7 @@ def create(pool: PoolFacts, span: Span, budget: Amounts, facts: ChainFacts) -> R
         "create",
         _manager(facts),
         data,
-        RecipeBounds(taken=sized.most, liquidity=sized.liquidity),
+        RecipeBounds(taken=sized.most, liquidity=sized.liquidity, besides=Amounts(*lent)),
         value,
         pulled_tokens(key, sized.most),
     )

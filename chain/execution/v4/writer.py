@@ -51,7 +51,16 @@ class V4Writer(ProtocolWriter):
 
     def enter(self, entry: Entry, facts: ChainFacts) -> list[Recipe]:
         if entry.swap is None:
-            return [recipes.create(entry.pool, entry.span, entry.funds, facts)]
+            return [
+                recipes.create(
+                    entry.pool,
+                    entry.span,
+                    entry.funds,
+                    facts,
+                    liquidity=entry.liquidity,
+                    sure=entry.sure,
+                )
+            ]
         return [
             recipes.swap_and_enter(
                 entry.pool,

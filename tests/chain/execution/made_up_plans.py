@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
+from chain.execution import protocols
 from chain.execution.build.builder import build
 from chain.execution.plan.context import PolicyContext, PolicyLimits, key_of
 from chain.execution.plan.facts import (
@@ -40,9 +41,11 @@ from chain.execution.plan.requests import (
     swap_in,
 )
 from chain.execution.plan.sizing import guaranteed_by_exit
-from chain.math.liquidity import Amounts
+from chain.math.liquidity import Amounts, LiquidityError
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
-from chain.protocols.reference import v4_position
+from chain.protocols.pool import USUAL_TIERS
+from chain.protocols.reference import v3_position, v4_position
+from chain.protocols.v3.pool_key import v3_pool_key
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
@@ -54,6 +57,10 @@ ROUTER = NETWORK.contracts.universal_router or ""
 WETH = NETWORK.wrapped_native or ""
 PINNED = "0x" + "ab" * 32
 _PLENTY = 10**40
+_OF_POSITIONS = (
+    "move", "swap", "close", "collect", "decrease", "increase", "compound", "create",
+    "create with swap", "plain swap",
+)  # fmt: skip
 _KINDS = (
     "move", "swap", "close", "collect", "decrease", "increase", "compound", "create",
     "create with swap", "swap carried by the wallet", "wrap", "unwrap", "revoke",
@@ -68,15 +75,15 @@ class MadeUpPlan:
     built: Built
 
 
-def made_up_plan(seed: int) -> MadeUpPlan:
+def made_up_plan(seed: int, *, v3: bool = False) -> MadeUpPlan:
     """The plan of this seed, of whichever kind it draws; one that cannot be built is drawn anew."""
     draw = Random(seed)
     while True:
-        request = _request(draw)
+        request = _request(draw, v3=v3)
         facts = _facts(draw, request)
         try:
             return MadeUpPlan(request, facts, build(request, facts))
-        except BuildError:
+        except (BuildError, LiquidityError):
             continue
 
 
@@ -101,11 +108,8 @@ def context_of(
     tokens = frozenset(token for key in keys for token in (key.currency0, key.currency1))
     if isinstance(request, RevokeRequest):
         tokens = frozenset(each.token for each in request.allowances)
-    contracts = facts.network.contracts
-    called = {
-        contracts.position_manager, contracts.permit2, ROUTER, WETH, *tokens,
-        *(key.hooks for key in keys),
-    }  # fmt: skip
+    own = {address for each in protocols.ALL for address in each.contracts(facts.network)}
+    called = {*own, WETH, *tokens, *(key.hooks for key in keys)}
     return PolicyContext(
         network=facts.network,
         allowed_chain_ids=frozenset({facts.network.chain_id}),
@@ -127,8 +131,8 @@ def address(draw: Random) -> Address:
     return f"0x{draw.getrandbits(160):040x}"
 
 
-def _request(draw: Random) -> CallRequest:
-    kind = draw.choice(_KINDS)
+def _request(draw: Random, *, v3: bool) -> CallRequest:
+    kind = draw.choice(_OF_POSITIONS if v3 else _KINDS)
     if kind in ("wrap", "unwrap"):
         amount = 1 + draw.getrandbits(draw.randint(1, 90))
         return WrapRequest(amount) if kind == "wrap" else UnwrapRequest(amount)
@@ -139,22 +143,25 @@ def _request(draw: Random) -> CallRequest:
                 for _ in range(draw.randint(1, 4))
             )
         )
-    pool, tick = _pool(draw)
+    pool, tick = _v3_pool(draw) if v3 else _pool(draw)
+    native = v3 and WETH in (pool.key.currency0, pool.key.currency1) and draw.random() < 0.5
     span = _span(draw, tick, pool.key.tick_spacing)
     budget = Amounts(draw.getrandbits(draw.randint(40, 90)), draw.getrandbits(draw.randint(40, 90)))
     if kind == "plain swap":
         return SwapRequest(pool, _swap(draw, pool, budget))
     if kind == "create":
-        return CreateRequest(pool, span, budget, None)
+        return CreateRequest(pool, span, budget, None, native=native)
     if kind == "create with swap":
         return CreateRequest(pool, span, budget, _swap(draw, pool, budget))
+    token_id = draw.getrandbits(draw.choice((8, 32, 64)))
     position = PositionFacts(
-        ref=v4_position(draw.getrandbits(draw.choice((8, 32, 64)))),
+        ref=v3_position(1 + token_id) if v3 else v4_position(token_id),
         pool=pool,
         span=_span(draw, tick, pool.key.tick_spacing),
         liquidity=1 + draw.getrandbits(draw.randint(50, 100)),
         fees=Amounts(draw.getrandbits(60), draw.getrandbits(60)),
-        subscriber=address(draw) if draw.random() < 0.2 else None,
+        subscriber=address(draw) if not v3 and draw.random() < 0.2 else None,
+        withdrawn=Amounts(draw.getrandbits(40), draw.getrandbits(40)) if v3 else Amounts(0, 0),
     )
     match kind:
         case "move":
@@ -167,13 +174,13 @@ def _request(draw: Random) -> CallRequest:
             liquidity = 1 + draw.getrandbits(draw.randint(50, 90))
             return ReRangeRequest(position, span, _swap(draw, pool, funds), liquidity)
         case "close":
-            return CloseRequest(position)
+            return CloseRequest(position, native=native)
         case "collect":
-            return CollectRequest(position)
+            return CollectRequest(position, native=native)
         case "decrease":
-            return DecreaseRequest(position, draw.randint(1, 100))
+            return DecreaseRequest(position, draw.randint(1, 100), native=native)
         case "increase":
-            return IncreaseRequest(position, budget)
+            return IncreaseRequest(position, budget, native=native)
         case _:
             return CompoundRequest(position)
 
@@ -188,6 +195,17 @@ def _pool(draw: Random) -> tuple[PoolFacts, int]:
     hooks = address(draw) if fee == DYNAMIC_FEE or draw.random() < 0.2 else NATIVE
     key = PoolKey(currencies[0], currencies[1], fee, spacing, hooks)
     return PoolFacts(key, draw.randrange(lower, upper), 3000), tick
+
+
+def _v3_pool(draw: Random) -> tuple[PoolFacts, int]:
+    assert NETWORK.v3 is not None
+    other = draw.choice((WETH, WETH, address(draw)))
+    token0, token1 = sorted((address(draw), other))
+    fee, spacing = draw.choice(USUAL_TIERS)
+    tick = draw.randint(-250_000, 250_000)
+    lower, upper = sqrt_price_at_tick(tick), sqrt_price_at_tick(tick + 1)
+    key = v3_pool_key(NETWORK.v3.factory, token0, token1, fee, spacing)
+    return PoolFacts(key, draw.randrange(lower, upper), fee), tick
 
 
 def _span(draw: Random, tick: int, spacing: int) -> Span:

@@ -65,8 +65,8 @@ def test_each_fact_has_its_name() -> None:
         "balance of 0x1111…1111": 6,
         "balance of 0x2222…2222": 7,
     }
-    assert told["allowance of 0x1111…1111"] == (8, ((SPENDER, 9, 10),))
-    assert told["allowance of 0x2222…2222"] == (0, ())
+    assert told["allowance of 0x1111…1111"] == (8, ((SPENDER, 9, 10),), ())
+    assert told["allowance of 0x2222…2222"] == (0, (), ())
     assert (told["decimals of 0x1111…1111"], told["decimals of 0x2222…2222"]) == (18, 6)
     assert (told["symbol of 0x1111…1111"], told["symbol of 0x2222…2222"]) == ("ONE", "TWO")
     assert (told[f"code of {ONE}"], told[f"code of {TWO}"]) == ("0xaa", "0xbb")

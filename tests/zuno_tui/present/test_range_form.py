@@ -34,6 +34,8 @@ def test_a_preview_tells_what_the_plan_of_the_same_prices_tells() -> None:
     ticks = FORM.moved(FORM.begins, -300, 500)
     asked = planning(FORM, ticks)
     assert isinstance(asked, MovePosition)
+    assert asked.low
+    assert asked.high
     own = range_of_pair(FORM.pair, (asked.low, asked.high))
     shape = ShapeChoice(width_multiplier=1.0, center_offset_ticks=0, own_range=own)
     (planned,) = candidates_of(CONTEXT, [shape])
@@ -72,6 +74,8 @@ def test_every_range_is_named_by_prices_that_lead_back_to_it(inverted: bool, sta
         ticks = form.moved(form.begins, *steps)
         asked = planning(form, ticks)
         assert isinstance(asked, MovePosition)
+        assert asked.low
+        assert asked.high
         assert own_ticks(range_of_pair(form.pair, (asked.low, asked.high)), pool) == ticks
 
 
