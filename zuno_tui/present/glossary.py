@@ -117,10 +117,16 @@ GLOSSARY: tuple[GlossaryTerm, ...] = (
         "until they are collected.",
         ("fee", "uncollected fees", "fee tier"),
     ),
+    GlossaryTerm("net", "Fees less LVR, what arbitrage took: what providing liquidity earned."),
+    GlossaryTerm(
+        "profit",
+        "Money out less money in, each at the price of its time, costs taken off.",
+        ("result", "profit and loss", "pnl"),
+    ),
     GlossaryTerm(
         "against holding",
         "What a position with its fees is worth, less what the tokens that went into it would be.",
-        ("vs holding", "result against holding", "hodl"),
+        ("vs holding", "vs hold", "hodl"),
     ),
     GlossaryTerm("hold", "Keeping a position as it is; there is nothing to approve."),
     GlossaryTerm(
