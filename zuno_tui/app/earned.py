@@ -494,10 +494,12 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
     ]
     if closed.unread:
         missing.append(f"closed positions ({closed.unread})")
+    against = known_sum([each.against_holding for each in (*found, *closed.positions)])
+    held = f", vs hold {signed_money(against, unit)}" if period == "all" else ""
     return CommandAnswer(
         heading=(
             f"{session.network.title} · {period} · fees {worth(fees, unit)}, "
-            f"net {signed_money(net, unit)}",
+            f"net {signed_money(net, unit)}{held}",
             f"{_PRICED}; {_BASIS}",
             *(f"Not in the sum: {words}" for words in missing),
         ),
@@ -511,6 +513,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
             "unit": unit.value,
             "fees": number(fees),
             "net": number(net),
+            "vsHold": number(against) if period == "all" else None,
             "missing": list(missing),
             "positions": [_row_document(row) for row in rows],
             "closed": [_row_document(row) for row in over],
