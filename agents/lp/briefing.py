@@ -37,7 +37,7 @@ from agents.numbers.advice import COST_MULTIPLE, ENTER_OVER, LEAVE_UNDER, Advise
 from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.outlook import PathStep
 from agents.numbers.regime import daily_sigma
-from agents.numbers.rules import PROFILES, Rule, Tiebreak
+from agents.numbers.rules import NET_TIE_USD, PROFILES, Rule, Tiebreak
 from agents.numbers.shapes import (
     MAX_CANDIDATES,
     MAX_CENTER_OFFSET_TICKS,
@@ -231,7 +231,7 @@ def describe_memory(brief: Brief, context: ScoutContext, memory: DeskMemory) -> 
         done = "carried out" if advice.carried_out else "not carried out"
         brief.say(f"Advised {brief.number(ago, Unit.HOURS)} ago: {advice.choice}, {done}.")
     for record in memory.advice_records:
-        brief.say(_record(brief, record))
+        brief.say(describe_record(brief, record))
     if memory.headlines:
         brief.say("What feeds wrote of late that names a token of the pool; nobody checked it:")
     for headline in memory.headlines:
@@ -265,7 +265,7 @@ def _worth(brief: Brief, context: MarketContext, evaluation: EvaluationContext) 
         brief.say(f"It is {brief.number(share, Unit.FRACTION)} of the pool's active liquidity.")
 
 
-def _record(brief: Brief, record: AdviceRecord) -> str:
+def describe_record(brief: Brief, record: AdviceRecord) -> str:
     many, against = _BEATEN[record.kind]
     return (
         f"Of {brief.number(record.judged, Unit.COUNT)} earlier {many} of this desk "
@@ -350,7 +350,8 @@ def describe_market(brief: Brief, context: ScoutContext) -> None:
         f"{brief.number(rules.buffer_floor_hours, Unit.HOURS)}, gas over a day's fees at most "
         f"{brief.number(rules.gas_yield_ceiling, Unit.MULTIPLIER)}, break-even within "
         f"{brief.number(rules.break_even_life_share, Unit.MULTIPLIER)} of the median life; "
-        f"the axis between candidates is {AXES[rules.tiebreak]}."
+        "of what keeps the floors the highest net of a week wins, and between nets within "
+        f"{brief.number(NET_TIE_USD, Unit.USD)} {AXES[rules.tiebreak]}."
     )
     brief.say(f"Gas {brief.number(context.gas.wei_per_gas / GWEI, Unit.GWEI)}.")
     if isinstance(context, CreateContext):

@@ -12,6 +12,7 @@ from agents.lp.advising import decided_by_rule, settled
 from agents.lp.briefing import CandidateOpinion, CriticReply, asked_model, briefed
 from agents.lp.conclude import chosen_move, own_move, plan_of
 from agents.lp.judge import JudgedRound, NumbersDifferError, Opinion, judged_round, recomputed
+from agents.lp.role_tools import CriticTools
 from agents.lp.services import DebateServices
 from agents.lp.spoken import (
     broken_rules,
@@ -21,7 +22,8 @@ from agents.lp.spoken import (
     standing_statement,
 )
 from agents.lp.statements import is_same_range
-from agents.model.speaking import Brief, about_the_model, ask, model_thought, thought
+from agents.model.speaking import Brief, about_the_model, model_thought, thought
+from agents.model.tools import ask_with_tools
 from agents.numbers.rules import Decision, JudgmentVerdict
 from chain.base.units import listed
 
@@ -47,7 +49,8 @@ async def critic(
         yield thought(number, "repeated", "The revision changes nothing, so the debate ends here.")
     elif moves:
         model = asked_model(context, proposal.context)
-        spoken = await ask(context, model, brief, CriticReply)
+        tools = CriticTools(proposal.context, moves, brief)
+        spoken = await ask_with_tools(context, model, brief, CriticReply, tools)
         for aside in about_the_model(number, spoken):
             yield aside
         reply = spoken.reply

@@ -41,6 +41,7 @@ from agents.lp.payloads import (
 )
 from agents.lp.plan import Dissent, OwnRange, Plan, ShapeChoice
 from agents.lp.propose import candidates_of, own_shapes, shapes_by_rules
+from agents.lp.role_tools import ArbiterTools, StrategistTools
 from agents.lp.scout_tools import ScoutTools
 from agents.lp.spoken import (
     closing_statement,
@@ -51,7 +52,7 @@ from agents.lp.spoken import (
     stance_statement,
 )
 from agents.model.interface import Model
-from agents.model.speaking import Brief, about_the_model, ask, model_thought, thought
+from agents.model.speaking import Brief, about_the_model, model_thought, thought
 from agents.model.tools import ask_with_tools
 from agents.numbers.advice import ENTER_OVER
 from agents.numbers.shapes import ExposureBias, ShapeError
@@ -79,7 +80,8 @@ async def strategist(
     number = len(debate.rounds) + 1
     brief = briefed(context, debate.context, debate.memory, debate)
     model = asked_model(context, debate.context)
-    spoken = await ask(context, model, brief, StrategistReply)
+    tools = StrategistTools(debate.context, brief)
+    spoken = await ask_with_tools(context, model, brief, StrategistReply, tools)
     for aside in about_the_model(number, spoken):
         yield aside
     tag = "propose" if number == 1 else "revise"
@@ -395,7 +397,8 @@ async def arbiter(
     dissent: tuple[Dissent, ...] = ()
     if choice is not None:
         model = asked_model(context, deadlock.context)
-        spoken = await ask(context, model, brief, ArbiterReply)
+        tools = ArbiterTools(deadlock.memory, brief)
+        spoken = await ask_with_tools(context, model, brief, ArbiterReply, tools)
         for aside in about_the_model(number, spoken):
             yield aside
         reply = spoken.reply

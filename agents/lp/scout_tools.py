@@ -14,7 +14,7 @@ from agents.bus.worker import StageFailedError
 from agents.lp import facts
 from agents.model.claims import Unit
 from agents.model.speaking import Brief
-from agents.model.tools import OfferedTool, ToolError
+from agents.model.tools import MOST_CALLS, OfferedTool, ToolError
 from agents.numbers.edges import TICK_LOG
 from agents.numbers.outlook import PathStep
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
@@ -35,7 +35,7 @@ class ToolName(StrEnum):
     POSITION_PAST = "position_past"
 
 
-class _Arguments(BaseModel):
+class ToolArguments(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
@@ -46,7 +46,7 @@ class _Arguments(BaseModel):
     )
 
 
-class OfPool(_Arguments):
+class OfPool(ToolArguments):
     pool: int = Field(
         default=0,
         ge=0,
@@ -75,7 +75,7 @@ class LastSwapsArguments(OfPool):
     count: int = Field(default=6, ge=1, le=MOST_SWAPS)
 
 
-class NoArguments(_Arguments):
+class NoArguments(ToolArguments):
     """For a tool that has nothing to be told."""
 
 
@@ -309,6 +309,8 @@ class ScoutTools(Struct, eq=False):
     brief: Brief
     read_past: ReadPast
     say_past: SayPast
+    most: int = MOST_CALLS
+    beside_form: bool = False
     _past: facts.PositionPast | None = None
     _asked_past: bool = False
 

@@ -226,7 +226,8 @@ class OpenAIModel:
         async def replied(
             pending: PendingQuestion, deadline: asyncio.Timeout
         ) -> Answer[Reply] | ToolRequest | None:
-            if not pending.able.calls_tools:
+            formless = prompt.beside_form and not pending.able.form_beside_tools
+            if formless or not pending.able.calls_tools:
                 return None
             first, usage = await self._first(pending, question, on_prose, deadline)
             calls = first.calls or calls_in_text(first.raw, offered)

@@ -11,23 +11,16 @@ import msgspec
 from msgspec import Struct, field
 
 
-class WidthFigures(Struct, frozen=True):
-    bias_points: float
-
-
 class HorizonFigures(Struct, frozen=True):
     windows: int
     worst_bias_points: float
-    widths: dict[str, WidthFigures]
 
-    @property
-    def too_high(self) -> float:
-        """How many points more than came true were promised, of the worst width."""
-        return max(0.0, *(width.bias_points for width in self.widths.values()))
 
-    @property
-    def too_low(self) -> float:
-        return max(0.0, *(-width.bias_points for width in self.widths.values()))
+class YearFigures(Struct, frozen=True):
+    """Of one year by itself: how far widths were off, from too low to too high, in points."""
+
+    day: tuple[float, float] = field(name="24h")
+    week: tuple[float, float] = field(name="7d")
 
 
 class CalibrationFigures(Struct, frozen=True):
@@ -35,6 +28,7 @@ class CalibrationFigures(Struct, frozen=True):
     ends: str = field(name="to")
     day: HorizonFigures = field(name="24h")
     week: HorizonFigures | None = field(name="7d")
+    years: dict[str, YearFigures]
 
 
 @cache
@@ -46,14 +40,14 @@ def calibration_figures() -> CalibrationFigures:
 def calibration_words(*, week: bool) -> str:
     """`week` is whether a chance of seven days is shown, too."""
     found = calibration_figures()
-    span = f"{found.begins[:7]} and {found.ends[:7]}"
     words = (
-        f"Checked on {found.day.windows:,} hours of ETH between {span}, 24 h chances were off by "
-        f"at most {found.day.worst_bias_points:.1f} points"
+        f"Tested on ETH {found.begins[:4]}–{found.ends[2:4]}: 24 h odds were within "
+        f"{found.day.worst_bias_points:.1f} points"
     )
     if not week or found.week is None:
-        return f"{words}. 7-day chances need 30 days of prices."
-    return (
-        f"{words}, 7 d chances at most {found.week.too_high:.1f} points too high and "
-        f"{found.week.too_low:.1f} too low."
-    )
+        return f"{words}. 7-day odds appear after 30 days of prices."
+    low = min(year.week[0] for year in found.years.values())
+    high = max(year.week[1] for year in found.years.values())
+    off = f"{low:+.0f} to {high:+.0f}".replace("-", "−")
+    years = f"{min(found.years)}–{max(found.years)[2:]}"
+    return f"{words}; 7-day odds were {off} points off, year by year, {years}."

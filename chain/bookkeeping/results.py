@@ -231,9 +231,13 @@ class StoryResult(Struct, frozen=True):
         begun = self.story.lives[0].changes
         if isinstance(self.capital_seconds, Known) and not self.capital_seconds.value:
             return Unknown("nothing was put in")
-        if not begun or self.story.seconds < DAY:
-            return Unknown("it is younger than a day")
+        if not begun or self.story.seconds < YEARLY_FROM:
+            return Unknown("it is younger than 30 days")
         return combine(lambda gain, used: gain * YEAR / used, self.result, self.capital_seconds)
+
+
+YEARLY_FROM = 30 * DAY
+"""A rate of a year says nothing of a position that is younger."""
 
 
 class _RunningAccount(Struct):

@@ -71,7 +71,7 @@ class PeriodEarned(NamedTuple):
     """In the unit a person counts in, at present prices."""
 
     fees: Quantity[Fraction]
-    result: Quantity[Fraction]
+    net: Quantity[Fraction]
     """Fees less LVR."""
     days: int
     """How many days of the period are known."""
@@ -462,9 +462,8 @@ EarningPeriod: TypeAlias = Literal["today", "yesterday", "week", "month", "all"]
 _DAYS: dict[EarningPeriod, int] = {"today": 1, "yesterday": 2, "week": 7, "month": 30}
 """How far back each begins, in UTC days with the present one."""
 _MOST_DAYS = 30
-_COLUMNS = columns("#>", "POOL", "FEES>", "RESULT>", "DAYS>")
-_BY_DAY = "result: fees less LVR, by the UTC days that are known"
-_SINCE_ENTRY = "result: against holding what was put in, since each position was opened"
+_COLUMNS = columns("#>", "POOL", "FEES>", "NET>", "DAYS>")
+_BASIS = "net = fees − LVR, by the UTC days that are known"
 _PRICED = "fees: at the prices of their hour"
 
 
@@ -474,9 +473,9 @@ class PositionEarned(Struct, frozen=True):
     ref: PositionRef
     pair: str
     fees: Quantity[Fraction]
-    result: Quantity[Fraction]
-    days: int | None
-    """How many days of the period are known; None since the position was opened."""
+    net: Quantity[Fraction]
+    days: int
+    """How many days of the period are known."""
 
 
 async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswer:
@@ -489,18 +488,19 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
         closed = await read_closed(sources, overview, unit, days, watch)
     rows = [_row(earnings, period) for earnings in found]
     over = [_row(each, period) for each in closed.positions if each.counts_in(_DAYS.get(period))]
-    fees, result = _together([*rows, *over])
+    fees, net = _together([*rows, *over])
     missing = [
         f"{position_label(row.ref)} ({why})" for row in (*rows, *over) if (why := _unknown(row))
     ]
     if closed.unread:
         missing.append(f"closed positions ({closed.unread})")
-    basis = _SINCE_ENTRY if period == "all" else _BY_DAY
+    against = known_sum([each.against_holding for each in (*found, *closed.positions)])
+    held = f", vs hold {signed_money(against, unit)}" if period == "all" else ""
     return CommandAnswer(
         heading=(
             f"{session.network.title} · {period} · fees {worth(fees, unit)}, "
-            f"result {signed_money(result, unit)}",
-            f"{_PRICED}; {basis}",
+            f"net {signed_money(net, unit)}{held}",
+            f"{_PRICED}; {_BASIS}",
             *(f"Not in the sum: {words}" for words in missing),
         ),
         lines=tuple(_lines(rows, over, unit)),
@@ -509,10 +509,11 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
             "chainId": session.network.chain_id,
             "block": overview.wallet.block.number,
             "period": period,
-            "basis": basis,
+            "basis": _BASIS,
             "unit": unit.value,
             "fees": number(fees),
-            "result": number(result),
+            "net": number(net),
+            "vsHold": number(against) if period == "all" else None,
             "missing": list(missing),
             "positions": [_row_document(row) for row in rows],
             "closed": [_row_document(row) for row in over],
@@ -521,7 +522,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
 
 
 def _together(rows: Sequence[PositionEarned]) -> tuple[Quantity[Fraction], Quantity[Fraction]]:
-    return known_sum([row.fees for row in rows]), known_sum([row.result for row in rows])
+    return known_sum([row.fees for row in rows]), known_sum([row.net for row in rows])
 
 
 def _lines(
@@ -529,8 +530,8 @@ def _lines(
 ) -> list[str]:
     """Of what is closed one line, however many there were."""
     known = [row for row in over if not _unknown(row)]
-    fees, result = _together(known)
-    closed = ("", closed_words(len(known)), worth(fees, unit), signed_money(result, unit), "")
+    fees, net = _together(known)
+    closed = ("", closed_words(len(known)), worth(fees, unit), signed_money(net, unit), "")
     cells = [_cells(row, unit) for row in rows] + ([closed] if known else [])
     return table(_COLUMNS, cells) if cells else []
 
@@ -544,7 +545,7 @@ def _row_document(row: PositionEarned) -> dict[str, Json]:
         "tokenId": position_name(row.ref),
         "pair": row.pair,
         "fees": number(row.fees),
-        "result": number(row.result),
+        "net": number(row.net),
         "days": row.days,
     }
 
@@ -552,22 +553,23 @@ def _row_document(row: PositionEarned) -> dict[str, Json]:
 def _row(earnings: PositionEarnings, period: EarningPeriod) -> PositionEarned:
     ref = earnings.snapshot.ref
     if period == "all":
-        return PositionEarned(ref, earnings.pair, earnings.fees, earnings.against_holding, None)
+        # All fees since it was opened; the net of the days that are known.
+        known = earnings.earned(_MOST_DAYS)
+        return PositionEarned(ref, earnings.pair, earnings.fees, known.net, known.days)
     of_today = 1 if period == "yesterday" else 0
     return PositionEarned(ref, earnings.pair, *earnings.earned(_DAYS[period], without=of_today))
 
 
 def _unknown(row: PositionEarned) -> str:
-    parts = (row.fees, row.result)
+    parts = (row.fees, row.net)
     return next((part.reason for part in parts if isinstance(part, Unknown)), "")
 
 
 def _cells(row: PositionEarned, unit: WorthUnit) -> tuple[str, ...]:
-    days = "" if row.days is None else str(row.days)
     return (
         position_name(row.ref),
         row.pair,
         worth(row.fees, unit),
-        signed_money(row.result, unit),
-        days,
+        signed_money(row.net, unit),
+        str(row.days),
     )

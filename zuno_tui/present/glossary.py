@@ -117,6 +117,12 @@ GLOSSARY: tuple[GlossaryTerm, ...] = (
         "until they are collected.",
         ("fee", "uncollected fees", "fee tier"),
     ),
+    GlossaryTerm("net", "Fees less LVR, what arbitrage took: what providing liquidity earned."),
+    GlossaryTerm(
+        "profit",
+        "Money out less money in, each at the price of its time, costs taken off.",
+        ("result", "profit and loss", "pnl"),
+    ),
     GlossaryTerm(
         "withdrawn",
         "What was taken out of a v3 range and waits, with the fees, until it is collected.",
@@ -124,7 +130,7 @@ GLOSSARY: tuple[GlossaryTerm, ...] = (
     GlossaryTerm(
         "against holding",
         "What a position with its fees is worth, less what the tokens that went into it would be.",
-        ("vs holding", "result against holding", "hodl"),
+        ("vs holding", "vs hold", "hodl"),
     ),
     GlossaryTerm("hold", "Keeping a position as it is; there is nothing to approve."),
     GlossaryTerm(

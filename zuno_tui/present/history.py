@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from chain.base.units import DAY, Known, Quantity, Unknown, combine
+from chain.base.units import Known, Quantity, Unknown, combine
 from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
-from chain.bookkeeping.results import YEAR, StoryResult
+from chain.bookkeeping.results import YEAR, YEARLY_FROM, StoryResult
 from chain.bookkeeping.wallet_history import WalletHistory
 from chain.contracts.addresses import checksummed
 from chain.prices.price import WorthUnit
@@ -385,11 +385,11 @@ _STORY_COLUMNS = (
     OutputColumn("FEES", "right"),
     OutputColumn("NOW", "right"),
     OutputColumn("COSTS", "right"),
-    OutputColumn("RESULT", "right"),
+    OutputColumn("PROFIT", "right"),
     OutputColumn("A YEAR", "right"),
 )
 _PROFIT = (
-    "result = out + fees + now − put in − costs (network and swaps, since the first opening), "
+    "profit = out + fees + now − put in − costs (network and swaps, since the first opening), "
     "each at the price of its time"
 )
 _WHAT = {
@@ -423,10 +423,6 @@ def history_lines(whole: WholeHistory) -> tuple[str, ...]:
     )
 
 
-_YEARLY_FROM = 30 * DAY
-"""A rate of a year says nothing of a position that is younger."""
-
-
 def profit_figures(
     result: StoryResult, against_holding: Quantity[Fraction]
 ) -> tuple[KeyFigure, ...]:
@@ -456,9 +452,9 @@ def profit_figures(
         KeyFigure("came out", money(came_out, unit)),
         KeyFigure("now + fees", money(now, unit)),
         KeyFigure("costs", money(costs, unit)),
-        KeyFigure("result", short_gain(Known(whole, ""), unit), gain_tone(Known(whole, ""))),
+        KeyFigure("profit", short_gain(Known(whole, ""), unit), gain_tone(Known(whole, ""))),
     )
-    if isinstance(yearly, Known) and result.story.seconds >= _YEARLY_FROM:
+    if isinstance(yearly, Known):
         told = (*told, KeyFigure("a year", signed_percent(yearly.value)))
     if len(result.story.refs) > 1 or isinstance(against_holding, Unknown):
         return (KeyFigure("profit", result.story.name), *told)
@@ -523,13 +519,12 @@ def _result_cells(results: Sequence[StoryResult]) -> tuple[str, ...]:
         summed(lambda one: one.costs),
     )
     result, used = summed(lambda one: one.result), summed(lambda one: one.capital_seconds)
-    yearly = (
-        known[0].per_year if len(known) == 1 else Known(result * YEAR / used, "") if used else None
-    )
+    old = known and all(one.story.seconds >= YEARLY_FROM for one in known)
+    yearly = Known(result * YEAR / used, "") if old and used else None
     return (
         *(round_usd(float(part)) for part in sums),
         f"{'+' if result >= 0 else ''}{round_usd(float(result))}",
-        "–" if yearly is None or isinstance(yearly, Unknown) else signed_percent(yearly.value),
+        "–" if yearly is None else signed_percent(yearly.value),
     )
 
 
@@ -624,7 +619,7 @@ def _story_document(chapter: HistoryChapter, result: StoryResult) -> dict[str, J
         "held": number(result.held),
         "realised": number(result.realised),
         "unrealised": number(result.unrealised),
-        "result": number(result.result),
+        "profit": number(result.result),
         "unknown": result.result.reason if isinstance(result.result, Unknown) else None,
     }
 

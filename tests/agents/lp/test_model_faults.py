@@ -82,7 +82,7 @@ async def test_a_model_chooses_the_shapes_and_its_words_are_heard(
         pieces = [text for role, text in held.prose if role is speaker]
         assert "".join(pieces) == words
         assert len(pieces) > 5
-    assert held.document["claims"] == {"cited": 3 + len(found), "struck": 0}
+    assert held.document["claims"] == {"cited": 4, "struck": 0}
     assert held.document["budget"]["tokens"] == 3 * A_CALL
     await assert_kept_well(held, caplog.text)
 
@@ -100,7 +100,8 @@ async def test_a_model_that_never_agrees_is_heard_in_all_four_chairs(
     assert held.plan.rules_move is not None
     assert is_same_range(held.plan.recommended, held.plan.rules_move)
     answers = [turn.thought for turn in held.ended.transcript if turn.thought.tag == "answer"]
-    assert len(answers) >= 3
+    # To all points alike it is one answer.
+    assert len(answers) == 1
     for answer in answers:
         assert answer.text.endswith("Wider than 24 h [n1] asks for.")
         assert answer.cited == 1

@@ -197,7 +197,7 @@ async def test_where_close_looks_better_than_keep_a_reason_says_why_it_loses(nam
 async def test_some_of_them_look_so() -> None:
     wide = (await argue_over(TEN["a wide range that does not pay"])).plan
     assert "looks" in wide.choice.reasons[0]
-    still = (await argue_over(TEN["left, and gas is too dear"])).plan
+    still = (await argue_over(replace(LEFT_BEHIND, dollars=200_000).position())).plan
     assert still.choice.reasons[0] == "nothing here should net more in 7 days"
 
 

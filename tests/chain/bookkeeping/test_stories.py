@@ -188,8 +188,7 @@ def test_a_swap_of_the_same_plan_is_a_cost_and_a_year_is_of_the_capital_that_was
     assert _value(result.paid_in) == 1_000
     assert _value(result.paid_out) == 1_110
     assert _value(result.result) == 1_100 - 1_000 + 1_090 - 1_080 - 20
-    used = 1_000 * DAY + 1_080 * (2 * DAY - 1)
-    assert _value(result.per_year) == Fraction(90 * 365 * DAY, used)
+    assert isinstance(result.per_year, Unknown), "three days old"
 
 
 def test_what_one_plan_did_for_several_positions_is_borne_by_each_in_part() -> None:

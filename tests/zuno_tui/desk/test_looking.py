@@ -89,9 +89,9 @@ async def test_what_a_position_came_to_since_entry_is_told_in_parts_that_add_up(
         if "$" in words
     }
     parts = money["came out"] + money["now + fees"] - money["put in"] - money["costs"]
-    assert money["result"] == pytest.approx(parts, abs=0.001)
+    assert money["profit"] == pytest.approx(parts, abs=0.001)
     by_prices = money["+ token prices"]
-    assert money["= vs holding"] + by_prices == pytest.approx(money["result"], abs=0.001)
+    assert money["= vs holding"] + by_prices == pytest.approx(money["profit"], abs=0.001)
 
 
 async def test_pools_come_with_a_phrase_to_go_on_from(devnet: DevnetReady, tmp_path: Path) -> None:

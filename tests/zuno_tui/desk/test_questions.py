@@ -125,8 +125,7 @@ async def test_the_desk_and_the_shell_tell_the_same_figures(
         await desk.ask(ShowPortfolio())
         await desk.desk.idle()
         total = desk.heard_last(PortfolioChanged).view.total
-        earned = await shell("earned all")
-        assert f"result {total.result}" in earned
+        assert f"vs hold {total.result}" in await shell("earned all")
         month = await shell("earned month")
         assert f"fees {total.month}" in month
 

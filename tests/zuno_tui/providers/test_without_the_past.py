@@ -140,15 +140,15 @@ def test_history_tells_no_result_where_logs_are_left_out(
         afterwards = desk.here("history", "--json")
         fresh = replace(desk, command=CommandLine(tmp_path / "fresh")).here("history", "--json")
 
-    true = {story["story"]: (story["result"], story["unknown"]) for story in fresh.data["stories"]}
+    true = {story["story"]: (story["profit"], story["unknown"]) for story in fresh.data["stories"]}
     unlike = [
         story
         for story in told.data["stories"]
-        if (story["result"], story["unknown"]) != true.get(story["story"])
+        if (story["profit"], story["unknown"]) != true.get(story["story"])
     ]
     assert unlike
     for story in unlike:
-        assert story["result"] is None
+        assert story["profit"] is None
         assert "leaves logs out" in story["unknown"]
     assert not told.data["whole"]
     assert "The endpoint leaves logs out: the result of #" in " ".join(shown.words.split())

@@ -42,7 +42,7 @@ _ORDERS: dict[str, Callable[[PositionRow], float | None]] = {
     "by value": lambda row: row.worth,
     "by fees": lambda row: row.fees_worth,
     "by APR": lambda row: row.apr,
-    "by result": lambda row: row.gained,
+    "by vs hold": lambda row: row.gained,
 }
 """What the rows can be sorted by, the most first; what is unknown comes last."""
 _NAMES = tuple(_ORDERS)
