@@ -61,7 +61,7 @@ def _migrate(session: Session, intent: MigratePosition) -> ActionMaker:
 COMMAND = Command(
     does="prepare moving a position into a pool of the same pair of another protocol",
     examples=("zuno migrate 3:4", "zuno migrate 3:4 to v4 0.3%"),
-    group=Group.POSITION,
+    group=Group.ACTING,
     intent=MigratePosition,
     action=_migrate,
     verbs=(
