@@ -59,7 +59,7 @@ def _migrate(session: Session, intent: MigratePosition) -> ActionMaker:
 
 
 COMMAND = Command(
-    does="prepare moving a position into a pool of the same pair of another protocol",
+    does="move a v3 position into v4, or the other way",
     examples=("zuno migrate 3:4", "zuno migrate 3:4 to v4 0.3%"),
     group=Group.ACTING,
     intent=MigratePosition,
