@@ -45,7 +45,7 @@ _DESK = (
         "desk",
         "",
         (
-            r"positions \$\d+,\d{3} incl\. \$[\d,]+ to collect  "
+            r"positions \$\d+,\d{3} incl\. \$[\d,]+ to collect(, \$[\d,]+ withdrawn)?  "
             r"value [+−]?\$[\d.,]+ in 24 h \(\$\d+ fees\)",
             r"VALUE +COLLECT +.*VS HOLD",
             r"#26 +WETH/USDC 0\.3% +(v4 +)?✗ out",
