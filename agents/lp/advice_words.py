@@ -249,11 +249,15 @@ SETTLED = {
 """Why nobody argues, beside what was never known."""
 
 
+WOULD = {"revise": "send it back", "veto": "refuse it", "choose": "have none of them"}
+
+
 def dissent_words(dissent: Dissent) -> str:
     """`the Critic's model would veto it`, or what it wanted in its place."""
     who = f"the {dissent.role.capitalize()}'s model"
     if dissent.wanted is None:
-        return f"{who} would {dissent.verdict} it, but a model cannot overrule the rules' own plan"
+        would = WOULD[dissent.verdict]
+        return f"{who} would {would}, but a model cannot overrule the rules' own plan"
     return f"{who} wanted {option_letter(dissent.wanted)}, but {dissent.overruled}"
 
 

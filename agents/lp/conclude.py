@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from agents.lp.advice_words import (
     PASSES_EVERY_LIMIT,
+    WOULD,
     Rival,
     beside_words,
     covered,
@@ -57,6 +58,7 @@ from agents.numbers.rules import (
     stay_verdict,
 )
 from chain.base.once_per_object import once_per_object
+from chain.base.units import usd
 
 
 def assumption_checks(
@@ -235,6 +237,7 @@ def _of_the_critic(context: ScoutContext, judged: JudgedRound, choice: Choice) -
     """What a Critic's model would rather have done than the move that is made."""
     if choice.kind != "move" or choice.index is None:
         return
+    chosen = judged.moves[choice.index].candidate
     judgment = judged.moves[choice.index].judgment
     verdict = judgment.verdict
     if verdict is judgment.by_rules:
@@ -245,28 +248,26 @@ def _of_the_critic(context: ScoutContext, judged: JudgedRound, choice: Choice) -
         if move.judgment.verdict is JudgmentVerdict.ACCEPT
     )
     wanted = next(others, None)
-    why = "" if wanted is None else overruled(context, judged, wanted)
+    why = "" if wanted is None else overruled(context, judged, wanted, chosen)
     said: Literal["revise", "veto"] = "veto" if verdict is JudgmentVerdict.VETO else "revise"
     yield Dissent(role="critic", verdict=said, wanted=wanted, overruled=why)
 
 
-def overruled(context: ScoutContext, judged: JudgedRound, index: int) -> str:
+def overruled(
+    context: ScoutContext, judged: JudgedRound, index: int, chosen: Candidate | None
+) -> str:
     """Which rule a named move breaks, in half a sentence; the rules choose in its place."""
     if index >= len(judged.moves):
         return "it is not on the table"
     move = judged.moves[index]
-    if move.judgment.by_rules is JudgmentVerdict.VETO:
-        return f"the rules veto it: {_by_rules_words(move)}"
+    if (against := finding_against(move.judgment)) is not None:
+        return finding_words(against, move.candidate).words
     if is_permitted(context, move):
-        return "it nets less or keeps fewer floors than what the rules choose"
+        less = None if chosen is None else gained(chosen.net_7d, move.candidate.net_7d)
+        return "it lasts less" if less is None or less <= 0 else f"it should net {usd(less)} less"
     told = advised_move(context, move.evaluated)
     since, name = hours_since_action(context), option_letter(index)
     return holds_back(name, told.advice, inside=False, since=since, move=told).words
-
-
-def _by_rules_words(move: JudgedCandidate) -> str:
-    against = finding_against(move.judgment)
-    return "" if against is None else finding_words(against, move.candidate).words
 
 
 class RulesOutcome(NamedTuple):
@@ -357,8 +358,8 @@ def _choice(context: ScoutContext, judged: JudgedRound, chosen: JudgedCandidate 
     objected = Statement(chosen.judgment.reason)
     if chosen.judgment.verdict is not chosen.judgment.by_rules:
         # The rules' plan stays, and the person hears who would not make it.
-        would = f"the Critic's model would {chosen.judgment.verdict.value} it all the same"
-        objected = Statement(f"{would}: {chosen.judgment.reason}")
+        would = WOULD[chosen.judgment.verdict.value]
+        objected = Statement(f"the Critic's model would {would}: «{chosen.judgment.reason}»")
     elif chosen.judgment.reason == PASSES_EVERY_LIMIT:
         objected = Statement(PASSES_EVERY_LIMIT, (claim(name, Relation.MEETS_LIMITS),))
     return _chosen(

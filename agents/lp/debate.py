@@ -410,7 +410,8 @@ async def arbiter(
         if named in eligible(deadlock.context, judged, own):
             choice = named
         else:
-            why = overruled(deadlock.context, judged, reply.chosen_index)
+            taken = None if choice is None else choice.candidate
+            why = overruled(deadlock.context, judged, reply.chosen_index, taken)
             letter = option_letter(reply.chosen_index)
             wanted = reply.chosen_index if named is not None else None
             dissent = (Dissent(role=ARBITER, verdict="choose", wanted=wanted, overruled=why),)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
+import sys
 from itertools import pairwise
+from statistics import correlation
 from typing import TYPE_CHECKING
 
 import pytest
@@ -279,3 +282,30 @@ def test_a_closed_range_is_held_against_keeping_it() -> None:
     assert earned.fees0 > 0
     assert stopped.closed > stopped.kept
     assert unmoved.kept == pytest.approx(unmoved.closed)
+
+
+def test_the_verdict_does_not_follow_the_price(capsys: pytest.CaptureFixture[str]) -> None:
+    """Forty weeks that rise and forty that fall, of a move and of a close against Keep."""
+    chance = random.Random(8)
+    plan = plan_of(Market(sigma=0.03, half_width=0.1))
+    assert plan.exit is not None
+    chosen = [choosing(plan, "move", plan.candidates[0]), choosing(plan, "exit", plan.exit)]
+    told = []
+    for done in chosen:
+        moved, verdicts, by_price = [], [], []
+        for week in range(80):
+            tick, drift, ticks = 0.0, (3.0 if week % 2 else -3.0), []
+            for _ in range(7 * 24 * 4):
+                tick += chance.gauss(drift / 4, 30)
+                ticks.append(round(tick))
+            scored = score(done, rows_at(ticks, apart=HOUR // 4), 7)
+            hedged, at_last = scored.over("hold"), scored.over("hold", at_last_price=True)
+            assert hedged is not None
+            assert at_last is not None
+            moved.append(ticks[-1])
+            verdicts.append(hedged)
+            by_price.append(at_last)
+        told.append((correlation(moved, verdicts), correlation(moved, by_price)))
+    with capsys.disabled():
+        sys.stdout.write(f"\nverdict and price, r: {told}\n")
+    assert all(abs(hedged) <= 0.3 for hedged, _ in told)
