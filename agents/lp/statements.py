@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from agents.bus.envelope import Claim
-from agents.lp.plan import Candidate, Plan
 from agents.model.claims import ClaimFlag, FlagKind
 from agents.numbers.rounding import gained
 from agents.numbers.rules import JudgmentVerdict
+
+if TYPE_CHECKING:
+    from agents.bus.envelope import Claim
+    from agents.lp.plan import Candidate, Plan
 
 KEEP, CLOSE = "Keep", "Close"
 _CENT, _DIGITS = 0.0051, 5e-3
@@ -63,6 +65,8 @@ def claim(
     than: str | None = None,
     rule: str | None = None,
 ) -> Claim:
+    from agents.bus.envelope import Claim  # pydantic, which no read pays for
+
     return Claim(subject=subject, relation=relation.value, figures=figures, than=than, detail=rule)
 
 
@@ -178,7 +182,7 @@ def _buffer(option: Candidate) -> float | None:
     return None if option.buffer_hours is None else option.buffer_hours.at_1x
 
 
-_Figure = Callable[[Candidate], "float | None"]
+_Figure: TypeAlias = "Callable[[Candidate], float | None]"
 _COMPARED: dict[Relation, tuple[_Figure, int, bool | None]] = {
     Relation.NETS: (lambda option: option.net_7d, 1, None),
     Relation.NETS_MORE: (lambda option: option.net_7d, 1, False),
@@ -280,13 +284,13 @@ def claims_in(prose: str) -> Iterator[ReadClaim]:
     for relation, pattern in _READ:
         for found in pattern.finditer(prose):
             if not _DENIED.search(prose[: found.start()]):
-                one = _SAME.get(found["one"], found["one"])
+                subject = _SAME.get(found["one"], found["one"])
                 other = found.groupdict().get("other")
                 than = None if other is None else _SAME.get(other, other)
-                yield ReadClaim(claim(one, relation, than=than), found.start(), found.end())
+                yield ReadClaim(claim(subject, relation, than=than), found.start(), found.end())
     for found in _LESS.finditer(prose):
-        one, other = (_SAME.get(found[name], found[name]) for name in ("one", "other"))
-        more = claim(other, Relation.NETS_MORE, than=one)
+        less, other = (_SAME.get(found[name], found[name]) for name in ("one", "other"))
+        more = claim(other, Relation.NETS_MORE, than=less)
         yield ReadClaim(more, found.start(), found.end())
 
 

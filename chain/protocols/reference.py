@@ -50,6 +50,11 @@ def v3_position(token_id: int) -> PositionRef:
     return PositionRef(V3, token_id)
 
 
+def v3_in_bytes(token_id: int) -> PositionRef:
+    """As bytes name it, whether there can be such a one or not."""
+    return PositionRef(V3, token_id)
+
+
 def stored_position(text: str) -> PositionRef:
     """The one that a file or a table keeps under this name, as `str` of it or by an older zuno.
 

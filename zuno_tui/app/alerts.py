@@ -38,8 +38,7 @@ from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, table
-from zuno_tui.present.terminal import columns
-from zuno_tui.present.transcript import line_width
+from zuno_tui.present.terminal import columns, line_width
 from zuno_tui.present.words import number
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags, SettingsError

@@ -519,7 +519,7 @@ def _result_cells(results: Sequence[StoryResult]) -> tuple[str, ...]:
         summed(lambda one: one.costs),
     )
     result, used = summed(lambda one: one.result), summed(lambda one: one.capital_seconds)
-    old = known and all(one.story.seconds >= YEARLY_FROM for one in known)
+    old = known and all(result.story.seconds >= YEARLY_FROM for result in known)
     yearly = Known(result * YEAR / used, "") if old and used else None
     return (
         *(round_usd(float(part)) for part in sums),

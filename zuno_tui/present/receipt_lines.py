@@ -100,7 +100,7 @@ def heading(words: str) -> StyledText:
 
 def page_text(approval: ApprovalView, width: int | None = None) -> Iterator[str]:
     """The desk's page and its details, as text: what it costs and may cost stands first."""
-    from zuno_tui.present.transcript import line_width  # the screen draws receipts without it
+    from zuno_tui.present.terminal import line_width  # the screen draws receipts without it
 
     room = width or line_width() or _TEXT_WIDTH
     cost = cost_words(approval)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +12,15 @@ from typing import Literal, TextIO
 from msgspec import Struct
 
 from chain.base.clean_text import DROP
+
+_NARROWEST = 40
+
+
+def line_width() -> int | None:
+    """How long a line may be in the terminal; None where there is none."""
+    if not sys.stderr.isatty() and "COLUMNS" not in os.environ:
+        return None
+    return max(_NARROWEST, shutil.get_terminal_size().columns)
 
 
 class OutputColumn(Struct, frozen=True):

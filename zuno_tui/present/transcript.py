@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import sys
 import textwrap
 from typing import TYPE_CHECKING
@@ -14,6 +12,7 @@ from msgspec.structs import replace
 from agents.lp.advice_words import option_letter
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from zuno_tui.present.output import cell_width, table_lines
+from zuno_tui.present.terminal import line_width
 from zuno_tui.present.words import screen_words
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from agents.lp.plan import Plan
 
 _ROLE_WIDTH = 10
-_NARROWEST = 40
 _TABLE_INDENT = 2
 WHY_STRUCK = {
     FlagKind.MISMATCH: "not the number given",
@@ -50,13 +48,6 @@ def wrapped(text: str, *, indent: int) -> str:
     if width is None:
         return text
     return textwrap.fill(text, width, subsequent_indent=" " * indent, break_on_hyphens=False)
-
-
-def line_width() -> int | None:
-    """How long a line may be in the terminal; None where there is none."""
-    if not sys.stderr.isatty() and "COLUMNS" not in os.environ:
-        return None
-    return max(_NARROWEST, shutil.get_terminal_size().columns)
 
 
 def _table(thought: Thought, indent: int) -> list[str]:

@@ -14,7 +14,7 @@ from chain.execution.plan.records import Call, Execute, PlainCall
 from chain.execution.v3 import records as v3
 from chain.execution.v3 import shapes, words
 from chain.protocols.pool import USUAL_TIERS
-from chain.protocols.reference import V3, PositionRef
+from chain.protocols.reference import V3, PositionRef, v3_in_bytes
 from chain.protocols.v3.pool_key import v3_pool_key
 
 _SPACINGS = dict(USUAL_TIERS)
@@ -47,7 +47,7 @@ class V3Reader(ProtocolReader):
         return own or network.contracts.universal_router
 
     def position(self, token_id: int) -> PositionRef:
-        return shapes.ref_of(token_id)
+        return v3_in_bytes(token_id)
 
     def pool_key(self, pool: CalldataPool, network: Network) -> PoolKey:
         factory = NATIVE if network.v3 is None else network.v3.factory

@@ -36,17 +36,12 @@ from chain.execution.v3.records import (
     UnwrapWeth,
 )
 from chain.math.liquidity import Amounts
-from chain.protocols.reference import V3, PositionRef, position_label
+from chain.protocols.reference import position_label, v3_in_bytes
 from chain.protocols.v3.pool_key import DecodedV3Pool
 
 NOTHING = Amounts(0, 0)
 _ROUNDING = 2
 """Units by which what is owed may come out smaller."""
-
-
-def ref_of(token_id: int) -> PositionRef:
-    """As bytes name it, whether there can be such a one or not."""
-    return PositionRef(V3, token_id)
 
 
 def calls_of(call: PlainCall) -> tuple[PlainCall, ...]:
@@ -62,13 +57,13 @@ def effects_of(call: PlainCall) -> tuple[Effect, ...]:
         last = found[-1] if found else None
         match each:
             case DecreaseLiquidity(token_id, liquidity, least0, least1):
-                found.append(Withdrawal(ref_of(token_id), liquidity, Amounts(least0, least1)))
+                found.append(Withdrawal(v3_in_bytes(token_id), liquidity, Amounts(least0, least1)))
             case Collect(token_id) if not _is_of(last, token_id):
-                found.append(Withdrawal(ref_of(token_id), 0, NOTHING))
+                found.append(Withdrawal(v3_in_bytes(token_id), 0, NOTHING))
             case BurnToken(token_id) if isinstance(last, Withdrawal) and _is_of(last, token_id):
                 found[-1] = replace(last, ends=True)
             case BurnToken(token_id):
-                found.append(Withdrawal(ref_of(token_id), 0, NOTHING, ends=True))
+                found.append(Withdrawal(v3_in_bytes(token_id), 0, NOTHING, ends=True))
             case SweepToken(token) if isinstance(last, Withdrawal):
                 found[-1] = replace(last, beside_coin=token)
             case IncreaseLiquidity() | MintPosition():
@@ -79,7 +74,7 @@ def effects_of(call: PlainCall) -> tuple[Effect, ...]:
 
 
 def _is_of(effect: Effect | None, token_id: int) -> bool:
-    return isinstance(effect, Withdrawal) and effect.ref == ref_of(token_id)
+    return isinstance(effect, Withdrawal) and effect.ref == v3_in_bytes(token_id)
 
 
 def sale_of(swap: DecodedV3Swap) -> Sale:
@@ -90,7 +85,7 @@ def provision_of(call: IncreaseLiquidity | MintPosition) -> Provision:
     most = Amounts(call.amount0_desired, call.amount1_desired)
     least = Amounts(call.amount0_min, call.amount1_min)
     if isinstance(call, IncreaseLiquidity):
-        return Provision(ref_of(call.token_id), None, None, None, most, least)
+        return Provision(v3_in_bytes(call.token_id), None, None, None, most, least)
     pool = DecodedV3Pool(call.token0, call.token1, call.fee)
     span = Span(call.tick_lower, call.tick_upper)
     return Provision(None, pool, span, None, most, least, call.recipient)
@@ -181,9 +176,9 @@ def manager_faults(call: PlainCall, value: int, context: PolicyContext) -> Itera
 
 def _leaving_faults(part: Leaving, context: PolicyContext) -> Iterator[str]:
     collect, decrease = part.collect, part.decrease
-    position = context.positions.get(ref_of(collect.token_id))
+    position = context.positions.get(v3_in_bytes(collect.token_id))
     if position is None:
-        yield f"the plan is not about position {position_label(ref_of(collect.token_id))}"
+        yield f"the plan is not about position {position_label(v3_in_bytes(collect.token_id))}"
         return
     if {collect.amount0_max, collect.amount1_max} != {EVERYTHING}:
         yield "it leaves a part of what is owed"
@@ -252,7 +247,7 @@ def _entering_faults(
             yield "it names a pool that the plan is not about"
             return
         if paid_by is not None:
-            held = context.positions.get(ref_of(paid_by.collect.token_id))
+            held = context.positions.get(v3_in_bytes(paid_by.collect.token_id))
             if held is not None and held.pool.key.as_written != provision.pool:
                 yield "it would open in another pool than the one it closes in"
             if paid_by.burn is None:
@@ -261,7 +256,7 @@ def _entering_faults(
         yield "it names a position that the plan is not about"
         return
     elif paid_by is not None:
-        yield from _compound_faults(call, paid_by, context.positions[ref_of(call.token_id)])
+        yield from _compound_faults(call, paid_by, context.positions[v3_in_bytes(call.token_id)])
     if paid_by is not None and paid_by.unwrap is not None:
         yield "it pays out as the coin what it would put in"
     yield from provision_faults(provision, context, moved_price(provision.pool, context))
@@ -308,7 +303,7 @@ def _given(
     if isinstance(call, MintPosition):
         pair = (call.token0, call.token1)
     else:
-        held = context.positions.get(ref_of(call.token_id))
+        held = context.positions.get(v3_in_bytes(call.token_id))
         if held is None:
             return
         pair = (held.pool.key.currency0, held.pool.key.currency1)

@@ -18,8 +18,9 @@ from chain.execution.v3.records import (
     SweepToken,
     UnwrapWeth,
 )
-from chain.execution.v3.shapes import calls_of, ref_of
+from chain.execution.v3.shapes import calls_of
 from chain.math.liquidity import Amounts
+from chain.protocols.reference import v3_in_bytes
 from chain.protocols.v3.pool_key import DecodedV3Pool
 
 
@@ -42,7 +43,7 @@ def _sentence(call: PlainCall, names: Names) -> str:
         case MintPosition() | IncreaseLiquidity():
             return _entered(call, names)
         case DecreaseLiquidity(token_id, liquidity, least0, least1):
-            least = names.both(Amounts(least0, least1), names.pair(ref_of(token_id)))
+            least = names.both(Amounts(least0, least1), names.pair(v3_in_bytes(token_id)))
             return f"Take liquidity {liquidity} out of position 3:{token_id}: at least {least}."
         case Collect(token_id, recipient, most0, most1):
             return _collected(token_id, recipient, Amounts(most0, most1), names)
@@ -56,7 +57,7 @@ def _entered(call: MintPosition | IncreaseLiquidity, names: Names) -> str:
     given = Amounts(call.amount0_desired, call.amount1_desired)
     least = Amounts(call.amount0_min, call.amount1_min)
     if isinstance(call, IncreaseLiquidity):
-        pair = names.pair(ref_of(call.token_id))
+        pair = names.pair(v3_in_bytes(call.token_id))
         doing, owner = f"Add to position 3:{call.token_id}", ""
     else:
         pair = (call.token0, call.token1)
@@ -85,7 +86,7 @@ def _paid(call: PlainCall, names: Names) -> str:
 def _collected(token_id: int, recipient: Address, most: Amounts, names: Names) -> str:
     what = f"what waits in position 3:{token_id}: fees, and what was taken out before"
     if set(most) != {EVERYTHING}:
-        what = f"{what}, at most {names.both(most, names.pair(ref_of(token_id)))}"
+        what = f"{what}, at most {names.both(most, names.pair(v3_in_bytes(token_id)))}"
     if recipient == NATIVE:
         return f"Collect {what}; it stays with the manager for the next step."
     return f"Collect {what}, to {names.place(recipient)}."

@@ -48,7 +48,7 @@ from zuno_tui.features.trade.drawing import (
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.present.transcript import line_width
+from zuno_tui.present.terminal import line_width
 from zuno_tui.present.views import ChartView, Tone
 from zuno_tui.present.words import dollar_gain
 

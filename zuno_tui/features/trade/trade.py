@@ -61,7 +61,8 @@ from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json
 from zuno_tui.present.receipt_lines import page_text, receipt_document
-from zuno_tui.present.transcript import line_width, wrapped
+from zuno_tui.present.terminal import line_width
+from zuno_tui.present.transcript import wrapped
 from zuno_tui.present.views import ApprovalView, PageWords, ReceiptLine, ReceiptView, StepView
 from zuno_tui.present.words import dollar_gain
 
