@@ -71,10 +71,6 @@ def older_name(ref: PositionRef) -> str:
     return f"-{ref.token_id}" if ref.protocol == V3 else str(ref.token_id)
 
 
-def is_v3(ref: PositionRef) -> bool:
-    return ref.protocol == V3
-
-
 def v4_token_id(ref: PositionRef) -> int:
     """The token id for a call of v4's pinned manager, which is never about another's position."""
     if ref.protocol != V4 or ref.manager:

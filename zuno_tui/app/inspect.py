@@ -15,7 +15,8 @@ from chain.positions.batch_reader import read_positions
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Gains, Performance, read_performance
 from chain.prices.price import WorthUnit
-from chain.protocols.reference import V4, PositionRef, position_label, position_name
+from chain.protocols.reference import PositionRef, position_label, position_name
+from chain.protocols.registry import protocol_of
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.pools import read_weeks
 from zuno_tui.app.session import Session
@@ -193,7 +194,9 @@ class PositionPage:
 
     def _since_entry(self) -> Iterator[tuple[str, str]]:
         account, unit = self._account, self._unit
-        if isinstance(account.age_seconds, Unknown) and self._position.ref.protocol != V4:
+        # Their logs are given at once or not at all.
+        listed = protocol_of(self._position.ref).lists_tokens
+        if listed and isinstance(account.age_seconds, Unknown):
             yield "since entry", f"{UNKNOWN}: {account.age_seconds.reason}"
             return
         won = self._gains

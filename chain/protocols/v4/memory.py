@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from chain.base.store import Store, read_as
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
-from chain.protocols.reference import PositionRef, is_v3, v4_position, v4_token_id
+from chain.protocols.reference import V4, PositionRef, v4_position, v4_token_id
 from chain.protocols.snapshot import PositionIdentity, identify
 from chain.protocols.v4.holdings import Holdings
 
@@ -108,7 +108,7 @@ class PositionMemory:
         new = [
             identity
             for identity in identities
-            if not is_v3(identity.ref) and self._identities.get(identity.ref) != identity
+            if identity.ref.protocol == V4 and self._identities.get(identity.ref) != identity
         ]
         self._identities.update((identity.ref, identity) for identity in new)
         values = {

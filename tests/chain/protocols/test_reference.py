@@ -9,7 +9,6 @@ from chain.contracts.abi import AbiError, encode_call
 from chain.contracts.networks import network_named
 from chain.protocols.reference import (
     PositionRef,
-    is_v3,
     manager_of,
     position_label,
     position_name,
@@ -38,7 +37,7 @@ def test_a_name_reads_back_as_the_reference_it_was_made_of() -> None:
         assert read_position_ref(position_label(ref)) == ref
         assert stored_position(str(ref)) == ref
         assert ref.token_id == token_id
-    assert [is_v3(ref) for _, ref in (*of_v4, *of_v3)] == [False] * 3 + [True] * 3
+    assert [ref.protocol for _, ref in (*of_v4, *of_v3)] == ["v4"] * 3 + ["v3"] * 3
     assert len({ref for _, ref in (*of_v4, *of_v3)}) == 6
     assert position_label(v4_position(7)) == "#7"
     assert position_label(v3_position(7)) == position_name(v3_position(7)) == "3:7"
