@@ -44,6 +44,7 @@ ACTS: dict[str, tuple[str, ...]] = {
     "compound": ("3:5",),
     "decrease": ("25",),
     "increase": ("1", "USDC"),
+    "migrate": (),
 }
 """Those that prepare something to sign; 3:4 alone is out of range."""
 ONLY_V4: dict[str, tuple[str, ...]] = {
@@ -119,7 +120,7 @@ def test_what_moves_money_is_built_for_the_manager_that_knows_the_position(
     v3 = network_named("devnet").v3
     assert v3 is not None
     steps = approved.data["transactions"]
-    assert steps[-1]["to"].lower() == v3.position_manager
+    assert v3.position_manager in {step["to"].lower() for step in steps}
     other = zuno(command, "4", *(one for one in more if one != "3:5"), *there)
     assert other.code != 0
     assert "belongs to" in other.words
