@@ -207,6 +207,8 @@ class CreateGoal(Payload):
     exposure: ExposureBias
     fee: int | None
     """The fee tier the pool must have, when one was named."""
+    protocol: str | None = Field(default=None, exclude_if=lambda name: name is None)
+    """Whose pool it must be, when that was said; else one of the PoolManager's."""
 
 
 class KeepGoal(Payload):

@@ -11,6 +11,7 @@ from msgspec.structs import asdict, fields, replace
 from chain.base.strict_json import canonical, digest
 from chain.base.units import DAY
 from chain.contracts.networks import Address
+from chain.contracts.pool_key import PoolKey
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.words import field_table
 from chain.execution.exit_tax import kept_back
@@ -23,6 +24,7 @@ from chain.execution.plan.records import DecodedStep
 from chain.execution.policy.policy import VERSION
 from chain.execution.simulate import Simulation
 from chain.protocols.reference import PositionRef, stored_position
+from chain.protocols.registry import protocol_of_pool
 from zuno_tui.gate.actions.action import TargetKind
 from zuno_tui.gate.acts import refuse_changed
 from zuno_tui.gate.acts import seal as seal_of
@@ -276,11 +278,14 @@ def read_approval(outbox: Outbox, sealed: str) -> Approval | None:
     try:
         # Amounts are kept as text. What is read too kindly here gives another hash.
         terms = {name: _with_refs(part, name) for name, part in given.terms.items()}
-        return convert({**terms, "hash": sealed}, Approval, strict=False)
+        found = convert({**terms, "hash": sealed}, Approval, strict=False)
+        return replace(found, about=_with_pool(found.about, given.terms))
     except ValueError:
         return None
 
 
+_MADE_OF = 5
+"""Fields of a pool's key."""
 _POSITION_NAMES = ("tokenId", "token_id", "others")
 
 
@@ -331,6 +336,22 @@ def _about_written(about: TargetKind) -> dict[str, object]:
     others = {"others": [str(ref) for ref in about.others]} if about.others else {}
     return {
         "tokenId": None if about.ref is None else str(about.ref),
-        "pool": None if about.pool is None else list(about.pool.values),
+        "pool": None if about.pool is None else _pool_written(about.pool),
         **others,
     }
+
+
+def _pool_written(key: PoolKey) -> list[object]:
+    """What it is made of; of one that this does not name, its id besides."""
+    own_name = [] if PoolKey(*key.values).pool_id == key.pool_id else [key.pool_id]
+    return [*key.values, *own_name]
+
+
+def _with_pool(about: TargetKind, terms: Mapping[str, object]) -> TargetKind:
+    """With the key of its own protocol, where more than what it is made of is written."""
+    match terms.get("about"):
+        case {"pool": [*_, str() as pool_id] as parts} if len(parts) > _MADE_OF and about.pool:
+            own = protocol_of_pool(pool_id).key(about.pool.values, pool_id)
+            return replace(about, pool=own)
+        case _:
+            return about

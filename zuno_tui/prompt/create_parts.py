@@ -10,6 +10,7 @@ from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.units import PIPS, Numeral, NumeralError, read_numeral
 from chain.contracts.networks import Address, Network, all_networks
+from chain.protocols.registry import PROTOCOLS
 from chain.tokens.token import TokenClass, all_listed_symbols, listed_tokens
 from zuno_tui.prompt.pieces import SEPARATOR, PhrasePiece, PieceKind, Words, longest, past
 
@@ -162,6 +163,12 @@ class Fee(Struct, frozen=True):
     pips: int
 
 
+class OnProtocol(Struct, frozen=True):
+    """Whose pools are meant, like `in a v3 pool`."""
+
+    name: str
+
+
 class PriceBounds(Struct, frozen=True):
     """The two prices between which liquidity is to work."""
 
@@ -185,8 +192,11 @@ class Wrong(Struct, frozen=True):
     sentence: str
 
 
-Named = Mention | NamedPair | Exposure | Fee | PriceBounds | RiskProfile | Numeral
+Named = Mention | NamedPair | Exposure | Fee | OnProtocol | PriceBounds | RiskProfile | Numeral
 PhrasePart = Named | Separator | UnknownWord | UnknownToken | Wrong
+
+
+_PROTOCOLS = frozenset(row.name for row in PROTOCOLS)
 
 
 def read_parts(pieces: Sequence[PhrasePiece], network: Network) -> tuple[PhrasePart, ...]:
@@ -245,6 +255,8 @@ class _Reader:
         if piece.kind is PieceKind.MARK:
             sentence = _MARKS_REFUSED.get(piece.text)
             return Wrong(sentence) if sentence else Separator()
+        if piece.word in _PROTOCOLS:
+            return OnProtocol(piece.word)
         token = self._tokens.get(piece.word)
         if token is None:
             expected = partner or self._token_expected(self._at - 1)

@@ -21,6 +21,7 @@ from zuno_tui.prompt.create_parts import (
     KnownToken,
     Mention,
     NamedPair,
+    OnProtocol,
     PhrasePart,
     PriceBounds,
     UnknownToken,
@@ -142,6 +143,8 @@ class Draft(Struct, frozen=True):
     exposure: ExposureBias | None
     long_in: KnownToken | None
     fee: int | None
+    protocol: str | None
+    """None is the one that positions are opened in where nobody says otherwise."""
     bounds: PriceBounds | None
     faults: tuple[str, ...]
     """Sentences; with any of them this draft is no goal."""
@@ -161,6 +164,7 @@ class Draft(Struct, frozen=True):
             self.profile.value if self.profile else "",
             self._exposure_text(),
             "" if self.fee is None else f"fee {fee_text(self.fee)}",
+            self.protocol or "",
             "" if self.bounds is None else _bounds_text(self.bounds),
             "" if network is None else f"on {network.title}",
         )
@@ -192,6 +196,8 @@ def read_draft(parts: Sequence[PhrasePart], network: Network) -> Draft:
     kept = _only("tokens to keep", named, lambda token: token.symbol, faults)
     fees = (part.pips for part in parts if isinstance(part, Fee))
     fee = _only("fees", fees, fee_text, faults)
+    protocols = (part.name for part in parts if isinstance(part, OnProtocol))
+    protocol = _only("protocols", protocols, str, faults)
     ranges = (part for part in parts if isinstance(part, PriceBounds))
     bounds = _only("ranges", ranges, _bounds_text, faults)
     capital = find_capital(parts)
@@ -213,6 +219,7 @@ def read_draft(parts: Sequence[PhrasePart], network: Network) -> Draft:
         exposure,
         long_in,
         fee=fee,
+        protocol=protocol,
         bounds=bounds,
         faults=tuple(faults),
     )
@@ -375,4 +382,5 @@ def _goal(draft: Draft) -> CreateGoal:
         pair=draft.pair,
         exposure=draft.exposure or ExposureBias.NEUTRAL,
         fee=draft.fee,
+        protocol=draft.protocol,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.contracts.networks import Network, all_networks, network_named
+from chain.protocols.registry import PROTOCOLS
 from zuno_tui.prompt.pieces import SEPARATOR, PhrasePiece, Words, longest, past, unknown
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _INTRODUCED_BY = "on"
 _BESIDE_NETWORK = frozenset(("to", "the", "network", "chain", "on", "please"))
+_PROTOCOLS = frozenset(row.name for row in PROTOCOLS)
+"""`on v3` names no network."""
 _ALIASES = {
     "mainnet": "ethereum",
     "eth": "ethereum",
@@ -41,6 +44,10 @@ def take_networks(pieces: Sequence[PhrasePiece]) -> NamedNetworks:
     while at < len(pieces):
         if pieces[at].word != _INTRODUCED_BY:
             rest.append(pieces[at])
+            at += 1
+            continue
+        if at + 1 < len(pieces) and pieces[at + 1].word in _PROTOCOLS:
+            rest.append(SEPARATOR)
             at += 1
             continue
         at = past(pieces, at + 1, ("the",))

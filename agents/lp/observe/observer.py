@@ -192,6 +192,8 @@ def goal_tokens(goal: CreateGoal) -> tuple[Address, ...]:
 def _fits(goal: CreateGoal, key: PoolKey, wrapped: Address | None) -> bool:
     if goal.fee is not None and key.fee != goal.fee:
         return False
+    if goal.protocol not in (None, key.protocol):
+        return False
     capital = [amount.token for amount in goal.capital]
     return _holds(key, capital, wrapped) and (
         goal.pair is None or _holds(key, list(goal.pair), wrapped)
@@ -316,7 +318,9 @@ class ChainObserver:
         self, goal: CreateGoal, owner: Address, profile: RiskProfile
     ) -> CreateContext:
         sources, network = self._sources, self._network
-        found = await survey_pools(sources, SurveyPlan(tokens=goal_tokens(goal)))
+        elsewhere = goal.protocol is not None
+        plan = SurveyPlan(tokens=goal_tokens(goal), every_protocol=elsewhere)
+        found = await survey_pools(sources, plan)
         pools = fitting_pools(goal, found.pools, network.wrapped_native)[:MAX_SURVEYED_POOLS]
         if not pools:
             raise NoFittingPoolError(

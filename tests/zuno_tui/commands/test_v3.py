@@ -17,6 +17,7 @@ from zuno_tui.commands.position_actions import ClosePosition
 from zuno_tui.desk.events import DetailReady, PlanChanged, PositionsChanged
 from zuno_tui.present.only_read import OtherProtocolError, refuse_other_protocols
 from zuno_tui.prompt.context import PhraseContext, SpokenPosition
+from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.prompt.interpret import interpret
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ ACTS: dict[str, tuple[str, ...]] = {
     "compound": ("3:5",),
     "decrease": ("25",),
     "increase": ("1", "USDC"),
+    "migrate": (),
 }
 """Those that prepare something to sign; 3:4 alone is out of range."""
 ONLY_V4: dict[str, tuple[str, ...]] = {
@@ -118,7 +120,7 @@ def test_what_moves_money_is_built_for_the_manager_that_knows_the_position(
     v3 = network_named("devnet").v3
     assert v3 is not None
     steps = approved.data["transactions"]
-    assert steps[-1]["to"].lower() == v3.position_manager
+    assert v3.position_manager in {step["to"].lower() for step in steps}
     other = zuno(command, "4", *(one for one in more if one != "3:5"), *there)
     assert other.code != 0
     assert "belongs to" in other.words
@@ -273,6 +275,20 @@ def test_what_is_typed_names_one_protocol(typed: str, intent: object) -> None:
     assert intent.twin.split()[-1] == typed.rsplit(maxsplit=1)[-1]  # type: ignore[attr-defined]
 
 
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("phrase", "protocol"),
+    [
+        ("0.5 WETH with USDC in a v3 pool", "v3"),
+        ("0.5 WETH and 1500 USDC on v3 between 2800 and 3400", "v3"),
+        ("0.5 WETH/USDC v4 0.3%", "v4"),
+        ("0.5 WETH with USDC", None),
+    ],
+)
+def test_where_a_position_is_opened_can_be_said(phrase: str, protocol: str | None) -> None:
+    assert parse_create(phrase, network_named("devnet")).goal.protocol == protocol
+
+
 async def test_the_desk_shows_both_and_acts_on_both(both: DevnetReady, tmp_path: Path) -> None:
     async with sitting(opening(tmp_path, both.url)) as desk:
         told = await desk.until(PositionsChanged, lambda told: told.view.block is not None)
@@ -338,3 +354,18 @@ def test_a_sentence_never_takes_one_protocol_for_the_other(said: str) -> None:
     else:
         assert not [one for one in numbers if isinstance(one, int) and one < 0]
         assert "3:" not in lines
+
+
+def test_a_position_is_opened_in_a_pool_of_v3(zuno: CommandLine, there: tuple[str, ...]) -> None:
+    assert zuno("create", "0.5 WETH with USDC in a v3 pool", *there).code == 0
+    approved = zuno("approve", "--candidate", "A", *there, "--json")
+    assert approved.code == 0, approved.words
+    steps = [one["step"] for one in approved.data["transactions"]]
+    assert [one for one in steps if not one.startswith("allow")] == ["swap", "create"]
+    done = zuno(
+        *("apply", approved.data["planId"], "--confirm", approved.data["hash"], "--anyway"),
+        *there,
+        "--json",
+    )
+    assert done.code == 0, done.words
+    assert zuno("positions", *there, "--json").data["positions"][-1]["tokenId"] == "3:7"

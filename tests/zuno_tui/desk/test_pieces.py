@@ -218,7 +218,7 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
 
 def test_a_plan_to_keep_names_fees_that_wait_and_how_to_collect_them() -> None:
     kept = replace(plan(), options=(replace(plan().options[0], candidate=None),))
-    for ref, how in ((v4_position(7), "collect 7"), (v3_position(7), "inspect 3:7")):
+    for ref, how in ((v4_position(7), "collect 7"), (v3_position(7), "collect 3:7")):
         rich = replace(row(ref), fees="$4,861.93", fees_worth=4_861.93)
         guide = Guide().heard(PositionsChanged(PositionsView(rows=(rich, row(9)))))
         hint = guide.heard(PlanChanged(replace(kept, ref=ref))).hint
