@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def model_in_a_thread(*conducts: Conduct) -> Iterator[dict[str, str]]:
     """What a program's environment says of it, for as long as it answers."""
     ready, stop = threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
+    loop = asyncio.SelectorEventLoop()  # of real time, whatever the test waits on
     environment = {"OPENAI_API_KEY": "sk-none", "ZUNO_DETERMINISTIC": ""}
 
     async def serve() -> None:

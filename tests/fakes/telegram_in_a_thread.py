@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def telegram_served(double: TelegramDouble) -> Iterator[str]:
     """Its URL, for as long as it answers."""
     ready, stop = threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
+    loop = asyncio.SelectorEventLoop()  # of real time, whatever the test waits on
     urls: list[str] = []
 
     async def serve() -> None:

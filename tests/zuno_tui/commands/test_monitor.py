@@ -163,7 +163,7 @@ def test_it_ends_cleanly_and_tells_its_supervisor_all_along(
 def telegram() -> Iterator[tuple[TelegramDouble, str]]:
     """A Telegram on an event loop of its own, for commands that run as processes."""
     double = TelegramDouble(time.time)
-    loop = asyncio.new_event_loop()
+    loop = asyncio.SelectorEventLoop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     running = double.running()

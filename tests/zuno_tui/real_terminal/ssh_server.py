@@ -93,7 +93,7 @@ def ssh_server(folder: Path) -> Iterator[SshServer]:
     (folder / "client").chmod(0o600)
     known = asyncssh.import_authorized_keys(keys["client"].export_public_key().decode())
     ready, stop = threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
+    loop = asyncio.SelectorEventLoop()  # of real time, whatever the test waits on
 
     async def listen() -> None:
         listener = await asyncssh.create_server(
