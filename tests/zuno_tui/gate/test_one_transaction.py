@@ -136,7 +136,12 @@ def test_what_takes_several_steps_takes_one_transaction(
 
 def test_a_position_is_opened_with_a_swap_in_one_transaction(delegated: Desk) -> None:
     plan = delegated.here("create", "1 WETH with USDC", "--json", "--deterministic").data
-    approval, result = signed(delegated, "approve", plan["planId"])
+    option = next(
+        str(each["index"])
+        for each in plan["candidates"]
+        if each["judgment"]["verdict"] != "veto" and each["prepAction"] is not None
+    )
+    approval, result = signed(delegated, "approve", plan["planId"], "--candidate", option)
 
     assert [each["step"] for each in approval["transactions"]] == ["batch"]
     assert result["newTokenId"] is not None

@@ -241,9 +241,13 @@ def test_much_money_to_collect_comes_before_warnings_and_after_what_is_critical(
         replace(warning, alert_id=name, severity="info", ref=v3_position(4), fees=fees)
         for name, fees in (("little", 106.46), ("much", 4_861.93))
     )
-    rows = gathered((critical, warning, little, much), NOW)
-    assert [row.alert_id for row in rows] == [
-        *(critical.alert_id, "much", warning.alert_id, "little")
+    both = gathered((critical, warning, little, much), NOW)
+    alone = [gathered((critical, warning, fees), NOW) for fees in (little, much)]
+    first, then = critical.alert_id, warning.alert_id
+    assert [row.alert_id for row in both] == [first, "fees", then]
+    assert [[row.alert_id for row in rows] for rows in alone] == [
+        [first, then, "little"],
+        [first, "much", then],
     ]
 
 

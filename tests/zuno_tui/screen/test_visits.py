@@ -64,15 +64,17 @@ async def test_a_position_leads_to_a_debate_or_to_the_prompt() -> None:
         assert link.intents == [Recommend(v4_position(7))]
 
 
-async def test_a_position_of_v3_is_argued_about_and_nothing_else() -> None:
+async def test_a_position_of_v3_leads_to_a_debate_or_to_the_prompt() -> None:
     link = ScriptedLink()
+    told = DetailReady(replace(DETAIL, ref=v3_position(7)))
     async with desk_app(link).run_test(size=(120, 36)) as pilot:
-        await play(pilot, DetailReady(replace(DETAIL, ref=v3_position(7))))
-        await pilot.press("c", "x", "p", "o")
-        assert len(pilot.app.screen_stack) == 2
+        await play(pilot, told)
         await pilot.press("r")
         assert link.intents == [Recommend(v3_position(7))]
-        assert pilot.app.screen.query_one(PromptPane).value == ""
+        await play(pilot, told)
+        await pilot.press("c")
+        assert pilot.app.screen.query_one(PromptPane).value == "collect 3:7"
+        assert link.intents == [Recommend(v3_position(7))]
 
 
 async def test_a_position_told_again_is_drawn_anew_and_opens_no_second_screen() -> None:
