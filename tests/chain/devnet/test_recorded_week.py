@@ -47,7 +47,7 @@ UNCOMPARED = {
 }
 """A time of the machine and what another node makes differently, which were not recorded; a day,
 which is measured over closed hours since; and what is told besides by now."""
-BY_SWAP = {"fees", "result", "net", "basis", "missing"}
+BY_SWAP = {"fees", "result", "net", "vsHold", "basis", "missing"}
 """Of days: they were estimates by the hour, and are exact since (tests/chain/positions). What was
 given away is named since, as what is closed is counted."""
 REWORDED = (
