@@ -47,7 +47,7 @@ UNCOMPARED = {
 }
 """A time of the machine and what another node makes differently, which were not recorded; a day,
 which is measured over closed hours since; and what is told besides by now."""
-BY_SWAP = {"fees", "result", "missing"}
+BY_SWAP = {"fees", "result", "net", "vsHold", "basis", "missing"}
 """Of days: they were estimates by the hour, and are exact since (tests/chain/positions). What was
 given away is named since, as what is closed is counted."""
 REWORDED = (
@@ -58,7 +58,7 @@ OF_A_POSITION = {"withdrawn", "unknown"}
 """Told besides where a position or a wallet is; a position's past had both before."""
 OF_A_STRANGERS = {"fees", "gas", "paidOut", "unknown"}
 """Told since of a position that came from another wallet, of which nothing was."""
-RENAMED = {"operators_known_from_block": "operatorsKnownFromBlock"}
+RENAMED = {"operators_known_from_block": "operatorsKnownFromBlock", "result": "profit"}
 POOL_STATES = {
     "slot0": "getSlot0(bytes32)",
     "liquidity": "getLiquidity(bytes32)",
