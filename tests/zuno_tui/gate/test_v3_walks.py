@@ -92,6 +92,15 @@ def test_what_is_shown_is_what_the_chain_did(desk: Desk, walk: str, way: str) ->
     assert way == "in steps" or not json.loads(left.out)["allowances"]
 
 
+def test_fees_and_what_was_withdrawn_before_are_told_apart(desk: Desk) -> None:
+    said = desk.here("collect", "3:4")
+    rows = [line.split() for line in said.out.splitlines()]
+    (withdrawn,) = [row for row in rows if "withdrawn" in row and "before:" in row]
+    (fees,) = [row for row in rows if row[:5] == ["you", "give", "the", "fees", "of"]]
+    paid = [float(row[-1].lstrip("$").replace(",", "")) for row in (fees, withdrawn)]
+    assert paid[0] < 100 < 4_000 < paid[1]
+
+
 def nth_word(place: int, change: Callable[[int], int]) -> Callable[[bytes], bytes]:
     def changed(data: bytes) -> bytes:
         word = int.from_bytes(data[32 * place : 32 * place + 32], "big")
