@@ -176,3 +176,33 @@ def test_a_plan_of_v3_is_refused_where_the_managers_code_is_another(desk: Desk) 
     assert "NonfungiblePositionManager" in said.words
     assert "Nothing was sent" in said.words or "Nothing was signed" in said.words
     desk.ask("anvil_setCode", manager, code)
+
+
+@pytest.mark.parametrize(
+    ("step", "sent"), [("allow through Permit2", 2), ("exit", 5), ("create", 6), ("batch", 1)]
+)
+def test_a_migration_killed_at_a_step_happens_once_and_says_what_is_held(
+    desk: Desk, step: str, sent: int
+) -> None:
+    if step == "batch":
+        desk.delegate()
+    approval = approved(desk, "migrate", "3:3")
+    before = desk.nonce()
+    assert desk.killed_while_waiting(approval, at=step) == -9
+    desk.ask("evm_setAutomine", True)
+    desk.ask("evm_mine")
+    again = desk.apply(approval["planId"], "--confirm", approval["hash"])
+
+    assert again.code == 3, again.words
+    assert desk.nonce() == before + sent
+    told = desk.here("outbox", "--json").data["dispatches"]
+    (mine,) = [each for each in told if each["hash"] == approval["hash"]]
+    done = [each for each in mine["steps"] if each["state"] in ("included", "final")]
+    assert len(done) == sent
+    names = [each["tokenId"] for each in desk.here("positions", "--json").data["positions"]]
+    whole = step in ("create", "batch")
+    assert ("3:3" in names) is (step == "allow through Permit2")
+    assert len([name for name in names if ":" not in name]) == (12 if whole else 11)
+    if step == "exit":
+        stands = desk.here("outbox", "resume", approval["planId"], "--confirm", approval["hash"])
+        assert "closed, both tokens in the wallet" in stands.words
