@@ -423,8 +423,12 @@ def _positions(facts: ReceiptFacts) -> Iterator[_Part]:
             case Withdrawal(ref, liquidity) if (held := facts.positions.get(ref)) is not None:
                 part = held.liquidity if liquidity is None else liquidity
                 inside = held.span.holds(held.pool.sqrt_price_x96, part, round_up=False)
-                paid = _with(facts.pair(ref), *inside.plus(held.owed))
-                yield "give", _left_words(effect), paid
+                pair = facts.pair(ref)
+                if not any(held.withdrawn) or part or any(held.fees):
+                    yield "give", _left_words(effect), _with(pair, *inside.plus(held.fees))
+                if any(held.withdrawn):
+                    before = f"withdrawn from {position_label(ref)} before:"
+                    yield "give", before, _with(pair, *held.withdrawn)
             case Provision(ref) if (filled := _filling(facts, effect)) is not None:
                 words = "a position of" if ref is None else f"added to {position_label(ref)}:"
                 yield "get", words, _with(filled.pair, *filled.now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -25,6 +26,7 @@ from chain.execution.plan.requests import (
     RevokeRequest,
     SeveralRequest,
 )
+from chain.execution.plan.sizing import buys_liquidity
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, tick_at_sqrt_price
 from chain.pools.depth import quote_at_most
@@ -250,3 +252,59 @@ async def test_what_was_allowed_to_the_manager_is_taken_back(desk: Desk, changin
         here.v3.moves.send(OWNER, each.to, each.data)
     facts = await here.facts(*named[:2])
     assert not any(facts.allowances[each.token].direct[here.v3.manager] for each in given)
+
+
+SEQUENCES, MANY_SEQUENCES = 2, 100
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(seed, marks=() if seed < SEQUENCES else pytest.mark.soak)
+        for seed in range(MANY_SEQUENCES)
+    ],
+)
+async def test_whatever_is_done_in_turn_the_chain_holds_what_was_shown(
+    desk: Desk, changing: Moves, seed: int
+) -> None:
+    """Five steps on positions of one pool, with trades between them that move its price."""
+    draw = Random(seed)
+    pair = draw.choice(list(PAIRS))
+    here, named = v3_desk(desk, changing, pair)
+    market = PAIRS[pair]
+    ids = [provided(here, named, market.spacing, market.tick, draw.choice(PLACES)) for _ in "12"]
+    forgotten(here, *named[:2])
+    for _ in range(5):
+        sold, bought = draw.choice((named[:2], (named[1], named[0])))
+        amount = TRADED.get(sold, 3 * 10**8) * draw.randint(1, 20)
+        here.v3.swap(ARBITRAGEUR, (sold, bought), named[2], amount)
+        token_id = draw.choice(ids)
+        held = await here.position(token_id)
+        kind = draw.choice([kind for kind in KINDS if kind != "move"])
+        if kind == "compound" and not buys_liquidity(
+            held.span, held.pool.sqrt_price_x96, held.fees
+        ):
+            kind = "collect"
+        inside = held.span.holds(held.pool.sqrt_price_x96, held.liquidity, round_up=False)
+        _, changes, _ = await here.carried_out(request_of(kind, held, native=False))
+        paid = Amounts(*(changes[token] for token in named[:2]))
+        after = await here.snapshot(token_id)
+        if kind == "close":
+            assert (after, paid) == (None, inside.plus(held.owed))
+            ids.remove(token_id)
+            if not ids:
+                break
+            continue
+        assert after is not None
+        grown = after.liquidity - held.liquidity
+        moved = held.span.holds(held.pool.sqrt_price_x96, abs(grown), round_up=grown > 0)
+        waits = after.waiting
+        match kind:
+            case "collect" | "decrease":
+                assert (paid, waits) == (moved.plus(held.owed), Amounts(0, 0))
+            case "compound":
+                assert (paid, waits) == (held.owed.less(moved), Amounts(0, 0))
+            case "increase":
+                assert paid == Amounts(0, 0).less(moved)
+                # Each change rounds what waits down to a unit.
+                assert all(0 <= was - now <= 1 for was, now in zip(held.owed, waits, strict=True))

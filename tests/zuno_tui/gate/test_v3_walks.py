@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from chain.contracts.networks import network_named
+from chain.protocols.v3.pool_key import v3_pool_address
 from tests import node_rpc
 from tests.embedded_chain import embedded_chain
+from tests.fakes.lying_endpoint import lying_endpoint, results
+from tests.fakes.proxy import Proxy
+from tests.samples import some_of
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
+from tests.zuno_tui.gate.lie_parts import code_of, reads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
+    from tests.fakes.lying_endpoint import Lie
 
 NETWORK = network_named("devnet")
 WALKS: dict[str, tuple[str, ...]] = {
@@ -85,7 +92,80 @@ def test_what_is_shown_is_what_the_chain_did(desk: Desk, walk: str, way: str) ->
     assert way == "in steps" or not json.loads(left.out)["allowances"]
 
 
-def test_a_plan_of_v3_is_refused_where_the_price_has_moved(desk: Desk) -> None:
+def test_fees_and_what_was_withdrawn_before_are_told_apart(desk: Desk) -> None:
+    said = desk.here("collect", "3:4")
+    rows = [line.split() for line in said.out.splitlines()]
+    (withdrawn,) = [row for row in rows if "withdrawn" in row and "before:" in row]
+    (fees,) = [row for row in rows if row[:5] == ["you", "give", "the", "fees", "of"]]
+    paid = [float(row[-1].lstrip("$").replace(",", "")) for row in (fees, withdrawn)]
+    assert paid[0] < 100 < 4_000 < paid[1]
+
+
+def nth_word(place: int, change: Callable[[int], int]) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        word = int.from_bytes(data[32 * place : 32 * place + 32], "big")
+        told = (change(word) % 2**256).to_bytes(32, "big")
+        return data[: 32 * place] + told + data[32 * place + 32 :]
+
+    return changed
+
+
+def of_v3() -> tuple[str, str]:
+    assert NETWORK.v3 is not None
+    weth, usdc = NETWORK.wrapped_native or "", NETWORK.stable or ""
+    pool = v3_pool_address(NETWORK.v3.factory, *sorted((weth, usdc)), 500)
+    return NETWORK.v3.position_manager, pool
+
+
+MANAGER, POOL = of_v3()
+POSITION, IN_POOL = "positions(uint256)", "positions(bytes32)"
+LIES: dict[str, Lie] = {
+    "more liquidity": reads([MANAGER], POSITION, nth_word(7, lambda held: held * 2)),
+    "less liquidity": reads([MANAGER], POSITION, nth_word(7, lambda held: held // 2)),
+    "another range": reads([MANAGER], POSITION, nth_word(6, lambda tick: tick + 10)),
+    "more is owed": reads([MANAGER], POSITION, nth_word(11, lambda owed: owed + 10**9)),
+    "less is owed": reads([MANAGER], POSITION, nth_word(11, lambda owed: owed // 2)),
+    "another's": reads([MANAGER], "ownerOf(uint256)", nth_word(0, lambda _: 7)),
+    "another price": reads([POOL], "slot0()", nth_word(0, lambda price: price * 101 // 100)),
+    "another tick": reads([POOL], "slot0()", nth_word(1, lambda tick: tick + 100)),
+    "growth": reads([POOL], "feeGrowthGlobal1X128()", nth_word(0, lambda word: word + 2**125)),
+    "pool liquidity": reads([POOL], "liquidity()", nth_word(0, lambda held: held * 2)),
+    "owed to the manager": reads([POOL], IN_POOL, nth_word(4, lambda owed: owed // 2)),
+    "code of the manager": code_of(MANAGER),
+    "allowance": reads(
+        [NETWORK.stable or ""], "allowance(address,address)", nth_word(0, lambda _: 10**12)
+    ),
+    "simulation fails": results("eth_simulateV1", lambda _: None),
+}
+ORDERS: dict[str, tuple[str, ...]] = {
+    "collect": ("collect", "3:4"),
+    "close": ("close", "3:5"),
+    "increase": ("increase", "3:5", "500", "USDC"),
+    "decrease": ("decrease", "3:3", "40"),
+}
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["asked first", "asked second"])
+@pytest.mark.parametrize(
+    ("order", "lie"), some_of([(order, lie) for order in ORDERS for lie in LIES], 10, seed=3)
+)
+def test_one_of_two_endpoints_lies_and_nothing_else_is_signed(
+    desk: Desk, order: str, lie: str, first: bool
+) -> None:
+    honest = approved(desk, *ORDERS[order])
+    with lying_endpoint(desk.devnet.url, LIES[lie]) as liar, Proxy(desk.devnet.url) as other:
+        urls = (liar.url, other.url) if first else (other.url, liar.url)
+        said = replace(desk, rpc=",".join(urls)).here(*ORDERS[order], "--json")
+    if said.code:
+        assert said.code in (3, 4), said.words
+        return
+    told = json.loads(said.out)
+    assert [(each["to"], each["data"], each["value"]) for each in told["transactions"]] == [
+        (each["to"], each["data"], each["value"]) for each in honest["transactions"]
+    ]
+
+
+def test_a_plan_of_v3_is_refused_where_the_managers_code_is_another(desk: Desk) -> None:
     approval = approved(desk, "close", "3:5")
     desk.ask("evm_mine")
     manager = NETWORK.v3.position_manager if NETWORK.v3 else ""
@@ -96,3 +176,33 @@ def test_a_plan_of_v3_is_refused_where_the_price_has_moved(desk: Desk) -> None:
     assert "NonfungiblePositionManager" in said.words
     assert "Nothing was sent" in said.words or "Nothing was signed" in said.words
     desk.ask("anvil_setCode", manager, code)
+
+
+@pytest.mark.parametrize(
+    ("step", "sent"), [("allow through Permit2", 2), ("exit", 5), ("create", 6), ("batch", 1)]
+)
+def test_a_migration_killed_at_a_step_happens_once_and_says_what_is_held(
+    desk: Desk, step: str, sent: int
+) -> None:
+    if step == "batch":
+        desk.delegate()
+    approval = approved(desk, "migrate", "3:3")
+    before = desk.nonce()
+    assert desk.killed_while_waiting(approval, at=step) == -9
+    desk.ask("evm_setAutomine", True)
+    desk.ask("evm_mine")
+    again = desk.apply(approval["planId"], "--confirm", approval["hash"])
+
+    assert again.code == 3, again.words
+    assert desk.nonce() == before + sent
+    told = desk.here("outbox", "--json").data["dispatches"]
+    (mine,) = [each for each in told if each["hash"] == approval["hash"]]
+    done = [each for each in mine["steps"] if each["state"] in ("included", "final")]
+    assert len(done) == sent
+    names = [each["tokenId"] for each in desk.here("positions", "--json").data["positions"]]
+    whole = step in ("create", "batch")
+    assert ("3:3" in names) is (step == "allow through Permit2")
+    assert len([name for name in names if ":" not in name]) == (12 if whole else 11)
+    if step == "exit":
+        stands = desk.here("outbox", "resume", approval["planId"], "--confirm", approval["hash"])
+        assert "closed, both tokens in the wallet" in stands.words
