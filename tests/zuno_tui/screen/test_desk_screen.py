@@ -275,7 +275,7 @@ async def test_help_belongs_to_what_has_the_focus() -> None:
 
         await pilot.press("escape")
         await play(pilot, HelpAsked("recommend"))
-        assert "Let the four agents argue" in text_of(pilot, "#help-left")
+        assert "Ask the agents what to do" in text_of(pilot, "#help-left")
 
 
 async def test_keys_can_be_given_to_others_by_their_ids() -> None:
