@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from msgspec.structs import replace
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
@@ -31,8 +32,8 @@ from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_ti
 from zuno_tui.screen.screens.typed_confirm import BACK, TypedConfirmScreen
 
 _BLOCK_CELLS = 18
-_ROOMY = 110
-"""Cells in which a title has room for what it costs as well."""
+_FRAME_CELLS = 6
+"""Of the frame before, behind and around a title."""
 
 
 class ConfirmScreen(TypedConfirmScreen):
@@ -111,8 +112,12 @@ class ConfirmScreen(TypedConfirmScreen):
         if result is not None:
             return result_title(result, self._approval.headline)
         doing = "Sending" if self._confirmed else self._approval.page.doing
-        costs = cost_words(self._approval) if self.size.width >= _ROOMY else ""
-        return " · ".join(filter(None, (doing, self._approval.headline, costs)))
+        whole = " · ".join(
+            filter(None, (doing, self._approval.headline, cost_words(self._approval)))
+        )
+        # Half a cost is worse than none: it stands in the sheet, too.
+        fits = cell_len(whole) + _FRAME_CELLS <= self._page_width
+        return whole if fits else f"{doing} · {self._approval.headline}"
 
     def keys_words(self) -> str:
         result = None if self._plan is None else self._plan.result
