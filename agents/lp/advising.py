@@ -144,7 +144,7 @@ def _week(evaluation: EvaluationContext, market: PoolMarket) -> AdviceInputs:
         edge_7d=market.edge_7d,
         worth=None if unit1 is None else position_value(held.liquidity, market.price, edges, unit1),
         hold_net=week.total,
-        exit_cost=exit_cost(evaluation.gas),
+        exit_cost=exit_cost(evaluation),
         week_again=week_again(market, week),
         thin=_is_thin(evaluation, market, edges),
         dangerous=bool(evaluation.dangers),

@@ -9,14 +9,14 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import CreateContext, GasFacts, ScoutContext
+from agents.lp.facts import CreateContext, ScoutContext
 from agents.lp.plan import BufferHours, Candidate, CandidateKind, PrepAction, ShapeChoice, Survival
 from agents.numbers.costs import (
-    GAS_UNITS,
     CostedRecipe,
     MintedRange,
     break_even_hours,
     gas_cost,
+    gas_units,
     gas_yield,
     move_cost,
     price_moved,
@@ -46,6 +46,7 @@ from agents.numbers.rules import MoveNumbers
 from agents.numbers.shapes import move_kind
 from agents.numbers.survival import HOURS_PER_DAY, range_exit
 from chain.base.units import PIPS
+from chain.contracts.hooks import hook_passport
 from chain.math.ticks import sqrt_price_at_tick
 
 
@@ -145,12 +146,13 @@ def exit_candidate(context: ScoutContext) -> Candidate | None:
     """Taking everything out; there is nothing to leave before a position exists."""
     if isinstance(context, CreateContext):
         return None
-    return _in_wallet(evaluation_of(context), "exit", gas=exit_cost(context.gas))
+    evaluation = evaluation_of(context)
+    return _in_wallet(evaluation, "exit", gas=exit_cost(evaluation))
 
 
-def exit_cost(gas: GasFacts) -> float | None:
+def exit_cost(evaluation: EvaluationContext) -> float | None:
     """What leaving costs, in dollars."""
-    return gas_usd(gas, CostedRecipe.EXIT)
+    return gas_usd(evaluation, CostedRecipe.EXIT)
 
 
 def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> RoutedAllocation:
@@ -167,7 +169,7 @@ def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> RoutedAll
 
 def _price(evaluation: EvaluationContext, routed: RoutedAllocation, ticks: TickRange) -> MovePrice:
     allocation = routed.allocation
-    gas = gas_usd(evaluation.gas, _recipe(evaluation, allocation))
+    gas = gas_usd(evaluation, _recipe(evaluation, allocation))
     unit1 = evaluation.market.unit1_value
     if allocation.swap is None:
         return MovePrice(gas, 0.0, 0.0)
@@ -193,12 +195,14 @@ def _recipe(evaluation: EvaluationContext, allocation: Allocation) -> CostedReci
     return CostedRecipe.RERANGE_WITH_SWAP if allocation.swap else CostedRecipe.RERANGE
 
 
-def gas_usd(gas: GasFacts, recipe: CostedRecipe) -> float | None:
+def gas_usd(evaluation: EvaluationContext, recipe: CostedRecipe) -> float | None:
+    gas, key = evaluation.gas, evaluation.pool_key
     if gas.usd_per_wei is None:
         return None
-    return gas_cost(
-        GAS_UNITS[recipe], gas.wei_per_gas, gas.usd_per_wei, l1_data_fee_wei=gas.l1_data_fee_wei
-    )
+    # Where the hook may keep a part of what comes out, a plan is sent in steps.
+    as_one = gas.as_one and not hook_passport(key.hooks, key.fee).can_tax_exit
+    units = gas_units(key.protocol, recipe, evaluation.unwritten_fees, as_one=as_one)
+    return gas_cost(units, gas.wei_per_gas, gas.usd_per_wei, l1_data_fee_wei=gas.l1_data_fee_wei)
 
 
 def _prep_action(routed: RoutedAllocation, price: MovePrice, moved: float) -> PrepAction | None:

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from agents.lp import facts
 from agents.lp.plan import OwnRange, ShapeChoice
+from agents.numbers.costs import unwritten_fees
 from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.fees import full_range_value, others_liquidity
 from agents.numbers.inventory import SwapTerms, terms_of
@@ -50,6 +51,8 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
     profile: RiskProfile
     other_pools: tuple[Depth, ...]
     """The pair's other plain pools, which a swap may go through."""
+    unwritten_fees: int = 0
+    """In how many tokens leaving has fees to write down."""
 
     @property
     def in_range(self) -> bool:
@@ -160,6 +163,10 @@ def _held_ground(context: facts.MarketContext) -> EvaluationContext:
         allowed_hooks=context.allowed_hooks,
         profile=context.profile,
         other_pools=_other_pools(context, pool),
+        unwritten_fees=unwritten_fees(
+            Amounts(position.fees0, position.fees1),
+            Amounts(position.withdrawn0, position.withdrawn1),
+        ),
     )
 
 

@@ -173,6 +173,8 @@ class GasFacts(Payload):
     l1_data_fee_wei: Units
     """What the longest move pays for its data, operator fee included; 0 off OP-stack networks."""
     usd_per_wei: Measure | None
+    as_one: bool = Field(default=False, exclude_if=lambda one: not one)
+    """Whether the account is delegated, so that a plan is one transaction."""
 
 
 class ObservedPool(Payload):

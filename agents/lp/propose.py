@@ -196,7 +196,7 @@ def _cost_share(evaluation: EvaluationContext) -> float | None:
     worth = None if unit1 is None else evaluation.worth1(evaluation.available) * unit1
     opening = evaluation.current is None
     recipe = CostedRecipe.SWAP_AND_ENTER if opening else CostedRecipe.RERANGE_WITH_SWAP
-    gas = gas_usd(evaluation.gas, recipe)
+    gas = gas_usd(evaluation, recipe)
     if not worth or gas is None:
         return None
     return gas / worth + evaluation.observed.pool.lp_fee / PIPS / 2

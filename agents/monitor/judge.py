@@ -97,7 +97,7 @@ class Valuing:
             fees_usd=_usd_of(units, position.fees),
             withdrawn_usd=_usd_of(units, position.withdrawn),
             waiting_usd=_worth(units, *position.waiting),
-            collect_usd=reading.collect_usd,
+            collect_usd=reading.collect_usd.get(position.ref),
             price_difference=units.difference,
             loss=reading.losses.shares.get(position.ref),
         )

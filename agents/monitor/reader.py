@@ -10,7 +10,7 @@ from agents.monitor.alerts.store_page import WatchCursor
 from agents.monitor.rules.baseline import DepthReference, read_reference_depths
 from agents.monitor.rules.thresholds import still_fresh
 from agents.monitor.rules.worth_risks import Losses, LossReader
-from agents.numbers.costs import GAS_UNITS, CostedRecipe
+from agents.numbers.costs import CostedRecipe, gas_units, unwritten_fees
 from chain.base.units import HOUR, Unknown
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolId
@@ -25,6 +25,7 @@ from chain.history.volatility import (
     price_path,
     read_volatility,
 )
+from chain.math.liquidity import Amounts
 from chain.pools.state import passes_calls_on, read_hook_targets
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_values
@@ -36,7 +37,7 @@ from chain.protocols.reference import PositionRef, manager_of
 from chain.protocols.registry import protocol_of
 from chain.protocols.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, sound_answers
-from chain.read.gas import Weight, read_gas_cost
+from chain.read.gas import GasCost, Weight, read_gas_cost
 from chain.rpc import requests
 from chain.rpc.errors import LogsLeftOut, LogsTooNarrow, RpcError, RpcRefused, StaleHead
 from chain.rpc.records import Block
@@ -50,8 +51,8 @@ VOLATILITY_KEPT_SECONDS = HOUR
 MOST_TIMES = 100
 """Blocks whose time is asked for; between them it is interpolated."""
 
-# Collecting takes no more gas than leaving does, and fits into few bytes of calldata.
-_COLLECTING = Weight(gas=GAS_UNITS[CostedRecipe.EXIT], size=600)
+# Of a v3 position with fees in both tokens, the dearest; it fits into few bytes of calldata.
+_COLLECTING = Weight(gas=gas_units("v3", CostedRecipe.COLLECT, as_one=False), size=600)
 _COIN = (NATIVE,)
 
 
@@ -66,7 +67,8 @@ class Reading(Struct, frozen=True):
     owners_of_gone: Mapping[PositionRef, Address | None]
     """Of positions that were watched and are not here any more; None for what was burned."""
     volatilities: Mapping[PoolId, Volatility]
-    collect_usd: float | None
+    collect_usd: Mapping[PositionRef, float]
+    """By position, where it is known."""
     losses: Losses
     reference_depths: Mapping[PositionRef, int | None] = field(default_factory=dict)
     """By position, where its pool looks drained: the others' liquidity where the price was."""
@@ -130,7 +132,7 @@ class WatchReader:
         self._unmeasured: set[PoolId] = set()
         """Pools whose swaps no endpoint gives: within the hour they are not asked for again."""
         self._volatilities_read: float | None = None
-        self._collect_wei: int | None = None
+        self._collecting: GasCost | None = None
         self._gas_read: float | None = None
         self._losses = LossReader(sources, self._memory)
         self._seen: SeenPools | None = None
@@ -187,7 +189,7 @@ class WatchReader:
                 ticks=ticks[wallet.owner],
                 owners_of_gone={ref: owners[ref] for ref in missed},
                 volatilities=self._volatilities,
-                collect_usd=self._collect_usd(prices),
+                collect_usd=self._collect_usd(wallet.positions, prices),
                 losses=losses,
                 reference_depths=depths,
                 hook_targets=hook_targets,
@@ -342,17 +344,31 @@ class WatchReader:
         if still_fresh(self._gas_read, GAS_KEPT_SECONDS, now):
             return
         self._gas_read = now
-        self._collect_wei = None
+        self._collecting = None
         with suppress(RpcError):
             cost = await read_gas_cost(self.sources.client, self.sources.network, [_COLLECTING])
-            self._collect_wei = None if isinstance(cost, Unknown) else cost.value.total
+            self._collecting = None if isinstance(cost, Unknown) else cost.value
 
-    def _collect_usd(self, prices: PriceBook) -> float | None:
-        coin = listed_token(self.sources.network, NATIVE)
-        if self._collect_wei is None or coin is None:
-            return None
-        cost = prices.value(coin.token, self._collect_wei)
-        return None if isinstance(cost, Unknown) else float(cost.value)
+    def _collect_usd(
+        self, positions: Iterable[PositionSnapshot], prices: PriceBook
+    ) -> dict[PositionRef, float]:
+        coin, cost = listed_token(self.sources.network, NATIVE), self._collecting
+        if cost is None or coin is None:
+            return {}
+        told = {}
+        for position in positions:
+            gas = cost.execution * _collect_gas(position) // _COLLECTING.gas
+            usd = prices.value(coin.token, gas + cost.total - cost.execution)
+            if not isinstance(usd, Unknown):
+                told[position.ref] = float(usd.value)
+        return told
+
+
+def _collect_gas(position: PositionSnapshot) -> int:
+    apart = position.withdrawn
+    withdrawn = Amounts(0, 0) if isinstance(apart, Unknown) else apart.value
+    unwritten = unwritten_fees(Amounts(position.fees0, position.fees1), withdrawn)
+    return gas_units(position.ref.protocol, CostedRecipe.COLLECT, unwritten, as_one=False)
 
 
 def _untouched(before: PoolSnapshot | None, now: PoolSnapshot) -> bool:

@@ -14,6 +14,7 @@ class CostedRecipe(StrEnum):
     """The transactions a candidate needs, as execution builds them."""
 
     HOLD = "hold"
+    COLLECT = "collect"
     EXIT = "exit"
     RERANGE = "rerange"
     """Burn and mint in one transaction."""
@@ -23,20 +24,69 @@ class CostedRecipe(StrEnum):
     SWAP_AND_ENTER = "swap-and-enter"
 
 
+class _Gas(NamedTuple):
+    """What a recipe takes in steps, and as one transaction of a delegated account."""
+
+    in_steps: int
+    as_one: int
+    leaves: tuple[int, int, int] = (0, 0, 0)
+    """What taking out adds: nothing to be written, fees of one token, fees of both."""
+
+
+def _alike(units: int) -> _Gas:
+    return _Gas(units, units)
+
+
 # Measured on the real contracts: an exit up to 166k, a mint up to 392k, a re-range without a swap
 # 292k, swap-and-enter 368k to 410k. A token's approval and its Permit2 allowance are steps of their
 # own: a couple of them for each token that leaves the wallet, so two where a position comes back
-# into it first, and one where capital in one token is swapped.
+# into it first, and one where capital in one token is swapped. As one transaction a re-range with a
+# swap took up to 604k, an entry 373k, swap-and-enter 448k.
 _EXIT = 166_000
 _APPROVALS = 94_000
-GAS_UNITS = {
-    CostedRecipe.HOLD: 0,
-    CostedRecipe.EXIT: _EXIT,
-    CostedRecipe.RERANGE: 292_000,
-    CostedRecipe.RERANGE_WITH_SWAP: _EXIT + 2 * _APPROVALS + 410_000,
-    CostedRecipe.ENTER: 2 * _APPROVALS + 392_000,
-    CostedRecipe.SWAP_AND_ENTER: _APPROVALS + 410_000,
+_V4 = {
+    CostedRecipe.HOLD: _alike(0),
+    CostedRecipe.COLLECT: _alike(_EXIT),
+    CostedRecipe.EXIT: _alike(_EXIT),
+    CostedRecipe.RERANGE: _alike(292_000),
+    CostedRecipe.RERANGE_WITH_SWAP: _Gas(_EXIT + 2 * _APPROVALS + 410_000, 604_000),
+    CostedRecipe.ENTER: _Gas(2 * _APPROVALS + 392_000, 373_000),
+    CostedRecipe.SWAP_AND_ENTER: _Gas(_APPROVALS + 410_000, 448_000),
 }
+
+# Of v3: the manager takes tokens by an approval of each, without Permit2, which the router's swap
+# alone needs. Fees that the manager has yet to write down make leaving dearer, by the token. Inside
+# one call of the manager a mint takes 304k of its 493k. As one transaction an entry took 486k and
+# with a swap 611k where its ticks were in use; first used, they take 39k more.
+_V3_COLLECT = (119_000, 147_000, 203_000)
+_V3_EXIT = (211_000, 267_000, 313_000)
+_V3_APPROVALS = 2 * 46_150
+_V3_SWAP = _APPROVALS + 114_000
+_V3_MINT = 493_000
+_V3 = {
+    CostedRecipe.HOLD: _alike(0),
+    CostedRecipe.COLLECT: _Gas(0, 0, _V3_COLLECT),
+    CostedRecipe.EXIT: _Gas(0, 0, _V3_EXIT),
+    CostedRecipe.RERANGE: _Gas(_V3_APPROVALS + 304_000, 343_000, _V3_EXIT),
+    CostedRecipe.RERANGE_WITH_SWAP: _Gas(_V3_APPROVALS + _V3_SWAP + _V3_MINT, 455_000, _V3_EXIT),
+    CostedRecipe.ENTER: _Gas(_V3_APPROVALS + _V3_MINT, 525_000),
+    CostedRecipe.SWAP_AND_ENTER: _Gas(_V3_APPROVALS + _V3_SWAP + _V3_MINT, 650_000),
+}
+_OF_PROTOCOL = {"v4": _V4, "v3": _V3}
+
+
+def gas_units(protocol: str, recipe: CostedRecipe, unwritten: int = 2, *, as_one: bool) -> int:
+    """The gas of a recipe with positions of a protocol, by its name."""
+    gas = _OF_PROTOCOL[protocol][recipe]
+    return (gas.as_one if as_one else gas.in_steps) + gas.leaves[unwritten]
+
+
+def unwritten_fees(fees: Amounts, withdrawn: Amounts) -> int:
+    """In how many tokens fees were not written down yet: what withdraws writes them down.
+
+    Without any fee, leaving writes as much as with those of one token.
+    """
+    return 0 if any(withdrawn) else max(1, sum(map(bool, fees)))
 
 
 class MoveCost(NamedTuple):

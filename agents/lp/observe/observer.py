@@ -25,13 +25,14 @@ from agents.lp.observe.pool_facts import (
     usd_per_unit,
 )
 from agents.lp.observe.pool_reading import SeenPool, observed_pool, read_pools, swap_pools
-from agents.numbers.costs import GAS_UNITS, CostedRecipe
+from agents.numbers.costs import CostedRecipe, gas_units
 from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
 from chain.base.errors import Failure, ZunoError
 from chain.base.store import StoreError
 from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.abi import AbiError
+from chain.contracts.delegation import delegate_in
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
@@ -48,6 +49,7 @@ from chain.protocols.v4.storage import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock
 from chain.read.gas import GasCost, Weight, read_gas_cost
 from chain.read.logs import ScanProgress
+from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import ErrorKind, RpcError
 from chain.rpc.records import Block
@@ -152,7 +154,7 @@ def past_facts(account: SinceEntry, now: int, sqrt_price_x96: int) -> PositionPa
 
 # Where data is paid for on a parent chain, every move is charged as the longest: two approvals,
 # an exit, a swap and a mint, a little over three thousand bytes together.
-LONGEST_MOVE = Weight(gas=GAS_UNITS[CostedRecipe.RERANGE_WITH_SWAP], size=3_200)
+LONGEST_MOVE = Weight(gas=gas_units("v4", CostedRecipe.RERANGE_WITH_SWAP, as_one=False), size=3_200)
 
 
 async def read_gas(client: RpcClient, network: Network, block: Block) -> Known[GasCost]:
@@ -163,11 +165,12 @@ async def read_gas(client: RpcClient, network: Network, block: Block) -> Known[G
     return cost
 
 
-def gas_facts(cost: GasCost, usd_per_wei: Quantity[Fraction]) -> GasFacts:
+def gas_facts(cost: GasCost, usd_per_wei: Quantity[Fraction], *, as_one: bool = False) -> GasFacts:
     return GasFacts(
         wei_per_gas=cost.execution // LONGEST_MOVE.gas,
         l1_data_fee_wei=cost.data_fee + cost.operator_fee,
         usd_per_wei=figure(usd_per_wei),
+        as_one=as_one,
     )
 
 
@@ -271,16 +274,17 @@ class ChainObserver:
         own = protocol_of(ref).in_pool_manager
         beside = pool_states(swap_pools([state.key]), words) if own else ()
         question = price_question(network, [snapshot.identity], (NATIVE,))
-        readings, cost, tokens, market, pools = await asyncio.gather(
+        readings, cost, account, tokens, market, pools = await asyncio.gather(
             read_pools(sources, block, seen, beside, self._watch),
             read_gas(sources.client, network, block),
+            sources.client.ask(requests.code(snapshot.custody.owner, block.hash)),
             tokens_at(sources, currencies([snapshot.identity]), block.hash),
             market_prices(sources.coingecko, network, question.wanted),
             question.read(words, here, block),
         )
         prices = price_book(network, market, pools)
         told = observed_pool(network, readings.observed[0], tokens, prices)
-        gas, gas_sources = self._gas(cost, prices)
+        gas, gas_sources = self._gas(cost, prices, account)
         apart = snapshot.withdrawn
         withdrawn = Amounts(0, 0) if isinstance(apart, Unknown) else apart.value
         return MarketContext(
@@ -330,16 +334,17 @@ class ChainObserver:
         seen = [SeenPool(pool.state, pool.hook) for pool in pools]
         others = swap_pools(pool.key for pool in pools)
         beside = [pool.state for pool in found.pools if pool.key in others]
-        readings, cost = await asyncio.gather(
+        readings, cost, account = await asyncio.gather(
             read_pools(sources, block, seen, beside, self._watch),
             read_gas(sources.client, network, block),
+            sources.client.ask(requests.code(owner, block.hash)),
         )
         tokens = {token.address: token for pool in pools for token in (pool.token0, pool.token1)}
         steps = max(_LEAST_STEPS, MOST_STEPS // len(pools))
         told = [
             observed_pool(network, reading, tokens, prices, steps) for reading in readings.observed
         ]
-        gas, gas_sources = self._gas(cost, prices)
+        gas, gas_sources = self._gas(cost, prices, account)
         listed = "" if found.coverage.complete else ", not all Initialize logs could be read"
         return CreateContext(
             chain_id=network.chain_id,
@@ -365,10 +370,14 @@ class ChainObserver:
             surveyed_pools=tuple(survey.pool for survey in told),
         )
 
-    def _gas(self, cost: Known[GasCost], prices: PriceBook) -> tuple[GasFacts, dict[str, str]]:
+    def _gas(
+        self, cost: Known[GasCost], prices: PriceBook, account: bytes
+    ) -> tuple[GasFacts, dict[str, str]]:
         coin = usd_per_unit(self._network, NATIVE, COIN_DECIMALS, prices)
         told = {"gas": source_words(cost), "price of the coin": source_words(coin)}
-        return gas_facts(cost.value, coin), told
+        delegate = self._network.contracts.delegate
+        as_one = delegate is not None and delegate_in(account) == delegate
+        return gas_facts(cost.value, coin, as_one=as_one), told
 
 
 def _words_beside(network: Network) -> AlsoWords:

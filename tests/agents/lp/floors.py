@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import MarketContext
+from agents.lp.facts import MarketContext, key_of
 from agents.numbers.costs import (
-    GAS_UNITS,
     CostedRecipe,
     MintedRange,
     break_even_hours,
     gas_cost,
+    gas_units,
     gas_yield,
     move_cost,
     price_moved,
+    unwritten_fees,
 )
 from agents.numbers.edges import TickRange, price_tick
 from agents.numbers.fees import full_range_value
@@ -30,6 +31,7 @@ from agents.numbers.rounding import writable
 from agents.numbers.rules import PROFILES, JudgmentVerdict, MoveNumbers, judge_move
 from agents.numbers.survival import week_sigma
 from chain.base.units import PIPS
+from chain.contracts.hooks import hook_passport
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import quote_at_most
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agents.lp.evaluation_context import EvaluationContext
-    from agents.lp.facts import CreateContext, ObservedPool
+    from agents.lp.facts import CreateContext, ObservedPool, ObservedPoolFacts
     from agents.lp.plan import Candidate, Plan, PrepAction
     from agents.numbers.inventory import SwapTerms
 
@@ -168,7 +170,7 @@ class _Again:
             None
             if gas.usd_per_wei is None
             else gas_cost(
-                GAS_UNITS[_recipe(move, held=current is not None)],
+                _units(context, pool, _recipe(move, held=current is not None)),
                 gas.wei_per_gas,
                 gas.usd_per_wei,
                 l1_data_fee_wei=gas.l1_data_fee_wei,
@@ -269,6 +271,16 @@ def _place(context: Context, move: Candidate) -> tuple[ObservedPool, int, TickRa
         return context.observed, position.liquidity, current
     (observed,) = [one for one in context.surveyed_pools if one.pool.pool_id == move.pool_id]
     return observed, 0, None
+
+
+def _units(context: Context, pool: ObservedPoolFacts, recipe: CostedRecipe) -> int:
+    key, unwritten = key_of(pool), 0
+    if isinstance(context, MarketContext):
+        held = context.position
+        fees = Amounts(held.fees0, held.fees1)
+        unwritten = unwritten_fees(fees, Amounts(held.withdrawn0, held.withdrawn1))
+    as_one = context.gas.as_one and not hook_passport(key.hooks, key.fee).can_tax_exit
+    return gas_units(key.protocol, recipe, unwritten, as_one=as_one)
 
 
 def _recipe(move: Candidate, *, held: bool) -> CostedRecipe:

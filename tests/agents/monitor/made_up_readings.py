@@ -84,7 +84,9 @@ class MadeUpChain:
             ticks=end_ticks,
             owners_of_gone=gone or {},
             volatilities={},
-            collect_usd=self.collect_usd,
+            collect_usd={}
+            if self.collect_usd is None
+            else {each.ref: self.collect_usd for each in wallet.positions},
             losses=self.losses,
         )
         followed = follow_positions(NETWORK, reading, state, self.settings, Baselines())

@@ -48,7 +48,7 @@ def situation(
         ticks=None,
         owners_of_gone={},
         volatilities={},
-        collect_usd=None,
+        collect_usd={},
         losses=Losses({v4_position(7): 0.25}, {}),
     )
     return Valuing(NETWORK, reading).situation(held, INSIDE, None, at_tick(0).baseline, 5)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from agents.numbers import fees
 from agents.numbers.costs import (
-    GAS_UNITS,
     CostedRecipe,
     MintedRange,
     MoveCost,
     break_even_hours,
     gas_cost,
+    gas_units,
     gas_yield,
     move_cost,
 )
@@ -113,7 +113,7 @@ def test_the_cost_of_a_swapping_move_in_days_of_fees(
     gwei: int, fees_apr: float, days: float
 ) -> None:
     """$10,000, half of it swapped in a 0.05 % pool at 5 bp slippage, ether at $3,000."""
-    units = GAS_UNITS[CostedRecipe.RERANGE_WITH_SWAP]
+    units = gas_units("v4", CostedRecipe.RERANGE_WITH_SWAP, as_one=False)
     gas = gas_cost(units, gwei * 10**9, 3_000 / 10**18)
     # Half the value is given; it comes back less the fee and less 5 bp.
     given = 5_000_000_000

@@ -134,6 +134,7 @@ def test_what_is_for_v4_alone_says_so(
     spoken = zuno(*verb, "3:4", *more, *there)
     assert (spoken.code, spoken.out) == (1, "")
     assert f"`{verb[-1]}` works on v4 only so far, and 3:4 is of v3." in spoken.words
+    assert ("a call of v3 names none." in spoken.words) is (verb[0] == "order")
     other = zuno(*verb, "4", *more, *there)
     assert "v3" not in other.words + other.out
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from agents.lp.plan import Candidate, PrepAction
-from agents.numbers.costs import GAS_UNITS, CostedRecipe
+from agents.numbers.costs import CostedRecipe, gas_units
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
@@ -74,7 +74,7 @@ def test_a_plan_counts_on_the_swap_and_the_gas_that_its_approval_takes(
     assert (through, planned["amountIn"]) == (taken["poolId"], taken["amountIn"])
     assert planned["amountOut"] == taken["amountOut"]
     used = sum(step["gasUsed"] for step in approved["simulation"]["steps"])
-    most = GAS_UNITS[CostedRecipe.RERANGE_WITH_SWAP]
+    most = gas_units("v4", CostedRecipe.RERANGE_WITH_SWAP, as_one=False)
     assert 0.8 * most <= used <= most
 
 

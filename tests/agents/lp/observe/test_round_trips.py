@@ -31,8 +31,8 @@ async def test_a_position_takes_few_requests_and_fewer_the_second_time(chain: Ch
             await scouting.observer.observe_position(v4_position(token_id), RiskProfile.BALANCED)
             counts.append(scouting.client.round_trips - before)
     # Position 2, week's start 1, headers 1, swaps 1, their times 1, the pool's beginning and the
-    # proof that they are all 2, depth 2, gas 1, prices 2.
-    assert counts == [14, 7, 7]
+    # proof that they are all 2, depth 2, gas 1, the account's code 1, prices 2.
+    assert counts == [15, 8, 8]
 
 
 async def test_a_survey_takes_no_more_for_many_pools_than_for_one(chain: Chain) -> None:
@@ -45,4 +45,4 @@ async def test_a_survey_takes_no_more_for_many_pools_than_for_one(chain: Chain) 
             counts.append(scouting.client.round_trips - before)
     # The list of pools 2, their states 1, depth for the order 2, hooks 1; then as above without
     # the position.
-    assert counts == [16, 8, 8]
+    assert counts == [17, 9, 9]

@@ -155,7 +155,7 @@ def _reading(held: tuple[PositionSnapshot, ...], ticks: EndTicks | None, head: i
         ticks=ticks,
         owners_of_gone={},
         volatilities={one.pool.pool_id: moves for one in held},
-        collect_usd=None,
+        collect_usd={},
         losses=Losses({}, {}),
     )
 

@@ -60,6 +60,11 @@ def _read(said: Remaining) -> Intent:
     return (OrderCollect if kind == "collect" else OrderClose)(ref, words)
 
 
+_WHY_V4 = (
+    "An order's page and its watch read the position's tokens out of the signed call, and a call "
+    "of v3 names none."
+)
+
 COMMAND = Command(
     name="order",
     does="sign an order that closes or collects while you sleep",
@@ -95,12 +100,14 @@ COMMAND = Command(
     ),
     suggest=of_selected(OrderForm, on=("v4",)),
     only_on=("v4",),
+    why_only=_WHY_V4,
     subcommands=(
         Command(
             does="close a position when a condition holds",
             group=Group.ACTING,
             intent=OrderClose,
             only_on=("v4",),
+            why_only=_WHY_V4,
             answer=lambda session, intent: orders.answers.proposed(session, intent),
         ),
         Command(
@@ -108,6 +115,7 @@ COMMAND = Command(
             group=Group.ACTING,
             intent=OrderCollect,
             only_on=("v4",),
+            why_only=_WHY_V4,
             answer=lambda session, intent: orders.answers.proposed(session, intent),
         ),
         Command(
@@ -115,6 +123,7 @@ COMMAND = Command(
             group=Group.ACTING,
             intent=OrderForm,
             only_on=("v4",),
+            why_only=_WHY_V4,
             answer=lambda session, intent: orders.answers.form_facts(session, intent.ref),
         ),
         Command(

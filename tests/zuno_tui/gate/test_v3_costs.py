@@ -1,0 +1,115 @@
+"""The network cost that a plan counts on and the gas that carrying it out takes, by protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.monitor.alerts.alert import AlertKind
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.poll import Watch, poll_once
+from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from agents.numbers.costs import CostedRecipe, gas_units
+from chain.base.home import Home
+from tests import node_rpc
+from tests.agents.monitor.made_up_alerts import NOW
+from tests.agents.monitor.test_several_wallets import sources_of
+from tests.embedded_chain import embedded_chain
+from tests.printed import printed
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+
+UNWRITTEN = {"3:3": 2, "3:4": 0, "3:5": 2, "3:6": 1}
+"""In how many tokens each has fees that its manager did not write down yet."""
+IN_V4 = ("27", "30", "37")
+
+
+@pytest.fixture(scope="module")
+def with_v3() -> Iterator[DevnetReady]:
+    with embedded_chain(v3=True) as ready:
+        yield ready
+
+
+@pytest.fixture
+def desk(
+    with_v3: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Desk]:
+    made = Desk(with_v3, CommandLine(tmp_path / "home"), capsys)
+    made.command.home.mkdir(mode=0o700)
+    snapshot = made.ask("evm_snapshot")
+    yield made
+    node_rpc.take_back(with_v3.url, snapshot)
+
+
+def used_by(desk: Desk, *words: str) -> int:
+    """The gas of a plan, carried out."""
+    approval = desk.approved(*words)
+    confirmed = (approval["planId"], "--confirm", approval["hash"], "--anyway", "--json")
+    spoken = desk.apply(*confirmed)
+    assert spoken.code == 0, spoken.words
+    return sum(int(each["gasUsed"]) for each in spoken.data["transactions"])
+
+
+def assert_within(what: str, used: int, most: float) -> None:
+    """As what a v4 plan counts on is held to."""
+    printed(f"{what}: {used:,} gas of {most:,.0f} expected")
+    assert 0.8 * most <= used <= most
+
+
+@pytest.mark.parametrize("name", UNWRITTEN)
+@pytest.mark.parametrize(
+    ("command", "recipe"), [("collect", CostedRecipe.COLLECT), ("close", CostedRecipe.EXIT)]
+)
+def test_collecting_and_closing_take_what_is_expected(
+    desk: Desk, command: str, recipe: CostedRecipe, name: str
+) -> None:
+    most = gas_units("v3", recipe, UNWRITTEN[name], as_one=False)
+    assert_within(f"{command} {name}", used_by(desk, command, name), most)
+
+
+@pytest.mark.parametrize("way", ["in steps", "as one"])
+@pytest.mark.parametrize(
+    ("name", "swaps"),
+    [*((name, True) for name in (*UNWRITTEN, *IN_V4)), ("3:3", False), ("3:5", False)],
+)
+def test_a_move_takes_what_its_plan_counts_on(desk: Desk, name: str, swaps: bool, way: str) -> None:
+    if way == "as one":
+        desk.delegate()
+    plan = desk.approved("recommend", name, "--deterministic")
+    move = next(
+        one
+        for one in plan["candidates"]
+        if bool(one["prepAction"]) is swaps and one["judgment"]["verdict"] != "veto"
+    )
+    protocol = "v3" if name in UNWRITTEN else "v4"
+    leaving = gas_units(protocol, CostedRecipe.EXIT, UNWRITTEN.get(name, 0), as_one=False)
+    most = leaving * move["gasUsd"] / plan["exit"]["gasUsd"]
+    used = used_by(desk, "approve", plan["planId"], "--candidate", str(move["index"]))
+    assert_within(f"move {name} {way}, swap: {swaps}", used, most)
+
+
+async def test_an_alert_counts_collecting_by_the_protocol_of_the_position(
+    with_v3: DevnetReady, tmp_path: Path
+) -> None:
+    home = Home(root=tmp_path, cache=tmp_path / "cache")
+    tmp_path.chmod(0o700)
+    book = AlertStore.open(home, now=NOW)
+    settings = WatchSettings(everywhere=Thresholds(fees_usd=0.01, fees_gas_multiple=0.01))
+    async with sources_of(with_v3) as sources:
+        await poll_once(Watch(sources, [with_v3.wallet]), settings, book, NOW)
+    told = {
+        str(one.position_id): float(str(one.numbers["gasUsd"]))
+        for one in book.current()
+        if one.kind is AlertKind.FEES_WORTH_COLLECTING
+    }
+    of_v4 = gas_units("v4", CostedRecipe.COLLECT, as_one=False)
+    for name, unwritten in UNWRITTEN.items():
+        of_v3 = gas_units("v3", CostedRecipe.COLLECT, unwritten, as_one=False)
+        assert told[name] / told["27"] == pytest.approx(of_v3 / of_v4, rel=0.002)
