@@ -77,7 +77,7 @@ async def test_tab_takes_what_is_offered() -> None:
         await pilot.pause()
         offers = pilot.app.screen.query_one(Offers)
         assert offers.display
-        assert "let the four agents argue" in str(offers.content)
+        assert "ask the agents what to do" in str(offers.content)
 
         await pilot.press("tab", "space", "tab", "enter")
         await pilot.pause()
