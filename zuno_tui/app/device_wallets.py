@@ -9,7 +9,7 @@ from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address
 from chain.wallet.address_book import KeyStorage, Wallet, read_book
 from chain.wallet.devices import Devices
-from chain.wallet.errors import WalletError
+from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.keystore import StoredKey, watch
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
@@ -83,6 +83,23 @@ def signer_accounts(session: Session, arguments: Namespace) -> StoredKey | Comma
         {"accounts": list(addresses)},
         remarks=("Add one: zuno wallet signer ADDRESS",),
     )
+
+
+def refuse_delegating(session: Session) -> None:
+    """Said before anything is approved: whoever holds the key would not sign it."""
+    wallet = read_book(session.home.keystore).at(session.address)
+    if wallet is None:
+        return
+    if wallet.keeping is KeyStorage.LEDGER:
+        raise WalletRefusedError(
+            f"{wallet.name} is on a Ledger, which does not delegate to the executor that sends "
+            "plans as one transaction. Its plans are sent in steps. Nothing was prepared."
+        )
+    if wallet.keeping is KeyStorage.PROGRAM:
+        raise WalletRefusedError(
+            f"{wallet.name} is signed for over JSON-RPC, which has no method for a delegation. Its "
+            "plans are sent in steps. Nothing was prepared."
+        )
 
 
 def check_device(devices: Devices, wallet: Wallet) -> None:

@@ -208,8 +208,11 @@ def _action(name: str, does: str, intent: type[Intent], *verbs: Verb) -> Command
 def _delegating(*, back: bool) -> Callable[[Session, Intent], ActionMaker]:
     def action(session: Session, _: Intent) -> ActionMaker:
         from chain.standing_orders.book import StandingOrders
+        from zuno_tui.app.device_wallets import refuse_delegating
         from zuno_tui.gate.actions.wallet import action_to_delegate
 
+        if not back:
+            refuse_delegating(session)
         # Whatever came of them: what a file says of that is not asked here.
         stand = back and any(
             kept.order.signed.delegator == session.address

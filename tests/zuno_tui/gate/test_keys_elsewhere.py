@@ -119,6 +119,8 @@ def test_an_order_is_refused_before_the_device_is_asked(desk: Desk, ledger: Ledg
     order = desk.here("order", "close", token_id, "below", "2000")
     assert order.code == REFUSED
     assert "A Ledger does not delegate to the code that orders need" in order.words
+    lent = desk.here("wallet", "delegate")
+    assert (lent.code, "Its plans are sent in steps" in lent.words) == (REFUSED, True)
     assert len(ledger.commands) == before
 
 
