@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.monitor.alerts.alert import AlertKind
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.poll import Watch, poll_once
+from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.numbers.costs import CostedRecipe, gas_units
+from chain.base.home import Home
 from tests import node_rpc
+from tests.agents.monitor.made_up_alerts import NOW
+from tests.agents.monitor.test_several_wallets import sources_of
 from tests.embedded_chain import embedded_chain
 from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
@@ -86,3 +93,22 @@ def test_a_move_takes_what_its_plan_counts_on(desk: Desk, name: str, swaps: bool
     most = leaving * move["gasUsd"] / plan["exit"]["gasUsd"]
     used = used_by(desk, "approve", plan["planId"], "--candidate", str(move["index"]))
     assert_within(f"move {name} {way}, swap: {swaps}", used, most)
+
+
+async def test_an_alert_counts_collecting_by_the_protocol_of_the_position(
+    with_v3: DevnetReady, tmp_path: Path
+) -> None:
+    home = Home(root=tmp_path, cache=tmp_path / "cache")
+    book = AlertStore.open(home, now=NOW)
+    settings = WatchSettings(everywhere=Thresholds(fees_usd=0.01, fees_gas_multiple=0.01))
+    async with sources_of(with_v3) as sources:
+        await poll_once(Watch(sources, [with_v3.wallet]), settings, book, NOW)
+    told = {
+        str(one.position_id): float(str(one.numbers["gasUsd"]))
+        for one in book.current()
+        if one.kind is AlertKind.FEES_WORTH_COLLECTING
+    }
+    of_v4 = gas_units("v4", CostedRecipe.COLLECT, as_one=False)
+    for name, unwritten in UNWRITTEN.items():
+        of_v3 = gas_units("v3", CostedRecipe.COLLECT, unwritten, as_one=False)
+        assert told[name] / told["27"] == pytest.approx(of_v3 / of_v4, rel=0.002)
