@@ -99,7 +99,6 @@ async def test_an_alert_counts_collecting_by_the_protocol_of_the_position(
     with_v3: DevnetReady, tmp_path: Path
 ) -> None:
     home = Home(root=tmp_path, cache=tmp_path / "cache")
-    tmp_path.chmod(0o700)
     book = AlertStore.open(home, now=NOW)
     settings = WatchSettings(everywhere=Thresholds(fees_usd=0.01, fees_gas_multiple=0.01))
     async with sources_of(with_v3) as sources:
