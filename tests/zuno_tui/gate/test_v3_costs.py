@@ -12,12 +12,10 @@ from agents.monitor.poll import Watch, poll_once
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.numbers.costs import CostedRecipe, gas_units
 from chain.base.home import Home
-from tests import node_rpc
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.test_several_wallets import sources_of
 from tests.embedded_chain import embedded_chain
 from tests.printed import printed
-from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 
 if TYPE_CHECKING:
@@ -32,20 +30,9 @@ IN_V4 = ("27", "30", "37")
 
 
 @pytest.fixture(scope="module")
-def with_v3() -> Iterator[DevnetReady]:
+def chain() -> Iterator[DevnetReady]:
     with embedded_chain(v3=True) as ready:
         yield ready
-
-
-@pytest.fixture
-def desk(
-    with_v3: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Desk]:
-    made = Desk(with_v3, CommandLine(tmp_path / "home"), capsys)
-    made.command.home.mkdir(mode=0o700)
-    snapshot = made.ask("evm_snapshot")
-    yield made
-    node_rpc.take_back(with_v3.url, snapshot)
 
 
 def used_by(desk: Desk, *words: str) -> int:
@@ -96,13 +83,13 @@ def test_a_move_takes_what_its_plan_counts_on(desk: Desk, name: str, swaps: bool
 
 
 async def test_an_alert_counts_collecting_by_the_protocol_of_the_position(
-    with_v3: DevnetReady, tmp_path: Path
+    chain: DevnetReady, tmp_path: Path
 ) -> None:
     home = Home(root=tmp_path, cache=tmp_path / "cache")
     book = AlertStore.open(home, now=NOW)
     settings = WatchSettings(everywhere=Thresholds(fees_usd=0.01, fees_gas_multiple=0.01))
-    async with sources_of(with_v3) as sources:
-        await poll_once(Watch(sources, [with_v3.wallet]), settings, book, NOW)
+    async with sources_of(chain) as sources:
+        await poll_once(Watch(sources, [chain.wallet]), settings, book, NOW)
     told = {
         str(one.position_id): float(str(one.numbers["gasUsd"]))
         for one in book.current()

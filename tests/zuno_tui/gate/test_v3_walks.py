@@ -10,18 +10,15 @@ import pytest
 
 from chain.contracts.networks import network_named
 from chain.protocols.v3.pool_key import v3_pool_address
-from tests import node_rpc
 from tests.embedded_chain import embedded_chain
 from tests.fakes.lying_endpoint import lying_endpoint, results
 from tests.fakes.proxy import Proxy
 from tests.samples import some_of
-from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.lie_parts import code_of, reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
     from tests.fakes.lying_endpoint import Lie
@@ -45,20 +42,9 @@ WALKS: dict[str, tuple[str, ...]] = {
 
 
 @pytest.fixture(scope="module")
-def with_v3() -> Iterator[DevnetReady]:
+def chain() -> Iterator[DevnetReady]:
     with embedded_chain(v3=True) as ready:
         yield ready
-
-
-@pytest.fixture
-def desk(
-    with_v3: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Desk]:
-    made = Desk(with_v3, CommandLine(tmp_path / "home"), capsys)
-    made.command.home.mkdir(mode=0o700)
-    snapshot = made.ask("evm_snapshot")
-    yield made
-    node_rpc.take_back(with_v3.url, snapshot)
 
 
 def approved(desk: Desk, *words: str) -> dict[str, Any]:
