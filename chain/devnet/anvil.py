@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -26,7 +27,7 @@ from chain.base.home import FILE_MODE, FOLDER_MODE, cache_folder, locked, write_
 from chain.base.loopback_http import HOST
 from chain.base.scratch import scratch_folder
 from chain.contracts.delegation import NOBODY, delegated_code
-from chain.devnet.json_rpc import NodeClient
+from chain.devnet.json_rpc import Json, NodeClient
 from chain.devnet.past_states import bounded_states
 from chain.execution.transaction import UnsignedTransaction
 
@@ -216,8 +217,11 @@ HARDFORK = "osaka"
 """Fixed, so that every version of Anvil runs the same rules."""
 
 _LISTENING = re.compile(rb"Listening on [0-9.]+:([0-9]+)")
+_CHANGING = re.compile(rb"((?:anvil|evm|hardhat)_\w+|eth_send\w+)\s*")
+"""What it says, a line each and before it does it, of all that can change its chain."""
 _START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
+_SILENT_SECONDS = 30.0
 _SAID_MOST = 60
 """Lines of the node's own words that are kept, to explain why it ended."""
 _END_WITH_US = 'read _; kill -9 "$1"; rm -rf "$2"'
@@ -289,11 +293,31 @@ def _packaged(environment: Mapping[str, str], wanted: str) -> AnvilProgram:
     return AnvilProgram((str(program),), package.title)
 
 
+class Changes:
+    """How often a node was asked for what can change its chain, by whomever, as it says itself."""
+
+    def __init__(self) -> None:
+        self._heard = Counter[str]()
+        self._more = threading.Condition()
+
+    def hear(self, method: str) -> None:
+        with self._more:
+            self._heard[method] += 1
+            self._more.notify_all()
+
+    def after(self, method: str, times: int) -> Counter[str] | None:
+        """All that was heard up to this often of this one; None where the node fell silent."""
+        with self._more:
+            heard = self._more.wait_for(lambda: self._heard[method] >= times, _SILENT_SECONDS)
+            return self._heard.copy() if heard else None
+
+
 class Anvil:
     """A node that runs."""
 
-    def __init__(self, process: Popen[bytes], url: str, said: list[str]) -> None:
+    def __init__(self, process: Popen[bytes], url: str, said: list[str], changes: Changes) -> None:
         self.url = url
+        self.changes = changes
         self._process = process
         self._said = said
 
@@ -374,14 +398,14 @@ def _started(
         ) from error
     with _ends_with_us(process.pid, states), process:
         try:
-            said: list[str] = []
-            found = _heard_port(process, said, start_seconds)
+            said, changes = list[str](), Changes()
+            found = _heard_port(process, said, changes, start_seconds)
             if found is None:
                 process.kill()
                 why = _ending(process.wait(), said)
                 kind = AddressTakenError if "Address already in use" in why else AnvilError
                 raise kind(f"Anvil ({program.origin}) did not start. {why}")
-            yield Anvil(process, f"http://{HOST}:{found}", said)
+            yield Anvil(process, f"http://{HOST}:{found}", said, changes)
         finally:
             _stop(process)
 
@@ -398,7 +422,9 @@ def _ends_with_us(pid: int, states: Path) -> Iterator[None]:
             guard.kill()
 
 
-def _heard_port(process: Popen[bytes], said: list[str], seconds: float) -> int | None:
+def _heard_port(
+    process: Popen[bytes], said: list[str], changes: Changes, seconds: float
+) -> int | None:
     """The port it says it listens at; what it says is read to its end, so that it never blocks."""
     ready, ports = threading.Event(), list[int]()
 
@@ -410,6 +436,8 @@ def _heard_port(process: Popen[bytes], said: list[str], seconds: float) -> int |
                 ready.set()
             elif not ports and len(said) < _SAID_MOST:
                 said.append(clean_text(line.decode("utf-8", "replace")).strip())
+            elif change := _CHANGING.fullmatch(line):
+                changes.hear(change[1].decode())
         ready.set()
 
     threading.Thread(target=listen, name="anvil output", daemon=True).start()
@@ -458,16 +486,27 @@ _ANSWER_SECONDS = 180.0
 """A first look at a contract fetches its whole state, a word at a time."""
 
 
+_FENCE = "anvil_nodeInfo"
+"""Changes nothing; what is said before it was asked before it."""
+
+
 class ForkedChain:
     """The copy, and what can be done on it as anybody, without a key."""
 
-    def __init__(self, node: NodeClient) -> None:
+    def __init__(self, node: NodeClient, changes: Changes) -> None:
         self.url = node.url
         self._node = node
+        self._changes = changes
+        self._asked = Counter[str]()
+
+    def is_ours_alone(self) -> bool:
+        """Whether nobody else asked it, until now, for anything that can change it."""
+        self._ask(_FENCE)
+        return self._changes.after(_FENCE, self._asked[_FENCE]) == self._asked
 
     def carry_out(self, transaction: UnsignedTransaction, timestamp: int) -> str:
         """Send these very fields as their sender and mine them at this time; the hash."""
-        self._node.ask("anvil_impersonateAccount", transaction.sender)
+        self._ask("anvil_impersonateAccount", transaction.sender)
         fields = {
             "from": transaction.sender,
             "to": transaction.to,
@@ -482,9 +521,10 @@ class ForkedChain:
         if given is not None:
             # Nobody here can sign it, so what it would do is done.
             code = b"" if given.delegate == NOBODY else delegated_code(given.delegate)
-            self._node.ask("anvil_setCode", transaction.sender, "0x" + code.hex())
-        sent = self._node.ask_text("eth_sendTransaction", fields)
-        self._node.ask_all([("evm_setNextBlockTimestamp", (timestamp,)), ("evm_mine", ())])
+            self._ask("anvil_setCode", transaction.sender, "0x" + code.hex())
+        sent = str(self._ask("eth_sendTransaction", fields))
+        self._ask("evm_setNextBlockTimestamp", timestamp)
+        self._ask("evm_mine")
         return sent
 
     def receipt(self, transaction_hash: str) -> Mapping[str, object] | None:
@@ -493,7 +533,11 @@ class ForkedChain:
 
     def mine_every(self, seconds: float) -> None:
         """From now on blocks come by themselves, as they do on the chain that was copied."""
-        self._node.ask("evm_setIntervalMining", max(1, round(seconds)))
+        self._ask("evm_setIntervalMining", max(1, round(seconds)))
+
+    def _ask(self, method: str, *params: object) -> Json:
+        self._asked[method] += 1
+        return self._node.ask(method, *params)
 
 
 @contextmanager
@@ -516,4 +560,4 @@ def forked_chain(url: str, block_number: int, *, chain_id: int, port: int) -> It
         running_anvil(arguments, port=port, environment=os.environ) as anvil,
         NodeClient(anvil.url, patience=_ANSWER_SECONDS) as node,
     ):
-        yield ForkedChain(node)
+        yield ForkedChain(node, anvil.changes)

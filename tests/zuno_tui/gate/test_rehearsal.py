@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -215,6 +218,61 @@ def test_nothing_is_sent_through_the_door_and_no_key_is_on_a_command_line(desk: 
 
     assert lines
     assert not any(b"a-key-that-is-never-shown" in line for line in lines)
+
+
+def _port(pid: int) -> int | None:
+    """Where the process listens; None where it does not yet."""
+    sockets = set()
+    with suppress(OSError):
+        for each in (Path("/proc") / str(pid) / "fd").iterdir():
+            with suppress(OSError):
+                sockets.add(str(each.readlink()).removeprefix("socket:[").removesuffix("]"))
+    rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    ports = [
+        int(row[1].partition(":")[2], 16) for row in rows if row[3] == "0A" and row[9] in sockets
+    ]
+    return ports[0] if ports else None
+
+
+_COIN, _WORD = "0x" + "11" * 20, "0x" + "00" * 31 + "01"
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("anvil_setBalance", (_COIN, "0x7")),
+        ("anvil_setStorageAt", (_COIN, "0x0", _WORD)),
+        ("hardhat_setCode", (_COIN, "0x60")),
+        ("anvil_setNonce", (_COIN, "0x9")),
+        ("evm_increaseTime", (3_600,)),
+        ("anvil_setLoggingEnabled", (False,)),
+    ],
+)
+def test_state_that_another_program_set_on_the_copy_is_noticed(
+    desk: Desk, method: str, params: tuple[object, ...]
+) -> None:
+    approval = _ordered(desk, RECIPES["collect"])
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    head = "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json"
+    request = f"{head}\r\ncontent-length: {len(body)}\r\n\r\n{body}".encode()
+    asked: list[socket.socket] = []
+
+    def meddles(call: Call) -> Answer | None:
+        """While the copy waits for a piece of state; its answer is not waited for."""
+        for port in filter(None, map(_port, _copies())) if len(asked) < 3 else ():
+            with suppress(OSError):
+                asked.append(socket.create_connection(("127.0.0.1", port)))
+                asked[-1].sendall(request)
+        return None
+
+    with Proxy(desk.devnet.url, meddles) as proxy:
+        spoken = _through(desk, proxy, "rehearse", approval["planId"])
+    for each in asked:
+        each.close()
+
+    assert asked
+    assert (spoken.code, spoken.out) == (FAILED, ""), spoken
+    assert "Another program changed the copy" in spoken.words
 
 
 def test_killed_while_it_rehearses_leaves_no_node(desk: Desk) -> None:
