@@ -14,11 +14,8 @@ from agents.mesh.nats_engine import (
     access_options,
     identity_of,
     is_final,
-    kept_subject,
-    live_subject,
     read_credentials,
     read_nkey,
-    stream_name,
     trouble_words,
     wants_tls,
 )
@@ -120,81 +117,11 @@ def test_each_trouble_is_told_by_what_helps(
     assert "secret" not in told
 
 
-def test_subjects_name_the_mesh_the_way_the_role_and_the_key() -> None:
-    assert live_subject("my-mesh", ME) == f"zuno.my-mesh.live.scout.{ME.key}"
-    assert kept_subject("my-mesh", ME) == f"zuno.my-mesh.kept.scout.{ME.key}"
-    assert stream_name("my-mesh") == "ZUNO_MY_MESH"
-
-
-@pytest.mark.parametrize("keep", [True, False])
-async def test_before_it_is_connected_nothing_is_called_sent(*, keep: bool) -> None:
-    engine = NatsEngine(member(), BOOK, ME)
-    assert engine.broken == ""
-    with pytest.raises(EngineError, match="is not connected"):
-        await engine.send(ME, b"x", keep=keep)
-    await engine.close()
-
-
 async def test_a_server_that_nobody_runs_is_said_to_be_so() -> None:
     engine = NatsEngine(member("nats://127.0.0.1:1"), BOOK, ME, patience=0.5)
     with pytest.raises(EngineError, match="nothing listens there"):
         await engine.open()
     assert engine._client is None, "it is closed"
-
-
-async def test_what_a_client_is_told_to_do_by_itself() -> None:
-    engine = NatsEngine(member(), BOOK, ME)
-    told = {name: value for name, value in engine._options().items() if not callable(value)}
-    assert told == {
-        "name": "zuno scout",
-        "connect_timeout": 2.0,
-        "allow_reconnect": True,
-        "max_reconnect_attempts": -1,
-        "reconnect_time_wait": 0.5,
-        "ping_interval": 10,
-    }
-    assert engine._inbox.maxsize == 4_096
-
-
-class Recorder:
-    """A client and its stream, of which only what is published is looked at."""
-
-    is_connected = True
-
-    def __init__(self) -> None:
-        self.published: list[tuple[str, bytes, float | None]] = []
-        self._server_info = {"auth_required": True}
-
-    async def publish(self, subject: str, data: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
-        self.published.append((subject, data, timeout))
-
-
-async def test_what_must_not_be_lost_is_published_to_the_stream_within_two_seconds() -> None:
-    engine, client, stream = NatsEngine(member(), BOOK, ME), Recorder(), Recorder()
-    engine._client, engine._stream = client, stream  # type: ignore[assignment]
-    await engine.send(ME, b"kept", keep=True)
-    await engine.send(ME, b"live", keep=False)
-    assert stream.published == [(kept_subject("my-mesh", ME), b"kept", 2.0)]
-    assert client.published == [(live_subject("my-mesh", ME), b"live", None)]
-    client.is_connected = False
-    with pytest.raises(EngineError, match="is broken"):
-        await engine.send(ME, b"x", keep=False)
-
-
-@pytest.mark.parametrize(
-    ("asks_who", "was_let_in", "refused"),
-    [(True, False, True), (True, True, False), (False, False, False), (False, True, False)],
-)
-async def test_a_connection_that_breaks_is_a_refusal_only_while_one_says_who_one_is(
-    *, asks_who: bool, was_let_in: bool, refused: bool
-) -> None:
-    engine, client = NatsEngine(member(), BOOK, ME), Recorder()
-    engine._client = client  # type: ignore[assignment]
-    client._server_info = {"auth_required": asks_who}
-    engine._stream = Recorder() if was_let_in else None  # type: ignore[assignment]
-    await engine._troubled(BrokenPipeError())
-    assert engine._refused.is_set() is refused
-    assert ("does not let this member in" in engine.broken) is refused
 
 
 def test_certificates_that_cannot_be_read_are_named_with_why(tmp_path: Path) -> None:
@@ -204,17 +131,6 @@ def test_certificates_that_cannot_be_read_are_named_with_why(tmp_path: Path) -> 
     (tmp_path / "ca.pem").write_text("no certificate")
     with pytest.raises(EngineError, match=r"ca\.pem\): "):
         access_options(lacking, None)
-
-
-async def test_without_its_package_it_is_said_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def lacking(_: Member) -> None:
-        raise ModuleNotFoundError("nats")
-
-    monkeypatch.setattr("agents.mesh.nats_engine.client_of", lacking)
-    with pytest.raises(EngineError, match="pip install"):
-        await NatsEngine(member(), BOOK, ME).open()
 
 
 @pytest.mark.parametrize("read", [read_nkey, read_credentials])

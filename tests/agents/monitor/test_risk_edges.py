@@ -110,6 +110,7 @@ def test_a_stop_loss_in_dollars(worth: float, standing: bool, told: bool) -> Non
     found = judged(AlertKind.LOSS_LEVEL, moment, levels, standing=standing)
 
     assert (found is not None) is told
+    assert found is None or found.next_command == "zuno --network ethereum close 7"
     for unknown in (replace(moment, principal_usd=None), replace(moment, waiting_usd=None)):
         assert judged(AlertKind.LOSS_LEVEL, unknown, levels) is None
         assert loss_is_unknown(unknown, levels)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,27 +132,6 @@ def test_out_of_range_silences_what_it_contains() -> None:
     assert {one.kind for one in findings(out, USUAL)} == {AlertKind.OUT_OF_RANGE}
 
 
-@pytest.mark.parametrize(
-    ("fees", "gas", "standing", "worth"),
-    [
-        (9.99, 0.1, False, False),
-        (10.0, 0.1, False, True),
-        (10.0, 1.1, False, False),
-        (9.0, 0.1, True, True),
-        (7.9, 0.1, True, False),
-        (None, 0.1, False, False),
-        (50.0, None, False, False),
-    ],
-)
-def test_fees_are_worth_collecting_against_gas(
-    fees: float | None, gas: float | None, standing: bool, worth: bool
-) -> None:
-    moment = replace(situation(), fees_usd=fees, collect_usd=gas)
-    found = judged(AlertKind.FEES_WORTH_COLLECTING, moment, standing=standing)
-
-    assert (found is not None) is worth
-
-
 def test_what_was_withdrawn_is_told_apart_from_fees_or_not_at_all() -> None:
     rich = replace(
         situation(), fees_usd=72.0, withdrawn_usd=4_790.0, waiting_usd=4_862.0, collect_usd=0.5
@@ -171,28 +149,6 @@ def test_what_was_withdrawn_is_told_apart_from_fees_or_not_at_all() -> None:
     assert found.numbers["withdrawnUsd"] is None
     assert "fees or what you withdrew" in found.message
     assert judged(AlertKind.FEES_WORTH_COLLECTING, unsure) is None
-
-
-@pytest.mark.parametrize(("left", "told"), [(201, False), (200, True)])
-def test_a_pool_is_drained_when_the_others_have_left(left: int, told: bool) -> None:
-    moment = situation()
-    baseline = replace(moment.baseline, others=1_000)
-    drained = replace(moment, baseline=baseline, others_there=left)
-
-    assert (judged(AlertKind.POOL_DRAINED, drained) is not None) is told
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "told"),
-    [(500, 500, False), (500, 900, False), (500, 1_000, True), (0, 1, True)],
-)
-def test_only_a_fee_that_doubles_or_halves_is_news(before: int, now: int, told: bool) -> None:
-    moment = situation()
-    baseline = replace(moment.baseline, lp_fee=before)
-    pool = replace(moment.position.pool, lp_fee=now)
-    changed = replace(moment, baseline=baseline, position=replace(moment.position, pool=pool))
-
-    assert (judged(AlertKind.FEE_CHANGED, changed) is not None) is told
 
 
 def test_a_stranger_who_may_move_the_position_is_critical() -> None:
@@ -214,41 +170,6 @@ def test_other_code_behind_the_hook_is_critical() -> None:
 
     assert found is not None
     assert found.next_command.endswith("exit-drill 7")
-
-
-def test_a_price_level_is_told_and_left_only_clearly() -> None:
-    moment = at_tick(0)  # both tokens have as many decimals: the price is 1
-    level = Thresholds(price_below=Fraction(1001, 1000))
-    above = Thresholds(price_below=Fraction(999, 1000))
-
-    assert judge_kind(AlertKind.PRICE_LEVEL, moment, level, False) is not None
-    assert judge_kind(AlertKind.PRICE_LEVEL, moment, above, False) is None
-    assert judge_kind(AlertKind.PRICE_LEVEL, moment, above, True) is not None
-
-
-@pytest.mark.parametrize(
-    ("thresholds", "told"),
-    [
-        (Thresholds(), False),
-        (Thresholds(value_below_usd=110.0), False),
-        (Thresholds(value_below_usd=111.0), True),
-        (Thresholds(loss=0.2), True),
-        (Thresholds(loss=0.21), False),
-    ],
-)
-def test_a_stop_loss_tells_and_names_the_command(thresholds: Thresholds, told: bool) -> None:
-    moment = replace(situation(), principal_usd=100.0, waiting_usd=10.0, loss=0.2)
-    found = judge_kind(AlertKind.LOSS_LEVEL, moment, thresholds, False)
-
-    assert (found is not None) is told
-    assert found is None or found.next_command == "zuno --network ethereum close 7"
-
-
-def test_sources_that_disagree_are_told() -> None:
-    apart = replace(situation(), price_difference=0.03)
-
-    assert judged(AlertKind.PRICE_DISAGREEMENT, apart) is not None
-    assert judged(AlertKind.PRICE_DISAGREEMENT, replace(apart, price_difference=0.019)) is None
 
 
 def test_every_kind_that_a_position_alone_can_have_is_in_the_table() -> None:
