@@ -61,7 +61,7 @@ TOO_LONG = (
     "test_interrupted_plans.py",
     "test_lies.py",
     "test_many_flows.py",
-    "test_many_positions.py",
+    "test_several_wallets.py",
     "test_messages_a_day.py",
     "test_outbox_kill.py",
     "test_orders_week.py",

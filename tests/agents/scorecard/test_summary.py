@@ -1,10 +1,18 @@
-"""Scores made by hand, counted."""
+"""Past plans and debates judged by what followed."""
 
 from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
+from agents.bus.plan_store import PlanStore
+from agents.lp import FLOW
+from agents.lp.plan import plan_identity
+from agents.scorecard.debate_check import CheckedSituation, DebateRun, debate_check, decision_of
+from agents.scorecard.judging import SkipReason, past_plans
 from agents.scorecard.score import (
     AdviceKind,
     DecidedBy,
@@ -17,6 +25,14 @@ from agents.scorecard.score import (
     summarise,
 )
 from chain.base.store import Store
+from tests.agents.lp.made_up import Market
+from tests.agents.lp.one_round import concluded, judged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agents.bus.plan_store import PlanDocument
+    from agents.lp.plan import Plan
 
 READ_AT = JudgedBlock(9, "0x" + "99" * 32)
 
@@ -122,3 +138,110 @@ def test_scores_are_kept_by_network_and_what_is_unreadable_is_as_if_unwritten() 
         assert {(one.plan_id[-1], one.days) for one in here.scores()} == {("1", 1), ("2", 7)}
         here.forget([scored(2, 0.1)])
         assert len(here.scores()) == 1
+
+
+CHAIN = 31337
+
+
+def made(sigma: float, chain_id: int = CHAIN) -> Plan:
+    context = Market(sigma=sigma).position()
+    plan = concluded(context, judged(context)).model_copy(update={"chain_id": chain_id})
+    return plan.model_copy(update={"plan_id": plan_identity(plan)})
+
+
+def document(plan: Plan, **beside: object) -> PlanDocument:
+    return {**plan.model_dump(mode="json", by_alias=True), "flow": FLOW, "budget": None, **beside}
+
+
+def test_plans_by_rules_and_by_models_are_found(tmp_path: Path) -> None:
+    store = PlanStore(tmp_path)
+    ruled, argued = made(0.02), made(0.03)
+    store.keep(document(ruled))
+    store.keep(document(argued, budget={"tokens": 3}))
+    found = past_plans(store, CHAIN)
+    assert {one.plan.plan_id: one.decided_by for one in found.plans} == {
+        ruled.plan_id: "rules",
+        argued.plan_id: "model",
+    }
+    assert found.skipped == ()
+
+
+def test_what_cannot_be_judged_is_named_and_left_where_it_is(tmp_path: Path) -> None:
+    store = PlanStore(tmp_path)
+    elsewhere, changed, older = made(0.02, chain_id=1), made(0.03), made(0.025)
+    store.keep(document(elsewhere))
+    store.keep({**document(changed), "rounds": 9})
+    without = document(older)
+    del without["rulesMove"]
+    store.keep(without)
+    store.keep({"planId": "plan_" + "a" * 16, "flow": "trade"})
+    damaged = tmp_path / f"plan_{'b' * 16}.json"
+    damaged.write_text("{", "utf-8")
+    found = past_plans(store, CHAIN)
+    assert found.plans == ()
+    assert dict(found.skipped) == {
+        elsewhere.plan_id: SkipReason.OTHER_NETWORK,
+        changed.plan_id: SkipReason.EDITED,
+        older.plan_id: SkipReason.OTHER_VERSION,
+        "plan_" + "a" * 16: SkipReason.OTHER_FLOW,
+        "plan_" + "b" * 16: SkipReason.DAMAGED,
+    }
+    assert damaged.read_text("utf-8") == "{"
+    assert json.loads((tmp_path / f"{changed.plan_id}.json").read_bytes())["rounds"] == 9
+
+
+def _move() -> Plan:
+    context = Market(0.03, 1.2).position()
+    plan = concluded(context, judged(context))
+    move = plan.candidates[0]
+    chosen = plan.choice.model_copy(update={"kind": "move", "index": 0})
+    alone = {"rules_alone": chosen, "rules_move": plan.candidates[1]}
+    return plan.model_copy(update={"choice": chosen, "recommended": move, **alone})
+
+
+MOVE = _move()
+HOLD, EXIT = (
+    MOVE.model_copy(update={"choice": MOVE.choice.model_copy(update={"kind": kind})})
+    for kind in ("hold", "exit")
+)
+BY_RULES = MOVE.model_copy(update={"recommended": MOVE.candidates[1]})
+ELSEWHERE = MOVE.model_copy(update={"recommended": MOVE.candidates[2]})
+
+
+def run(
+    plan: Plan | None, *, questions: int = 3, answers: int = 3, nano_usd: int | None = 1_000
+) -> DebateRun:
+    return DebateRun(plan, 2.0, 500, nano_usd, questions, answers)
+
+
+def situation(rules: Plan, *runs: DebateRun) -> CheckedSituation:
+    return CheckedSituation("req", "position #7", run(rules, answers=0), runs)
+
+
+def test_a_move_is_the_same_move_by_its_pool_and_its_range_alone() -> None:
+    dearer = MOVE.recommended.model_copy(update={"cost_usd": 99.0})
+    assert decision_of(MOVE) == decision_of(MOVE.model_copy(update={"recommended": dearer}))
+    assert len({decision_of(one) for one in (MOVE, HOLD, EXIT, BY_RULES, ELSEWHERE)}) == 5
+
+
+def test_what_to_do_and_the_very_range_are_told_apart() -> None:
+    check = debate_check([situation(MOVE, run(MOVE), run(ELSEWHERE), run(EXIT))])
+    assert (check.agreed.count, check.agreed_exactly.count, check.agreed.of) == (2, 1, 3)
+    assert (check.flipped.count, check.flipped_range.count, check.flipped.of) == (1, 2, 2)
+
+
+def test_silent_debates_are_in_no_share_and_in_every_bill() -> None:
+    check = debate_check(
+        [
+            situation(HOLD, run(HOLD), run(MOVE), run(HOLD)),
+            situation(EXIT, run(None, answers=0), run(EXIT), run(EXIT, nano_usd=None)),
+            situation(HOLD, run(HOLD, questions=0, answers=0)),
+        ]
+    )
+    assert (check.agreed.count, check.agreed.of) == (4, 5)
+    # Against the first that spoke of the same facts.
+    assert (check.flipped.count, check.flipped.of) == (1, 3)
+    assert (check.silent.count, check.silent.of) == (1, 6)
+    assert (check.settled.count, check.settled.of) == (1, 7)
+    assert (check.tokens, check.nano_usd, check.debates) == (3_500, None, 7)
+    assert debate_check(()).agreed.part is None

@@ -1,23 +1,36 @@
-"""What one office finds reaches the next, whole, and the plan shows what was drafted with it."""
+"""What the trade agents share: a board, data, requirements, routes."""
 
 from __future__ import annotations
 
+import json
+import re
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
+from agents.memory.lesson_writing import FeedbackReply, PostMortemReply
 from agents.memory.memory import TradeMemory
-from agents.trade.observe.news import MemoryIngestion
+from agents.model.reply_text import StructuredReply, strict_schema
+from agents.trade import findings
+from agents.trade.data_set import DataSet, EndedRow, RunRow, run_row
+from agents.trade.observe.news import ExtractionReply, MemoryIngestion, NarrativeReply
 from agents.trade.observe.observer import section
 from agents.trade.payloads import JUDGE, META
+from agents.trade.routing import FLASH, ROLE_ROUTES, ROUTES, SONNET, VISION, falls_back, provider_of
 from agents.trade.terms import ExpertName, SectionName
-from tests.agents.trade.cases import NOW
+from tests.agents.trade.cases import HEDGED, NOW, question
+from tests.agents.trade.desks import Seen, argue
 from tests.agents.trade.offices import Offices, answers, held, plan_of, rising_market, sections
+from tests.printed import printed
 from zuno_tui.features.trade.report import case_lines, report_lines
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from pydantic import BaseModel
+
+    from agents.trade.plan import TradePlan
 
 
 async def test_the_judge_is_told_the_whole_blackboard() -> None:
@@ -112,3 +125,155 @@ async def test_the_argument_against_is_a_fact_and_no_question() -> None:
         plan = plan_of(await held(None, seen=seen))
         assert plan.reasoning is not None
         assert not plan.reasoning.counter_scenario.endswith("?")
+
+
+SECRET = "sk-live-abcdef0123456789"
+
+
+async def _plan() -> TradePlan:
+    seen = rising_market()
+    told = tuple(one.model_copy(update={"text": SECRET}) for one in seen.sections)
+    asked = question(hedge=HEDGED)
+    done = await argue(asked, Seen(seen.model_copy(update={"sections": told})))
+    assert done.ended.plan is not None
+    return done.ended.plan
+
+
+async def test_a_run_is_one_valid_line_without_anybody_s_words(tmp_path: Path) -> None:
+    plan = await _plan()
+    DataSet(tmp_path).add(run_row(plan, "req_1"))
+
+    [line] = (tmp_path / "data-set.jsonl").read_bytes().splitlines()
+    row = msgspec.json.decode(line, type=RunRow)
+
+    assert (row.plan_id, row.request_id, row.decision) == (plan.plan_id, "req_1", plan.decision)
+    assert len(row.sources) == 12
+    assert len(row.experts) == 4
+    assert [one.stage for one in row.stages] == [one.stage for one in plan.ladder]
+    assert SECRET.encode() not in line
+    assert plan.reason.encode() not in line
+    assert (tmp_path / "data-set.jsonl").stat().st_mode & 0o077 == 0
+
+
+def test_lines_are_added_and_the_oldest_file_is_let_go(tmp_path: Path) -> None:
+    rows = [EndedRow(f"plan_{number}", number, "stop", 3000.0, 2950.0, -1.7) for number in range(9)]
+    size = len(msgspec.json.encode(rows[0])) + 1
+    kept = DataSet(tmp_path, most_bytes=3 * size)
+    for row in rows[:7]:
+        kept.add(row)
+
+    assert list(kept.rows()) == rows[3:7]
+    assert {path.name for path in tmp_path.glob("*.jsonl")} == {
+        "data-set.jsonl",
+        "data-set.older.jsonl",
+    }
+    with (tmp_path / "data-set.jsonl").open("ab") as file:
+        file.write(b'{"row":"ended","planId')
+    kept.add(rows[7])
+    assert list(kept.rows()) == [*rows[3:7], rows[7]]
+
+
+ROOT = Path(__file__).parent.parent.parent.parent
+_SPAN = re.compile(r"F(\d+)(?:–F(\d+))?")
+
+
+def _rows() -> list[list[str]]:
+    page = (Path(__file__).parent / "requirements.md").read_text("utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("| F")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_every_requirement_is_named_once() -> None:
+    named: list[int] = []
+    for row in _rows():
+        for first, last in _SPAN.findall(row[0]):
+            named += range(int(first), int(last or first) + 1)
+
+    assert sorted(named) == list(range(1, 154))
+
+
+def test_every_test_that_is_named_exists() -> None:
+    sources = "".join(
+        path.read_text("utf-8")
+        for folder in (
+            "agents/trade",
+            "agents/memory",
+            "agents/model",
+            "chain/exchange",
+            "zuno_tui/charts",
+            "zuno_tui/commands",
+            "zuno_tui/gate",
+        )
+        for path in (ROOT / "tests" / folder).glob("test_*.py")
+    )
+    holding = {row[0]: re.findall(r"`(test_\w+)`", row[1]) for row in _rows()}
+    named = {name for names in holding.values() for name in names}
+
+    printed(f"G1: F1 to F153, held by {len(named)} tests")
+    assert all(holding.values())
+    assert not {name for name in named if f"def {name}(" not in sources}
+
+
+def test_the_router_knows_every_office_its_model_and_its_cap() -> None:
+    known = {name.value: tuple(route) for name, route in ROUTES.items()}
+
+    assert known["judge"] == (SONNET, 25_000) == ("claude-sonnet-4-6", 25_000)
+    for name in ("liquidity", "microstructure", "macro"):
+        assert known[name] == (FLASH, 15_000) == ("gemini-3-flash-preview", 15_000)
+    assert known["vlm_geometric"] == (VISION, 15_000) == ("gemini-3.1-pro-preview", 15_000)
+    assert known["self_correction"] == (SONNET, 10_000)
+    assert known["post_mortem"] == (FLASH, 10_000)
+    assert known["rag_extraction"] == (FLASH, 5_000)
+    assert {role: route.value for role, route in ROLE_ROUTES.items()} == {
+        "meta": "macro",
+        "liquidity": "liquidity",
+        "microstructure": "microstructure",
+        "macro": "macro",
+        "vlm_geometry": "vlm_geometric",
+        "synthesis": "liquidity",
+        "judge": "judge",
+        "risk_manager": "macro",
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "fallback"),
+    [
+        ("claude-sonnet-4-6", "anthropic", True),
+        ("gpt-5.1", "openai", True),
+        ("o4-mini", "openai", True),
+        ("gemini-3-flash-preview", "gemini", False),
+        ("llama3:70b", None, False),
+        ("google/gemini-3", None, False),
+    ],
+)
+def test_the_beginning_of_a_name_picks_its_provider(
+    model: str, provider: str | None, fallback: bool
+) -> None:
+    assert provider_of(model) == provider
+    assert falls_back(model) is fallback
+
+
+async def test_every_request_fits_in_the_record_as_its_hash() -> None:
+    offices = Offices()
+    one = await held(offices)
+    bodies = [json.loads(line)["body"] for line in one.lines]
+    prompts = {body["payload"]["prompt"] for body in bodies if body.get("kind") == "model_reply"}
+
+    assert prompts == {prompt.digest for _, prompt in offices.asked}
+    assert SectionName.NEWS not in plan_of(one).missing
+
+
+def test_every_reply_can_be_asked_of_a_server() -> None:
+    offices = [one for name, one in vars(findings).items() if name.endswith("Reply")]
+    schemas = [strict_schema(one) for one in offices if one is not StructuredReply]
+    others: tuple[type[BaseModel], ...] = (
+        NarrativeReply,
+        ExtractionReply,
+        PostMortemReply,
+        FeedbackReply,
+    )
+    schemas += [strict_schema(one) for one in others]
+
+    assert len(schemas) == 13
+    assert all(schema["additionalProperties"] is False for schema in schemas)

@@ -1,9 +1,10 @@
-"""Outside text made fit to show: nothing that steers, hides, reverses or floods comes through."""
+"""Words from outside cleaned, secrets hidden, numbers written."""
 
 from __future__ import annotations
 
 import time
 import unicodedata
+from math import inf
 
 import pytest
 from hypothesis import given
@@ -17,8 +18,11 @@ from chain.base.clean_text import (
     SYMBOL_LIMIT,
     clean_symbol,
     clean_text,
+    masked_urls,
     quoted,
+    shortened_urls,
 )
+from chain.base.units import UNKNOWN, Known, Quantity, Unknown, combine, hours
 
 NASTY = "\x00\x07\x08\x1b\x7f\x85\x9b\x9d\u00ad\u200b\u200e\u202e\u2066\u2028\ufeff\U000e0041\u3164"
 HOSTILE = st.text(st.characters(exclude_categories=[]) | st.sampled_from(NASTY))
@@ -129,3 +133,78 @@ def test_no_text_gets_out_of_its_quotes(raw: str) -> None:
     assert len(inside) <= QUOTE_LIMIT
     assert not any(ord(letter) in OWN_MARKS for letter in inside)
     assert inside.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://mainnet.base.org", "https://mainnet.base.org"),
+        ("https://mainnet.base.org/", "https://mainnet.base.org/"),
+        ("http://127.0.0.1:8545", "http://127.0.0.1:8545"),
+        ("https://base.example/v2/8e1fCANARY", "https://base.example/v2/…"),
+        ("https://eth.example/eth-mainnet/v3/12CANARY90ab", "https://eth.example/eth-mainnet/v3/…"),
+        ("https://eth.example/canarycanarycanary/", "https://eth.example/…/"),
+        ("https://me:CANARY@eth.example/8453", "https://…@eth.example/8453"),
+        ("https://me:CAN@ARY@eth.example", "https://…@eth.example"),
+        ("https://eth.example?key=CANARY,CANARY", "https://eth.example?…"),
+        ("https://eth.example/#CANARY", "https://eth.example/#…"),
+        ("wss://0123456789abcCANARYdef01.example/ws", "wss://….example/ws"),
+        ("HTTPS://eth.example/CANARY1", "HTTPS://eth.example/…"),
+        (
+            "https://a.example/CANARY1, wss://b.example/CANARY2",
+            "https://a.example/…, wss://b.example/…",
+        ),
+        ("0123456789CANARY0123456789", "…"),
+    ],
+)
+def test_what_may_be_a_key_is_not_shown(url: str, shown: str) -> None:
+    assert shortened_urls(url) == shown
+    assert len(masked_urls(url)) == len(url)
+    assert "CANARY" not in masked_urls(url)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, UNKNOWN),
+        (0, "0 h"),
+        (0.005, "under a minute"),
+        (0.2, "12 min"),
+        (1.5, "1.5 h"),
+        (30, "30 h"),
+        (47.94, "47.9 h"),
+        (60, "2.5 days"),
+        (72, "3 days"),
+        (340, "2 weeks"),
+        (1_400, "8 weeks"),
+        (3_810, "5 months"),
+        (47_600, "5 years"),
+        (1e6, "over 100 years"),
+        (inf, "over 100 years"),
+    ],
+)
+def test_hours_as_people_say_them(value: float | None, words: str) -> None:
+    assert hours(value) == words
+
+
+def test_what_is_computed_keeps_its_source() -> None:
+    price = Known(3000, "CoinGecko", time=100.0)
+    assert price.map(lambda value: value * 2) == Known(6000, "CoinGecko", time=100.0)
+    assert price.age(now=160.0) == 60.0
+    assert price.age(now=90.0) == 0.0
+    assert Known(1, "PoolManager storage", block=5).age(now=1.0) is None
+
+
+def test_a_combination_is_as_old_as_its_oldest_part() -> None:
+    amount = Known(2, "PoolManager storage", block=7, time=200.0)
+    price = Known(3000, "CoinGecko", time=100.0)
+    again = Known(5, "CoinGecko", time=300.0)
+    value: Quantity[int] = combine(lambda a, b, c: a * b + c, amount, price, again)
+    assert value == Known(6005, "PoolManager storage + CoinGecko", block=7, time=100.0)
+
+
+def test_the_unknown_stays_unknown_with_its_reason() -> None:
+    missing = Unknown("no price source lists this token")
+    assert missing.map(lambda value: value) is missing
+    value: Quantity[int] = combine(lambda a, b: a * b, Known(2, "chain"), missing)
+    assert value is missing

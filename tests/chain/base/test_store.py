@@ -1,10 +1,22 @@
+"""What is kept in files and databases: versions, locks, and values read once."""
+
+from __future__ import annotations
+
 import multiprocessing
+import sqlite3
 import stat
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
+from chain.base.once_per_object import once_per_object
+from chain.base.sqlite import NewerDatabaseError, open_database, open_versioned
 from chain.base.store import Store, StoreError
+from chain.exchange.orders.journal import TradeJournal
 
 
 def test_what_is_put_is_there_after_reopening(tmp_path: Path) -> None:
@@ -95,3 +107,82 @@ def test_four_writers_lose_nothing(tmp_path: Path) -> None:
 
     with Store.open(path, now=0)[0] as store:
         assert len(store.items("many")) == 400
+
+
+def _version(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as database:
+        return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def test_one_without_a_version_is_of_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "kept.db"
+    open_database(path).close()
+    assert _version(path) == 0
+    open_versioned(path, 1).close()
+    assert _version(path) == 1
+
+
+def test_a_later_one_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "trades.db"
+    with TradeJournal.open(path):
+        pass
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA user_version = 9")
+    with pytest.raises(NewerDatabaseError, match="written by a newer zuno"):
+        TradeJournal.open(path)
+    assert _version(path) == 9
+
+
+_VISIT = """
+import sys
+from pathlib import Path
+from chain.base.store import Store
+store, _ = Store.open(Path(sys.argv[1]), now=0.0)
+print(store.get("alerts", "7"))
+store.close()
+"""
+
+
+def test_a_visitor_that_leaves_takes_no_writes_along(tmp_path: Path) -> None:
+    """The first process opens twice, as a monitor does; a second comes, reads and leaves."""
+    path = tmp_path / "zuno.db"
+    first, _ = Store.open(path, now=0.0)
+    second, _ = Store.open(path, now=0.0)
+    first.put("alerts", "7", "open", now=0.0)
+    assert _visited(path) == "open"
+    first.put("alerts", "7", "resolved", now=1.0)
+    assert _visited(path) == "resolved"
+    second.close()
+    first.close()
+
+
+def _visited(path: Path) -> str:
+    command = [sys.executable, "-c", _VISIT, str(path)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+class _Source(Struct, frozen=True, weakref=True):
+    number: int
+
+
+def test_it_is_made_once_for_an_object_and_anew_for_its_equal() -> None:
+    asked: list[_Source] = []
+
+    @once_per_object
+    def doubled(source: _Source) -> int:
+        asked.append(source)
+        return source.number * 2
+
+    first, equal = _Source(3), _Source(3)
+
+    assert [doubled(one) for one in (first, first, equal)] == [6, 6, 6]
+    assert [one is first for one in asked] == [True, False]
+
+
+def test_an_object_in_the_place_of_one_that_is_gone_is_asked_for_itself() -> None:
+    @once_per_object
+    def doubled(source: _Source) -> int:
+        return source.number * 2
+
+    for number in range(1_000):
+        assert doubled(_Source(number)) == number * 2

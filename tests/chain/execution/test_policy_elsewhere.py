@@ -1,4 +1,4 @@
-"""A swap through another pool than the one entered, and prices that moved since the approval."""
+"""The policy on other networks, what may be kept back, and its refusals."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from chain.contracts.abi import encode, selector
+from chain.contracts.networks import network_named
 from chain.contracts.pool_key import DecodedPoolKey, PoolKey
+from chain.execution.decode.words import names_on
+from chain.execution.exit_tax import ExitTax, untold_tokens
 from chain.execution.plan.facts import PoolFacts
 from chain.execution.plan.records import Execute
 from chain.execution.plan.requests import QuotedSwap
 from chain.execution.plan.sizing import least_paid, price_band
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
+from chain.execution.simulate import Simulation, StepOutcome, refusal_words
 from chain.execution.v4.records import ModifyLiquidities
 from chain.execution.v4.shapes import swap_and_enter
+from chain.tokens import Token
 from tests.chain.execution.policy_bench import Bench, altered, reasons, setting, spoil
 
 if TYPE_CHECKING:
@@ -109,3 +115,101 @@ def test_minimums_may_be_as_old_as_the_drift_that_is_allowed(bench: Bench, name:
     assert isinstance(judged(floor.amount0, 0), PolicyRefused)
     assert isinstance(judged(floor.amount0, 50), Allowed)
     assert isinstance(judged(floor.amount0 - 1, 50), PolicyRefused)
+
+
+TOKEN = "0x" + "ab" * 20
+
+
+def _kept(owed: int, kept: int) -> ExitTax:
+    return ExitTax(TOKEN, owed, owed - kept, by_hook=True)
+
+
+@pytest.mark.parametrize(("owed", "share"), [(10**18, 20_000), (10**18 + 7, 20_000), (999, 1)])
+def test_the_same_share_of_any_amount_is_the_same(owed: int, share: int) -> None:
+    for amount in (owed, owed + 1, owed * 3 // 2):
+        assert not _kept(amount, amount * share // 10**6).exceeds(share)
+
+
+def test_one_basis_point_more_is_more() -> None:
+    assert _kept(10**18, 10**18 * 201 // 10_000).exceeds(20_000)
+    assert not _kept(10**18, 10**18 * 199 // 10_000).exceeds(20_000)
+
+
+def test_a_share_is_rounded_against_whoever_keeps_it() -> None:
+    assert _kept(10**18, 1).millionths == 1
+    assert _kept(10**18, 10**16).millionths == 10_000
+
+
+@pytest.mark.parametrize(
+    ("listed", "agreed", "said"),
+    [(True, False, False), (True, True, True), (False, False, True), (False, True, True)],
+)
+def test_of_a_listed_token_nothing_is_said_on_one_endpoints_word(
+    listed: bool, agreed: bool, said: bool
+) -> None:
+    token = Token(TOKEN, "WETH", 18, verified=listed, suspicious=not listed)
+    names = names_on(network_named("base"), "0x" + "cd" * 20, {TOKEN: token})
+    outcome = StepOutcome("collect", True, 90_000, {TOKEN: 5}, None, {TOKEN: 5})
+    tried = Simulation("eth_simulateV1", (outcome,), ())
+
+    assert untold_tokens(tried, names, agreed=agreed) == ((TOKEN,) if said else ())
+
+
+OTHER = "0x" + "ab" * 20
+
+
+def _error(signature: str, *values: object) -> bytes:
+    types = signature[signature.index("(") + 1 : -1]
+    return selector(signature) + encode(tuple(types.split(",")) if types else (), values)
+
+
+def _wrapped(details: str, reason: bytes = b"") -> bytes:
+    signature = "WrappedError(address,bytes4,bytes,bytes)"
+    return _error(signature, OTHER, bytes(4), reason, selector(details))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "the contract refuses"),
+        (bytes.fromhex("deadbeef"), "error 0xdeadbeef"),
+        (_error("Error(string)", b"no \x1b[31mway"), "says: “no [31mway”"),
+        (_error("MinimumAmountInsufficient(uint128,uint128)", 1000, 900), "10.00% less"),
+        (_error("MinimumAmountInsufficient(uint128,uint128)", 1000, 900), "hook keeps a part"),
+        (_error("MaximumAmountExceeded(uint128,uint128)", 5, 6), "6 units where at most 5"),
+        (_error("V4TooLittleReceived(uint256,uint256)", 200, 199), "0.50% less"),
+        (_error("CurrencyNotSettled()"), "keeps a part of every transfer"),
+        (_error("SafeCastOverflow()"), "asks for more than the position pays out"),
+        (_error("DeadlinePassed(uint256)", 7), "deadline has passed; approve it again"),
+        (_wrapped("HookCallFailed()"), "the pool's hook 0xABaB…ABaB refuses it"),
+        (_wrapped("HookCallFailed()", _error("Error(string)", b"\x1b]0;x")), "(it says: “]0;x”)"),
+        (_wrapped("ERC20TransferFailed()"), "the token 0xABaB…ABaB cannot be moved"),
+        (
+            _wrapped("BurnNotificationReverted(address,bytes)"),
+            "subscriber 0xABaB…ABaB refuses it; dismiss it first",
+        ),
+        (
+            _error("ExecutionFailed(uint256,bytes)", 2, _error("CurrencyNotSettled()")),
+            "keeps a part of every transfer",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_refusal_is_told_in_words_that_cannot_steer_a_terminal(data: bytes, said: str) -> None:
+    words = refusal_words(data)
+
+    assert said in words
+    assert words.isprintable()
+
+
+@pytest.mark.parametrize("cut", [4, 5, 36, 100])
+def test_an_error_cut_short_is_named_by_its_first_bytes(cut: int) -> None:
+    assert refusal_words(_wrapped("HookCallFailed()")[:cut]).endswith("error 0x90bfb865")
+
+
+def test_errors_wrapped_without_end_come_to_an_end() -> None:
+    data = _error("CurrencyNotSettled()")
+    for _ in range(50):
+        data = _error("ExecutionFailed(uint256,bytes)", 0, data)
+
+    assert refusal_words(data).endswith("error 0x2c4029e9")

@@ -1,4 +1,4 @@
-"""Later steps are tried, where the one before them stands, before they are signed."""
+"""What nodes object to, and what reorganisations take back."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from chain.execution.outbox.lookup import EMBEDDED
 from chain.execution.outbox.records import EndCode, StepState
+from chain.execution.outbox.rules import PlanOverError
 from chain.rpc.errors import Unreachable
+from tests import node_rpc
 from tests.chain.execution.outbox_kit import HALF_WAY, transfer
 from tests.chain.execution.sending_kit import Bench, bench_on
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.contracts.networks import Network
-    from chain.execution.outbox.records import Dispatch
+    from chain.execution.outbox.records import Dispatch, PlanStep
     from chain.execution.transaction import UnsignedTransaction
     from tests.chain.moves import Moves
 
@@ -109,3 +112,90 @@ async def test_a_silence_without_end_leaves_the_step_unsigned(bench: Bench) -> N
     assert dispatch.steps[1].state is StepState.DISCARDED
     assert dispatch.safe_state == HALF_WAY
     assert bench.received() == 1
+
+
+def states(bench: Bench) -> list[str]:
+    return [change.state.value for change in bench.outbox.history("hash")]
+
+
+async def test_a_reorg_past_an_included_step_ends_the_plan_and_sends_nothing(bench: Bench) -> None:
+    bench.mine()
+    await bench.apply(bench.plan())
+    bench.waits.meanwhile = [lambda: bench.moves.reorg(1)]
+    dispatch = await bench.sender().watch("hash")
+    assert states(bench)[2:] == ["signed", "sent", "included", "unclear", "dropped"]
+    assert dispatch.ended is not None
+    assert dispatch.ended.code is EndCode.STEP_GONE
+    assert bench.received() == 0
+    with pytest.raises(PlanOverError):
+        await bench.sender().resend(dispatch.steps[0])
+    assert bench.nonce("pending") == dispatch.steps[0].transaction.nonce
+
+
+async def test_a_reorg_that_moves_a_step_to_another_block_ends_nothing(bench: Bench) -> None:
+    bench.mine()
+    dispatch = await bench.apply(bench.plan())
+    newest = dispatch.steps[0].newest
+    assert newest is not None
+    bytes_again = "0x" + newest.transaction.raw.hex()
+    bench.waits.meanwhile = [
+        lambda: bench.moves.reorg(1),
+        lambda: None,
+        # As the network does, whose nodes put it back into their pools.
+        lambda: node_rpc.broadcast(bench.moves.url, bytes_again),
+        lambda: bench.mine(64),
+    ]
+    dispatch = await bench.sender().watch("hash")
+    assert dispatch.ended is None
+    # Whether it is seen in the pool before it is in a block again is the node's haste alone.
+    seen = [state for state in states(bench)[4:] if state != "sent"]
+    assert seen == ["included", "unclear", "included", "final"]
+    assert bench.received() == 1
+    assert len(bench.signer.signed) == 1
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+async def test_a_reorg_past_an_earlier_step_ends_a_plan_that_waits(
+    bench: Bench, depth: int
+) -> None:
+    first = bench.nonce()
+    plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
+    head = bench.moves.rpc("evm_snapshot")
+    bench.moves.rpc("evm_setAutomine", False)
+    bench.waits.meanwhile = [
+        lambda: bench.mine(depth),
+        lambda: bench.moves.rpc("evm_revert", head),
+        *[lambda: None] * 7,
+        bench.mine,
+    ]
+    dispatch = await bench.apply(plan)
+    assert dispatch.ended is not None
+    assert dispatch.ended.code is EndCode.STEP_GONE
+    assert dispatch.steps[0].state is StepState.DROPPED
+    assert dispatch.safe_state is None
+    bench.mine()
+    assert bench.received() == 0
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+async def test_the_embedded_chain_rolled_back_while_a_plan_waits_ends_it_at_once(
+    bench: Bench, depth: int
+) -> None:
+    first = bench.nonce()
+    bench.mine(5)
+    plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
+    bench.approved(plan)
+    bench.mine(depth)
+
+    def rolled_back(step: PlanStep) -> None:
+        if step.position == 0 and step.state is StepState.INCLUDED:
+            bench.moves.rpc("evm_setAutomine", False)
+            bench.moves.rpc("anvil_rollback", depth)
+
+    sender = replace(bench.sender(), evidence=EMBEDDED, changed=rolled_back)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.ended is not None
+    assert dispatch.ended.code in (EndCode.CHAIN_RESTARTED, EndCode.STEP_GONE)
+    # The node may keep what it took back in its pool, or mine it again before anybody looks.
+    over = (StepState.DROPPED, StepState.SENT, StepState.INCLUDED)
+    assert all(step.settled or step.state in over for step in dispatch.steps)

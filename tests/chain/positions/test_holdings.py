@@ -1,12 +1,25 @@
-"""Transfers add up to holdings, in whatever pieces the logs arrive."""
+"""What wallets hold, alone and together."""
 
 from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chain.base.store import Store
+from chain.base.units import Known, Unknown
 from chain.contracts.abi import AbiError
+from chain.contracts.networks import NATIVE
+from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR, STRANGER
+from chain.devnet.world.deployment import USDC, WETH
+from chain.devnet.world.pools import STABLE
+from chain.positions.discovery import Discovery
+from chain.positions.overview import Portfolio, currencies, portfolio, price_question, price_words
+from chain.prices.ladder import price_book
+from chain.prices.price import DollarPrice, PriceBook, WorthUnit
 from chain.protocols.reference import v4_position
 from chain.protocols.v4.holdings import (
     APPROVAL_FOR_ALL,
@@ -16,7 +29,19 @@ from chain.protocols.v4.holdings import (
     minted_in,
     worth_keeping,
 )
+from chain.read.block_reader import OneBlock
+from chain.rpc.client import RpcClient
 from chain.rpc.records import Log
+from chain.tokens import Token, read_tokens
+from tests.chain.between import Door, refuse_wide_logs
+from tests.chain.conftest import Desk
+from tests.chain.positions.examples import KEY, position
+
+if TYPE_CHECKING:
+    from chain.devnet.launch import DevnetReady
+    from chain.positions.search import WalletPositions
+    from chain.protocols.snapshot import PositionSnapshot
+    from tests.chain.moves import Moves
 
 ME = "0x" + "11" * 20
 PEOPLE = [ME, "0x" + "22" * 20, "0x" + "33" * 20, "0x" + "00" * 20]
@@ -117,3 +142,164 @@ def test_checkpoints_are_kept_where_a_reorg_can_fall_back_to(blocks: list[int], 
     settled = [one for one in checkpoints if one.through <= final]
     if settled:
         assert settled[-1] in remaining
+
+
+FIRST = Token(KEY.currency0, "ONE", 18, verified=True, suspicious=False)
+SECOND = Token(KEY.currency1, "TWO", 6, verified=True, suspicious=False)
+TOKENS = {FIRST.address: FIRST, SECOND.address: SECOND}
+
+
+def book(first: Fraction | None, second: Fraction | None, ether: int = 3000) -> PriceBook:
+    def price(value: Fraction | None) -> DollarPrice:
+        if value is None:
+            return DollarPrice(Unknown("nobody trades it"), None)
+        return DollarPrice(Known(value, "CoinGecko"), None)
+
+    prices = {FIRST.address: price(first), SECOND.address: price(second)}
+    return PriceBook(prices, Known(Fraction(ether), "CoinGecko"))
+
+
+def mine() -> list[PositionSnapshot]:
+    return [
+        position(3000, 2500, 3500, fees=(10**15, 2 * 10**6)),
+        position(4000, 2500, 3500, fees=(0, 5)),
+    ]
+
+
+def test_worth_adds_up_in_either_unit() -> None:
+    positions = mine()
+    dollars = portfolio(positions, TOKENS, book(Fraction(3000), Fraction(1)))
+    expected_fees = Fraction(10**15 * 3000, 10**18) + Fraction(2 * 10**6 + 5, 10**6)
+    assert dollars.fees == expected_fees
+    assert dollars.principal == sum(
+        Fraction(one.amount0 * 3000, 10**18) + Fraction(one.amount1, 10**6) for one in positions
+    )
+    assert dollars.unpriced == ()
+    totals = [worth.total for worth in dollars.positions]
+    assert all(isinstance(total, Known) for total in totals)
+    assert sum(total.value for total in totals if isinstance(total, Known)) == dollars.total
+    ether = portfolio(positions, TOKENS, book(Fraction(3000), Fraction(1)), WorthUnit.ETH)
+    assert ether.total == dollars.total / 3000
+
+
+def test_what_cannot_be_priced_is_named_and_left_out() -> None:
+    positions = mine()
+    known = portfolio(positions, TOKENS, book(None, Fraction(1)))
+    [missing] = known.unpriced
+    assert missing.token == FIRST
+    assert missing.amount == sum(one.amount0 + one.fees0 for one in positions)
+    assert missing.reason == "nobody trades it"
+    inside, above = known.positions
+    assert isinstance(inside.total, Unknown)
+    # All in the other currency: nothing about it is unknown.
+    assert isinstance(above.total, Known)
+    assert known.total == sum(Fraction(one.amount1 + one.fees1, 10**6) for one in positions)
+
+
+def test_nothing_is_worth_nothing() -> None:
+    empty = portfolio([], {}, book(None, None))
+    assert empty == Portfolio(
+        WorthUnit.USD, (), Fraction(0), Fraction(0), Fraction(0), Fraction(0), ()
+    )
+
+
+async def test_the_demo_wallet_is_priced_by_the_same_read(desk: Desk) -> None:
+    also = price_words(desk.network)
+    client, network = desk.client, desk.network
+    wallet = await Discovery(client, network, desk.memory, also=also).read(DEMO_WALLET.address)
+    identities = [one.identity for one in wallet.positions]
+    assert {NATIVE, WETH.address, USDC.address} <= set(currencies(identities))
+    tokens = await read_tokens(client, network, currencies(identities), "latest", now=0)
+    here = OneBlock(client, network, wallet.block.hash)
+    prices = await price_question(network, identities).read(wallet.words, here, wallet.block)
+    held = portfolio(wallet.positions, tokens, price_book(network, {}, prices))
+    assert held.unpriced == ()
+    assert 50_000 < held.total < 300_000
+    assert 0 < held.fees < held.total / 50
+    for worth in held.positions:
+        assert isinstance(worth.total, Known)
+        assert worth.total.block in (None, wallet.block.number)
+
+
+OWNERS = (DEMO_WALLET.address, NEIGHBOUR.address, MEDIUM_PROVIDER.address, "0x" + "0e" * 20)
+
+
+def seen(wallet: WalletPositions) -> tuple[object, ...]:
+    return wallet.owner, wallet.block, wallet.positions, wallet.operators, wallet.missing
+
+
+async def test_each_is_read_as_if_it_were_alone_in_one_request(
+    desk: Desk, devnet: DevnetReady
+) -> None:
+    alone = [await desk.discovery.read(owner) for owner in OWNERS[1:]]
+    async with Door(devnet.url) as door, RpcClient(desk.network, [door.url]) as client:
+        discovery = Desk(client, desk.network, desk.store).discovery
+        # One of them is new to the memory, the others are not.
+        first = await discovery.read_all(OWNERS)
+        door.requests = 0
+        again = await discovery.read_all(OWNERS)
+
+    assert door.requests == 1
+    assert list(map(seen, first[1:])) == list(map(seen, alone))
+    assert list(map(seen, again)) == list(map(seen, first))
+    assert [one.found > 0 for one in again] == [True, True, True, False]
+
+
+async def test_what_goes_from_one_to_another_is_found_with_the_other(
+    desk: Desk, changing: Moves
+) -> None:
+    before = await desk.discovery.read_all(OWNERS)
+    token_id = before[0].positions[0].ref.token_id
+    changing.give(DEMO_WALLET, NEIGHBOUR.address, token_id)
+    [minted] = changing.mint(MEDIUM_PROVIDER, STABLE.key, [(-7, 7)], 10**9, OWNERS[3])
+    after = await desk.discovery.read_all(OWNERS)
+
+    def tokens(wallet: WalletPositions) -> set[int]:
+        assert wallet.missing is None
+        return {one.ref.token_id for one in wallet.positions}
+
+    assert tokens(after[0]) == tokens(before[0]) - {token_id}
+    assert tokens(after[1]) == tokens(before[1]) | {token_id}
+    assert tokens(after[2]) == tokens(before[2])
+    assert tokens(after[3]) == {minted}
+
+
+async def test_a_node_that_gives_few_blocks_at_once_is_scanned_for_all_of_them(
+    desk: Desk, devnet: DevnetReady, moves: Moves
+) -> None:
+    expected = [seen(await desk.discovery.read(owner)) for owner in OWNERS]
+    async with Door(devnet.url) as door, RpcClient(desk.network, [door.url]) as client:
+        door.meddle = refuse_wide_logs(7, int(moves.rpc("eth_blockNumber"), 16))
+        told: list[int] = []
+        with Store.in_memory() as store:
+            memory = Desk(client, desk.network, store).memory
+            discovery = Discovery(
+                client, desk.network, memory, watch=lambda one: told.append(one.found)
+            )
+            scanned = await discovery.read_all(OWNERS)
+
+    assert list(map(seen, scanned)) == expected
+    assert told[-1] == sum(one.found for one in scanned)
+
+
+def test_what_another_wallet_allows_is_not_allowed_by_this_one() -> None:
+    def word(address: str) -> str:
+        return "0x" + address[2:].rjust(64, "0")
+
+    allowed = Log(
+        address=STRANGER.address,
+        topics=(APPROVAL_FOR_ALL, word(NEIGHBOUR.address), word(DEMO_WALLET.address)),
+        data=(1).to_bytes(32, "big"),
+        block_number=5,
+        block_hash="0x" + "05" * 32,
+        transaction_hash="0x" + "06" * 32,
+        transaction_index=0,
+        log_index=0,
+        removed=False,
+    )
+    start = Holdings.before(1)
+    theirs = start.after([allowed], NEIGHBOUR.address, 5, allowed.block_hash)
+    mine = start.after([allowed], DEMO_WALLET.address, 5, allowed.block_hash)
+
+    assert theirs.operators == {DEMO_WALLET.address}
+    assert mine.operators == frozenset()

@@ -1,11 +1,24 @@
-"""Every way a provider refuses logs or asks for patience, in its own words."""
+"""What no provider is believed, and the embedded one."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from chain.base.store import Store
+from chain.positions.discovery import Discovery
+from chain.protocols.v4.memory import PositionMemory
 from tests.chain.positions.test_provider_zoo import HOLDER, chain_of, looked_through
+from tests.fakes.providers.clock import VirtualClock
+from tests.fakes.providers.embedded import EmbeddedChain
 from tests.fakes.providers.profile import Profile, RateLimit, Refusal
+from tests.fakes.providers.profiles import profile_named
+from tests.fakes.providers.provider import Provider, client_through
+
+if TYPE_CHECKING:
+    from chain.devnet.launch import DevnetReady
+    from tests.chain.conftest import Desk
 
 WIDE = (
     Refusal(-32011, "no backend is currently healthy to serve traffic"),
@@ -65,3 +78,16 @@ async def test_a_limit_is_waited_out(rate: RateLimit) -> None:
     # Not much slower than it may go, and not at the cost of many refusals.
     fastest = looked.first.calls / rate.calls_a_second
     assert looked.first.seconds < 4 * fastest + 20
+
+
+@pytest.mark.parametrize("name", ["mainnet.base.org", "alchemy free", "own besu"])
+async def test_the_demo_wallet_is_found_through(desk: Desk, devnet: DevnetReady, name: str) -> None:
+    truth = await desk.discovery.read(devnet.wallet)
+    clock = VirtualClock()
+    provider = Provider(profile_named(name), EmbeddedChain(devnet.url), clock)
+    with Store.in_memory() as store:
+        async with client_through(desk.network, provider) as client:
+            memory = PositionMemory(store, desk.network, clock.read)
+            wallet = await Discovery(client, desk.network, memory).read(devnet.wallet)
+    assert wallet.positions == truth.positions
+    assert wallet.complete

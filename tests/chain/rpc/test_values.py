@@ -1,15 +1,21 @@
-"""Values of answers: what is right comes through unchanged, everything else is refused."""
+"""What an endpoint answers, read strictly."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chain.rpc import records
+from chain.base import strict_json
+from chain.base.strict_json import MOST_NESTING, InvalidJsonError
+from chain.rpc import records, wire
 from chain.rpc.records import InvalidValueError
+from chain.rpc.requests import Request, chain_id, gas_price
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=70),
@@ -114,3 +120,121 @@ def test_words_are_filled_up(given_word: str, word: str) -> None:
 def test_shares_are_finite_and_not_negative(wrong: object) -> None:
     with pytest.raises(InvalidValueError):
         records.ratio(wrong)
+
+
+HONEST = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**255), 2**255)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(HONEST)
+def test_honest_json_is_read_as_always(value: object) -> None:
+    written = json.dumps(value)
+    assert strict_json.loads(written.encode()) == json.loads(written)
+    assert strict_json.loads(json.dumps(value, ensure_ascii=False).encode()) == json.loads(written)
+
+
+@given(st.binary() | HONEST.map(lambda value: json.dumps(value).encode()[:-1]))
+def test_whatever_the_bytes_it_is_a_value_or_one_kind_of_error(body: bytes) -> None:
+    with contextlib.suppress(InvalidJsonError):
+        strict_json.loads(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b" \n",
+        b"NaN",
+        b"[Infinity]",
+        b"-Infinity",
+        b"1e999",
+        b"1" * 79,
+        b'{"a":1,"a":2}',
+        b'{"a":{"b":1,"b":1}}',
+        b"\xef\xbb\xbf{}",
+        b"{}{}",
+        b"\xff",
+        b"[1,]",
+        b"{'a':1}",
+        b"[" * (MOST_NESTING + 1) + b"]" * (MOST_NESTING + 1),
+        b"[" + b"[]," * 20_000 + b"[]]",
+    ],
+)
+def test_what_is_refused(body: bytes) -> None:
+    with pytest.raises(InvalidJsonError):
+        strict_json.loads(body)
+
+
+def test_nesting_is_counted_outside_of_strings() -> None:
+    deep = b"[" * MOST_NESTING + b"]" * MOST_NESTING
+    assert strict_json.loads(deep) is not None
+    brackets = "[[{" * 1_000
+    assert strict_json.loads(json.dumps([brackets, '\\"]']).encode()) == [brackets, '\\"]']
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'["' + b'\\"' * 500_000,
+        b'["[' + b'a\\"' * 500_000 + b"\\",
+        b"[" * 40_000 + b" " * 1_000_000,
+        b'["[' + b'" "' * 300_000,
+        b"[" + b'"[",' * 100_000,
+    ],
+)
+def test_no_body_makes_it_slow(body: bytes) -> None:
+    started = time.process_time()
+    with pytest.raises(InvalidJsonError):
+        strict_json.loads(body)
+    assert time.process_time() - started < 1.0
+
+
+QUESTIONS: list[Request[object]] = [chain_id(), gas_price()]
+
+
+def test_questions_are_written_as_json_rpc() -> None:
+    assert json.loads(wire.written(QUESTIONS[:1], 7)) == {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "method": "eth_chainId",
+        "params": [],
+    }
+    assert [call["id"] for call in json.loads(wire.written(QUESTIONS, 7))] == [7, 8]
+
+
+@given(st.permutations(range(5)), st.lists(st.text() | st.integers(), min_size=5, max_size=5))
+def test_answers_find_their_questions(order: list[int], results: list[object]) -> None:
+    replies = [{"jsonrpc": "2.0", "id": 10 + n, "result": results[n]} for n in order]
+    read = wire.read(json.dumps(replies).encode(), 10, 5)
+    assert [reply.value for reply in read if isinstance(reply, wire.RpcResult)] == results
+
+
+@given(st.lists(st.integers(8, 14), max_size=6))
+def test_any_other_set_of_ids_is_refused(ids: list[int]) -> None:
+    body = json.dumps([{"jsonrpc": "2.0", "id": n, "result": n} for n in ids]).encode()
+    if sorted(ids) == [10, 11, 12]:
+        assert len(wire.read(body, 10, 3)) == 3
+    else:
+        with pytest.raises(wire.InvalidRpcReplyError):
+            wire.read(body, 10, 3)
+
+
+@pytest.mark.parametrize("number", ["true", '"one"', '"1.0"', '""', "1.0", "null", "2", "[1]"])
+def test_only_the_very_id_will_do(number: str) -> None:
+    body = f'{{"jsonrpc":"2.0","id":{number},"result":"0x1"}}'.encode()
+    with pytest.raises(wire.InvalidRpcReplyError):
+        wire.read(body, 1, 1)
+
+
+def test_nodes_that_send_both_keys_are_understood() -> None:
+    both = b'{"jsonrpc":"2.0","id":1,"error":null,"result":"0x1"}'
+    assert wire.read(both, 1, 1) == [wire.RpcResult("0x1")]
+    nulled = b'{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":1,"message":"no"}}'
+    assert wire.read(nulled, 1, 1) == [wire.ServerError(1, "no")]

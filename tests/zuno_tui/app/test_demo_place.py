@@ -1,4 +1,4 @@
-"""A demo that runs is found by commands of another shell; one that is over is forgotten."""
+"""A demo's place, its home and its node."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ from zuno_tui.app.demo_place import (
     registered_demo,
     running_demo,
 )
+from zuno_tui.app.session import name_anvil
+from zuno_tui.cli import main
+from zuno_tui.present.exit_codes import DONE, FAILED
+from zuno_tui.settings import Flags, load_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,3 +166,37 @@ def test_a_damaged_file_is_no_demo(home: Home) -> None:
     (home.root / "demo.json").write_text('{"pid": "x"', "utf-8")
 
     assert running_demo(home) is None
+
+
+_HUNG_UP = 129
+
+
+@pytest.mark.parametrize(("code", "stays"), [(DONE, False), (_HUNG_UP, False), (FAILED, True)])
+def test_only_a_crash_leaves_its_home_behind(
+    code: int, stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def desk(home: Home, *_: object) -> int:
+        home.log.write_text("where it happened", "utf-8")
+        return code
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("zuno_tui.cli.demo.no_desk_here", lambda: None)
+    monkeypatch.setattr("zuno_tui.screen.app.running.run_desk", desk)
+
+    assert main(["demo"]) == code
+    left = [log.read_text("utf-8") for log in tmp_path.glob("zuno-run-demo-*/desk.log")]
+    assert left == (["where it happened"] if stays else [])
+    assert len(list(tmp_path.iterdir())) == stays
+
+
+@pytest.mark.parametrize(
+    ("shell", "found"), [({}, "/opt/anvil"), ({"ZUNO_ANVIL": "/mine"}, "/mine")]
+)
+def test_the_named_node_is_used(tmp_path: Path, shell: dict[str, str], found: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('[demo]\nanvil = "/opt/anvil"\n', "utf-8")
+    environment = dict(shell)
+
+    name_anvil(load_settings(file, environment, Flags()), environment)
+
+    assert environment["ZUNO_ANVIL"] == found

@@ -1,4 +1,4 @@
-"""The lookout of a home: what its settings say counts, from the next round on."""
+"""What is watched, and what changes from the next round on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ import pytest
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.heartbeat import SubscriptionChanged, Troubled
 from chain.base.home import Home
+from chain.wallet.address_book import AddressBook, KeyStorage, Wallet
 from tests.fakes.tcp_line import tcp_line
-from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
-from zuno_tui.settings import Flags, SettingsError
+from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource, targets
+from zuno_tui.settings import Flags, Settings, SettingsError
+from zuno_tui.settings.channels import channel_settings
+from zuno_tui.settings.schema import TelegramTable, WebhookTable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -149,3 +152,67 @@ async def _mine(devnet: DevnetReady) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "evm_mine", "params": []}
     async with httpx2.AsyncClient(trust_env=False) as http:
         (await http.post(devnet.url, json=body)).raise_for_status()
+
+
+MINE = "0x" + "11" * 20
+OTHER = "0x" + "22" * 20
+BOOK = AddressBook(
+    (Wallet(MINE, "mine", KeyStorage.KEYRING), Wallet(OTHER, "watched", KeyStorage.NOWHERE)), MINE
+)
+BOTH = {"ethereum": ("https://one.example",), "base": ("https://two.example",)}
+
+
+def _watched(settings: Settings, book: AddressBook, flags: Flags) -> dict[str, tuple[str, ...]]:
+    return {one.network.name: one.wallets for one in targets(settings, book, flags, {})}
+
+
+def test_every_wallet_of_the_book_is_watched_on_every_network_with_an_endpoint() -> None:
+    settings = Settings(address=OTHER, endpoints=BOTH)
+
+    assert _watched(settings, BOOK, Flags()) == {"ethereum": (OTHER, MINE), "base": (OTHER, MINE)}
+
+
+def test_what_this_run_names_is_watched_alone() -> None:
+    settings = Settings(network="base", address=MINE, endpoints=BOTH)
+
+    assert _watched(settings, BOOK, Flags(network="base", address=MINE)) == {"base": (MINE,)}
+
+
+def test_the_chosen_network_is_watched_by_its_public_endpoints() -> None:
+    settings = Settings(network="base", endpoints={"ethereum": BOTH["ethereum"]})
+
+    assert _watched(settings, BOOK, Flags()).keys() == {"ethereum", "base"}
+
+
+def test_the_embedded_chain_has_a_wallet_of_its_own() -> None:
+    (only,) = targets(Settings(network="devnet"), AddressBook(), Flags(), {})
+
+    assert only.wallets == (only.network.default_address,)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (Settings(), "No RPC endpoint is known for Ethereum"),
+        (Settings(network="base"), "No wallet is there to watch"),
+    ],
+)
+def test_nothing_to_watch_is_said_with_what_to_do(settings: Settings, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        targets(settings, AddressBook(), Flags(), {})
+
+
+def test_channels_come_from_the_settings_and_the_environment_beats_them() -> None:
+    settings = Settings(
+        telegram=TelegramTable(token="12:abc", chat=-100200),
+        webhook=WebhookTable(url="https://hooks.example/CANARY", secret="CANARY"),
+    )
+
+    chosen = channel_settings(settings, {"ZUNO_TELEGRAM_TOKEN": "34:def"})
+
+    assert chosen.telegram is not None
+    assert (chosen.telegram.token, chosen.telegram.chat) == ("34:def", "-100200")
+    assert [one.name for one in chosen.channels()] == ["Telegram", "webhook"]
+    assert "CANARY" not in repr((settings, chosen))
+    assert "34:def" not in repr(chosen)
+    assert channel_settings(Settings(), {}).channels() == ()

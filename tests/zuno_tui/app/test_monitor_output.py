@@ -1,4 +1,4 @@
-"""What a running monitor says: lines for programs, and words only when something is new."""
+"""What a monitor says while it watches."""
 
 from __future__ import annotations
 
@@ -16,12 +16,20 @@ from agents.monitor.heartbeat import (
     WaitingForTurn,
 )
 from agents.monitor.poll import PollReport
+from chain.read.logs import ScanProgress
+from tests.zuno_tui.gate.taken_back import desk_at
 from zuno_tui.app.monitor import Aloud, Speaker
+from zuno_tui.app.positions import reading_progress
 
 if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
     import pytest
 
     from agents.monitor.heartbeat import Note
+    from chain.devnet.launch import DevnetReady
+    from tests.zuno_tui.gate.desk import Desk
 
 WALLET = "0x" + "ab" * 20
 
@@ -83,3 +91,44 @@ def test_every_note_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> N
     ]
     assert out.isascii()
     assert all(line.isprintable() for line in out.splitlines())
+
+
+def test_it_is_told_every_few_seconds() -> None:
+    moments = iter([0.0, 1.0, 6.0, 6.0, 8.0, 12.0, 12.0])
+    told: list[str] = []
+    heard = reading_progress(told.append, lambda: next(moments))
+    for scanned in (10, 50, 60, 90):
+        heard(ScanProgress(1, 100, scanned, 1000 * scanned))
+    assert len(told) == 2
+    assert "50%" in told[0]
+    assert "50,000" in told[0]
+    assert "90%" in told[1]
+
+
+def _about_settings(desk: Desk) -> list[dict[str, Any]]:
+    told = desk.here("alerts", "--all", "--json").data["alerts"]
+    return [one for one in told if one["kind"] == "setting_unknown"]
+
+
+def test_the_monitor_watches_on_and_tells_of_it_once(
+    devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with desk_at(devnet, tmp_path, capsys) as desk:
+        home = desk.command.home
+        home.mkdir(mode=0o700)
+        settings = home / "settings.toml"
+        settings.write_text("[limits]\ndayly_usd = 7\n")
+        for _ in range(2):
+            watched = desk.here("monitor", "--once")
+            assert watched.code == 0, watched.words
+        [told] = _about_settings(desk)
+        others = len(desk.here("alerts", "--json").data["alerts"])
+        settings.write_text("[limits]\ndaily_usd = 7\n")
+        desk.here("monitor", "--once")
+        [mended] = _about_settings(desk)
+
+    assert (told["state"], told["severity"], told["episode"]) == ("open", "warning", 1)
+    assert "Did you mean 'daily_usd'?" in told["message"]
+    assert "Nothing is approved or signed" in told["message"]
+    assert others > 1, "positions are watched as ever"
+    assert (mended["id"], mended["state"]) == (told["id"], "resolved")

@@ -1,20 +1,28 @@
-"""What a shell is told of the commands: completion, the manual, examples, and what was meant."""
+"""Help, the tour, settings and homes from a shell."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
+from shlex import split
+from typing import TYPE_CHECKING
 
 import pytest
 
+from zuno_tui.app.tour import STEPS
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli import main
+from zuno_tui.cli.parser import build_parser
 from zuno_tui.commands.catalog.shell_completion import (
     completion_script,
     manual_page,
     takes_position,
 )
 from zuno_tui.present.exit_codes import USAGE
+
+if TYPE_CHECKING:
+    from tests.zuno_tui.conftest import CommandLine
 
 NAMES = [command.name for command in registry().on_command_line()]
 
@@ -91,3 +99,84 @@ def test_a_slip_is_met_with_what_may_be_meant(
 
     assert caught.value.code == USAGE
     assert f"Did you mean {meant}?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.command)
+def test_a_step_is_a_command_that_signs_nothing(step: object) -> None:
+    command = getattr(step, "command", "")
+    parsed = build_parser(registry().on_command_line()).parse_args(split(command)[1:])
+
+    assert parsed.chosen is not None
+    assert parsed.chosen.action is None
+    assert parsed.chosen.name not in ("apply", "approve", "outbox")
+
+
+def test_without_a_terminal_it_is_printed_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tour"]) == 0
+
+    printed = capsys.readouterr().out
+    assert all(step.command in printed for step in STEPS)
+
+
+def test_it_is_data_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tour", "--json"]) == 0
+
+    assert len(json.loads(capsys.readouterr().out)) == len(STEPS)
+
+
+def test_a_value_is_written_shown_and_refused(zuno: CommandLine) -> None:
+    kept = zuno("setting", "limits.daily_usd", "5,000", "--json")
+    refused = zuno("setting", "limits.daily_usd", "-1")
+    shown = zuno("setting", "--json")
+
+    assert kept.code == 0, kept.words
+    assert kept.data["limits.daily_usd"]["value"] == "5,000"
+    assert refused.code == 2
+    assert shown.data["limits.daily_usd"]["from"] == "settings.toml"
+    assert shown.data["telegram.token"]["value"] == "not set"
+
+
+def test_positions_are_read_without_a_database(
+    zuno: CommandLine, on_devnet: tuple[str, ...]
+) -> None:
+    zuno.home.mkdir(mode=0o700)
+    # No database can be where a folder is, whoever asks: as on a disk that takes nothing more.
+    (zuno.home / "zuno.db").mkdir()
+
+    spoken = zuno("positions", *on_devnet, "--json")
+
+    assert spoken.code == 0, spoken.words
+    assert spoken.data["positions"]
+    assert "What is read now is not saved." in spoken.words
+
+
+STRANGE_WALLET = "0x" + "77" * 20
+
+
+def test_the_wallets_own_are_kept_and_others_are_told(
+    zuno: CommandLine, on_devnet: tuple[str, ...]
+) -> None:
+    held = [
+        int(one["tokenId"]) for one in zuno("positions", *on_devnet, "--json").data["positions"]
+    ]
+    named = zuno("watch-ids", str(held[0]), f"#{held[1]}", "99999999", *on_devnet, "--json")
+
+    assert named.code == 0, named.words
+    assert named.data["named"] == [str(one) for one in sorted(held[:2])]
+    owners = {one["tokenId"]: one["owner"] for one in named.data["positions"]}
+    assert owners["99999999"] is None
+    assert owners[str(held[0])] == owners[str(held[1])] == named.data["address"]
+
+
+def test_what_is_anothers_is_refused_with_a_next_step(
+    zuno: CommandLine, on_devnet: tuple[str, ...]
+) -> None:
+    spoken = zuno("watch-ids", "1", *on_devnet, "--address", STRANGE_WALLET)
+
+    assert spoken.code == 1
+    assert "--address" in spoken.words
+
+
+def test_a_number_is_asked_for(zuno: CommandLine, on_devnet: tuple[str, ...]) -> None:
+    assert zuno("watch-ids", *on_devnet).code == 2
+    assert zuno("watch-ids", "seven", *on_devnet).code == 2
