@@ -1,10 +1,10 @@
 """`zuno earned [PERIOD]`: what positions earned and lost by day, each and summed."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,7 +39,6 @@ from chain.prices.ladder import read_prices
 from chain.prices.price import PriceBook, WorthUnit
 from chain.protocols.custody import Custody
 from chain.protocols.past import NOT_ADDED_UP
-from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
 from chain.protocols.v4.storage import layout_of, pool_snapshot, position_snapshot
 from chain.read.block_reader import OneBlock, read_slots
@@ -52,10 +51,17 @@ from zuno_tui.app.positions import reading_progress, wallet_overview
 from zuno_tui.app.session import Session
 from zuno_tui.app.watchlist import Target
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, table
+from zuno_tui.present.document import document
+from zuno_tui.present.pages.cells import fee_words
+from zuno_tui.present.pages.earned import (
+    DayEarned,
+    Earned,
+    EarningPeriod,
+    PositionEarned,
+    earned_page,
+    missing_words,
+)
 from zuno_tui.present.portfolio import PortfolioEntry
-from zuno_tui.present.terminal import columns
-from zuno_tui.present.words import number, signed_money, worth
 
 Watch = Callable[[ScanProgress], None]
 
@@ -457,25 +463,9 @@ class _Telling(Struct, frozen=True):
         )
 
 
-EarningPeriod: TypeAlias = Literal["today", "yesterday", "week", "month", "all"]
-
 _DAYS: dict[EarningPeriod, int] = {"today": 1, "yesterday": 2, "week": 7, "month": 30}
 """How far back each begins, in UTC days with the present one."""
 _MOST_DAYS = 30
-_COLUMNS = columns("#>", "POOL", "FEES>", "NET>", "DAYS>")
-_BASIS = "net = fees − LVR, by the UTC days that are known"
-_PRICED = "fees: at the prices of their hour"
-
-
-class PositionEarned(Struct, frozen=True):
-    """In the unit a person counts in, at present prices."""
-
-    ref: PositionRef
-    pair: str
-    fees: Quantity[Fraction]
-    net: Quantity[Fraction]
-    days: int
-    """How many days of the period are known."""
 
 
 async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswer:
@@ -486,90 +476,59 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
         days = _DAYS.get(period, _MOST_DAYS)
         found = await read_earnings(sources, overview, unit, days, watch)
         closed = await read_closed(sources, overview, unit, days, watch)
+    network = session.network
     rows = [_row(earnings, period) for earnings in found]
-    over = [_row(each, period) for each in closed.positions if each.counts_in(_DAYS.get(period))]
-    fees, net = _together([*rows, *over])
-    missing = [
-        f"{position_label(row.ref)} ({why})" for row in (*rows, *over) if (why := _unknown(row))
-    ]
+    gone = [each for each in closed.positions if each.counts_in(_DAYS.get(period))]
+    over = [_row(each, period) for each in gone]
+    missing = [missing_words(row) for row in (*rows, *over) if row.why_unknown]
     if closed.unread:
         missing.append(f"closed positions ({closed.unread})")
     against = known_sum([each.against_holding for each in (*found, *closed.positions)])
-    held = f", vs hold {signed_money(against, unit)}" if period == "all" else ""
-    return CommandAnswer(
-        heading=(
-            f"{session.network.title} · {period} · fees {worth(fees, unit)}, "
-            f"net {signed_money(net, unit)}{held}",
-            f"{_PRICED}; {_BASIS}",
-            *(f"Not in the sum: {words}" for words in missing),
-        ),
-        lines=tuple(_lines(rows, over, unit)),
-        document={
-            "network": session.network.name,
-            "chainId": session.network.chain_id,
-            "block": overview.wallet.block.number,
-            "period": period,
-            "basis": _BASIS,
-            "unit": unit.value,
-            "fees": number(fees),
-            "net": number(net),
-            "vsHold": number(against) if period == "all" else None,
-            "missing": list(missing),
-            "positions": [_row_document(row) for row in rows],
-            "closed": [_row_document(row) for row in over],
-        },
+    earned = Earned(
+        network=network.name,
+        chain_id=network.chain_id,
+        block=overview.wallet.block.number,
+        period=period,
+        unit=unit,
+        fees=known_sum([row.fees for row in (*rows, *over)]),
+        net=known_sum([row.net for row in (*rows, *over)]),
+        vs_hold=against if period == "all" else None,
+        missing=tuple(missing),
+        by_day=tuple(_by_day([*found, *gone], period)),
+        positions=tuple(rows),
+        closed=tuple(over),
+        closed_fees=known_sum([row.fees for row in over]),
+        closed_net=known_sum([row.net for row in over]),
     )
+    return CommandAnswer((), document(earned), view=earned_page(earned, network.title))
 
 
-def _together(rows: Sequence[PositionEarned]) -> tuple[Quantity[Fraction], Quantity[Fraction]]:
-    return known_sum([row.fees for row in rows]), known_sum([row.net for row in rows])
-
-
-def _lines(
-    rows: Sequence[PositionEarned], over: Sequence[PositionEarned], unit: WorthUnit
-) -> list[str]:
-    """Of what is closed one line, however many there were."""
-    known = [row for row in over if not _unknown(row)]
-    fees, net = _together(known)
-    closed = ("", closed_words(len(known)), worth(fees, unit), signed_money(net, unit), "")
-    cells = [_cells(row, unit) for row in rows] + ([closed] if known else [])
-    return table(_COLUMNS, cells) if cells else []
-
-
-def closed_words(count: int) -> str:
-    return f"{count} closed or moved"
-
-
-def _row_document(row: PositionEarned) -> dict[str, Json]:
-    return {
-        "tokenId": position_name(row.ref),
-        "pair": row.pair,
-        "fees": number(row.fees),
-        "net": number(row.net),
-        "days": row.days,
-    }
+def _by_day(positions: Sequence[PositionEarnings], period: EarningPeriod) -> Iterator[DayEarned]:
+    """Each day as its positions show it, added up."""
+    sums: dict[int, tuple[Fraction, Fraction]] = {}
+    for position in positions:
+        unit1 = position.unit1
+        if isinstance(unit1, Unknown):
+            continue
+        without = 1 if period == "yesterday" else 0
+        count = _DAYS.get(period, _MOST_DAYS)
+        for day in days_in(position.days, position.now, count, without=without):
+            fees, lvr = sums.get(day.begin, (Fraction(0), Fraction(0)))
+            each = unit1.value
+            sums[day.begin] = (
+                fees + as_shown(day.fees * each, position.unit),
+                lvr + as_shown(day.lvr * each, position.unit),
+            )
+    for begin, (fees, lvr) in sorted(sums.items()):
+        yield DayEarned(f"{datetime.fromtimestamp(begin, UTC):%Y-%m-%d}", float(fees), float(lvr))
 
 
 def _row(earnings: PositionEarnings, period: EarningPeriod) -> PositionEarned:
-    ref = earnings.snapshot.ref
+    snapshot = earnings.snapshot
+    pool = f"{earnings.pair} {fee_words(snapshot.pool.key)}"
     if period == "all":
         # All fees since it was opened; the net of the days that are known.
         known = earnings.earned(_MOST_DAYS)
-        return PositionEarned(ref, earnings.pair, earnings.fees, known.net, known.days)
+        return PositionEarned(snapshot.ref, pool, earnings.fees, known.net, known.days)
     of_today = 1 if period == "yesterday" else 0
-    return PositionEarned(ref, earnings.pair, *earnings.earned(_DAYS[period], without=of_today))
-
-
-def _unknown(row: PositionEarned) -> str:
-    parts = (row.fees, row.net)
-    return next((part.reason for part in parts if isinstance(part, Unknown)), "")
-
-
-def _cells(row: PositionEarned, unit: WorthUnit) -> tuple[str, ...]:
-    return (
-        position_name(row.ref),
-        row.pair,
-        worth(row.fees, unit),
-        signed_money(row.net, unit),
-        str(row.days),
-    )
+    return PositionEarned(snapshot.ref, pool, *earnings.earned(_DAYS[period], without=of_today))

@@ -18,6 +18,7 @@ from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.app.watchlist import Target
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.history import (
     CsvFormat,
@@ -25,10 +26,8 @@ from zuno_tui.present.history import (
     HistoryFilter,
     WholeHistory,
     history_csv,
-    history_document,
-    history_heading,
-    history_lines,
 )
+from zuno_tui.present.pages.history import history_page, history_record
 from zuno_tui.present.portfolio import PortfolioEntry
 from zuno_tui.settings import SettingsError
 
@@ -105,23 +104,23 @@ async def told_history(
 ) -> CommandAnswer:
     watch = reading_progress(session.narrate, what="what happened to positions")
     whole = await read_whole_history(session, named, selection, watch=watch)
-    lines = history_lines(whole) if form is None else _csv_lines(history_csv(whole, form))
-    heading = history_heading(whole)
+    record = history_record(whole)
     seen = any(chapter.history is not None for chapter in whole.chapters)
-    code = DONE if seen else NETWORK
-    if seen and selection.position is not None and not any(whole.results()):
-        heading, lines = (
-            (*heading, f"None of these wallets ever held {position_label(selection.position)}."),
-            (),
+    if form is not None:
+        lines = _csv_lines(history_csv(whole, form))
+        return CommandAnswer(
+            lines, document(record), remarks=record.missing, code=_code(seen=seen), exact=True
         )
-        code = FAILED
-    return CommandAnswer(
-        heading=heading,
-        lines=lines,
-        document=history_document(whole),
-        code=code,
-        exact=form is not None,
-    )
+    ref, nobody = selection.position, ""
+    if seen and ref is not None and not record.stories:
+        nobody = f"None of these wallets ever held {position_label(ref)}."
+    view = history_page(record, nobody)
+    code = FAILED if nobody else _code(seen=seen)
+    return CommandAnswer((), document(record), view=view, code=code)
+
+
+def _code(*, seen: bool) -> int:
+    return DONE if seen else NETWORK
 
 
 def _csv_lines(text: str) -> tuple[str, ...]:

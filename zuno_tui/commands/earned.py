@@ -8,7 +8,7 @@ from zuno_tui import app
 from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, with_positions
 
 if TYPE_CHECKING:
-    from zuno_tui.app.earned import EarningPeriod
+    from zuno_tui.present.pages.earned import EarningPeriod
     from zuno_tui.prompt.remaining import Remaining
 
 _PERIODS: tuple[EarningPeriod, ...] = ("today", "yesterday", "week", "month", "all")

@@ -10,6 +10,7 @@ from zuno_tui.present.outage import OutageView
 
 if TYPE_CHECKING:
     from zuno_tui.catalog.intents import ChooseRange
+    from zuno_tui.present.pages.page import Page
     from zuno_tui.present.portfolio import PortfolioView
     from zuno_tui.present.position import DetailView
     from zuno_tui.present.range_form import RangeForm
@@ -168,10 +169,11 @@ class SettingsReady(Event, frozen=True):
 
 
 class PageReady(Event, frozen=True):
-    """A command's printed answer, line by line."""
+    """A command's answer: drawn by the screen, or lines as they were printed."""
 
     title: str
     lines: tuple[str, ...]
+    view: Page | None = None
 
 
 class PhraseProposed(Event, frozen=True):

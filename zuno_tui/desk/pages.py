@@ -55,7 +55,7 @@ async def page_of(answering: Answering, session: Session, intent: Intent, now: f
         answer = replace(answer, lines=(_written(session.home, intent, answer, now),))
     lines = (part for line in answer.page for part in line.splitlines() or ("",))
     cleaned = tuple(clean_line(line) for line in lines)
-    return PageReady(intent.twin, cleaned[:_MOST_LINES])
+    return PageReady(intent.twin, cleaned[:_MOST_LINES], answer.whole_view)
 
 
 def _written(home: Home, intent: Intent, answer: CommandAnswer, now: float) -> str:

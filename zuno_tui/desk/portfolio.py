@@ -16,7 +16,6 @@ from chain.protocols.reference import position_label, position_name, stored_posi
 from zuno_tui.app.earned import (
     PositionEarnings,
     WalletEarnings,
-    closed_words,
     known_sum,
     read_whole_earnings,
 )
@@ -26,6 +25,7 @@ from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import PortfolioChanged
 from zuno_tui.desk.jobs import Progress
 from zuno_tui.present.glance import DayGain, EtherSample
+from zuno_tui.present.pages.earned import closed_words
 from zuno_tui.present.past_day import MILLION, HourGain
 from zuno_tui.present.portfolio import (
     EarnedRow,

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -11,26 +11,22 @@ from msgspec import Struct
 
 from chain.base.units import Known, Quantity, Unknown, combine
 from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
-from chain.bookkeeping.results import YEAR, YEARLY_FROM, StoryResult
+from chain.bookkeeping.results import PositionLife, StoryResult
 from chain.bookkeeping.wallet_history import WalletHistory
 from chain.contracts.addresses import checksummed
+from chain.contracts.pool_key import PoolKey
 from chain.prices.price import WorthUnit
 from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
 from chain.tokens.token import decimal_text
-from zuno_tui.present.output import Json, OutputColumn, table
-from zuno_tui.present.portfolio import PortfolioEntry, wallet_words
+from zuno_tui.present.portfolio import PortfolioEntry
 from zuno_tui.present.position import KeyFigure, gain_tone
 from zuno_tui.present.words import (
     UNKNOWN,
     fee_text,
     money,
-    number,
-    round_usd,
-    short_amount,
     short_gain,
-    signed_money,
     signed_percent,
     worth,
 )
@@ -138,14 +134,23 @@ def _is_told(whole: WholeHistory, row: HistoryRow) -> bool:
     return entry.position in story
 
 
-def pool_words(chapter: HistoryChapter, position: PositionRef | None) -> str:
+def _life_of(chapter: HistoryChapter, position: PositionRef | None) -> PositionLife | None:
     if chapter.history is None or position is None:
+        return None
+    lives = chapter.history.facts.lives
+    return next((live for live in lives if live.identity.ref == position), None)
+
+
+def pool_of(chapter: HistoryChapter, position: PositionRef | None) -> PoolKey | None:
+    life = _life_of(chapter, position)
+    return None if life is None else life.identity.pool_key
+
+
+def pool_words(chapter: HistoryChapter, position: PositionRef | None) -> str:
+    life = _life_of(chapter, position)
+    if chapter.history is None or life is None:
         return ""
-    facts = chapter.history.facts
-    life = next((live for live in facts.lives if live.identity.ref == position), None)
-    if life is None:
-        return ""
-    key = life.identity.pool_key
+    facts, key = chapter.history.facts, life.identity.pool_key
     tokens = facts.tokens[key.currency0], facts.tokens[key.currency1]
     prices = (change.sqrt_price for change in life.changes)
     price = next((price.value for price in prices if isinstance(price, Known)), 1 << 96)
@@ -370,57 +375,7 @@ def _description(row: HistoryRow) -> str:
     return harmless(f"{entry.kind.value}{about} of {wallet} on {row.chapter.entry.network.name}")
 
 
-_ROW_COLUMNS = (
-    OutputColumn("TIME (UTC)"),
-    OutputColumn("#", "right"),
-    OutputColumn("WHAT"),
-    OutputColumn("AMOUNT", "right"),
-    OutputColumn("VALUE THEN", "right"),
-)
-_STORY_COLUMNS = (
-    OutputColumn("POSITION"),
-    OutputColumn("POOL"),
-    OutputColumn("PUT IN", "right"),
-    OutputColumn("OUT", "right"),
-    OutputColumn("FEES", "right"),
-    OutputColumn("NOW", "right"),
-    OutputColumn("COSTS", "right"),
-    OutputColumn("PROFIT", "right"),
-    OutputColumn("A YEAR", "right"),
-)
-_PROFIT = (
-    "profit = out + fees + now − put in − costs (network and swaps, since the first opening), "
-    "each at the price of its time"
-)
-_WHAT = {
-    EntryKind.MINT: "open",
-    EntryKind.INCREASE: "add",
-    EntryKind.DECREASE: "remove",
-    EntryKind.GAS: "network cost",
-    EntryKind.TRADED: "traded by others",
-    EntryKind.LEFT_OUT: "logs missing",
-    EntryKind.FEES: "fees to collect",
-    EntryKind.ELSEWHERE: "other transfers",
-    EntryKind.REVALUED: "price changes",
-}
-_BOTH_SIDES = (EntryKind.MINT, EntryKind.INCREASE, EntryKind.DECREASE)
-_PLACES = 6
-_USD = WorthUnit.USD
 _NOTHING = Fraction(0)
-
-
-def history_heading(whole: WholeHistory) -> tuple[str, ...]:
-    return (_sum_words(whole), *_missing(whole))
-
-
-def history_lines(whole: WholeHistory) -> tuple[str, ...]:
-    """What it came to, and then what happened, a line for each thing that was done."""
-    rows = list(_movement_cells(history_rows(whole)))
-    results = list(_profit_cells(whole))
-    return (
-        *([*table(_STORY_COLUMNS, results), *_why_unknown(whole), _PROFIT, ""] if results else []),
-        *(table(_ROW_COLUMNS, rows) if rows else ["Nothing happened."]),
-    )
 
 
 def profit_figures(
@@ -469,180 +424,3 @@ def profit_figures(
 def _cents(value: Quantity[Fraction]) -> Fraction:
     """Nothing where it is unknown: then the result is, too."""
     return _NOTHING if isinstance(value, Unknown) else Fraction(round(100 * value.value), 100)
-
-
-def _profit_cells(whole: WholeHistory) -> Iterator[tuple[str, ...]]:
-    """Position by position through every move, then each pool with several, then all."""
-    by_pool: dict[str, list[StoryResult]] = {}
-    for chapter, result in whole.results():
-        pool = pool_words(chapter, result.story.refs[-1])
-        by_pool.setdefault(pool, []).append(result)
-        yield (result.story.name, pool, *_result_cells([result]))
-    for pool, several in by_pool.items():
-        if len(several) > 1 and len(by_pool) > 1:
-            yield (f"{len(several)} positions", pool, *_result_cells(several))
-    every = [result for several in by_pool.values() for result in several]
-    if len(every) > 1:
-        unknown = sum(isinstance(result.result, Unknown) for result in every)
-        yield (f"all but {unknown}" if unknown else "all", "", *_result_cells(every))
-
-
-def _why_unknown(whole: WholeHistory) -> Iterator[str]:
-    """`#27, 3:4: it came from another wallet: its cost is unknown`."""
-    reasons: dict[str, list[str]] = {}
-    for _, result in whole.results():
-        if isinstance(result.result, Unknown):
-            reasons.setdefault(result.result.reason, []).append(result.story.name)
-    for reason, names in reasons.items():
-        yield f"{', '.join(names)}: {reason}"
-
-
-def _result_cells(results: Sequence[StoryResult]) -> tuple[str, ...]:
-    """Of those whose result is known; of one alone as much as is."""
-    known = [result for result in results if not isinstance(result.result, Unknown)]
-    if not known:
-        last = results[-1]
-        told = (last.paid_in, last.paid_out, last.fees_earned, last.worth_now, last.costs)
-        alone = len(results) == 1
-        return (*(_rounded(part) if alone else UNKNOWN for part in told), UNKNOWN, "–")
-
-    def summed(part: Callable[[StoryResult], Quantity[Fraction]]) -> Fraction:
-        return sum(
-            (value.value for result in known if isinstance(value := part(result), Known)), _NOTHING
-        )
-
-    sums = (
-        summed(lambda one: one.paid_in),
-        summed(lambda one: one.paid_out),
-        summed(lambda one: one.fees_earned),
-        summed(lambda one: one.worth_now),
-        summed(lambda one: one.costs),
-    )
-    result, used = summed(lambda one: one.result), summed(lambda one: one.capital_seconds)
-    old = known and all(result.story.seconds >= YEARLY_FROM for result in known)
-    yearly = Known(result * YEAR / used, "") if old and used else None
-    return (
-        *(round_usd(float(part)) for part in sums),
-        f"{'+' if result >= 0 else ''}{round_usd(float(result))}",
-        "–" if yearly is None else signed_percent(yearly.value),
-    )
-
-
-def _rounded(part: Quantity[Fraction]) -> str:
-    return UNKNOWN if isinstance(part, Unknown) else round_usd(float(part.value))
-
-
-def _movement_cells(rows: Iterable[HistoryRow]) -> Iterator[tuple[str, ...]]:
-    """Both tokens of one thing in one line; of what moves between two accounts, the wallet's."""
-    told = (
-        row
-        for row in rows
-        if row.entry.kind not in _BOTH_SIDES or row.entry.account is LedgerAccount.WALLET
-    )
-    groups: dict[tuple[int, str, str, PositionRef | None], list[HistoryRow]] = {}
-    for row in told:
-        entry = row.entry
-        key = (entry.time, entry.transaction, entry.kind.value, entry.position)
-        groups.setdefault(key, []).append(row)
-    for together in groups.values():
-        first = together[0].entry
-        amounts = (
-            short_amount(abs(row.entry.amount), row.entry.token) + f" {row.entry.token.label}"
-            for row in together
-            if row.entry.amount
-        )
-        values = [row.usd for row in together]
-        yield (
-            moment_text(first.time)[:-3],
-            "" if first.position is None else position_name(first.position),
-            _WHAT.get(first.kind, first.kind.value),
-            " + ".join(amounts),
-            UNKNOWN
-            if None in values
-            else signed_money(Known(sum((v or _NOTHING for v in values), _NOTHING), ""), _USD),
-        )
-
-
-def history_document(whole: WholeHistory) -> dict[str, Json]:
-    rows = list(history_rows(whole))
-    return {
-        "unit": _USD.value,
-        "whole": whole.whole,
-        "total": round(sum(float(row.usd or 0) for row in rows), _PLACES),
-        "portfolio": _portfolio_total(whole),
-        "missing": list(_missing(whole)),
-        "stories": [_story_document(*result) for result in whole.results()],
-        "entries": [_row_document(row) for row in rows],
-    }
-
-
-def _sum_words(whole: WholeHistory) -> str:
-    rows = list(history_rows(whole))
-    if not whole.told.tells_all:
-        return f"{len(rows)} entries in the part you asked for"
-    total = sum((row.usd or _NOTHING for row in rows), _NOTHING)
-    return f"{len(rows)} entries sum to {money(total, _USD)}, what is owned now"
-
-
-def _missing(whole: WholeHistory) -> Iterator[str]:
-    for chapter in whole.chapters:
-        where = f"{wallet_words(chapter.entry)} on {chapter.entry.network.name}"
-        for trouble in filter(None, (chapter.entry.trouble, chapter.trouble)):
-            yield f"Not whole: {where} ({trouble})"
-        if chapter.history is not None:
-            yield from (f"Not whole: {where} ({gap})" for gap in chapter.history.gaps)
-            unknown = sum(isinstance(entry.usd, Unknown) for entry in chapter.history.entries)
-            if unknown:
-                yield f"{where}: {unknown} entries have no price of their time"
-
-
-def _portfolio_total(whole: WholeHistory) -> float:
-    worths = (chapter.entry.worth for chapter in whole.chapters)
-    return round(sum(float(worth.total) for worth in worths if worth is not None), _PLACES)
-
-
-def _story_document(chapter: HistoryChapter, result: StoryResult) -> dict[str, Json]:
-    return {
-        "story": result.story.name,
-        "positions": [position_name(ref) for ref in result.story.refs],
-        "pool": pool_words(chapter, result.story.refs[-1]),
-        "network": chapter.entry.network.name,
-        "chainId": chapter.entry.network.chain_id,
-        "wallet": chapter.entry.wallet,
-        "paidIn": number(result.paid_in),
-        "paidOut": number(result.paid_out),
-        "fees": number(result.fees),
-        "gas": number(result.gas),
-        "swapCosts": number(result.swap_costs),
-        "uncollected": number(result.uncollected),
-        "perYear": number(result.per_year),
-        "held": number(result.held),
-        "realised": number(result.realised),
-        "unrealised": number(result.unrealised),
-        "profit": number(result.result),
-        "unknown": result.result.reason if isinstance(result.result, Unknown) else None,
-    }
-
-
-def _row_document(row: HistoryRow) -> dict[str, Json]:
-    entry, place = row.entry, row.chapter.entry
-    return {
-        "time": entry.time,
-        "network": place.network.name,
-        "chainId": place.network.chain_id,
-        "wallet": place.wallet,
-        "label": place.label or None,
-        "kind": entry.kind.value,
-        "account": entry.account.value,
-        "position": None if entry.position is None else position_name(entry.position),
-        "story": row.story or None,
-        "token": entry.token.label,
-        "address": entry.token.address,
-        "decimals": entry.token.decimals,
-        "amount": str(entry.amount),
-        "price": number(entry.price),
-        "priceSource": price_source(entry.price),
-        "usd": None if row.usd is None else round(float(row.usd), _PLACES),
-        "transaction": entry.transaction or None,
-        "block": entry.block,
-    }

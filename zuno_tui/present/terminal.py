@@ -143,11 +143,11 @@ def _table(rows: Sequence[TableRow], terminal: Terminal) -> Iterator[str]:
     columns = rows[0].columns
     cells = [row.cells for row in rows]
     widths = widths_of(columns, cells)
-    groups = _groups(widths, terminal.width)
-    limits = [_limit(widths, group, columns, terminal.width) for group in groups]
+    groups = column_groups(widths, terminal.width)
+    limits = [column_limits(widths, group, columns, terminal.width) for group in groups]
     for place, row in enumerate(rows):
         for number, (group, limit) in enumerate(zip(groups, limits, strict=True)):
-            shown = [_cut(row.cells[at], limit.get(at)) for at in group]
+            shown = [cell_lines(row.cells[at], limit.get(at)) for at in group]
             for line in range(max(map(len, shown))):
                 parts = [cell[line] if line < len(cell) else "" for cell in shown]
                 room = [limit.get(at, widths[at]) for at in group]
@@ -157,7 +157,7 @@ def _table(rows: Sequence[TableRow], terminal: Terminal) -> Iterator[str]:
                     yield f"{_INDENT if number else ''}{text}"
 
 
-def _groups(widths: Sequence[int], width: int | None) -> list[tuple[int, ...]]:
+def column_groups(widths: Sequence[int], width: int | None) -> list[tuple[int, ...]]:
     """Columns that stand on one line together; those that find no room go to the next."""
     if width is None or _together(widths, range(len(widths))) <= width:
         return [tuple(range(len(widths)))]
@@ -181,7 +181,7 @@ def _together(widths: Sequence[int], group: Iterable[int]) -> int:
     return sum(kept) + _GAP * max(0, len(kept) - 1)
 
 
-def _limit(
+def column_limits(
     widths: Sequence[int], group: Sequence[int], columns: Sequence[OutputColumn], width: int | None
 ) -> dict[int, int]:
     """The widest column of a line gives what the line is too wide by."""
@@ -195,7 +195,7 @@ def _limit(
     return {longest: max(_LEAST_TEXT, widths[longest] - over)}
 
 
-def _cut(cell: str, limit: int | None) -> list[str]:
+def cell_lines(cell: str, limit: int | None) -> list[str]:
     """A cell over several lines where its column is narrower than it."""
     if limit is None or cell_width(cell) <= limit:
         return [cell]

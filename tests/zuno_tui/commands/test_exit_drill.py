@@ -47,4 +47,4 @@ def test_a_hook_that_shuts_the_door_is_named(
 
     assert drill.code == 1
     assert "shut: the pool's hook" in drill.out
-    assert "9 of 10 positions can be closed now" in drill.words
+    assert "9 of 10 positions can be closed now" in drill.out

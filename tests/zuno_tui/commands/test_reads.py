@@ -159,7 +159,7 @@ def test_balances_are_priced_in_dollars_or_in_ether(
     in_dollars = zuno("balances", *on_devnet, "--json").data["balances"]
     in_ether = zuno("balances", *on_devnet, "--json", "--unit", "eth").data["balances"]
 
-    ether = next(entry for entry in in_ether if entry["symbol"] == "ETH")
+    ether = next(entry for entry in in_ether if entry["token"]["symbol"] == "ETH")
     assert ether["price"] == 1.0
     for dollars, coins in zip(in_dollars, in_ether, strict=True):
         assert dollars["amount"] == coins["amount"]

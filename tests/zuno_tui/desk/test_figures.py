@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from chain.protocols.past import LiquidityChange
     from chain.protocols.snapshot import PositionSnapshot
     from tests.zuno_tui.desk.conftest import Node
-    from zuno_tui.app.earned import EarningPeriod
     from zuno_tui.desk.context import DeskOpening
+    from zuno_tui.present.pages.earned import EarningPeriod
     from zuno_tui.present.portfolio import EarnedRow, PortfolioView
 
 HOUR, DAY, YEAR = 3_600, 86_400, 365

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
@@ -11,9 +10,10 @@ from textual.content import Content
 from textual.screen import Screen
 
 from zuno_tui.desk.events import Event, PageReady
+from zuno_tui.present.pages.page import draw_page
 from zuno_tui.screen.keys import PAGE
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.text import PlainText
+from zuno_tui.screen.panes.text import PlainText, drawn
 from zuno_tui.screen.screens.asking import Asking
 
 if TYPE_CHECKING:
@@ -35,23 +35,35 @@ class PageScreen(Screen[None]):
     #page-lines { width: auto; min-width: 100%; height: auto; }
     """
 
-    def __init__(self, title: str, lines: Sequence[str]) -> None:
+    def __init__(self, page: PageReady) -> None:
         super().__init__()
-        self._title = title
-        self._lines = tuple(lines)
+        self._ready = page
+        self._width = 0
 
     def compose(self) -> ComposeResult:
+        keys = "escape closes · space and b turn the page · y copies"
+        view = self._ready.view
         with ScrollableContainer(id="page") as page:
-            page.border_title = literal(self._title)
-            page.border_subtitle = Content("escape closes · space and b turn the page · y copies")
+            page.border_title = literal(self._ready.title if view is None else view.title)
+            page.border_subtitle = literal(f"$ {self._ready.title} · {keys}" if view else keys)
             yield PlainText(self._text(), id="page-lines")
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Lines are drawn for the width there is."""
+        width = self._page.scrollable_content_region.width
+        if self._ready.view is not None and width != self._width:
+            self._width = width
+            self._draw()
 
     def hear(self, event: Event) -> bool:
         """The same page, printed anew, takes this one's place."""
         match event:
-            case PageReady(title, lines) if title == self._title:
-                self._lines = lines
-                self.query_one("#page-lines", PlainText).update(self._text())
+            case PageReady(title) if title == self._ready.title:
+                self._ready = event
+                self._draw()
                 return True
             case _:
                 return False
@@ -75,14 +87,16 @@ class PageScreen(Screen[None]):
         self._page.scroll_relative(x=direction * 8, animate=False)
 
     def action_copy_page(self) -> None:
-        self.app.copy_to_clipboard("\n".join(line.plain for line in self._drawn()))
+        self.app.copy_to_clipboard(self._text().plain)
 
     @property
     def _page(self) -> ScrollableContainer:
         return self.query_one("#page", ScrollableContainer)
 
-    def _text(self) -> Content:
-        return Content("\n").join(self._drawn())
+    def _draw(self) -> None:
+        self.query_one("#page-lines", PlainText).update(self._text())
 
-    def _drawn(self) -> list[Content]:
-        return [literal(line) for line in self._lines or (_NOTHING,)]
+    def _text(self) -> Content:
+        if self._ready.view is not None:
+            return drawn(draw_page(self._ready.view, self._width or None))
+        return Content("\n").join(literal(line) for line in self._ready.lines or (_NOTHING,))

@@ -50,7 +50,7 @@ def _confirmation(event: ConfirmationAsked, link: DeskLink, clock: Clock) -> Scr
 def _page(event: PageReady, _link: DeskLink, _clock: Clock) -> Screen[None]:
     from zuno_tui.screen.screens.page import PageScreen
 
-    return PageScreen(event.title, event.lines)
+    return PageScreen(event)
 
 
 @screen_for.register(DetailReady)

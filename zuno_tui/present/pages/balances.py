@@ -1,0 +1,92 @@
+"""What a wallet holds besides its positions."""
+
+from fractions import Fraction
+
+from msgspec import Struct
+
+from chain.base.units import Quantity, Unknown
+from chain.contracts.addresses import shortened
+from chain.contracts.networks import Address
+from chain.prices.price import WorthUnit
+from chain.tokens import Token
+from zuno_tui.present.pages.cells import bar_parts, money_cell, money_head, total
+from zuno_tui.present.pages.page import (
+    Headline,
+    Page,
+    PageCell,
+    PageTable,
+    Words,
+    page_columns,
+)
+from zuno_tui.present.words import amount_of, worth
+
+
+class TokenBalance(Struct, frozen=True):
+    token: Token
+    amount: Quantity[int]
+    price: Quantity[Fraction]
+    value: Quantity[Fraction]
+
+    @property
+    def source(self) -> str:
+        price = self.price
+        return price.reason if isinstance(price, Unknown) else price.source
+
+
+class WalletBalances(Struct, frozen=True):
+    network: str
+    chain_id: int
+    block: int
+    owner: Address
+    unit: WorthUnit
+    balances: tuple[TokenBalance, ...]
+    disputes: tuple[str, ...]
+    """Where sources of prices disagree."""
+
+
+def balances_page(held: WalletBalances, title: str) -> Page:
+    known = [each.value for each in held.balances if not isinstance(each.value, Unknown)]
+    unpriced = len(held.balances) - len(known)
+    more = f" and {unpriced} without a price" if unpriced else ""
+    where = f"{shortened(held.owner)} on {title}, block {held.block:,}"
+    if not held.balances:
+        nothing = "This wallet holds none of the tokens listed for this network."
+        return Page("Balances", ((Headline(nothing, where),),))
+    headline = Headline(f"{worth(total(known), held.unit)}{more}", where)
+    return Page(
+        "Balances",
+        (
+            (headline, *(Words(words, "warn") for words in held.disputes)),
+            (_table(held),),
+            (Words("Tokens in the wallet itself; positions are not counted: zuno portfolio"),),
+        ),
+    )
+
+
+def _table(held: WalletBalances) -> PageTable:
+    unit = held.unit
+    ranked = sorted(held.balances, key=_size, reverse=True)
+    parts = bar_parts([each.value for each in ranked])
+    columns = page_columns(
+        "TOKEN", "BALANCE>", money_head("PRICE", unit), money_head("VALUE", unit), "PRICE FROM@72"
+    )
+    rows = tuple(
+        (
+            PageCell(each.token.label),
+            PageCell("unknown", "dim")
+            if isinstance(each.amount, Unknown)
+            else PageCell(amount_of(each.amount.value, each.token)),
+            money_cell(each.price, unit),
+            money_cell(each.value, unit, part),
+            PageCell(each.source, "dim"),
+        )
+        for each, part in zip(ranked, parts, strict=True)
+    )
+    blank = PageCell("")
+    known = total([each.value for each in ranked if not isinstance(each.value, Unknown)])
+    sums = (PageCell("all tokens"), blank, blank, money_cell(known, unit), blank)
+    return PageTable(columns, rows, (sums,) if len(rows) > 1 else ())
+
+
+def _size(balance: TokenBalance) -> Fraction:
+    return Fraction(-1) if isinstance(balance.value, Unknown) else balance.value.value

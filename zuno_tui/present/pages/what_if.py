@@ -1,0 +1,142 @@
+"""What every position would be at another price."""
+
+from fractions import Fraction
+from typing import Literal
+
+from msgspec import Struct
+
+from chain.base.units import Quantity, combine
+from chain.prices.price import WorthUnit
+from chain.protocols.reference import PositionRef, position_name
+from chain.tokens import Token
+from zuno_tui.present.charts import DrawnTone, figure
+from zuno_tui.present.document import Units
+from zuno_tui.present.pages.cells import (
+    amounts_text,
+    bar_parts,
+    gain_cell,
+    money_cell,
+    money_head,
+    total,
+)
+from zuno_tui.present.pages.page import (
+    Block,
+    Headline,
+    Page,
+    PageCell,
+    PageTable,
+    Words,
+    page_columns,
+)
+from zuno_tui.present.words import signed_money, worth
+
+StateThen = Literal["in range", "out of range", "empty"]
+_TONES: dict[StateThen, DrawnTone] = {"in range": "good", "out of range": "bad", "empty": "dim"}
+
+
+class PositionAtPrice(Struct, frozen=True):
+    """One position after a price has changed, its fees left as they are."""
+
+    token_id: PositionRef
+    pool: str
+    price_then: float | None
+    in_range_now: bool
+    in_range_then: bool
+    token0: Token
+    token1: Token
+    amount0_then: Units
+    """With what waits to be collected, as what it is worth is."""
+    amount1_then: Units
+    now: Quantity[Fraction]
+    then: Quantity[Fraction]
+
+    @property
+    def change(self) -> Quantity[Fraction]:
+        return combine(Fraction.__sub__, self.then, self.now)
+
+    @property
+    def state(self) -> StateThen:
+        if not (self.amount0_then or self.amount1_then):
+            return "empty"
+        return "in range" if self.in_range_then else "out of range"
+
+
+class WhatIf(Struct, frozen=True):
+    network: str
+    chain_id: int
+    block: int
+    symbol: str
+    change_percent: float
+    unit: WorthUnit
+    now: Quantity[Fraction]
+    then: Quantity[Fraction]
+    positions: tuple[PositionAtPrice, ...]
+
+
+def what_if_page(asked: WhatIf, title: str) -> Page:
+    unit = asked.unit
+    change = combine(Fraction.__sub__, asked.then, asked.now)
+    left = sum(row.in_range_now and not row.in_range_then for row in asked.positions)
+    came = sum(row.in_range_then and not row.in_range_now for row in asked.positions)
+    moved = ", ".join(
+        words
+        for count, words in ((left, f"{left} would leave their range"), (came, f"{came} enter it"))
+        if count
+    )
+    return Page(
+        "What if",
+        (
+            (
+                Headline(
+                    f"{asked.symbol} {asked.change_percent:+.4g}%: {signed_money(change, unit)}",
+                    f"{worth(asked.now, unit)} now, {worth(asked.then, unit)} then",
+                ),
+                Words(f"{moved or 'No position crosses an edge'} · other prices stay as they are"),
+            ),
+            (_table(asked),),
+            (Words(f"{title}, block {asked.block:,} · fees and idle tokens as they are now"),),
+        ),
+    )
+
+
+def _table(asked: WhatIf) -> Block:
+    unit = asked.unit
+    changes = [row.change for row in asked.positions]
+    parts = bar_parts(changes)
+    columns = page_columns(
+        "#>",
+        "POOL",
+        "PRICE THEN>@100",
+        "RANGE THEN",
+        "HOLDS THEN@140",
+        money_head("NOW", unit),
+        money_head("THEN", unit),
+        money_head("CHANGE", unit),
+    )
+    rows = tuple(
+        (
+            PageCell(position_name(row.token_id)),
+            PageCell(row.pool),
+            PageCell("–" if row.price_then is None else figure(row.price_then)),
+            PageCell(row.state, _TONES[row.state]),
+            PageCell(
+                amounts_text((row.amount0_then, row.token0), (row.amount1_then, row.token1)), "dim"
+            ),
+            money_cell(row.now, unit),
+            money_cell(row.then, unit),
+            gain_cell(row.change, unit, part),
+        )
+        for row, part in zip(asked.positions, parts, strict=True)
+    )
+    blank = PageCell("")
+    sums = (
+        blank,
+        PageCell("all positions"),
+        blank,
+        blank,
+        blank,
+        money_cell(asked.now, unit),
+        money_cell(asked.then, unit),
+        gain_cell(total(changes), unit),
+    )
+    return PageTable(columns, rows, (sums,) if len(rows) > 1 else ())
