@@ -1,4 +1,4 @@
-"""The bill of materials: a CycloneDX document with all that is locked, the same every time."""
+"""What is locked, and the bill of materials."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tools.release.python_lock import read_lock
+from tools.release.run_lock import run_lock
 from tools.release.sbom import ROOT, bill_of_materials
 
 if TYPE_CHECKING:
@@ -137,3 +139,29 @@ def test_what_makes_the_lock_is_locked_itself() -> None:
     assert uv.name == "uv"
     assert re.search(r"--require-hashes.* -r requirements-uv\.lock", makefile)
     assert "pip install --quiet uv" not in makefile
+
+
+PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
+
+
+def _names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[<>=!~;\[ ]", entry, maxsplit=1)[0] for entry in requirements}
+
+
+def test_it_has_what_running_needs_by_the_same_hashes_and_none_of_the_tools() -> None:
+    project = tomllib.loads(PROJECT)["project"]
+    chosen, known = read_lock(run_lock(LOCK, PROJECT)), set(read_lock(LOCK))
+    names = {package.name for package in chosen}
+
+    assert set(chosen) <= known
+    assert _names(project["dependencies"]) <= names
+    extras = project["optional-dependencies"]
+    tools = _names(extras["dev"]) - {"hatchling", "editables"}
+    assert not names & (tools | _names(extras["charts"]) | _names(extras["trade"]))
+
+
+def test_nothing_it_needs_is_left_out() -> None:
+    names = {package.name for package in read_lock(run_lock(LOCK, PROJECT))}
+
+    left_out = [package for package in read_lock(LOCK) if package.name not in names]
+    assert not [package.name for package in left_out if names & set(package.needed_by)]

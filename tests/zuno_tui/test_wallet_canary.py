@@ -51,9 +51,9 @@ def test_neither_key_nor_passphrase_is_seen_when_all_goes_well(
     "place",
     [
         "chain.wallet.secrets.address_of",
-        "eth_keyfile.keyfile.create_keyfile_json",
+        pytest.param("eth_keyfile.keyfile.create_keyfile_json", marks=pytest.mark.soak),
         "chain.wallet.keystore.write_keystore",
-        "chain.wallet.keystore.change_book",
+        pytest.param("chain.wallet.keystore.change_book", marks=pytest.mark.soak),
     ],
 )
 def test_neither_is_seen_when_something_crashes(

@@ -55,7 +55,6 @@ TESTS = (
 TOO_LONG = (
     "test_delivery_kill.py",
     "test_every_candidate.py",
-    "test_excursions_in_history.py",
     "test_excursions_on_chain.py",
     "test_forged_journals.py",
     "test_interrupted_plans.py",

@@ -1,15 +1,23 @@
-"""Whatever breaks, a flow ends in `flow_failed` with stage and cause, and leaves nothing behind."""
+"""Whatever breaks or is lost, a flow ends by name and leaves nothing behind."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.bus.envelope import CLI, Envelope, FailureCause, Kind, Role, Thought
-from agents.bus.worker import Ambient, BusLimits, HandlerContext, Outgoing, QueueTransport
+from agents.bus.worker import (
+    Ambient,
+    BusLimits,
+    HandlerContext,
+    Outgoing,
+    QueueTransport,
+    TransportError,
+)
 from tests.agents.bus.failing_handlers import (
     crash,
     failure,
@@ -33,6 +41,7 @@ from tests.fakes.small_debate import (
     SmallKind,
     Start,
     Turn,
+    scout,
     small_bus,
     thought,
 )
@@ -41,6 +50,7 @@ from tests.virtual_time import pass_time
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
+    from agents.bus.bus import Bus
 
 CANARY = "sk-canary-0123456789"
 START = Start(position=7, rounds=2)
@@ -266,3 +276,165 @@ async def test_a_handler_that_never_stops_holds_nobody_up() -> None:
         await bus.settled()
         assert bus.counters.late == 1
     assert failure(await flow.outcome()).cause == FailureCause.CANCELLED
+
+
+async def test_duplicates_are_counted_and_have_no_effect() -> None:
+    transport = FaultyTransport(QueueTransport(REGISTRY.roles), Random(1), repeat=1)
+    script = Script()
+    async with small_bus(transport=transport) as bus:
+        outcome = await one(bus, script)
+        await pass_time(0.01)
+        ignored = bus.counters.duplicates + bus.counters.late
+    assert outcome.payload == Plan(position=7, rounds=2)
+    assert len(script.turns) == 5
+    assert len(transport.repeated) == ignored
+    assert bus.counters.duplicates > 0
+
+
+async def test_late_and_stray_messages_are_counted_and_have_no_effect() -> None:
+    transport = QueueTransport(REGISTRY.roles)
+    async with small_bus(transport=transport) as bus:
+        flow = await bus.start(START, services=Script())
+        outcome = await flow.outcome()
+        for role, request_id in ((CRITIC, flow.request_id), (CLI, "req_unknown")):
+            stray = REGISTRY.seal(
+                request_id,
+                sender=STRATEGIST,
+                recipient=role,
+                kind=SmallKind.PROPOSAL,
+                payload=Turn(position=1, rounds=1, round=1),
+                ts=1,
+            )
+            await transport.send(stray, droppable=False)
+        await pass_time(0.01)
+        assert bus.counters.late == 2
+        assert bus.lanes == 0
+        assert outcome == await flow.outcome()
+
+
+async def test_a_flood_within_one_request_ends_that_request_only() -> None:
+    async def flood(
+        envelope: Envelope, context: HandlerContext[Script]
+    ) -> AsyncGenerator[Outgoing, None]:
+        for index in range(1000):
+            turn = Turn(position=1, rounds=1, round=index)
+            yield Outgoing(SmallKind.CONTEXT_OBSERVED, STRATEGIST, turn)
+
+    async def pick(
+        envelope: Envelope, context: HandlerContext[Script]
+    ) -> AsyncGenerator[Outgoing, None]:
+        assert isinstance(envelope.payload, Start)
+        chosen = flood if envelope.payload.position == 0 else scout
+        async for outgoing in chosen(envelope, context):
+            yield outgoing
+
+    bus = small_bus(handlers={**AGENTS, SCOUT: pick}, limits=BusLimits(mailbox=8, quiet_seconds=1))
+    async with bus:
+        flooded = await bus.start(
+            Start(position=0, rounds=1),
+            services=Script(when(STRATEGIST, hang)),
+        )
+        others = await asyncio.gather(*(one(bus) for _ in range(10)))
+        failed = failure(await flooded.outcome())
+    assert (failed.stage, failed.cause) == ("strategist", FailureCause.OVERLOADED)
+    assert {outcome.kind for outcome in others} == {"plan_ready"}
+
+
+@pytest.mark.parametrize("failing", ["flow_start", "proposal", "agent_thought", "plan_ready"])
+async def test_a_record_that_cannot_be_written_ends_the_flow(failing: str) -> None:
+    def full_disk(envelope: Envelope) -> None:
+        if envelope.kind in (failing, "flow_failed"):
+            raise OSError(28, "No space left on device")
+
+    async with small_bus() as bus:
+        flow = await bus.start(START, services=Script(), observers=[full_disk])
+        failed = failure(await flow.outcome())
+        assert (await one(bus)).kind == SmallKind.PLAN_READY
+    assert failed.cause == FailureCause.UNRECORDED
+
+
+async def test_a_transport_that_breaks_ends_every_flow() -> None:
+    class Broken(QueueTransport):
+        async def receive(self, role: Role) -> Envelope:
+            envelope = await super().receive(role)
+            if role == CRITIC:
+                raise TransportError("the mesh is gone")
+            return envelope
+
+    async with small_bus(transport=Broken(REGISTRY.roles)) as bus:
+        failed = failure(await asyncio.wait_for(one(bus), timeout=60))
+    assert failed.cause == FailureCause.LOST
+    assert "transport" in failed.reason
+
+
+async def test_leaving_the_bus_ends_what_still_runs() -> None:
+    async with small_bus() as bus:
+        flow = await bus.start(START, services=Script(when(CRITIC, hang)))
+    assert failure(await flow.outcome()).cause == FailureCause.CANCELLED
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_fifty_debates_of_which_ten_are_killed_leave_nothing_behind() -> None:
+    transport = QueueTransport(REGISTRY.roles)
+    random = Random(11)
+    killers = [crash, kill_own_task, raise_cancelled]
+
+    def script(index: int) -> Script:
+        async def interfere(envelope: Envelope, context: HandlerContext[Script]) -> None:
+            await asyncio.sleep(random.random() * 0.002)
+            if index % 5 == 0 and context.role == list(AGENTS)[index % 3]:
+                await killers[index % len(killers)]()
+
+        return Script(interfere)
+
+    async with small_bus(transport=transport) as bus:
+        listening = asyncio.all_tasks()
+        flows = [
+            await bus.start(Start(position=index, rounds=2), services=script(index))
+            for index in range(50)
+        ]
+        outcomes = await asyncio.gather(*(flow.outcome() for flow in flows))
+        await bus.settled()
+        assert asyncio.all_tasks() == listening
+        assert bus.active == frozenset()
+        assert bus.lanes == 0
+        assert transport.waiting() == 0
+        del flows
+        gc.collect()
+        assert [thing for thing in gc.get_objects() if type(thing) is Script] == []
+    plans = [outcome.payload for outcome in outcomes if outcome.kind == SmallKind.PLAN_READY]
+    failures = [failure(outcome) for outcome in outcomes if outcome.kind == Kind.FLOW_FAILED]
+    assert plans == [Plan(position=index, rounds=2) for index in range(50) if index % 5]
+    assert [failed.cause for failed in failures] == [FailureCause.CRASHED] * 10
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_every_flow_over_a_bad_mesh_ends_once_in_a_plan_or_a_failure(seed: int) -> None:
+    transport = FaultyTransport(
+        QueueTransport(REGISTRY.roles, capacity=8), Random(seed), lose=0.08, repeat=0.2, reorder=0.3
+    )
+    limits = BusLimits(quiet_seconds=0.05, deadline_seconds=5)
+
+    async def debate(bus: Bus[Script]) -> Envelope:
+        finals: list[Envelope] = []
+        flow = await bus.start(START, services=Script())
+        async for envelope in flow:
+            if REGISTRY.is_final(envelope.kind):
+                finals.append(envelope)
+        assert len(finals) == 1
+        return finals[0]
+
+    async with small_bus(transport=transport, limits=limits) as bus:
+        outcomes = await asyncio.wait_for(
+            asyncio.gather(*(debate(bus) for _ in range(40))), timeout=600
+        )
+        await transport.arrived()
+        await bus.settled()
+        assert bus.active == frozenset()
+        assert bus.lanes == 0
+    for outcome in outcomes:
+        if outcome.kind == Kind.FLOW_FAILED:
+            assert failure(outcome).cause == FailureCause.LOST
+        else:
+            assert outcome.payload == Plan(position=7, rounds=2)
+    assert {outcome.kind for outcome in outcomes} == {"plan_ready", "flow_failed"}

@@ -1,10 +1,7 @@
-"""Debates on a chain and prints each one's digests: `python -m … URL TOKEN_ID …`."""
+"""Debates on a chain, and the digests of each one."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import sys
 from typing import TYPE_CHECKING
 
 from agents.lp.facts import Capital, CreateGoal
@@ -14,7 +11,7 @@ from agents.numbers.shapes import ExposureBias
 from chain.base.strict_json import digest
 from chain.contracts.networks import NATIVE
 from chain.protocols.reference import v4_position
-from tests.agents.lp.debating import DEVNET, argue, watching
+from tests.agents.lp.debating import DEVNET, argue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,12 +44,3 @@ async def all_debated(eyes: Eyes, token_ids: Sequence[int]) -> list[str]:
         FlowCreateStart(goal=ETHER, owner=DEVNET.default_address, profile=profiles[0], max_rounds=2)
     )
     return [await debated(eyes, start) for start in starts]
-
-
-async def _main(url: str, token_ids: list[int]) -> None:
-    async with watching(url) as eyes:
-        sys.stdout.write(json.dumps(await all_debated(eyes, token_ids)))
-
-
-if __name__ == "__main__":
-    asyncio.run(_main(sys.argv[1], [int(one) for one in sys.argv[2:]]))

@@ -54,13 +54,8 @@ def report_of(reader: subprocess.Popen[str]) -> Any:
     return json.loads(out)
 
 
-@pytest.mark.parametrize(
-    ("part", "minutes"),
-    [
-        (4, 0.15),
-        *(pytest.param(part, 10.0, marks=pytest.mark.soak) for part in (1, 2, 3)),
-    ],
-)
+@pytest.mark.soak
+@pytest.mark.parametrize(("part", "minutes"), [(part, 10.0) for part in (1, 2, 3)])
 def test_one_polls_the_other_waits_and_all_readers_see_the_same(
     tmp_path: Path, part: int, minutes: float
 ) -> None:

@@ -141,6 +141,7 @@ def test_up_finds_the_folders_where_init_put_them_or_asks(
     assert main(["mesh", "up", "--dir", str(tmp_path / "moved"), *home]) == DONE
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(nats_program() is None, reason="no nats-server: make nats-server")
 def test_the_mesh_is_tried_beside_the_demo_by_three_commands(
     devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -18,7 +18,7 @@ from tests import node_rpc
 from tests.agents.lp.made_up import Market
 from tests.agents.lp.one_round import concluded, judged
 from tests.agents.scorecard.test_summary import scored
-from tests.zuno_tui.gate.test_waiting import include, sent
+from tests.zuno_tui.gate.test_results import include, sent
 from zuno_tui.catalog.registry import command_named
 from zuno_tui.cli import main
 from zuno_tui.features.lab.commands.scorecard import ShowScorecard

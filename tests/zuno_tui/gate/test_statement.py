@@ -1,22 +1,30 @@
-"""Every fact that endpoints must agree on stands under a name of its own."""
+"""What is stated of a plan, sealed, and held to its time and its parties."""
 
 from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
 
+from chain.base.store import Store
 from chain.contracts.networks import NATIVE, network_named
+from chain.execution.decode.parties import Parties
 from chain.execution.plan.facts import ChainFacts, FeeCaps, SpenderAllowance, TokenAllowances
 from chain.execution.plan.requests import QuotedSwap
 from chain.execution.simulate import Simulation, StepOutcome
+from chain.positions.overview import Sources
 from chain.protocols.reference import v4_position
+from chain.rpc.client import AHEAD_SECONDS, RpcClient
+from chain.rpc.records import Block
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import block, position
 from tests.zuno_tui.gate.test_drift import BEFORE
 from zuno_tui.gate.actions.action import ActionTarget
+from zuno_tui.gate.approvals import safe_states, simulation_digest
 from zuno_tui.gate.basis import WHOLE_TRIAL, Basis, Gas, statement
 from zuno_tui.gate.contract_code import CodeHashes
-from zuno_tui.gate.drift import OtherPosition
+from zuno_tui.gate.drift import OtherPosition, earliest_time
+from zuno_tui.gate.judgment import refuse_strangers
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 ONE, TWO, SPENDER = "0x" + "11" * 20, "0x" + "22" * 20, "0x" + "33" * 20
 
@@ -111,3 +119,115 @@ def test_who_tries_the_first_step_alone_tells_of_that_alone() -> None:
     assert told["trial of exit"] == "fails"
     whole = {"changes by exit", "untold by exit", "gas of exit", WHOLE_TRIAL}
     assert not (whole | {"quote"}) & told.keys()
+
+
+NOTHING = "nothing happened"
+GIVEN = "permissions given, no position changed"
+EXITED = "closed, both tokens in the wallet"
+
+
+@pytest.mark.parametrize(
+    ("names", "states"),
+    [
+        ([], ()),
+        (["collect"], (NOTHING,)),
+        (["allow Permit2", "allow the router", "enter"], (NOTHING, GIVEN, GIVEN)),
+        (
+            ["allow Permit2", "unsubscribe", "exit", "enter"],
+            (NOTHING, GIVEN, "unsubscribed, the position is as it was", EXITED),
+        ),
+        (["exit", "wrap", "enter"], (NOTHING, EXITED, EXITED)),
+        (["wrap", "enter"], (NOTHING, "wrapped, no position opened")),
+        (["revoke", "revoke"], (NOTHING, "some permissions taken back, others still there")),
+    ],
+)
+def test_each_step_has_a_named_state_before_it(names: list[str], states: tuple[str, ...]) -> None:
+    assert safe_states(names) == states
+
+
+def test_a_trial_with_another_outcome_has_another_hash() -> None:
+    step = StepOutcome("exit", True, 100_000, {"0xaa": 5, "0xbb": -7}, None)
+    tried = Simulation("eth_simulateV1", (step,), ())
+    others = [
+        replace(tried, method="eth_call"),
+        replace(tried, unsimulated=("enter",)),
+        replace(tried, steps=(replace(step, step="enter"),)),
+        replace(tried, steps=(replace(step, gas_used=100_001),)),
+        replace(tried, steps=(replace(step, changes={"0xaa": 5, "0xbb": -8}),)),
+        replace(tried, steps=(step, step)),
+    ]
+    turned = replace(tried, steps=(replace(step, changes={"0xbb": -7, "0xaa": 5}),))
+
+    assert simulation_digest(turned) == simulation_digest(tried)
+    assert len({simulation_digest(one) for one in (tried, *others)}) == 1 + len(others)
+
+
+NETWORK = network_named("base")
+MANAGER = NETWORK.contracts.position_manager
+WALLET, STRANGER = "0x" + "aa" * 20, "0x" + "66" * 20
+
+
+def parties(recipients: tuple[str, ...], between: tuple[str, ...]) -> Parties:
+    return Parties(WALLET, recipients, between, (), (), (), ())
+
+
+@pytest.mark.parametrize(
+    ("recipients", "between"),
+    [((), ()), ((WALLET,), ()), ((WALLET,), (MANAGER,)), ((), (MANAGER, MANAGER))],
+)
+def test_what_stays_with_the_wallet_is_let_through(
+    recipients: tuple[str, ...], between: tuple[str, ...]
+) -> None:
+    refuse_strangers(NETWORK, parties(recipients, between))
+
+
+@pytest.mark.parametrize(
+    ("recipients", "between"),
+    [
+        ((STRANGER,), ()),
+        ((WALLET, STRANGER), (MANAGER,)),
+        ((WALLET,), (STRANGER,)),
+        ((WALLET,), (MANAGER, STRANGER)),
+        ((WALLET,), (WALLET,)),
+        ((MANAGER,), ()),
+    ],
+)
+def test_whatever_goes_elsewhere_is_refused(
+    recipients: tuple[str, ...], between: tuple[str, ...]
+) -> None:
+    with pytest.raises(GateRefusedError) as refused:
+        refuse_strangers(NETWORK, parties(recipients, between))
+
+    assert refused.value.code is RefusalCode.FOREIGN_RECIPIENT
+
+
+NOW = 1_700_000_000
+BLOCK = Block(7, "0x" + "aa" * 32, "0x" + "bb" * 32, NOW, 10**9, 0, 30_000_000)
+
+
+def _sources(network: str) -> Sources:
+    chosen = network_named(network)
+    client = RpcClient(chosen, ("http://127.0.0.1:9",))
+    return Sources(client, chosen, Store.in_memory(), None, lambda: float(NOW))
+
+
+@pytest.mark.parametrize(
+    ("block_time", "earliest"),
+    [(NOW - 40, NOW - 40), (NOW, NOW), (NOW + 12, NOW), (NOW + int(AHEAD_SECONDS), NOW)],
+)
+def test_deadlines_start_from_the_earlier_of_both(block_time: int, earliest: int) -> None:
+    assert earliest_time(_sources("base"), replace(BLOCK, timestamp=block_time)) == earliest
+
+
+@pytest.mark.parametrize("ahead", [AHEAD_SECONDS + 1, 3600, 10 * 365 * 86_400])
+def test_a_block_from_the_future_is_refused(ahead: float) -> None:
+    with pytest.raises(GateRefusedError) as refused:
+        earliest_time(_sources("base"), replace(BLOCK, timestamp=NOW + int(ahead)))
+
+    assert refused.value.code is RefusalCode.FUTURE_HEAD
+
+
+def test_a_network_with_a_clock_of_its_own_has_no_future() -> None:
+    later = replace(BLOCK, timestamp=NOW + 10**6)
+
+    assert earliest_time(_sources("devnet"), later) == NOW + 10**6

@@ -16,6 +16,7 @@ from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.test_several_wallets import sources_of
 from tests.embedded_chain import embedded_chain
 from tests.printed import printed
+from tests.samples import some_of
 from tests.zuno_tui.gate.desk import Desk
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 UNWRITTEN = {"3:3": 2, "3:4": 0, "3:5": 2, "3:6": 1}
 """In how many tokens each has fees that its manager did not write down yet."""
 IN_V4 = ("27", "30", "37")
+MOVES = [
+    (*move, way)
+    for way in ("in steps", "as one")
+    for move in (*((name, True) for name in (*UNWRITTEN, *IN_V4)), ("3:3", False), ("3:5", False))
+]
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +67,7 @@ def test_collecting_and_closing_take_what_is_expected(
     assert_within(f"{command} {name}", used_by(desk, command, name), most)
 
 
-@pytest.mark.parametrize("way", ["in steps", "as one"])
-@pytest.mark.parametrize(
-    ("name", "swaps"),
-    [*((name, True) for name in (*UNWRITTEN, *IN_V4)), ("3:3", False), ("3:5", False)],
-)
+@pytest.mark.parametrize(("name", "swaps", "way"), some_of(MOVES, 9, seed=57))
 def test_a_move_takes_what_its_plan_counts_on(desk: Desk, name: str, swaps: bool, way: str) -> None:
     if way == "as one":
         desk.delegate()

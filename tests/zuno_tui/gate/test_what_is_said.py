@@ -208,7 +208,7 @@ def test_what_is_said_of_a_plan_is_what_happened(
     devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with desk_at(devnet, tmp_path, capsys) as desk:
-        assert _tried(desk, tmp_path, range(6), capsys) == []
+        assert _tried(desk, tmp_path, range(3), capsys) == []
 
 
 @pytest.mark.soak

@@ -190,34 +190,27 @@ def test_what_is_understood(typed: str, meant: Intent) -> None:
     assert understand(typed, DESK, registry()) == meant
 
 
-@pytest.mark.parametrize(("typed", "meant"), UNDERSTOOD, ids=[typed for typed, _ in UNDERSTOOD])
-def test_case_and_room_change_nothing(typed: str, meant: Intent) -> None:
-    if (
-        isinstance(meant, CreatePosition)
-        or "plan_" in typed
-        or "req_" in typed
-        or "close_" in typed
-    ):
-        return
-    spaced = f"  {typed.replace(' ', '   ')}  "
-    said = understand(spaced.title() if "0x" not in spaced else spaced, DESK, registry())
-    assert type(said) is type(meant)
-    # A token's name is passed on as it was written.
-    assert isinstance(said, Intent)
-    assert said.twin.lower() == meant.twin.lower()
+def test_case_and_room_change_nothing() -> None:
+    for typed, meant in UNDERSTOOD:
+        if isinstance(meant, CreatePosition) or re.search("plan_|req_|close_", typed):
+            continue
+        spaced = f"  {typed.replace(' ', '   ')}  "
+        said = understand(spaced.title() if "0x" not in spaced else spaced, DESK, registry())
+        assert type(said) is type(meant), typed
+        # A token's name is passed on as it was written.
+        assert isinstance(said, Intent)
+        assert said.twin.lower() == meant.twin.lower(), typed
 
 
-@pytest.mark.parametrize(("typed", "meant"), UNDERSTOOD)
-def test_the_command_line_that_the_desk_prints_is_taken_by_its_prompt(
-    typed: str, meant: Intent
-) -> None:
+def test_the_command_line_that_the_desk_prints_is_taken_by_its_prompt() -> None:
     # A shell's own are quotes, how zuno is started, its help, and `replay` for a list of records.
     own = ("zuno --", "zuno replay", "Ctrl-")
-    if not meant.twin.startswith(own) and not {"--help", "'"} & {*meant.twin.split(), *meant.twin}:
-        said = understand(meant.twin, DESK, registry())
-
-        assert isinstance(said, Intent), typed
-        assert said.twin == meant.twin
+    for typed, meant in UNDERSTOOD:
+        words = {*meant.twin.split(), *meant.twin}
+        if not meant.twin.startswith(own) and not {"--help", "'"} & words:
+            said = understand(meant.twin, DESK, registry())
+            assert isinstance(said, Intent), typed
+            assert said.twin == meant.twin, typed
 
 
 @pytest.mark.parametrize("action", ["pause", "resume", "step", "faster", "slower"])

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.chain.devnet.test_kills import runs
+from tests.samples import some_of
 from tests.zuno_tui.screen_terminal import Terminal
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _lose_terminal(leader: str, folder: Path, server: SshServer) -> float:
     return seconds
 
 
-@pytest.mark.parametrize("leader", LEADERS)
+@pytest.mark.parametrize("leader", some_of([(leader,) for leader in LEADERS], 2, seed=9))
 def test_a_lost_terminal_ends_the_demo_and_leaves_nothing(
     leader: str, tmp_path: Path, server: SshServer
 ) -> None:
