@@ -173,13 +173,13 @@ def test_what_is_no_phrase_is_refused_and_not_repeated(
     assert refused.value.__context__ is None
 
 
-@pytest.mark.parametrize("count", range(30))
-def test_a_phrase_of_another_length_is_told_its_length(count: int) -> None:
+def test_a_phrase_of_another_length_is_told_its_length() -> None:
     """One of a length that there is, with words in no order that there is, is no phrase either."""
-    is_one = count in (12, 15, 18, 21, 24)
-    said = "two are in the wrong order" if is_one else f"and that has {count}"
-    with pytest.raises(WalletError, match=said):
-        keys_of_phrase(b"test " * count, (0,))
+    for count in range(30):
+        is_one = count in (12, 15, 18, 21, 24)
+        said = "two are in the wrong order" if is_one else f"and that has {count}"
+        with pytest.raises(WalletError, match=said):
+            keys_of_phrase(b"test " * count, (0,))
 
 
 def test_a_hundred_accounts_can_be_asked_for() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,26 +45,24 @@ def watch() -> Iterator[WatchSigner]:
     signer.close()
 
 
-@pytest.mark.parametrize("lent", [None, LENT])
-@pytest.mark.parametrize("data", [b"", b"\1\2"])
-@pytest.mark.parametrize("value", [0, 7])
 @pytest.mark.parametrize("to", [DELEGATION_MANAGER, ADDRESS, HOME, STRANGER])
 @pytest.mark.parametrize("sweeps", [False, True])
 def test_it_signs_calls_to_the_manager_nothing_to_itself_and_its_coins_way_back(
-    sweeps: bool, to: str, value: int, data: bytes, lent: Authorization | None
+    sweeps: bool, to: str
 ) -> None:
     watch = WatchSigner(
         Signer(LocalKey(PrivateKey(KEY)), DEVNET.chain_id), HOME if sweeps else None
     )
-    asked = replace(TRANSACTION, to=to, value=value, data=data, authorization=lent)
-    redeems = to == DELEGATION_MANAGER and not value
-    withdraws = to == ADDRESS and not value and not data
-    comes_back = sweeps and to == HOME and not data
-    if lent is None and (redeems or withdraws or comes_back):
-        assert watch.sign(asked).unsigned == asked
-    else:
-        with pytest.raises(WalletRefusedError, match="delegation manager alone"):
-            watch.sign(asked)
+    for value, data, lent in product((0, 7), (b"", b"\1\2"), (None, LENT)):
+        asked = replace(TRANSACTION, to=to, value=value, data=data, authorization=lent)
+        redeems = to == DELEGATION_MANAGER and not value
+        withdraws = to == ADDRESS and not value and not data
+        comes_back = sweeps and to == HOME and not data
+        if lent is None and (redeems or withdraws or comes_back):
+            assert watch.sign(asked).unsigned == asked
+        else:
+            with pytest.raises(WalletRefusedError, match="delegation manager alone"):
+                watch.sign(asked)
     watch.close()
 
 

@@ -157,7 +157,6 @@ def test_a_mistake_is_named_by_its_place_and_not_repeated(
     assert refused.value.__context__ is None or "CANARY" not in repr(refused.value.__context__)
 
 
-@pytest.mark.parametrize("name", ["telegram", "webhook"])
 @pytest.mark.parametrize(
     ("table", "key"),
     [
@@ -183,14 +182,15 @@ def test_a_mistake_is_named_by_its_place_and_not_repeated(
     ],
 )
 def test_a_mistake_in_the_pace_of_a_channel(
-    tmp_path: Path, name: str, table: dict[str, object], key: str
+    tmp_path: Path, table: dict[str, object], key: str
 ) -> None:
     lines = [f"{each} = {json.dumps(value)}" for each, value in table.items()]
-    with pytest.raises(SettingsError, match=key) as refused:
-        load(tmp_path, "\n".join([f"[{name}]", *lines]))
+    for name in ("telegram", "webhook"):
+        with pytest.raises(SettingsError, match=key) as refused:
+            load(tmp_path, "\n".join([f"[{name}]", *lines]))
 
-    assert refused.value.place.split(".")[0] == name
-    assert "CANARY" not in str(refused.value)
+        assert refused.value.place.split(".")[0] == name
+        assert "CANARY" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
