@@ -342,7 +342,7 @@ def test_words_are_drawn_from_sealed_figures(delegated: Desk) -> None:
     _edit(_folder(desk) / "1.json", pair=["ETH", "USD"])
 
     assert shown["headline"] == words
-    assert words in listed
+    assert f"price below {float(price):,.9g} USDC per WETH" in listed
     assert "below" not in stored
     assert "can do all 4 at once" in " ".join(collects.out.split())
     assert "USD per ETH" not in desk.here("orders").out

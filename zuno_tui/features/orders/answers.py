@@ -1,14 +1,16 @@
 """The commands of standing orders: propose, sign, list, cancel, carry from machine to machine."""
 
 import asyncio
+import time
 from argparse import Namespace
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from agents.bus.plan_store import DamagedPlanError
 from agents.bus.replay import Record
 from chain.execution.plan.requests import CancelOrdersRequest
-from chain.positions.overview import Sources
+from chain.positions.overview import Sources, tokens_at
 from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.rpc.errors import RpcError
 from chain.standing_orders.book import (
@@ -20,6 +22,7 @@ from chain.standing_orders.book import (
 )
 from chain.standing_orders.call import OrderRefusedError, read_call
 from chain.standing_orders.seal import fault_of, is_signed
+from chain.tokens.pair import pair_of
 from chain.wallet.files import read_bounded, write_once
 from chain.wallet.keystore import open_signer
 from chain.wallet.watch_key import watch_key
@@ -29,7 +32,14 @@ from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.catalog.feature import RunAgain
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderNumber
 from zuno_tui.features.orders.keeper import OrderWork
-from zuno_tui.features.orders.page import headline, order_document, order_lines, order_view
+from zuno_tui.features.orders.list_page import (
+    OrderList,
+    PriceOfOrder,
+    order_row,
+    orders_page,
+    price_of_order,
+)
+from zuno_tui.features.orders.page import headline, order_view
 from zuno_tui.features.orders.signing import (
     OrderDraft,
     keep_signed,
@@ -40,14 +50,15 @@ from zuno_tui.features.orders.signing import (
 from zuno_tui.features.orders.terms import CLOSE_USAGE, COLLECT_USAGE
 from zuno_tui.features.orders.what_if import ClosedOrder, what_if
 from zuno_tui.features.orders.witnesses import Witnesses
-from zuno_tui.gate.actions.action import Action, read_wallet
+from zuno_tui.gate.actions.action import Action, owned_position, read_wallet
 from zuno_tui.gate.apply import WORD
+from zuno_tui.gate.drift import network_now
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.approval_view import signing_key
+from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE
-from zuno_tui.present.output import Json
 from zuno_tui.present.receipt_lines import page_text, receipt_document
 from zuno_tui.present.views import ApprovalView
 from zuno_tui.settings import SettingsError
@@ -149,55 +160,85 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
         book.stop()
     elif what == "go":
         book.go_on()
-    kept, judged, seen = await _looked_at(session, book)
-    lines = [
-        line
-        for kept_order in kept
-        for line in order_lines(
-            kept_order, session.network, _judged_words(judged.get(kept_order.order.number))
-        )
-    ]
-    remarks = [f"{path} cannot be read, and is not carried out." for path in book.damaged]
-    if not seen:
+    listed, unread = await _looked_at(session, book)
+    remarks = [*unread]
+    remarks += [f"{path} cannot be read, and is not carried out." for path in book.damaged]
+    if not listed.confirmed:
         remarks.append("The chain could not be asked: this is what the files say, unconfirmed.")
-    if book.stopped:
+    if listed.stopped:
         remarks.append(
             "This machine carries out no order until: zuno orders go. What was signed stays valid "
             "on chain; cancel it there: zuno order cancel all"
         )
-    documents: list[Json] = []
-    for kept_order in kept:
-        with suppress(OrderRefusedError):
-            told = judged.get(kept_order.order.number)
-            whatif = None if told is None else told.document
-            documents.append({**order_document(kept_order, session.network), "whatIf": whatif})
-    return CommandAnswer(
-        tuple(lines) or ("No orders here. One is made like: zuno order close 28 below 2900",),
-        {"orders": documents, "stopped": book.stopped, "confirmed": seen},
-        remarks=tuple(remarks),
-    )
+    return CommandAnswer((), document(listed), view=orders_page(listed), remarks=tuple(remarks))
 
 
-async def _looked_at(
-    session: Session, book: StandingOrders
-) -> tuple[list[KeptOrder], dict[int, ClosedOrder], bool]:
-    """What the chain has ended is told so, whether anybody watches or not; of what was closed how
-    keeping it would have done; and whether the chain could be asked."""
-    mine = [kept for kept in book.all() if kept.order.chain_id == session.network.chain_id]
-    if not mine:
-        return [], {}, True
-    with suppress(RpcError, SettingsError):
-        async with session.sources() as sources, session.connections(sources) as connections:
-            work = OrderWork(book, session, Witnesses(sources, connections))
-            for place, kept_order in enumerate(mine):
-                with suppress(OrderRefusedError):
-                    mine[place] = await work.looked_at(kept_order)
-            return mine, await what_if(sources, mine), True
-    return mine, {}, False
+async def _looked_at(session: Session, book: StandingOrders) -> tuple[OrderList, list[str]]:
+    """What the chain has ended is listed so, whether anybody watches or not; of what was closed
+    how keeping it would have done. And which files hold no order that anybody can carry out."""
+    network = session.network
+    mine = [kept for kept in book.all() if kept.order.chain_id == network.chain_id]
+    key = watch_key(session.home, network)
+    own = None if key is None else key.address
+    looks = {each.order.number: each.progress.looked_at for each in mine}
+    prices: dict[int, PriceOfOrder] = {}
+    judged: dict[int, ClosedOrder] = {}
+    now, seen = time.time(), not mine
+    if mine:
+        with suppress(RpcError, SettingsError):
+            async with session.sources() as sources, session.connections(sources) as connections:
+                work = OrderWork(book, session, Witnesses(sources, connections))
+                for place, kept_order in enumerate(mine):
+                    with suppress(OrderRefusedError):
+                        mine[place] = await work.looked_at(kept_order)
+                judged, now = await what_if(sources, mine), await network_now(sources)
+                prices = await _prices(session, sources, mine)
+            seen = True
+    rows, unread = [], []
+    for kept_order in mine:
+        number = kept_order.order.number
+        closed = judged.get(number)
+        try:
+            call = read_call(kept_order.order.signed, network)
+        except OrderRefusedError as error:
+            unread.append(f"Order {number} is not carried out: {error}")
+            continue
+        rows.append(
+            order_row(
+                kept_order,
+                call,
+                price=prices.get(number),
+                what_if=None if closed is None else closed.judged,
+                watch_key=own,
+                looked_at=looks[number],
+            )
+        )
+    return OrderList(tuple(rows), book.stopped, seen, now), unread
 
 
-def _judged_words(judged: ClosedOrder | None) -> str:
-    return "" if judged is None else judged.words
+async def _prices(
+    session: Session, sources: Sources, kept: Sequence[KeptOrder]
+) -> dict[int, PriceOfOrder]:
+    """Of the orders that wait: where the price is; left out where the position is gone."""
+    found = {}
+    for waiting in kept:
+        if waiting.stands:
+            with suppress(OrderRefusedError, GateRefusedError):
+                call = read_call(waiting.order.signed, session.network)
+                position = await owned_position(sources, call.ref, call.recipient, "latest")
+                key = position.pool.key
+                block = position.block.hash
+                tokens = await tokens_at(sources, (key.currency0, key.currency1), block)
+                pair = pair_of(
+                    session.network,
+                    tokens[key.currency0],
+                    tokens[key.currency1],
+                    position.pool.sqrt_price_x96,
+                )
+                price = price_of_order(waiting.order, pair, position)
+                if price is not None:
+                    found[waiting.order.number] = price
+    return found
 
 
 async def cancelling(session: Session, sources: Sources, number: OrderNumber) -> Action:

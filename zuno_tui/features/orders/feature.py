@@ -44,7 +44,9 @@ async def _attached(
         return Attachment(_ATTACHED, (), [])
     from chain.standing_orders.book import StandingOrders
     from chain.standing_orders.call import OrderRefusedError, read_call
-    from zuno_tui.features.orders.page import attached_line, order_document
+    from zuno_tui.features.orders.list_page import order_row
+    from zuno_tui.features.orders.page import attached_line
+    from zuno_tui.present.document import document
 
     shown = {position.ref for overview in overviews for position in overview.wallet.positions}
     calls = []
@@ -55,7 +57,7 @@ async def _attached(
     return Attachment(
         _ATTACHED,
         tuple(attached_line(kept, call) for kept, call in mine),
-        [order_document(kept, session.network) for kept, _ in mine],
+        [document(order_row(kept, call, looked_at=kept.progress.looked_at)) for kept, call in mine],
     )
 
 

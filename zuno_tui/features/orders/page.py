@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from chain.base.units import DAY, HOUR, MICRO, UNKNOWN, minute_text, time_text, usd
+from chain.base.units import DAY, HOUR, MICRO, UNKNOWN, minute_text, usd
 from chain.contracts.addresses import checksummed, shortened
-from chain.contracts.networks import Network
 from chain.math.price import format_amount
-from chain.protocols.reference import position_label, position_name
+from chain.protocols.reference import position_label
 from chain.standing_orders.book import KeptOrder
-from chain.standing_orders.call import OrderCall, OrderKind, OrderRefusedError, read_call
+from chain.standing_orders.call import OrderCall, OrderKind
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,
     OutOfRange,
     PricePast,
     StandingOrder,
-    StandingProgress,
-    StandingState,
 )
-from chain.standing_orders.seal import fault_of, is_sealed
-from zuno_tui.present.output import Json
+from chain.standing_orders.seal import is_sealed
 from zuno_tui.present.views import ApprovalView, PageWords, ReceiptLine, ReceiptView, StepView
 from zuno_tui.present.words import amount_of, percent, round_usd
 
@@ -259,61 +255,6 @@ def _looks_at(draft: OrderDraft) -> str:
     if draft.endpoints == 1:
         return f"ONE endpoint, which could be wrong: set a second{early}."
     return f"{draft.endpoints} endpoints; two must agree{early}."
-
-
-_STATES = {
-    StandingState.WAITING: "waiting",
-    StandingState.SENT: "being carried out",
-    StandingState.DONE: "done",
-    StandingState.ENDED: "ended",
-}
-
-
-def order_lines(kept: KeptOrder, network: Network, judged: str) -> Iterator[str]:
-    """One for what it is, and under it what there is to say of it."""
-    order, progress = kept.order, kept.progress
-    try:
-        call = read_call(order.signed, network)
-    except OrderRefusedError as error:
-        yield f"{order.number:>3}  {error}"
-        return
-    state = _STATES[progress.state]
-    if progress.state is StandingState.WAITING and progress.met_at is not None:
-        state = "its condition holds"
-    ending = "" if not progress.received else f": {' and '.join(progress.received)}"
-    yield f"{order.number:>3}  {headline(order, call)} · {state}{ending}"
-    until = f"until {time_text(call.until)} · {_last_look(progress)}" if kept.stands else ""
-    cancel = f"to end it: order cancel {order.number}" if kept.stands else ""
-    reason = (fault_of(order, call) if kept.stands else "") or progress.reason
-    yield from (f"     {words}" for words in (until, reason, judged, cancel) if words)
-
-
-def _last_look(progress: StandingProgress) -> str:
-    if progress.looked_at is None:
-        return "not looked at yet: it needs zuno or zuno monitor to run with its watch key"
-    return f"last look {time_text(int(progress.looked_at))}"
-
-
-def order_document(kept: KeptOrder, network: Network) -> dict[str, Json]:
-    order, progress = kept.order, kept.progress
-    call = read_call(order.signed, network)
-    return {
-        "number": order.number,
-        "kind": call.kind,
-        "tokenId": position_name(call.ref),
-        "condition": condition_words(order, call),
-        "state": progress.state.value,
-        "reason": progress.reason or None,
-        "watchKey": order.signed.delegate,
-        "least": [str(amount) for amount in call.least],
-        "recipient": call.recipient,
-        "until": call.until,
-        "times": call.times,
-        "done": progress.done,
-        "lookedAt": progress.looked_at,
-        "transactions": list(progress.results),
-        "received": list(progress.received),
-    }
 
 
 def attached_line(kept: KeptOrder, call: OrderCall) -> str:

@@ -9,6 +9,7 @@ from agents.numbers.edges import TickRange
 from agents.numbers.outlook import Stake
 from agents.scorecard.scoring import KeptOrClosed, kept_or_closed, price_course, price_of
 from chain.base.units import DAY, HOUR, time_text
+from chain.contracts.networks import Address
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.positions.overview import Sources, tokens_at
@@ -22,10 +23,24 @@ from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import amount_text
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.feature import Attachment
-from zuno_tui.present.output import Json
+from zuno_tui.present.document import document
 
 _MOST_DAYS = 30
 _SCORED = "orders"
+
+
+class JudgedClose(Struct, frozen=True):
+    """In smallest units of `unit`, with the fees that keeping it would have earned."""
+
+    number: int
+    closed_at: int
+    until: int
+    unit: Address
+    worth_then: float
+    closed_worth: float
+    kept_worth: float
+    gained: float
+    words: str
 
 
 class ClosedOrder(Struct, frozen=True):
@@ -61,18 +76,19 @@ class ClosedOrder(Struct, frozen=True):
         )
 
     @property
-    def document(self) -> dict[str, Json]:
+    def judged(self) -> JudgedClose:
         then, closed, kept = self.worths
-        return {
-            "number": self.number,
-            "closedAt": self.closed_at,
-            "until": self.until,
-            "unit": self.pair.token1.address,
-            "worthThen": then,
-            "closedWorth": closed,
-            "keptWorth": kept,
-            "gained": self.gained,
-        }
+        return JudgedClose(
+            number=self.number,
+            closed_at=self.closed_at,
+            until=self.until,
+            unit=self.pair.token1.address,
+            worth_then=then,
+            closed_worth=closed,
+            kept_worth=kept,
+            gained=self.gained,
+            words=self.words,
+        )
 
 
 async def what_if(sources: Sources, kept: Sequence[KeptOrder]) -> dict[int, ClosedOrder]:
@@ -134,5 +150,5 @@ async def scored_orders(session: Session, sources: Sources) -> Attachment:
     return Attachment(
         _SCORED,
         tuple(f"order {number}: {order.words}" for number, order in judged.items()),
-        [order.document for order in judged.values()],
+        [document(order.judged) for order in judged.values()],
     )

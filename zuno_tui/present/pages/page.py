@@ -15,6 +15,7 @@ from zuno_tui.present.charts import (
     Line,
     StyledText,
     day_bars,
+    figure,
     merged,
     price_chart,
     result_chart,
@@ -34,6 +35,7 @@ _GAP = 2
 _INDENT = "    "
 _BAR = 8
 _LONGEST_BAR = 30
+_LONGEST_GAUGE = 60
 _WIDTH_OF_PICTURES = 100
 """Where lines go to a file, or to a program that reads them."""
 _HEIGHT = 10
@@ -132,6 +134,39 @@ class DayBars(Struct, frozen=True):
         return day_bars(self.days, min(width or sys.maxsize, _WIDTH_OF_PICTURES), self.unit)
 
 
+class RangeGauge(Struct, frozen=True):
+    """`order 1  2,827 ├────┃───●─────┤ 3,351  now 3,016`: a range, a level and the price."""
+
+    before: str
+    low: float
+    high: float
+    price: float
+    level: float | None
+    after: str
+
+    def lines(self, width: int | None) -> Iterator[Line]:
+        ends = f"{figure(self.low)} ", f" {figure(self.high)}"
+        taken = sum(map(cell_width, (self.before, self.after, *ends)))
+        free = (width or _WIDTH_OF_PICTURES) - taken
+        room = min(_LONGEST_GAUGE, free if free >= _BAR else free + cell_width(self.after))
+        cells = ["├", *"─" * (max(_BAR, room) - 2), "┤"]
+        if self.level is not None:
+            cells[self._place(self.level, len(cells))] = "┃"
+        cells[self._place(self.price, len(cells))] = "●"
+        inside = self.low <= self.price < self.high
+        drawn = StyledText("".join(cells), "good" if inside else "bad")
+        line = StyledText(self.before, "dim"), StyledText(ends[0]), drawn, StyledText(ends[1])
+        if free >= _BAR:
+            yield (*line, StyledText(self.after, "dim"))
+        else:
+            yield line
+            yield from _wrapped(f"{' ' * len(self.before)}{self.after.strip()}", "dim", width)
+
+    def _place(self, price: float, cells: int) -> int:
+        part = (price - self.low) / (self.high - self.low)
+        return max(0, min(cells - 1, 1 + int(part * (cells - 2))))
+
+
 class DrawnLines(Struct, frozen=True):
     """A picture that is as wide as it is."""
 
@@ -141,7 +176,7 @@ class DrawnLines(Struct, frozen=True):
         return self.drawn
 
 
-Block = Headline | Words | PageTable | Curve | GainCurve | DayBars | DrawnLines
+Block = Headline | Words | PageTable | Curve | GainCurve | DayBars | RangeGauge | DrawnLines
 
 
 class Page(Struct, frozen=True):

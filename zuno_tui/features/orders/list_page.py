@@ -1,0 +1,272 @@
+"""The list of standing orders: what waits, how far its trigger is, until when and who watches."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from chain.base.units import age_text, minute_text
+from chain.contracts.networks import Address
+from chain.math.ticks import sqrt_price_at_tick
+from chain.protocols.reference import PositionRef, position_label
+from chain.protocols.snapshot import PositionSnapshot
+from chain.standing_orders.book import KeptOrder
+from chain.standing_orders.call import OrderCall, OrderKind
+from chain.standing_orders.order import PricePast, StandingOrder, StandingState
+from chain.standing_orders.seal import fault_of
+from chain.tokens.pair import Pair
+from zuno_tui.features.orders.page import condition_words, headline
+from zuno_tui.features.orders.what_if import JudgedClose
+from zuno_tui.present.charts import DrawnTone, figure
+from zuno_tui.present.document import Units
+from zuno_tui.present.pages.page import (
+    Block,
+    Cells,
+    Headline,
+    Page,
+    PageCell,
+    PageTable,
+    RangeGauge,
+    Words,
+    page_columns,
+)
+from zuno_tui.present.words import percent
+
+_FRESH = 5 * 60
+"""Seconds since the last look after which nobody seems to watch."""
+
+
+class PriceOfOrder(Struct, frozen=True):
+    """Where the pool's price is, beside the trigger and the position's range."""
+
+    unit: str
+    now: float
+    low: float
+    high: float
+    trigger: float | None
+    distance: float | None
+    """How far the price is from the trigger, as a part of it; below it is negative."""
+
+
+class OrderRow(Struct, frozen=True):
+    number: int
+    kind: OrderKind
+    token_id: PositionRef
+    headline: str
+    condition: str
+    state: StandingState
+    holds: bool
+    """Whether its condition holds right now, and it waits out its time."""
+    reason: str | None
+    watch_key: Address
+    watched_here: bool
+    """Whether the key that carries it out is on this machine."""
+    least: tuple[Units, ...]
+    recipient: Address
+    until: int
+    times: int
+    done: int
+    looked_at: float | None
+    transactions: tuple[str, ...]
+    received: tuple[str, ...]
+    price: PriceOfOrder | None
+    what_if: JudgedClose | None
+
+    @property
+    def stands(self) -> bool:
+        return self.state in (StandingState.WAITING, StandingState.SENT)
+
+
+class OrderList(Struct, frozen=True):
+    orders: tuple[OrderRow, ...]
+    stopped: bool
+    """Whether this machine was told to carry out none."""
+    confirmed: bool
+    """Whether the chain could be asked."""
+    now: float
+
+
+def order_row(
+    kept: KeptOrder,
+    call: OrderCall,
+    *,
+    price: PriceOfOrder | None = None,
+    what_if: JudgedClose | None = None,
+    watch_key: Address | None = None,
+    looked_at: float | None = None,
+) -> OrderRow:
+    """`looked_at` is of those who watch: whoever lists orders looks, too, and watches nothing."""
+    order, progress = kept.order, kept.progress
+    return OrderRow(
+        number=order.number,
+        kind=call.kind,
+        token_id=call.ref,
+        headline=headline(order, call),
+        condition=condition_words(order, call),
+        state=progress.state,
+        holds=progress.state is StandingState.WAITING and progress.met_at is not None,
+        reason=(fault_of(order, call) if kept.stands else "") or progress.reason or None,
+        watch_key=order.signed.delegate,
+        watched_here=watch_key == order.signed.delegate,
+        least=tuple(call.least),
+        recipient=call.recipient,
+        until=call.until,
+        times=call.times,
+        done=progress.done,
+        looked_at=looked_at,
+        transactions=progress.results,
+        received=progress.received,
+        price=price,
+        what_if=what_if,
+    )
+
+
+def price_of_order(
+    order: StandingOrder, pair: Pair, position: PositionSnapshot
+) -> PriceOfOrder | None:
+    now = pair.price(position.pool.sqrt_price_x96)
+    ends = [
+        pair.price(sqrt_price_at_tick(tick))
+        for tick in (position.identity.tick_lower, position.identity.tick_upper)
+    ]
+    known = sorted(end.value for end in ends if end is not None)
+    if now is None or len(known) < len(ends):
+        return None
+    condition = order.condition
+    level = pair.price(int(condition.sqrt_price)) if isinstance(condition, PricePast) else None
+    return PriceOfOrder(
+        unit=f"{pair.quote.label} per {pair.base.label}",
+        now=now.value,
+        low=known[0],
+        high=known[1],
+        trigger=None if level is None else level.value,
+        distance=None if level is None or not level.value else now.value / level.value - 1,
+    )
+
+
+def orders_page(listed: OrderList) -> Page:
+    if not listed.orders:
+        return Page(
+            "Orders",
+            (
+                (Headline("No standing orders."),),
+                (
+                    Words("An order is signed now and carried out while you are away, such as:"),
+                    Words("  order close 28 below 2900", "strong"),
+                    Words("  order collect 28 every 7d", "strong"),
+                ),
+            ),
+        )
+    waiting = [row for row in listed.orders if row.stands]
+    over = [row for row in listed.orders if not row.stands]
+    return Page(
+        "Orders",
+        (
+            (_headline(listed, waiting),),
+            (_table(waiting, listed.now),) if waiting else (),
+            *(tuple(_picture(row)) for row in waiting if row.price is not None),
+            (Words("ENDED", "title"), _ended(over)) if over else (),
+            tuple(_notes(listed, waiting)),
+        ),
+    )
+
+
+def _headline(listed: OrderList, waiting: list[OrderRow]) -> Headline:
+    if not waiting:
+        return Headline("No order waits.", f"{len(listed.orders)} ended")
+    count = "1 order waits" if len(waiting) == 1 else f"{len(waiting)} orders wait"
+    if listed.stopped:
+        return Headline(f"{count}, and this machine carries out none", "orders go", "bad")
+    unwatched = [row for row in waiting if _silence(row, listed.now) is not None]
+    if unwatched:
+        return Headline(f"{count}: nobody seems to watch", _NEEDS, "bad")
+    return Headline(count, "watched: last look under 5 min ago", "good")
+
+
+_NEEDS = "this desk or zuno monitor must run with the watch key"
+
+
+def _silence(row: OrderRow, now: float) -> str | None:
+    """How long nobody looked; None while somebody does."""
+    if row.looked_at is None:
+        return "never"
+    seconds = int(now - row.looked_at)
+    return None if seconds <= _FRESH else f"{age_text(seconds)} ago"
+
+
+def _table(waiting: list[OrderRow], now: float) -> PageTable:
+    columns = page_columns("#>", "DOES", "WHEN", "AWAY>", "UNTIL", "LAST LOOK@90")
+    return PageTable(columns, tuple(_waiting_cells(row, now) for row in waiting))
+
+
+_DOES: dict[OrderKind, str] = {"close": "close", "collect": "collect"}
+
+
+def _waiting_cells(row: OrderRow, now: float) -> Cells:
+    silence = _silence(row, now)
+    times = f" ({row.done} of {row.times})" if row.times > 1 else ""
+    return (
+        PageCell(str(row.number)),
+        PageCell(f"{_DOES[row.kind]} {position_label(row.token_id)}{times}", "strong"),
+        PageCell(row.condition.removeprefix("the ").replace("price is", "price")),
+        _distance(row),
+        PageCell(minute_text(row.until)[:10], "dim"),
+        PageCell(silence or "just now", "bad" if silence else "good"),
+    )
+
+
+def _distance(row: OrderRow) -> PageCell:
+    if row.state is StandingState.SENT:
+        return PageCell("being sent", "warn")
+    if row.holds:
+        return PageCell("reached", "warn")
+    if row.price is None or row.price.distance is None:
+        return PageCell("–", "dim")
+    near: DrawnTone = "warn" if abs(row.price.distance) < 0.02 else "plain"
+    return PageCell(percent(abs(row.price.distance)), near)
+
+
+def _picture(row: OrderRow) -> Iterator[Block]:
+    """The range with the price in it, and the trigger where it would lie."""
+    price = row.price
+    if price is None or price.high <= price.low:
+        return
+    trigger = "" if price.trigger is None else f" · ┃ trigger {figure(price.trigger)}"
+    yield RangeGauge(
+        f"order {row.number}  ",
+        price.low,
+        price.high,
+        price.now,
+        price.trigger,
+        f"  ● now {figure(price.now)}{trigger} {price.unit}",
+    )
+
+
+def _ended(over: list[OrderRow]) -> PageTable:
+    columns = page_columns("#>", "WAS", "OUTCOME", "RECEIVED")
+    rows = (
+        (
+            PageCell(str(row.number), "dim"),
+            PageCell(row.headline, "dim"),
+            PageCell("done", "good") if row.state is StandingState.DONE else PageCell("ended"),
+            PageCell(" + ".join(row.received) or row.reason or "–"),
+        )
+        for row in over
+    )
+    return PageTable(columns, tuple(rows))
+
+
+def _notes(listed: OrderList, waiting: list[OrderRow]) -> Iterator[Words]:
+    for row in waiting:
+        if row.reason:
+            yield Words(f"! order {row.number}: {row.reason}", "warn")
+    for row in listed.orders:
+        if row.what_if is not None:
+            yield Words(f"order {row.number}, {row.what_if.words}")
+    away = [str(row.number) for row in waiting if not row.watched_here]
+    if away:
+        yield Words(f"Watched by a key that is not on this machine: order {', '.join(away)}.")
+    if waiting:
+        yield Words(
+            f"To end one: zuno order cancel {waiting[0].number} · to pause all on this machine: "
+            "zuno orders stop"
+        )
