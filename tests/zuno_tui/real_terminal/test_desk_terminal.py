@@ -98,6 +98,7 @@ def test_the_word_signs_when_fingers_type_it_and_not_before(
         node_rpc.take_back(devnet.url, taken)
 
 
+@pytest.mark.soak
 def test_what_was_typed_ahead_of_the_confirmation_signs_nothing(
     devnet: DevnetReady, tmp_path: Path
 ) -> None:
@@ -119,15 +120,6 @@ def test_what_was_typed_ahead_of_the_confirmation_signs_nothing(
         assert terminal.end() == 0
 
     assert _sent_by_the_wallet(devnet) == counted
-
-
-def test_a_dropped_line_ends_it_cleanly(devnet: DevnetReady, tmp_path: Path) -> None:
-    with _desk(devnet, tmp_path / "home") as terminal:
-        terminal.wait_for("WETH/USDC")
-        terminal.hang_up()
-
-        assert terminal.end() == 128 + signal.SIGHUP
-    assert "ended by SIGHUP" in (tmp_path / "home" / "desk.log").read_text("utf-8")
 
 
 def test_a_request_to_end_gives_the_terminal_back(devnet: DevnetReady, tmp_path: Path) -> None:
