@@ -161,7 +161,7 @@ def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> RoutedAll
     def allocate(terms: SwapTerms) -> Allocation:
         price, available = evaluation.sqrt_price, evaluation.available
         if evaluation.current is not None:
-            return allocate_holdings(price, ticks, available, terms)
+            return allocate_holdings(price, ticks, available, terms, evaluation.hold)
         return allocate_for_create(evaluation.pool_key, price, ticks, available, terms).allocation
 
     return routed_allocation(allocate, evaluation.terms, evaluation.other_pools)

@@ -5,16 +5,28 @@ from functools import cache
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agents.numbers.edges import TickRange
-from chain.base.units import PIPS
+from agents.numbers.outlook import Stake
+from chain.base.units import BIPS, PIPS
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
+from chain.math.drift import (
+    SLIPPAGE_BIPS,
+    Bips,
+    Span,
+    affordable,
+    least_affordable,
+    narrowed,
+    widest,
+)
 from chain.math.fees import swap_fee
 from chain.math.liquidity import Amounts, amounts_for_liquidity, liquidity_for_amounts
 from chain.math.sqrt_price import Q96, swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
 from chain.pools.depth import Depth, quote_at_most
+from chain.protocols.registry import protocol_named
 
 _PATIENCE = 3
 """Probes that may fail to halve the bracket before one that surely does."""
@@ -243,6 +255,7 @@ def allocate_for_create(
     """
     two_sided = capital.amount0 > 0 and capital.amount1 > 0
     allocation = _allocate(sqrt_price, ticks, capital, None if two_sided else terms)
+    allocation = _surely_created(key, sqrt_price, ticks, allocation)
     pays_native = key.currency0 == NATIVE
     spent = max(0, capital.amount0 - allocation.residual.amount0)
     return CreateAllocation(allocation, pays_native, spent if pays_native else 0)
@@ -333,16 +346,85 @@ _DUST_PARTS = 200
 
 
 def allocate_holdings(
-    sqrt_price: int, ticks: TickRange, available: Amounts, terms: SwapTerms
+    sqrt_price: int,
+    ticks: TickRange,
+    available: Amounts,
+    terms: SwapTerms | None,
+    leaving: Stake | None,
 ) -> Allocation:
-    """What a position holds: without a swap where what is left over is dust, else with one."""
-    nothing = Amounts(0, 0)
-    plain = allocate_inventory(sqrt_price, ticks, available, nothing, None)
-    if _worth1(plain.residual, sqrt_price) * _DUST_PARTS <= _worth1(available, sqrt_price):
-        return plain
-    return allocate_inventory(sqrt_price, ticks, available, nothing, terms)
+    """What a position holds: without a swap where what is left over is dust, else with one.
+
+    Less what is kept back of it, so that the price may drift until the transactions are included.
+    """
+    plain = _allocate(sqrt_price, ticks, available, None)
+    little = _worth1(plain.residual, sqrt_price) * _DUST_PARTS <= _worth1(available, sqrt_price)
+    swapped = plain if little else _allocate(sqrt_price, ticks, available, terms)
+    return _surely_moved(sqrt_price, ticks, swapped, leaving)
 
 
 def _worth1(amounts: Amounts, sqrt_price: int) -> int:
     """Both amounts in units of currency1."""
     return amounts.amount1 + (amounts.amount0 * sqrt_price**2 >> 192)
+
+
+# All bytes are fixed on what each step guarantees the next. An exit pays less of one token when
+# the price drifts, and an entry takes more of one: what covers the two is kept back. It never
+# leaves the wallet, or returns there.
+MOVE_KEPT_BIPS = 100
+"""Of the liquidity that what a position holds could buy; the wallet helps where it can."""
+_CREATE_KEPT_BIPS = 300
+"""At most, of the liquidity that capital could buy: no more than the capital is ever taken."""
+
+
+def _surely_moved(
+    sqrt_price: int, ticks: TickRange, allocation: Allocation, leaving: Stake | None
+) -> Allocation:
+    span, price = Span(*ticks), _price_after(allocation, sqrt_price)
+    holding = allocation.deposit.plus(allocation.residual)
+    now = affordable(span, price, holding)
+    low, high = span.sqrt_prices
+    if allocation.swap is None and not low < price < high:
+        return _with_liquidity(allocation, span, price, now)
+    enough = now * (BIPS - MOVE_KEPT_BIPS) // BIPS
+    if allocation.swap is not None or leaving is None:
+        return _with_liquidity(allocation, span, price, enough)
+    # In one call, at one price: what the one range pays then, the other takes.
+    left = Span(*leaving.ticks)
+    beside = holding.less(left.holds(price, leaving.liquidity, round_up=False))
+
+    def funds(at: int) -> Amounts:
+        return left.holds(at, leaving.liquidity, round_up=False).plus(beside)
+
+    within = least_affordable(span, price, SLIPPAGE_BIPS, funds, left)
+    return _with_liquidity(allocation, span, price, max(enough, within))
+
+
+def _surely_created(
+    key: PoolKey, sqrt_price: int, ticks: TickRange, allocation: Allocation
+) -> Allocation:
+    span, price, swap = Span(*ticks), _price_after(allocation, sqrt_price), allocation.swap
+    names_liquidity = protocol_named(key.protocol).mints_liquidity
+
+    def bought(bips: Bips) -> int:
+        if swap is not None:
+            paid = int(swap.amount_out * (BIPS - bips) // BIPS)
+            holding = swap._replace(amount_out=paid).applied_to(allocation.available)
+        else:
+            holding = allocation.available
+        if bips and names_liquidity:
+            return least_affordable(span, price, bips, lambda _: holding)
+        return affordable(span, price, holding)
+
+    enough = bought(0) * (BIPS - _CREATE_KEPT_BIPS) // BIPS
+    drift = widest(lambda bips: bought(bips) >= enough, narrowed(SLIPPAGE_BIPS, span))
+    return _with_liquidity(allocation, span, price, max(enough, bought(drift)))
+
+
+def _price_after(allocation: Allocation, sqrt_price: int) -> int:
+    return sqrt_price if allocation.swap is None else allocation.swap.sqrt_price_after
+
+
+def _with_liquidity(allocation: Allocation, span: Span, price: int, liquidity: int) -> Allocation:
+    deposit = span.holds(price, liquidity, round_up=True)
+    left = allocation.deposit.plus(allocation.residual).less(deposit)
+    return replace(allocation, liquidity=liquidity, deposit=deposit, residual=left)

@@ -13,11 +13,12 @@ from chain.base.units import MICRO
 from chain.contracts.hooks import hook_passport
 from chain.contracts.networks import Address
 from chain.execution.plan.effects import Provision, Withdrawal
-from chain.execution.plan.facts import PositionFacts, Span
+from chain.execution.plan.facts import PositionFacts
 from chain.execution.plan.names import Names
 from chain.execution.plan.records import DecodedStep
 from chain.execution.protocols import effects_of
 from chain.execution.simulate import Simulation
+from chain.math.drift import Span
 from chain.protocols.reference import PositionRef
 
 _SLACK, _UNITS = 10, 2

@@ -77,6 +77,10 @@ class LiquidityProtocol(Protocol):
     def in_pool_manager(self) -> bool:
         """Whether its pools are words of the PoolManager: those tell prices."""
 
+    @property
+    def mints_liquidity(self) -> bool:
+        """Whether a mint names its liquidity; else it makes what it can of what it is given."""
+
     def manager(self, network: Network) -> Address | None:
         """The contract that knows whose a position is; None where the network has none."""
 

@@ -107,7 +107,7 @@ def _lines(
             f"{short_amount(new.prep_action.amount_out, bought)} {bought.label}"
         )
     if left := _amounts((new.residual0, new.residual1), tokens):
-        yield f"  to the wallet {left}"
+        yield f"  left over     {left}: stays in the wallet, in case the price moves"
     yield f"  total cost    {usd(new.cost_usd)}, network cost {usd(new.gas_usd)} of it"
 
 

@@ -22,9 +22,9 @@ from chain.execution.plan.context import PolicyContext, key_of
 from chain.execution.plan.facts import ChainFacts, FeeCaps, InsufficientBalanceError
 from chain.execution.plan.records import DecodedStep
 from chain.execution.plan.requests import CancelOrdersRequest, DelegateRequest, swap_in
-from chain.execution.plan.sizing import Band, price_band
 from chain.execution.policy.policy import PolicyRefused, check
 from chain.execution.simulate import Simulation, simulate_whole
+from chain.math.drift import Band, price_band
 from chain.positions.overview import Sources, tokens_at
 from chain.read.gas import read_gas_price
 from chain.rpc.client import RpcClient

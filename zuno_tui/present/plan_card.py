@@ -125,6 +125,7 @@ class PlanPool(Struct, frozen=True):
     dynamic: bool = False
     """Whether a hook may change the fee."""
     hooked: bool = False
+    sqrt_price: int = 0
 
     @property
     def name(self) -> str:
@@ -168,6 +169,7 @@ def _plan_pool(facts: PlanPoolFacts, network: Network, store: Store | None) -> P
         price,
         dynamic=facts.fee == DYNAMIC_FEE,
         hooked=int(facts.hooks, 16) != 0,
+        sqrt_price=facts.sqrt_price_x96,
     )
 
 
@@ -275,6 +277,7 @@ def _sentences(reasons: tuple[str, ...]) -> Iterator[str]:
 
 _BAR_CELLS = 8
 _ROUNDING = 0.05
+_CENT = 0.01
 
 
 def plan_answer(argued: ArguedPlan, store: Store | None = None) -> CommandAnswer:
@@ -361,6 +364,9 @@ def reasons(plan: Plan, pools: Mapping[str, PlanPool], *, argued: bool = True) -
     if any(_pays_faster(move, plan.hold) for move in plan.candidates):
         yield ("Pay-back time assumes the average time in range; net and over Keep cover 7 days.")
     yield from _swap_words(plan, pools)
+    kept = _kept_back(plan.recommended, pools.get(plan.recommended.pool_id))
+    if kept is not None and kept >= _CENT:
+        yield f"{usd(kept)} stays in your wallet, so that the price may move until it is included."
     yield from map(screen_words, _outside_words(plan, pools))
     yield assumption_words(plan.assumptions)
     if argued:
@@ -547,6 +553,25 @@ def _swap(candidate: Candidate, pool: PlanPool | None) -> str:
     return f"{short_amount(swap.amount_in, sold)} {sold.label}"
 
 
+def _kept_back(candidate: Candidate, pool: PlanPool | None) -> float | None:
+    """What an option does not put in, in dollars, by what it puts in; None is unknown."""
+    if pool is None or candidate.value_usd is None or candidate.kind == "hold":
+        return None
+    put_in, kept = (
+        amount1 + (amount0 * pool.sqrt_price**2 >> 192)
+        for amount0, amount1 in (
+            (candidate.amount0, candidate.amount1),
+            (candidate.residual0, candidate.residual1),
+        )
+    )
+    return candidate.value_usd * kept / put_in if put_in and candidate.liquidity else None
+
+
+def _left_over(candidate: Candidate, pool: PlanPool | None) -> str:
+    kept = _kept_back(candidate, pool)
+    return "–" if kept is None else usd(kept)
+
+
 def _break_even(candidate: Candidate, _pool: PlanPool | None) -> str:
     if candidate.index is None:
         return "–"
@@ -649,6 +674,7 @@ FIGURES: dict[str, _CandidateCell] = {
     "fees a day": _fees,
     "LVR a day": lambda one, _: usd(one.lvr_24h),
     "swaps": _swap,
+    "left over": _left_over,
     "lasts at 2σ": _buffer(2),
     "lasts at 3σ": _buffer(3),
     "fees APR": _yearly(lambda one: one.fee_yield_24h),

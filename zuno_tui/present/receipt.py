@@ -16,7 +16,7 @@ from chain.contracts.pool_key import DYNAMIC_FEE, CalldataPool
 from chain.execution import protocols
 from chain.execution.decode.titles import call_title, effect_title
 from chain.execution.plan.effects import Effect, Provision, Sale, Withdrawal
-from chain.execution.plan.facts import PoolFacts, PositionFacts, Span
+from chain.execution.plan.facts import PoolFacts, PositionFacts
 from chain.execution.plan.names import Names
 from chain.execution.plan.records import (
     DecodedStep,
@@ -26,6 +26,7 @@ from chain.execution.plan.records import (
     TokenApproval,
     Withdraw,
 )
+from chain.math.drift import Span
 from chain.math.price import format_amount
 from chain.math.sqrt_price import Q96
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
@@ -576,7 +577,7 @@ def _wallet(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     told = "  ".join(words) or "no change"
     enters = any(isinstance(each, Provision) for each in facts.effects)
     if changed and enters and all(amount > 0 for amount, _ in changed):
-        told = f"{told}, left over"
+        told = f"{told}, left over in case the price moves"
     yield ReceiptLine("wallet", told, _sum(facts, changed))
 
 

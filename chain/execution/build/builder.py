@@ -15,6 +15,7 @@ from chain.execution.build import wallet_steps
 from chain.execution.build.writers import WRITERS, writer_of
 from chain.execution.plan import requests
 from chain.execution.plan.facts import (
+    BuildError,
     ChainFacts,
     InsufficientBalanceError,
     PositionFacts,
@@ -200,9 +201,16 @@ def build(
     and entering the other. As one transaction they are taken back at its end. `cancels` are orders
     that fit no more once it is done.
     """
-    facts = replace(facts, tolerance=survivable(request, facts))
     if isinstance(request, requests.DelegateRequest):
         return Built(_lending(request, facts), (), (), facts.deadline, facts.tolerance)
+
+    def builds(tolerance: Tolerance) -> bool:
+        try:
+            return bool(_recipes(request, replace(facts, tolerance=tolerance)))
+        except BuildError:
+            return False
+
+    facts = replace(facts, tolerance=survivable(request, facts, builds))
     moving = _recipes(request, facts)
     _needs_balances(moving, facts)
     permissions = [*approvals(moving, facts)]
@@ -290,7 +298,15 @@ def _recipes(request: requests.CallRequest, facts: ChainFacts) -> list[Recipe]:
             return _re_range(request, facts)
         case requests.CreateRequest(pool, span, budget, swap):
             *before, made = writer_of(pool.key).enter(
-                Entry(pool, span, budget, swap, native=request.native), facts
+                Entry(
+                    pool,
+                    span,
+                    budget,
+                    swap,
+                    liquidity=request.liquidity,
+                    native=request.native,
+                ),
+                facts,
             )
             return [*before, *_wrapping(made, facts), made]
         case requests.IncreaseRequest(position):
@@ -333,7 +349,7 @@ def _re_range(request: requests.ReRangeRequest, facts: ChainFacts) -> list[Recip
     needs_liquidity(position)
     leaves, pool = _protocol(position), request.into or position.pool
     if request.swap is None and pool.key == position.pool.key:
-        return [leaves.move(position, span, facts)]
+        return [leaves.move(position, span, facts, request.liquidity)]
     sure = guaranteed_by_exit(position, facts.tolerance)
     funds = (
         sure if request.liquidity is None else with_wallet_balance(sure, position.pool.key, facts)

@@ -8,15 +8,7 @@ from chain.contracts.networks import Address
 from chain.contracts.pool_key import CalldataPool
 from chain.execution.plan.context import PolicyContext, key_of
 from chain.execution.plan.effects import Provision, Sale, Withdrawal
-from chain.execution.plan.facts import Span
-from chain.execution.plan.sizing import (
-    Band,
-    least_paid,
-    least_taken,
-    most_taken,
-    narrowed,
-    price_band,
-)
+from chain.math.drift import Band, Span, least_paid, least_taken, most_taken, narrowed, price_band
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import MAX_TICK
 from chain.protocols.reference import position_label

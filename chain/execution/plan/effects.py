@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import CalldataPool
-from chain.execution.plan.facts import Span
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts, liquidity_for_amounts
 from chain.protocols.reference import PositionRef
 

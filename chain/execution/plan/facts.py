@@ -1,15 +1,14 @@
 """What building rests on: the chain as it was read at one head, and how far it may drift."""
 
 from collections.abc import Mapping
-from fractions import Fraction
 
 from msgspec import Struct, field
 
 from chain.base.errors import Failure, ZunoError
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
-from chain.math.liquidity import Amounts, amounts_for_liquidity
-from chain.math.ticks import sqrt_price_at_tick
+from chain.math.drift import SLIPPAGE_BIPS, Bips, Span
+from chain.math.liquidity import Amounts
 from chain.protocols.reference import PositionRef
 from chain.protocols.snapshot import PositionSnapshot
 
@@ -18,10 +17,6 @@ DEADLINE_SECONDS = 15 * 60
 
 class FactsUnknownError(ZunoError):
     """Something a transaction cannot be built without; the message says what."""
-
-
-Bips = int | Fraction
-"""Basis points; a range of a few ticks needs parts of one."""
 
 
 class BuildError(ZunoError, ValueError):
@@ -46,24 +41,6 @@ class PoolFacts(Struct, frozen=True):
     sqrt_price_x96: int
     lp_fee: int
     """Pips that providers take now."""
-
-
-class Span(Struct, frozen=True):
-    """A range of ticks with the prices at its ends."""
-
-    tick_lower: int
-    tick_upper: int
-
-    @property
-    def sqrt_prices(self) -> tuple[int, int]:
-        return sqrt_price_at_tick(self.tick_lower), sqrt_price_at_tick(self.tick_upper)
-
-    @property
-    def width(self) -> int:
-        return self.tick_upper - self.tick_lower
-
-    def holds(self, sqrt_price: int, liquidity: int, *, round_up: bool) -> Amounts:
-        return amounts_for_liquidity(sqrt_price, *self.sqrt_prices, liquidity, round_up=round_up)
 
 
 class PositionFacts(Struct, frozen=True):
@@ -106,7 +83,7 @@ class FeeCaps(Struct, frozen=True):
 class Tolerance(Struct, frozen=True):
     """How far the price may drift until inclusion before the chain itself refuses."""
 
-    slippage_bips: Bips = 50
+    slippage_bips: Bips = SLIPPAGE_BIPS
     idle_bips: int = 300
     """Of the liquidity that could be minted now, what may be given up so that drift is survived."""
 

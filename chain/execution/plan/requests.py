@@ -5,7 +5,8 @@ from msgspec import Struct
 from chain.contracts.networks import Address
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import SignedDelegation
-from chain.execution.plan.facts import PoolFacts, PositionFacts, Span
+from chain.execution.plan.facts import PoolFacts, PositionFacts
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 
 
@@ -26,7 +27,7 @@ class ReRangeRequest(Struct, frozen=True):
     span: Span
     swap: QuotedSwap | None
     liquidity: int | None = None
-    """To enter with after the swap; None is as much as leaving is sure to pay for."""
+    """To enter with; None is as much as leaving is sure to pay for."""
     into: PoolFacts | None = None
     """The pool that is entered, where it is another one."""
 
@@ -76,6 +77,8 @@ class CreateRequest(Struct, frozen=True):
     budget: Amounts
     swap: QuotedSwap | None
     native: bool = False
+    liquidity: int | None = None
+    """To enter with; None is as much as the budget is sure to pay for."""
 
 
 class SwapRequest(Struct, frozen=True):

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from chain.execution.plan.facts import ChainFacts, PoolFacts, PositionFacts, Span
+from chain.execution.plan.facts import ChainFacts, PoolFacts, PositionFacts
 from chain.execution.plan.recipe import Change, Recipe
 from chain.execution.plan.requests import (
     CloseRequest,
@@ -14,6 +14,7 @@ from chain.execution.plan.requests import (
     IncreaseRequest,
     QuotedSwap,
 )
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 
 SmallChange = CloseRequest | CollectRequest | DecreaseRequest | CompoundRequest
@@ -60,7 +61,9 @@ class ProtocolWriter(ABC):
     def add(self, request: IncreaseRequest, facts: ChainFacts) -> Recipe: ...
 
     @abstractmethod
-    def move(self, position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
+    def move(
+        self, position: PositionFacts, span: Span, facts: ChainFacts, liquidity: int | None
+    ) -> Recipe:
         """Leave one range and enter another of the same pool at one price."""
 
     @abstractmethod

@@ -9,9 +9,10 @@ from chain.contracts import calldata as router_calls
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
 from chain.execution.plan import sizing
-from chain.execution.plan.facts import BuildError, ChainFacts, PoolFacts, PositionFacts, Span
+from chain.execution.plan.facts import BuildError, ChainFacts, PoolFacts, PositionFacts
 from chain.execution.plan.recipe import NOTHING, Change, Recipe, RecipeBounds, pulled_tokens
 from chain.execution.plan.requests import QuotedSwap
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.protocols.reference import position_label
 
@@ -96,10 +97,10 @@ def compound(position: PositionFacts, facts: ChainFacts) -> Change:
     return Change("compound", tuple(calls), bounds, pulled)
 
 
-def move(position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
+def move(position: PositionFacts, span: Span, facts: ChainFacts, liquidity: int | None) -> Recipe:
     """Close and open at one price, so that what the one pays funds the other."""
     least = sizing.exit_minimums(position, position.liquidity, facts.tolerance)
-    sized = sizing.size_given_by_exit(position, span, facts.tolerance)
+    sized = sizing.size_given_by_exit(position, span, facts.tolerance, liquidity)
     key = position.pool.key
     calls = [
         *_taken(position, position.liquidity, least, facts.sender, facts, ends=True),

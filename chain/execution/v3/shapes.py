@@ -21,7 +21,7 @@ from chain.execution.plan.bounds import (
 )
 from chain.execution.plan.context import PolicyContext
 from chain.execution.plan.effects import Effect, Provision, Sale, Withdrawal
-from chain.execution.plan.facts import PositionFacts, Span
+from chain.execution.plan.facts import PositionFacts
 from chain.execution.plan.records import Execute, Multicall, PlainCall, name_of
 from chain.execution.v3.records import (
     EVERYTHING,
@@ -35,6 +35,7 @@ from chain.execution.v3.records import (
     SweepToken,
     UnwrapWeth,
 )
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.protocols.reference import position_label, v3_in_bytes
 from chain.protocols.v3.pool_key import DecodedV3Pool

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar, assert_never
 
 from chain.contracts.networks import Address
-from chain.execution.plan.facts import BuildError, ChainFacts, PositionFacts, Span
+from chain.execution.plan.facts import BuildError, ChainFacts, PositionFacts
 from chain.execution.plan.recipe import Change, Recipe
 from chain.execution.plan.requests import (
     CloseRequest,
@@ -24,6 +24,7 @@ from chain.execution.plan.sizing import (
 )
 from chain.execution.plan.writing import NO_ROUTER, Entry, ProtocolWriter, SmallChange
 from chain.execution.v3 import recipes
+from chain.math.drift import Span
 from chain.protocols.reference import V3
 
 
@@ -56,8 +57,10 @@ class V3Writer(ProtocolWriter):
     def add(self, request: IncreaseRequest, facts: ChainFacts) -> Recipe:
         return recipes.add(request.position, request.budget, facts, native=request.native)
 
-    def move(self, position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
-        return recipes.move(position, span, facts)
+    def move(
+        self, position: PositionFacts, span: Span, facts: ChainFacts, liquidity: int | None
+    ) -> Recipe:
+        return recipes.move(position, span, facts, liquidity)
 
     def enter(self, entry: Entry, facts: ChainFacts) -> list[Recipe]:
         pool, span = entry.pool, entry.span

@@ -7,9 +7,10 @@ from chain.contracts import calldata as actions
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
 from chain.execution.plan import sizing
-from chain.execution.plan.facts import BuildError, ChainFacts, PoolFacts, PositionFacts, Span
+from chain.execution.plan.facts import BuildError, ChainFacts, PoolFacts, PositionFacts
 from chain.execution.plan.recipe import NOTHING, Change, Recipe, RecipeBounds, pulled_tokens
 from chain.execution.plan.requests import QuotedSwap
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.protocols.reference import position_label, v4_token_id
 
@@ -51,9 +52,9 @@ def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFac
     )
 
 
-def move(position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
+def move(position: PositionFacts, span: Span, facts: ChainFacts, liquidity: int | None) -> Recipe:
     """Burn and mint at one price, so that what the one pays funds the other."""
-    sized = sizing.size_move(position, span, facts.tolerance)
+    sized = sizing.size_move(position, span, facts.tolerance, liquidity)
     key = position.pool.key
     data = actions.modify_liquidities(
         [
@@ -115,10 +116,7 @@ def create(
 ) -> Recipe:
     """Mint from what the wallet holds of both tokens, an exit before it counted where it pays."""
     price = pool.sqrt_price_x96
-    if liquidity is None:
-        sized = sizing.size_entry(span, price, budget, facts.tolerance)
-    else:
-        sized = sizing.size_within(span, price, liquidity, budget, facts.tolerance)
+    sized = sizing.size_entry(span, price, budget, facts.tolerance, liquidity=liquidity)
     most = sized.most
     lent = (max(0, each - there) for each, there in zip(most, sure or most, strict=True))
     key = pool.key

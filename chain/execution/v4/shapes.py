@@ -19,7 +19,6 @@ from chain.execution.plan.bounds import (
 )
 from chain.execution.plan.context import PolicyContext, key_of
 from chain.execution.plan.effects import Effect, Provision, Sale, Withdrawal
-from chain.execution.plan.facts import Span
 from chain.execution.plan.records import DecodedPermit2Transfer, Execute, name_of
 from chain.execution.v4.records import (
     SENDER,
@@ -40,6 +39,7 @@ from chain.execution.v4.records import (
     ModifyLiquidities,
     parts_of,
 )
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.protocols.reference import v4_position
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar, assert_never
 
 from chain.contracts.networks import Address
-from chain.execution.plan.facts import BuildError, ChainFacts, PositionFacts, Span
+from chain.execution.plan.facts import BuildError, ChainFacts, PositionFacts
 from chain.execution.plan.recipe import Change, Recipe
 from chain.execution.plan.requests import (
     CloseRequest,
@@ -17,6 +17,7 @@ from chain.execution.plan.requests import (
 from chain.execution.plan.sizing import needs_liquidity, part_of
 from chain.execution.plan.writing import NO_ROUTER, Entry, ProtocolWriter, SmallChange
 from chain.execution.v4 import recipes
+from chain.math.drift import Span
 from chain.protocols.reference import V4
 
 
@@ -46,8 +47,10 @@ class V4Writer(ProtocolWriter):
     def add(self, request: IncreaseRequest, facts: ChainFacts) -> Recipe:
         return recipes.add(request.position, request.budget, facts)
 
-    def move(self, position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
-        return recipes.move(position, span, facts)
+    def move(
+        self, position: PositionFacts, span: Span, facts: ChainFacts, liquidity: int | None
+    ) -> Recipe:
+        return recipes.move(position, span, facts, liquidity)
 
     def enter(self, entry: Entry, facts: ChainFacts) -> list[Recipe]:
         if entry.swap is None:

@@ -35,6 +35,7 @@ class UniswapV3:
     contracts = (contract.V3_POOL, contract.V3_CUSTODY)
     lists_tokens = True
     in_pool_manager = False
+    mints_liquidity = False
 
     def manager(self, network: Network) -> Address | None:
         return None if network.v3 is None else network.v3.position_manager

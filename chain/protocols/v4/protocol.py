@@ -42,6 +42,7 @@ class UniswapV4:
     contracts = (STORAGE, CUSTODY)
     lists_tokens = False
     in_pool_manager = True
+    mints_liquidity = True
 
     def manager(self, network: Network) -> Address:
         return network.contracts.position_manager

@@ -17,7 +17,6 @@ from chain.execution.plan.facts import (
     FeeCaps,
     PoolFacts,
     PositionFacts,
-    Span,
     SpenderAllowance,
     TokenAllowances,
     Tolerance,
@@ -41,6 +40,7 @@ from chain.execution.plan.requests import (
     swap_in,
 )
 from chain.execution.plan.sizing import guaranteed_by_exit
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts, LiquidityError
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
 from chain.protocols.pool import USUAL_TIERS

@@ -23,17 +23,16 @@ from chain.contracts.storage import (
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS
 from chain.execution.plan.facts import (
-    Bips,
     ChainFacts,
     FeeCaps,
     PoolFacts,
     PositionFacts,
-    Span,
     SpenderAllowance,
     TokenAllowances,
     position_facts,
 )
 from chain.execution.plan.requests import QuotedSwap
+from chain.math.drift import Bips, Span
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, tick_at_sqrt_price
 from chain.pools.depth import WORD_TICKS, Depth

@@ -16,7 +16,7 @@ from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.deployment import ETHER, EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, STABLE, WETH_USDC, WETH_USDC_LOW
 from chain.execution.build.builder import build, with_gas
-from chain.execution.plan.facts import BuildError, Span, Tolerance
+from chain.execution.plan.facts import BuildError, Tolerance
 from chain.execution.plan.requests import (
     Allowance,
     CloseRequest,
@@ -31,7 +31,8 @@ from chain.execution.plan.requests import (
     UnwrapRequest,
     WrapRequest,
 )
-from chain.execution.plan.sizing import guaranteed_by_exit, narrowed, size_swap_entry
+from chain.execution.plan.sizing import guaranteed_by_exit, size_swap_entry
+from chain.math.drift import Span, narrowed
 from chain.math.liquidity import Amounts
 from tests.chain.execution.on_small_world import (
     MANAGER,

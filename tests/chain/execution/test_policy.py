@@ -13,7 +13,7 @@ from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
 from chain.execution.build.builder import build
 from chain.execution.decode.decoder import decode
 from chain.execution.plan.context import key_of
-from chain.execution.plan.facts import Span, Tolerance
+from chain.execution.plan.facts import Tolerance
 from chain.execution.plan.records import Execute, Multicall, Permit2Approval, TokenApproval
 from chain.execution.plan.requests import (
     CloseRequest,
@@ -28,6 +28,7 @@ from chain.execution.plan.requests import (
 from chain.execution.plan.sizing import guaranteed_by_exit
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from chain.execution.v4.records import DecodedPositionManagerCall, ModifyLiquidities
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from tests.chain.execution.made_up_plans import (
     NETWORK,

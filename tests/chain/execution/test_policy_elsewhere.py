@@ -15,11 +15,11 @@ from chain.execution.exit_tax import ExitTax, untold_tokens
 from chain.execution.plan.facts import PoolFacts
 from chain.execution.plan.records import Execute
 from chain.execution.plan.requests import QuotedSwap
-from chain.execution.plan.sizing import least_paid, price_band
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from chain.execution.simulate import Simulation, StepOutcome, refusal_words
 from chain.execution.v4.records import ModifyLiquidities
 from chain.execution.v4.shapes import swap_and_enter
+from chain.math.drift import least_paid, price_band
 from chain.tokens import Token
 from tests.chain.execution.policy_bench import Bench, altered, reasons, setting, spoil
 

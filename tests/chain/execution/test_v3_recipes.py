@@ -17,7 +17,6 @@ from chain.devnet.world.accounts import ARBITRAGEUR, MEDIUM_PROVIDER
 from chain.devnet.world.deployment import USDC, USDT, WBTC, WETH
 from chain.execution.decode.decoder import decode, encode_call
 from chain.execution.decode.words import describe, names_on
-from chain.execution.plan.facts import Span
 from chain.execution.plan.reading import DecodingError
 from chain.execution.plan.records import DecodedStep, Execute, Multicall, PlainCall
 from chain.execution.plan.requests import (
@@ -35,6 +34,7 @@ from chain.execution.plan.requests import (
 )
 from chain.execution.plan.sizing import buys_liquidity
 from chain.execution.policy.policy import Allowed, check
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, tick_at_sqrt_price
 from chain.pools.depth import quote_at_most

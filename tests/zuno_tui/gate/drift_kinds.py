@@ -14,7 +14,7 @@ from chain.devnet.world.accounts import DEMO_WALLET, STRANGER, WIDE_PROVIDER
 from chain.devnet.world.deployment import EXIT_GUARD
 from chain.devnet.world.pools import ETH_USDC, WETH_USDC_LOW
 from chain.execution.plan.facts import Tolerance
-from chain.execution.plan.sizing import price_band
+from chain.math.drift import price_band
 from tests import node_rpc
 from tests.zuno_tui.gate.hostile_code import consenting_code
 

@@ -11,7 +11,7 @@ from chain.base.store import Store
 from chain.contracts.addresses import keccak
 from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
 from chain.contracts.networks import NATIVE, network_named, shipped_code_hashes
-from chain.execution.plan.sizing import price_band
+from chain.math.drift import price_band
 from chain.positions.overview import Sources
 from tests.fakes.told_reader import ToldReader
 from zuno_tui.gate.contract_code import (

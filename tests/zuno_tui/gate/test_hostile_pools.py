@@ -20,8 +20,9 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import EXIT_GUARD, HOSTILE, SUBSCRIBER, WETH
 from chain.execution.exit_tax import kept_back
 from chain.execution.outbox.delivery import Route
-from chain.execution.plan.facts import Span, position_facts
+from chain.execution.plan.facts import position_facts
 from chain.execution.plan.requests import CreateRequest, ReRangeRequest
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.positions.overview import Sources
 from chain.protocols.reference import v4_position

@@ -10,8 +10,8 @@ import pytest
 from agents.numbers.inventory import PrepSwap
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
-from chain.execution.plan.facts import Span
 from chain.execution.plan.requests import QuotedSwap
+from chain.math.drift import Span
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up_markets import market_context
 from zuno_tui.gate.actions.plan import planned_span, refuse_worse_than_planned

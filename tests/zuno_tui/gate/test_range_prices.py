@@ -12,7 +12,8 @@ from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.devnet.world.pools import WETH_USDC
-from chain.execution.plan.facts import PoolFacts, Span
+from chain.execution.plan.facts import PoolFacts
+from chain.math.drift import Span
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient

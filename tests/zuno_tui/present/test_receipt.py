@@ -13,8 +13,9 @@ from chain.contracts.networks import all_networks, network_named, transaction_ur
 from chain.contracts.pool_key import PoolKey
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.words import names_on
-from chain.execution.plan.facts import PoolFacts, PositionFacts, Span
+from chain.execution.plan.facts import PoolFacts, PositionFacts
 from chain.execution.transaction import UnsignedTransaction
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.reference import v4_position

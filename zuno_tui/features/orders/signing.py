@@ -23,7 +23,7 @@ from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import SignedDelegation, ask_nonce
 from chain.execution.outbox.approvals import ActKind, GivenApproval
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.plan.facts import Span
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources, tokens_at

@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from chain.base.units import Numeral, NumeralError, read_numeral
 from chain.contracts.networks import NATIVE, Address, Network
-from chain.execution.plan.facts import PoolFacts, Span
+from chain.execution.plan.facts import PoolFacts
 from chain.execution.plan.requests import CreateRequest
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, tick_at_sqrt_price
 from chain.positions.overview import Sources, tokens_at

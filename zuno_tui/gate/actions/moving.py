@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from chain.base.units import BIPS
 from chain.contracts.networks import Address
 from chain.contracts.pool_key import PoolKey
-from chain.execution.plan.facts import PoolFacts, PositionFacts, Span, position_facts
+from chain.execution.plan.facts import PoolFacts, PositionFacts, position_facts
 from chain.execution.plan.requests import CloseRequest, ReRangeRequest
-from chain.execution.plan.sizing import RE_RANGE_IDLE_BIPS
+from chain.math.drift import Span, affordable
 from chain.math.liquidity import Amounts, liquidity_for_amounts
 from chain.math.ticks import (
     nearest_usable_tick,
@@ -142,10 +142,12 @@ async def action_to_migrate(
 
 def _most_of(held: PositionFacts, pool: PoolFacts, span: Span) -> int:
     """The liquidity that what is held buys there, but for what covers drift until it is bought."""
+    from agents.numbers.inventory import MOVE_KEPT_BIPS
+
     price = held.pool.sqrt_price_x96
     holds = held.span.holds(price, held.liquidity, round_up=False).plus(held.fees)
-    bought = liquidity_for_amounts(pool.sqrt_price_x96, *span.sqrt_prices, *holds)
-    return bought * (BIPS - RE_RANGE_IDLE_BIPS) // BIPS
+    bought = affordable(span, pool.sqrt_price_x96, holds)
+    return bought * (BIPS - MOVE_KEPT_BIPS) // BIPS
 
 
 async def _pools_elsewhere(

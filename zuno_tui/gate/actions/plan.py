@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -13,9 +12,9 @@ from agents.numbers.rules import JudgmentVerdict, Rule
 from chain.base.units import BIPS
 from chain.contracts.networks import Address
 from chain.contracts.pool_key import PoolId, PoolKey
-from chain.execution.plan.facts import PoolFacts, Span, position_facts
+from chain.execution.plan.facts import PoolFacts, position_facts
 from chain.execution.plan.requests import CloseRequest, CreateRequest, QuotedSwap, ReRangeRequest
-from chain.execution.plan.sizing import RE_RANGE_IDLE_BIPS
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.pools.depth import Depth, read_depths, read_states
 from chain.positions.overview import Sources
@@ -55,7 +54,7 @@ async def action_to_open(
     found = await find_pool(sources, candidate.pool_id)
     state, block = found.pool.state, found.block
     pool = PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee)
-    quotes = await _swap_of_one_token(sources, block, state, span, capital)
+    liquidity, quotes = await _entry_of(sources, block, state, span, capital)
     swap = None if quotes is None else quotes.swap
     if swap is not None:
         refuse_worse_than_planned(candidate, swap)
@@ -64,7 +63,7 @@ async def action_to_open(
     return Action(
         plan.plan_id,
         f"Open {pool_name(sources, pool)} at {range_prices(sources, pool, span)}",
-        CreateRequest(pool, span, capital, swap),
+        CreateRequest(pool, span, capital, swap, liquidity=liquidity),
         ActionTarget(block, pool),
         tokens,
         worth.usd_per_unit,
@@ -104,10 +103,10 @@ async def find_pool(sources: Sources, pool_id: PoolId) -> FoundPool:
     )
 
 
-async def _swap_of_one_token(
+async def _entry_of(
     sources: Sources, block: Block, state: PoolState, span: Span, capital: Amounts
-) -> SwapQuotes | None:
-    """The swap that capital in one token needs; of two tokens each is taken as it was given."""
+) -> tuple[int, SwapQuotes | None]:
+    """What is entered with, and the swap that capital in one token needs before."""
     from agents.lp.observe.pool_facts import REACH
     from agents.numbers.edges import TickRange
     from agents.numbers.inventory import allocate_for_create, routed_allocation, terms_of
@@ -121,15 +120,16 @@ async def _swap_of_one_token(
         return allocate_for_create(state.key, price, ticks, capital, terms).allocation
 
     terms = terms_of(depths[state.pool_id])
-    if allocate(terms).swap is None:
-        return None
+    plain = allocate(terms)
+    if plain.swap is None:
+        return plain.liquidity, None
     others = await read_other_pools(sources, state.key, block.hash)
     routed = routed_allocation(allocate, terms, others)
     if routed.allocation.swap is None:
-        return None
+        return routed.allocation.liquidity, None
     own = PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee)
     swap = quoted_swap(_pool_swapped_in(routed, state.key), routed.allocation.swap)
-    return await ask_quoter(sources, swap, own, others, block.hash)
+    return routed.allocation.liquidity, await ask_quoter(sources, swap, own, others, block.hash)
 
 
 def _pool_swapped_in(routed: RoutedAllocation, own: PoolKey) -> PoolKey:
@@ -235,21 +235,25 @@ async def _depth_without(sources: Sources, snapshot: PositionSnapshot, block: Bl
 def _re_range(
     snapshot: PositionSnapshot, span: Span, own: Depth, others: Sequence[Depth]
 ) -> ReRangeRequest:
-    """With the swap the range needs; a small part is not put in, so that drift is survived."""
+    """With the swap the range needs."""
     from agents.numbers.edges import TickRange
     from agents.numbers.inventory import allocate_holdings, routed_allocation, terms_of
+    from agents.numbers.outlook import Stake
 
     position, ticks = position_facts(snapshot), TickRange(span.tick_lower, span.tick_upper)
     price = snapshot.pool.sqrt_price_x96
     available = Amounts(snapshot.amount0 + snapshot.fees0, snapshot.amount1 + snapshot.fees1)
-    allocate = partial(allocate_holdings, price, ticks, available)
+    held = Stake(TickRange(position.span.tick_lower, position.span.tick_upper), position.liquidity)
+
+    def allocate(terms: SwapTerms) -> Allocation:
+        return allocate_holdings(price, ticks, available, terms, held)
+
     routed = routed_allocation(allocate, terms_of(own), others)
     allocation = routed.allocation
     if allocation.swap is None:
-        return ReRangeRequest(position, span, None)
-    liquidity = allocation.liquidity * (BIPS - RE_RANGE_IDLE_BIPS) // BIPS
+        return ReRangeRequest(position, span, None, allocation.liquidity)
     swap = quoted_swap(_pool_swapped_in(routed, snapshot.pool.key), allocation.swap)
-    return ReRangeRequest(position, span, swap, liquidity)
+    return ReRangeRequest(position, span, swap, allocation.liquidity)
 
 
 CLOSE = "close"

@@ -18,7 +18,8 @@ from chain.execution.plan.requests import (
     PositionRequest,
     SeveralRequest,
 )
-from chain.execution.plan.sizing import buys_liquidity, drift_band, most_taken
+from chain.execution.plan.sizing import buys_liquidity
+from chain.math.drift import drift_band, most_taken
 from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources

@@ -1,6 +1,7 @@
 """A pool and a range as an action's headline names them: pair, fee tier and prices."""
 
-from chain.execution.plan.facts import PoolFacts, Span
+from chain.execution.plan.facts import PoolFacts
+from chain.math.drift import Span
 from chain.positions.overview import Sources
 from chain.tokens import ask_tokens
 from chain.tokens.pair import Pair, pair_of
