@@ -76,6 +76,7 @@ PLAN_TERMS = {
     "fees a day": "what a day earns: 8 days in 10 end between the two",
     "LVR a day": "loss versus rebalancing: what arbitrage takes from the range in a day",
     "swaps": "what must be sold first to fill the range",
+    "left over": "what stays in the wallet, so that the price may move until it is included",
     "lasts (95%)": "its buffer: how long the price stays in the range at 95% confidence",
     "lasts at 2σ": "the same if the price moves twice as wildly",
     "lasts at 3σ": "the same if it moves three times as wildly",

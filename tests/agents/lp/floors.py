@@ -32,7 +32,7 @@ from agents.numbers.rules import PROFILES, JudgmentVerdict, MoveNumbers, judge_m
 from agents.numbers.survival import week_sigma
 from chain.base.units import PIPS
 from chain.contracts.hooks import hook_passport
-from chain.math.liquidity import Amounts
+from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import quote_at_most
 
@@ -105,10 +105,20 @@ def _wrong_amounts(context: Context, move: Candidate) -> Iterator[str]:
     )
     swap = move.prep_action
     yield from _better_pools(evaluation, move)
+    # A part is kept back, at most a hundredth of what a position pays and three of capital.
+    kept = 100 if isinstance(context, MarketContext) else 300
+    least = filled.liquidity * (10_000 - kept) // 10_000
+    if not least * (1 - 1e-6) <= move.liquidity <= filled.liquidity:
+        yield f"the liquidity of move {move.index} is {move.liquidity}, not over {least}"
+    price = filled.swap.sqrt_price_after if filled.swap else evaluation.sqrt_price
+    edges = sqrt_price_at_tick(move.tick_lower), sqrt_price_at_tick(move.tick_upper)
+    deposit = amounts_for_liquidity(price, *edges, move.liquidity, round_up=True)
     told = {
-        "liquidity": (move.liquidity, filled.liquidity),
-        "deposit": ((move.amount0, move.amount1), filled.deposit),
-        "residual": ((move.residual0, move.residual1), filled.residual),
+        "deposit": ((move.amount0, move.amount1), deposit),
+        "residual": (
+            (move.residual0, move.residual1),
+            filled.deposit.plus(filled.residual).less(deposit),
+        ),
         "swap": (
             swap and (swap.zero_for_one, swap.amount_in, swap.amount_out, swap.fee_pips),
             filled.swap and filled.swap[:4],
