@@ -57,6 +57,8 @@ class Home(Struct, frozen=True):
     plans = _HomePath("plans")
     orders = _HomePath("orders")
     """Standing orders: a file each."""
+    safe = _HomePath("safe")
+    """Transactions that a Safe's owners sign: a file each."""
     telegram_lock = _HomePath("telegram.lock")
     """Held by whoever answers in the Telegram chats."""
     telegram_offset = _HomePath("telegram.json")

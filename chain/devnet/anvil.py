@@ -75,6 +75,8 @@ class Lock(Struct, frozen=True):
     contracts: tuple[LockedPackage, ...]
     v3: tuple[LockedPackage, ...]
     """Uniswap v3, which worlds are written without."""
+    safe: tuple[LockedPackage, ...]
+    """Safe's contracts, a package a version."""
     anvil: tuple[LockedPackage, ...]
     """One a platform, each with a file called `anvil`."""
     contracts_digest: str
@@ -92,12 +94,12 @@ def bundled_lock() -> Lock:
 
 def read_lock(content: bytes) -> Lock:
     sections = json.loads(content)
-    contracts, v3, anvil = (
+    contracts, v3, safe, anvil = (
         tuple(_locked_package(entry) for entry in sections[section])
-        for section in ("contracts", "v3", "anvil")
+        for section in ("contracts", "v3", "safe", "anvil")
     )
     digest = hashlib.sha256(json.dumps(sections["contracts"], sort_keys=True).encode())
-    return Lock(contracts, v3, anvil, digest.hexdigest()[:16])
+    return Lock(contracts, v3, safe, anvil, digest.hexdigest()[:16])
 
 
 def _locked_package(entry: Mapping[str, object]) -> LockedPackage:

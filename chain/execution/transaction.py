@@ -6,6 +6,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from chain.contracts.networks import Address
+from chain.contracts.safe import EXECUTE_SELECTOR
 
 _SCHEMA = "zuno/unsigned-transaction/1"
 
@@ -34,6 +35,11 @@ class UnsignedTransaction(Struct, frozen=True):
     step: str
     """What this step is called in its plan, such as `exit`; it does not reach the chain."""
     authorization: Authorization | None = None
+
+    @property
+    def account(self) -> Address:
+        """Whose tokens and positions it is about: the Safe's, of what somebody sends for one."""
+        return self.to if self.data[:4] == EXECUTE_SELECTOR else self.sender
 
     @property
     def nonces(self) -> int:

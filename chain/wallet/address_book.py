@@ -35,6 +35,8 @@ class KeyStorage(StrEnum):
     NOWHERE = "watch-only"
     LEDGER = "Ledger"
     PROGRAM = "another program"
+    SAFE = "Safe"
+    """A contract that does what enough of its owners sign."""
 
 
 class Wallet(Struct, frozen=True, omit_defaults=True):
@@ -46,7 +48,7 @@ class Wallet(Struct, frozen=True, omit_defaults=True):
 
     @property
     def watch_only(self) -> bool:
-        return self.keeping is KeyStorage.NOWHERE
+        return self.keeping in (KeyStorage.NOWHERE, KeyStorage.SAFE)
 
 
 class AddressBook(Struct, frozen=True):

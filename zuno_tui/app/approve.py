@@ -17,11 +17,11 @@ from zuno_tui.app.market import hold_for_approvals
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import ActionMaker
-from zuno_tui.catalog.feature import orders_ended_with, what_outlives
+from zuno_tui.catalog.feature import approver_for, orders_ended_with, what_outlives
 from zuno_tui.gate.actions.action import Action
 from zuno_tui.gate.actions.plan import action_of_plan, chosen_candidate
 from zuno_tui.gate.dry_run import DryRun, approve, make_dry_run
-from zuno_tui.gate.limits import gate_limits
+from zuno_tui.gate.limits import GateLimits, gate_limits
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.approval_card import approval_answer, dry_run_answer
 from zuno_tui.present.approval_view import SigningKey, signing_key
@@ -49,6 +49,8 @@ def action_of_candidate(session: Session, plan: Plan, candidate: str | None) -> 
 
 async def approve_order(session: Session, make_action: ActionMaker) -> CommandAnswer:
     """Approve what was asked for on the chain as it is now."""
+    if (approver := approver_for(session)) is not None:
+        return await approver(make_action)
     async with session.sources() as sources:
         dry_run = await dry_run_made(session, sources, make_action)
         approved = approve(session.home.outbox, dry_run)
@@ -67,8 +69,13 @@ def _key(session: Session) -> SigningKey:
     return signing_key(session.home, session.network, session.address)
 
 
-async def dry_run_made(session: Session, sources: Sources, make_action: ActionMaker) -> DryRun:
-    limits = gate_limits(session.settings.limits, session.network)
+async def dry_run_made(
+    session: Session,
+    sources: Sources,
+    make_action: ActionMaker,
+    limits: GateLimits | None = None,
+) -> DryRun:
+    limits = limits or gate_limits(session.settings.limits, session.network)
     action = await make_action(sources)
     if _leaves(action.request):
         stays = [

@@ -107,7 +107,8 @@ def open_approvals(journal: Path) -> Mapping[str, int]:
             return {
                 given.hash: int(given.expires_at)
                 for given in outbox.unused()
-                if given.kind is ActKind.PLAN and outbox.dispatch(given.hash).ended is None
+                if given.kind is ActKind.SAFE
+                or (given.kind is ActKind.PLAN and outbox.dispatch(given.hash).ended is None)
             }
     except OutboxError:
         return {}  # whoever applies says what is wrong with the journal

@@ -117,6 +117,7 @@ _STORED = {
     KeyStorage.NOWHERE: "watched, without a key. It works everywhere except signing.",
     KeyStorage.LEDGER: "the key stays on the Ledger, which asks you to confirm each signature.",
     KeyStorage.PROGRAM: "the program that wallet.signer names signs for it.",
+    KeyStorage.SAFE: "its owners sign. Add each owner whose key you have: zuno wallet",
 }
 
 
@@ -130,6 +131,12 @@ def _signer(session: Session, arguments: Namespace) -> int:
     from zuno_tui.app.device_wallets import signer_accounts
 
     return _report_accounts(session, signer_accounts(session, arguments))
+
+
+def _safe(session: Session, arguments: Namespace) -> int:
+    from zuno_tui.app.safe_wallet import watch_safe
+
+    return _report_accounts(session, asyncio.run(watch_safe(session, arguments)))
 
 
 def _report_accounts(session: Session, found: StoredKey | CommandAnswer) -> int:
@@ -175,7 +182,7 @@ def _list(session: Session, _: Namespace) -> int:
             wallet.name,
             checksummed(wallet.address),
             wallet.keeping.value,
-            "no" if wallet.watch_only else "yes",
+            _signs(wallet),
             accounts[wallet.address],
         )
         for wallet in book.wallets
@@ -185,6 +192,12 @@ def _list(session: Session, _: Namespace) -> int:
     )
     print_lines(table(titles, rows))
     return DONE
+
+
+def _signs(wallet: Wallet) -> str:
+    if wallet.keeping is KeyStorage.SAFE:
+        return "its owners"
+    return "no" if wallet.watch_only else "yes"
 
 
 def _use(session: Session, arguments: Namespace) -> int:
@@ -246,6 +259,7 @@ _GONE = {
     KeyStorage.NOWHERE: "it is no longer watched.",
     KeyStorage.LEDGER: "its key is still on the Ledger.",
     KeyStorage.PROGRAM: "its key is still where it was.",
+    KeyStorage.SAFE: "it is no longer watched.",
 }
 
 
@@ -278,6 +292,7 @@ _ACTIONS = {
     "watch-key": _watch_key,
     "ledger": _ledger,
     "signer": _signer,
+    "safe": _safe,
     "new": _new,
     "import": _import,
     "list": _list,

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from zuno_tui.app.agents_elsewhere import Gathering
     from zuno_tui.app.session import Session
     from zuno_tui.app.watchlist import SettingsSource
+    from zuno_tui.catalog.command import ActionMaker
     from zuno_tui.catalog.intents import Apply, Approve
     from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.card import Card
@@ -71,6 +72,9 @@ class RunAgain(Struct, frozen=True):
     """In a sentence."""
 
 
+Approver: TypeAlias = "Callable[[ActionMaker], Awaitable[CommandAnswer]]"
+
+
 class PlanFlow(Struct, frozen=True):
     """Plans that are not about liquidity: who shows, approves, applies and replays them."""
 
@@ -106,6 +110,8 @@ class Feature(Struct, frozen=True, kw_only=True):
     flow: str = ""
     """As its plans and its records name it."""
     plan_flow: Callable[[], PlanFlow] | None = None
+    approves: Callable[[Session], Approver | None] | None = None
+    """Who approves for the chosen wallet instead of the gate; None where the gate does."""
     intents: tuple[type[Intent], ...] = ()
     """Those that its part of the desk takes."""
     desk_part: Callable[[DeskContext, EmbeddedMarket | None, Questions, Card], DeskPart] | None = (
@@ -171,6 +177,12 @@ def what_outlives(session: Session, ref: PositionRef) -> tuple[str, ...]:
     """What is left behind when this position is closed, made smaller or moved."""
     found = (feature.outlives for feature in features())
     return tuple(words for tell in found if tell is not None for words in tell(session, ref))
+
+
+def approver_for(session: Session) -> Approver | None:
+    """Who approves for a wallet that does not sign and send by itself."""
+    found = (feature.approves for feature in features())
+    return next((each for ask in found if ask is not None and (each := ask(session))), None)
 
 
 def position_notes(session: Session) -> dict[PositionRef, tuple[str, ...]]:

@@ -216,6 +216,7 @@ class Apply(Intent, frozen=True):
     command: ClassVar = ("apply",)
     arguments: ClassVar = (
         Argument("--anyway", "with --confirm: even if gas exceeds what it moves", switch=True),
+        Argument("--owner", "of a Safe: whose key signs", metavar="WALLET"),
         CONFIRM,
         PASSPHRASE_FILE,
         PLAN,
@@ -224,6 +225,7 @@ class Apply(Intent, frozen=True):
     plan_id: str | None = None
     confirm: str | None = None
     anyway: bool = False
+    owner: str | None = None
     passphrase_file: Path | None = None
 
 

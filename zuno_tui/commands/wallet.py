@@ -123,6 +123,17 @@ class SignerWallet(Intent, frozen=True):
     name: str | None = None
 
 
+class SafeWallet(Intent, frozen=True):
+    command: ClassVar = ("wallet", "safe")
+    arguments: ClassVar = (
+        Argument("safe", "the Safe's address", metavar="ADDRESS", read=read_address),
+        _NAME,
+    )
+
+    safe: str
+    name: str | None = None
+
+
 class DelegateWallet(Intent, frozen=True):
     command: ClassVar = ("wallet", "delegate")
 
@@ -237,6 +248,7 @@ COMMAND = Command(
         _action("import", "import a key, or an address to watch", ImportWallet),
         _action("ledger", "list a Ledger's accounts, or add one", LedgerWallet),
         _action("signer", "list the accounts of a program that signs, or add one", SignerWallet),
+        _action("safe", "watch a Safe, whose owners sign what it does", SafeWallet),
         _action("list", "every wallet, where its key is, and which is current", ListWallets),
         _action(
             "use",

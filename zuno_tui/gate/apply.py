@@ -116,9 +116,31 @@ async def apply(
     *,
     changed: Callable[[PlanStep], None],
 ) -> Dispatch:
+    """Sign and send what was judged just now."""
+    return await send_approved(
+        sources,
+        connections,
+        outbox,
+        (waiting.approval, waiting.dispatch),
+        signer,
+        at=waiting.judgment.now,
+        changed=changed,
+    )
+
+
+async def send_approved(
+    sources: Sources,
+    connections: Connections,
+    outbox: Outbox,
+    approved: tuple[Approval, Dispatch],
+    signer: TransactionSigner,
+    *,
+    at: int,
+    changed: Callable[[PlanStep], None],
+) -> Dispatch:
     """Sign and send, step by step, until the chain has decided each."""
-    at = waiting.judgment.now
-    refuse_past_the_day(outbox, waiting.approval, at)
+    approval, dispatch = approved
+    refuse_past_the_day(outbox, approval, at)
     sender = Sender(
         outbox,
         reads=sources.client,
@@ -129,8 +151,8 @@ async def apply(
         objection=lambda transaction, at: _objection(sources, transaction, at),
         evidence=evidence_of(sources.network, connections),
     )
-    shown = frozenset(step.transaction for step in waiting.dispatch.steps)
-    return await sender.apply(waiting.approval.hash, ShownSigner(signer, shown), at=at)
+    shown = frozenset(step.transaction for step in dispatch.steps)
+    return await sender.apply(approval.hash, ShownSigner(signer, shown), at=at)
 
 
 async def _objection(

@@ -44,7 +44,7 @@ def seal(prepared: Prepared, terms: Mapping[str, object], private_host: str | No
     return _sealed(terms, prepared.action.subject.block.hash, private_host, steps)
 
 
-def seal_again(dispatch: Dispatch, terms: Mapping[str, object]) -> str:
+def seal_again(dispatch: Dispatch | PlannedDispatch, terms: Mapping[str, object]) -> str:
     """The same hash from what the journal keeps, if nobody touched it since."""
     steps = ((decode(step.transaction), step.deadline) for step in dispatch.steps)
     return _sealed(terms, dispatch.anchor.hash, dispatch.private_host, steps)

@@ -6,14 +6,15 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.units import COIN, GWEI, MICRO
+from chain.base.units import COIN, DAY, GWEI, MICRO
 from chain.contracts.networks import Address, Network
 from chain.execution.outbox.lookup import DOUBT_BLOCKS, LEAST_DOUBT_SECONDS
 from chain.execution.plan.context import PolicyLimits
 from zuno_tui.settings.schema import LimitsTable
 
 _VALUE_USD = 250_000
-Transactions = Literal["auto", "one", "steps"]
+Transactions = Literal["auto", "one", "steps", "safe"]
+SAFE_SECONDS, LONGEST_SAFE_SECONDS = DAY, 7 * DAY
 
 
 class GateLimits(Struct, frozen=True):
@@ -27,7 +28,8 @@ class GateLimits(Struct, frozen=True):
     doubt_seconds: float
     """How long a transaction's loss must be seen before it is believed."""
     transactions: Transactions = "auto"
-    """Whether a plan of several steps is sent as one transaction where the account can."""
+    """Whether a plan of several steps is sent as one transaction where the account can; a Safe's
+    is always one, which its owners sign."""
 
     def at_price(self, usd_per_wei: float | None) -> PolicyLimits:
         """The limits with the coins that are worth `value_usd` now."""
@@ -37,6 +39,12 @@ class GateLimits(Struct, frozen=True):
         if self.value_coins is not None:
             value = min(value, self.value_coins)
         return replace(self.policy, value=value)
+
+
+def safe_limits(limits: GateLimits, seconds: int = LONGEST_SAFE_SECONDS) -> GateLimits:
+    """The same with time for several people: nothing but its length is looser."""
+    policy = replace(limits.policy, deadline_seconds=seconds, expiry_seconds=seconds)
+    return replace(limits, policy=policy, transactions="safe")
 
 
 def gate_limits(table: LimitsTable, network: Network) -> GateLimits:

@@ -121,13 +121,17 @@ async def prepare(
     head_time = earliest_time(sources, block)
     read = await read_chain_facts(sources.client, sources.network, wallet, action.tokens, block)
     fees = await agreed_fees(connections.witnesses, block, read.fees)
+    by_safe = limits.transactions == "safe"
     facts = replace(read, fees=fees, head_time=head_time)
+    if by_safe:
+        # Whoever executes it pays, long after this.
+        facts = replace(facts, fees=FeeCaps(0, 0), lasts=limits.policy.deadline_seconds)
     circumstances = await read_circumstances(sources, action.subject, wallet)
     codes = await _code_hashes(sources, action, circumstances.account_code, pins)
     form = plan_form(
         sources.network, circumstances.account_code, action, codes, limits.transactions
     )
-    unlimited = await _built(sources, action, facts, as_one=form.as_one)
+    unlimited = await _built(sources, action, facts, as_one=form.as_one, by_safe=by_safe)
     readers = connections.readers(sources.client)
     limited, simulation = await _tried(readers, unlimited, block.hash, action.tokens)
     in_steps, most_gas = form.why, max(each.gas for each in limited.transactions)
@@ -200,6 +204,8 @@ def plan_form(
             "This account does not run the code that carries out batches, so the plan would be "
             "sent in steps. Delegate it first: zuno wallet delegate, or leave out --one"
         )
+    if wanted == "safe":
+        return PlanForm(False)
     if not able:
         return PlanForm(False, "" if account_code is None else _OTHER_CODE)
     keys = [pool.key for pool in action.subject.pools]
@@ -212,10 +218,15 @@ def plan_form(
 
 
 async def _built(
-    sources: Sources, action: Action, facts: ChainFacts, *, as_one: bool = False
+    sources: Sources,
+    action: Action,
+    facts: ChainFacts,
+    *,
+    as_one: bool = False,
+    by_safe: bool = False,
 ) -> Built:
     try:
-        return build(action.request, facts, as_one=as_one, cancels=action.cancels)
+        return build(action.request, facts, as_one=as_one, by_safe=by_safe, cancels=action.cancels)
     except InsufficientBalanceError as error:
         known = await tokens_at(sources, [error.token], action.subject.block.hash)
         token = known[error.token]

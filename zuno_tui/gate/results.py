@@ -257,7 +257,7 @@ async def read_result(
         ),
         realised,
         total.minted,
-        await read_given(sources, dispatch.sender, approval.tokens),
+        await read_given(sources, dispatch.account, approval.tokens),
         tuple(_contradicted(approval, dispatch, effects)),
         usd_per_wei=await _usd_per_wei(sources),
     )
@@ -288,7 +288,8 @@ async def _effect(
     tokens: Sequence[Address],
 ) -> _Effect:
     """By the word of as many endpoints as are needed, which tell the same of what was moved."""
-    wallet, network = step.transaction.sender, sources.network
+    sent, network = step.transaction, sources.network
+    wallet = sent.account
     sound = [
         reads
         for reads in evidence.readers(sources.client)
@@ -298,7 +299,11 @@ async def _effect(
         (
             reads,
             *await read_realised(
-                reads, inclusion.transaction_hash, wallet, network, nonces=step.transaction.nonces
+                reads,
+                inclusion.transaction_hash,
+                wallet,
+                network,
+                nonces=sent.nonces if wallet == sent.sender else 0,
             ),
         )
         for reads in sound or (sources.client,)
@@ -385,7 +390,7 @@ class Aftermath(Struct, frozen=True):
 async def read_aftermath(sources: Sources, approval: Approval, dispatch: Dispatch) -> Aftermath:
     """At the newest block: the position, what its steps made, and what the wallet holds."""
     here = OneBlock(sources.client, sources.network)
-    held = await _held(here, sources, dispatch.sender, approval.tokens)
+    held = await _held(here, sources, dispatch.account, approval.tokens)
     before = await _held_at(sources, dispatch, approval.tokens)
     ids = tuple(dict.fromkeys(await _concerned(sources, approval, dispatch)))
     found = (
@@ -405,7 +410,7 @@ async def read_aftermath(sources: Sources, approval: Approval, dispatch: Dispatc
     )
     return Aftermath(
         here.block.number,
-        dispatch.sender,
+        dispatch.account,
         tuple(
             PositionNow(each, found[each].owner, found[each].liquidity)
             if each in found
@@ -425,7 +430,9 @@ async def _concerned(
         if step.state in SUCCEEDED and step.inclusion is not None:
             made = step.inclusion.transaction_hash
             try:
-                _, did = await read_realised(sources.client, made, dispatch.sender, sources.network)
+                _, did = await read_realised(
+                    sources.client, made, dispatch.account, sources.network
+                )
             except NotIncludedError:
                 continue
             ids.extend(did.minted)
@@ -439,7 +446,7 @@ async def _held_at(
     at: BlockRef = dispatch.anchor.hash
     try:
         then = OneBlock(sources.client, sources.network, at)
-        return await _held(then, sources, dispatch.sender, tokens)
+        return await _held(then, sources, dispatch.account, tokens)
     except RpcError:
         return {}
 

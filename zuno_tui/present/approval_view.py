@@ -87,6 +87,8 @@ def _key_of(wallet: Wallet) -> SigningKey:
             return SigningKey(f"{wallet.name}, on the Ledger at {wallet.path}", device="the Ledger")
         case KeyStorage.PROGRAM:
             return SigningKey(f"{wallet.name}, by the program that wallet.signer names")
+        case KeyStorage.SAFE:
+            return SigningKey(f"nothing: the owners of {wallet.name} sign", can_sign=False)
         case KeyStorage.NOWHERE:
             return SigningKey(f"nothing: {wallet.name} is watch-only", can_sign=False)
 

@@ -57,6 +57,7 @@ _MEANS = {
     "limits.daily_usd": "the most that is moved in a day, in dollars",
     "limits.allowed_hooks": "hooks whose pools you allow",
     "limits.doubt_seconds": "how long to look for a lost transaction, in seconds",
+    "limits.safe_hours": "how long a Safe's owners have to sign and execute a plan, in hours",
     "limits.answer_seconds": "how long to wait for an endpoint's answer, in seconds",
     "monitor.interval": "seconds between checks of the positions",
     "monitor.fees_usd": "dollars of fees that raise an alert",

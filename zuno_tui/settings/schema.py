@@ -111,6 +111,7 @@ ThinkingTokens = Annotated[
     int, Meta(ge=0, le=200_000, description="a whole number from 0 to 200000")
 ]
 Seconds = Annotated[float, Meta(ge=5, le=3_600, description="from 5 to 3600 seconds")]
+SafeHours = Annotated[float, Meta(ge=1, le=168, description="from 1 to 168 hours")]
 AnswerSeconds = Annotated[float, Meta(ge=1, le=600, description="from 1 to 600 seconds")]
 Profile = Annotated[
     Literal["conservative", "balanced", "aggressive"],
@@ -216,6 +217,8 @@ class LimitsTable(SettingsTable, frozen=True):
     doubt_seconds: Positive | None = None
     answer_seconds: AnswerSeconds | None = None
     """For one answer of an RPC endpoint."""
+    safe_hours: SafeHours = 24
+    """How long a Safe's transaction can be executed, for its owners to sign."""
     transactions: Literal["auto", "one", "steps"] | None = None
     """Whether a plan of several steps is one transaction, where the account carries out batches."""
 

@@ -33,7 +33,6 @@ from chain.execution.plan.sizing import (
 from chain.execution.plan.writing import Entry, ProtocolWriter, SmallChange
 from chain.execution.transaction import Authorization, UnsignedTransaction
 
-EXPIRY_SECONDS = 30 * 60
 MOST_TOGETHER = 16
 """Positions that one transaction changes: a tenth of what a block has room for."""
 
@@ -107,7 +106,7 @@ def approvals(moving: Sequence[Recipe], facts: ChainFacts) -> Iterator[Recipe]:
         for pull in leave.through:
             if not _suffices(pull, facts):
                 data = actions.approve_through_permit2(
-                    pull.token, pull.to, pull.amount, facts.head_time + EXPIRY_SECONDS
+                    pull.token, pull.to, pull.amount, facts.expiry
                 )
                 yield Recipe("allow through Permit2", facts.network.contracts.permit2, data)
 
@@ -121,7 +120,7 @@ def grants(moving: Sequence[Recipe], facts: ChainFacts) -> Iterator[Grant]:
         if _suffices(pull, facts):
             yield Grant(pull.token, pull.to, there.amount, there.expiration)
         else:
-            yield Grant(pull.token, pull.to, pull.amount, facts.head_time + EXPIRY_SECONDS)
+            yield Grant(pull.token, pull.to, pull.amount, facts.expiry)
 
 
 def _through(pull: Pull, facts: ChainFacts) -> SpenderAllowance:
@@ -193,6 +192,7 @@ def build(
     facts: ChainFacts,
     *,
     as_one: bool = False,
+    by_safe: bool = False,
     cancels: Sequence[SignedDelegation] = (),
 ) -> Built:
     """The sequence that carries the request out, its approvals first.
@@ -216,6 +216,8 @@ def build(
     permissions = [*approvals(moving, facts)]
     ending = [wallet_steps.cancel_order(order) for order in cancels]
     steps = [*permissions, *_dismissal(request, facts), *moving, *ending]
+    if by_safe:
+        steps += _taken_back(moving, facts)
     if as_one and len(steps) > 1:
         return _as_one(steps, moving, facts)
     return Built(

@@ -9,7 +9,8 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from chain.contracts.networks import Address
+from chain.contracts.networks import NATIVE, Address
+from chain.contracts.safe import CALL, DELEGATE_CALL, multi_sends
 from chain.execution import protocols
 from chain.execution.plan import records
 from chain.execution.plan.effects import Provision, Sale, Withdrawal
@@ -48,6 +49,14 @@ _BATCH_MODE = bytes([1]) + bytes(31)
 """Several calls, all of them or none."""
 _CALLS = "(address,uint256,bytes)[]"
 
+_EXECUTE_SAFE = (
+    "execTransaction",
+    ("address", "uint256", "bytes", "uint8", *["uint256"] * 3, "address", "address", "bytes"),
+)
+_MULTI_SEND = ("multiSend", ("bytes",))
+_NO_REFUND = (0, 0, 0, NATIVE, NATIVE)
+_PACKED_HEAD = 1 + 20 + 32 + 32
+
 _TRANSFER = ("address", "address", "uint160")
 
 PERMIT2: Address = "0x000000000022d473030f116ddee9f6b43ac78ba3"
@@ -57,6 +66,8 @@ PERMIT2: Address = "0x000000000022d473030f116ddee9f6b43ac78ba3"
 def decode(transaction: UnsignedTransaction) -> records.DecodedStep:
     """The transaction with its calldata read back."""
     given = transaction.authorization
+    if given is None and transaction.data[:4] == selector_of(*_EXECUTE_SAFE):
+        return records.DecodedStep(transaction, _read_safe(transaction.to, transaction.data))
     if given is None:
         return records.DecodedStep(transaction, decode_call(transaction.data))
     if transaction.data:
@@ -64,6 +75,64 @@ def decode(transaction: UnsignedTransaction) -> records.DecodedStep:
             "The account is delegated by a transaction that does something else, too."
         )
     return records.DecodedStep(transaction, records.Delegation(given.delegate))
+
+
+def _read_safe(safe: Address, data: bytes) -> records.SafeExecution:
+    calls: tuple[records.BatchedCall, ...]
+    multi_send: Address | None
+    to, value, inner, operation, *refund, signatures = read(_EXECUTE_SAFE[1], data[4:])
+    if tuple(refund) != _NO_REFUND:
+        raise DecodingError("The Safe would pay for gas, or somebody for it.")
+    if (to, value, inner, operation) == (safe, 0, b"", CALL):
+        calls, multi_send = (), None
+    elif operation == CALL:
+        calls, multi_send = (_read_batched(to, value, inner),), None
+    elif operation == DELEGATE_CALL and to in multi_sends() and value == 0:
+        calls, multi_send = read_multi_send(inner), to
+    else:
+        raise DecodingError(f"The Safe would run the code of {to} as its own.")
+    found = records.SafeExecution(safe, multi_send, calls, signatures)
+    if encode_call(found) != data:
+        raise DecodingError("The calldata holds bytes that no field accounts for.")
+    return found
+
+
+def read_multi_send(data: bytes) -> tuple[records.BatchedCall, ...]:
+    """Calls packed one behind the other; one that is to run as the account's own code is none."""
+    if data[:4] != selector_of(*_MULTI_SEND):
+        raise DecodingError(f"No known call begins with 0x{data[:4].hex()}.")
+    (packed,) = read(_MULTI_SEND[1], data[4:])
+    found = []
+    while packed:
+        head, packed = packed[:_PACKED_HEAD], packed[_PACKED_HEAD:]
+        size = int.from_bytes(head[-32:], "big")
+        if len(head) < _PACKED_HEAD or head[0] != CALL or size > len(packed):
+            raise DecodingError("The calls of a Safe's batch are not whole, or not plain calls.")
+        to, value = "0x" + head[1:21].hex(), int.from_bytes(head[21:53], "big")
+        found.append(_read_batched(to, value, packed[:size]))
+        packed = packed[size:]
+    return tuple(found)
+
+
+def _written_safe(call: records.SafeExecution) -> bytes:
+    inner: tuple[object, ...]
+    if not call.calls:
+        inner = (call.safe, 0, b"", CALL)
+    elif call.multi_send is None:
+        (only,) = call.calls
+        inner = (only.to, only.value, encode_call(only.call), CALL)
+    else:
+        packed = b"".join(
+            bytes([CALL])
+            + bytes.fromhex(each.to[2:])
+            + each.value.to_bytes(32, "big")
+            + len(data).to_bytes(32, "big")
+            + data
+            for each in call.calls
+            for data in [encode_call(each.call)]
+        )
+        inner = (call.multi_send, 0, _written(_MULTI_SEND, (packed,)), DELEGATE_CALL)
+    return _written(_EXECUTE_SAFE, (*inner, *_NO_REFUND, call.signatures))
 
 
 def decode_call(data: bytes) -> records.Call:
@@ -87,6 +156,8 @@ def encode_call(call: records.Call) -> bytes:
         case records.Batch(batched):
             written = tuple((each.to, each.value, encode_call(each.call)) for each in batched)
             return _written(_EXECUTE_BATCH, (_BATCH_MODE, write((_CALLS,), (written,))))
+        case records.SafeExecution():
+            return _written_safe(call)
         case records.Delegation():
             return b""
         case _:
@@ -174,12 +245,13 @@ def single_calls(steps: Iterable[records.DecodedStep]) -> tuple[records.DecodedS
 
 
 def _singles(step: records.DecodedStep) -> tuple[records.DecodedStep, ...]:
-    if not isinstance(step.call, records.Batch):
+    if not isinstance(step.call, records.Batch | records.SafeExecution):
         return (step,)
     return tuple(
         records.DecodedStep(
             replace(
                 step.transaction,
+                sender=step.transaction.account,
                 to=each.to,
                 value=each.value,
                 data=encode_call(each.call),

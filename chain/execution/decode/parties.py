@@ -41,9 +41,10 @@ class Parties(Struct, frozen=True):
 
 def parties_of(steps: Sequence[records.DecodedStep]) -> Parties:
     """Read out of the bytes alone."""
-    sender = steps[0].transaction.sender
+    sender = steps[0].transaction.account
     lent = [step.call.delegate for step in steps if isinstance(step.call, records.Delegation)]
-    batched, transactions = any(isinstance(step.call, records.Batch) for step in steps), len(steps)
+    as_one = records.Batch | records.SafeExecution
+    batched, transactions = any(isinstance(step.call, as_one) for step in steps), len(steps)
     steps = single_calls(steps)
     calls = [step.call for step in steps if isinstance(step.call, records.PlainCall)]
     approvals = [

@@ -70,7 +70,9 @@ _ALONE: dict[type[records.PlainCall], str] = {
 def call_title(call: records.Call, of_effect: Callable[[Effect], str] = effect_title) -> str:
     """Empty for a call that changes nothing known here."""
     match call:
-        case records.Batch(calls):
+        case records.SafeExecution(calls=()):
+            return "use up a nonce of the Safe"
+        case records.Batch(calls) | records.SafeExecution(calls=calls):
             every = [each.call for each in calls]
             changes = [each for each in every if not _gives_right(each)]
             words = filter(None, map(call_title, changes or every))

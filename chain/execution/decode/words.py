@@ -80,7 +80,9 @@ def names_on(
 def describe(step: records.DecodedStep, names: Names) -> tuple[str, ...]:
     """What the transaction does, a sentence for each thing it does."""
     transaction = step.transaction
-    if isinstance(step.call, records.Batch):
+    if isinstance(step.call, records.SafeExecution) and not step.call.calls:
+        return ("Use up this nonce of the Safe: nothing else that was signed for it can be done.",)
+    if isinstance(step.call, records.Batch | records.SafeExecution):
         return tuple(line for each in single_calls([step]) for line in describe(each, names))
     lines = list(_call(step.call, transaction.to, transaction.value, names))
     if transaction.value and not isinstance(step.call, records.Deposit):

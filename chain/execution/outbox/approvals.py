@@ -19,6 +19,8 @@ class ActKind(StrEnum):
     """A dearer version of a transaction that waits."""
     TRADE = "trade"
     ORDER = "order"
+    SAFE = "safe"
+    """One owner's signature of a Safe's transaction."""
 
 
 class GivenApproval(Struct, frozen=True):

@@ -62,7 +62,8 @@ class NotIncludedError(ZunoError):
 async def read_realised(
     reads: Reader, transaction_hash: str, wallet: Address, network: Network, *, nonces: int = 1
 ) -> tuple[Receipt, Realised]:
-    """What an included transaction, which takes so many nonces, did to the wallet."""
+    """What an included transaction did to the wallet, of whose nonces it takes so many: none where
+    somebody else sent it."""
     receipt = await once_there(reads, requests.receipt(transaction_hash))
     if receipt is None:
         raise NotIncludedError(f"{transaction_hash} is in no block. See it: zuno outbox")
@@ -199,6 +200,8 @@ async def _native_told(
         requests.transaction_count(wallet, block.parent_hash),
         requests.transaction_count(wallet, block.hash),
     )
+    if not nonces:
+        return NativeChange(after - before)
     if last == first:
         return NativeChange(None, "the wallet sent nothing in that block", never_sent=True)
     if last - first != nonces:

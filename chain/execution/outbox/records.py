@@ -229,6 +229,11 @@ class Dispatch(Struct, frozen=True):
         return next((step for step in self.steps if step.state in STOPPED), None)
 
     @property
+    def account(self) -> Address:
+        """Whose tokens it moves, whoever sends it."""
+        return self.steps[0].transaction.account
+
+    @property
     def half_done(self) -> bool:
         """Whether some of its steps happened and a later one did not."""
         return self.stopped_at is not None and self.steps[0].state in SUCCEEDED

@@ -13,6 +13,7 @@ from chain.protocols.reference import PositionRef
 from chain.protocols.snapshot import PositionSnapshot
 
 DEADLINE_SECONDS = 15 * 60
+EXPIRY_SECONDS = 30 * 60
 
 
 class FactsUnknownError(ZunoError):
@@ -97,10 +98,17 @@ class ChainFacts(Struct, frozen=True):
     balances: Mapping[Address, int]
     allowances: Mapping[Address, TokenAllowances]
     tolerance: Tolerance = field(default_factory=Tolerance)
+    lasts: int = DEADLINE_SECONDS
+    """Seconds until the chain refuses what is built on them."""
 
     @property
     def deadline(self) -> int:
-        return self.head_time + DEADLINE_SECONDS
+        return self.head_time + self.lasts
+
+    @property
+    def expiry(self) -> int:
+        """When what is allowed on the way ends by itself."""
+        return self.head_time + max(self.lasts, EXPIRY_SECONDS)
 
 
 def position_facts(snapshot: PositionSnapshot) -> PositionFacts:

@@ -101,13 +101,26 @@ class Batch(Struct, frozen=True):
     calls: tuple[BatchedCall, ...]
 
 
+class SafeExecution(Struct, frozen=True):
+    """A Safe makes these calls, all or none of them, for owners enough of whom have signed.
+
+    Without any it uses up its nonce, which is how another transaction of it is rejected.
+    """
+
+    safe: Address
+    multi_send: Address | None
+    """What makes several of them one; None where there are not several."""
+    calls: tuple[BatchedCall, ...]
+    signatures: bytes
+
+
 class Delegation(Struct, frozen=True):
     """The account is lent to this code, or taken back from it by the zero address."""
 
     delegate: Address
 
 
-Call = PlainCall | Batch | Delegation
+Call = PlainCall | Batch | SafeExecution | Delegation
 
 
 class DecodedStep(Struct, frozen=True):

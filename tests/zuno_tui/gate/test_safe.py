@@ -1,0 +1,168 @@
+"""A Safe as the wallet: watched, signed for by enough owners, executed by anybody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chain.devnet.world.deployment import USDC, WETH
+from tests.fakes.ledger import LedgerDouble
+from tests.zuno_tui.gate.desk import REFUSED, Desk
+from tests.zuno_tui.gate.safes import OWNERS, SafeDesk
+from tests.zuno_tui.gate.test_keys_elsewhere import OWN, PATH
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def alone(desk: Desk) -> SafeDesk:
+    """The demo wallet is its only owner."""
+    return SafeDesk.made(desk, [desk.devnet.wallet], 1)
+
+
+def test_a_safe_is_watched_and_its_positions_are_read(alone: SafeDesk) -> None:
+    listed = alone.desk.here("wallet", "list", "--json").data
+    assert [wallet["store"] for wallet in listed["wallets"]] == ["Safe"]
+    assert len(alone.desk.here("positions", "--json").data["positions"]) == 4
+
+
+def test_one_owner_collects(alone: SafeDesk) -> None:
+    desk = alone.desk
+    plan = alone.plan("collect", str(desk.token_id("healthy")))
+    made = alone.document(1)["transaction"]
+    asked = [
+        *(made["to"], int(made["value"]), bytes.fromhex(made["data"][2:]), int(made["operation"])),
+        *(0, 0, 0, "0x" + "00" * 20, "0x" + "00" * 20, int(made["nonce"])),
+    ]
+    told = alone.read(
+        "getTransactionHash(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,"
+        "uint256)",
+        *asked,
+    )
+    assert plan["safeTxHash"] == "0x" + told.hex()
+    assert plan["domainHash"] == "0x" + alone.read("domainSeparator()").hex()
+
+    signed = alone.signed(plan)
+    assert signed.code == 0, signed.words
+    assert (signed.data["missing"], alone.nonce) == (0, 0)
+    done = alone.executed(plan)
+    assert done.code == 0, done.words
+    assert alone.nonce == 1
+    assert done.data["realised"] == plan["changes"]
+    again = alone.executed(plan)
+    assert (again.code, alone.nonce) == (REFUSED, 1), again.words
+
+
+def _moved(safe: SafeDesk) -> dict[str, Any]:
+    """A range of one's own is a plan first, as a recommended one is."""
+    argued = safe.plan("move", str(safe.desk.token_id("below its range")), "2800", "3300")
+    return safe.plan("approve", argued["planId"], "--candidate", "A")
+
+
+def _created(safe: SafeDesk) -> dict[str, Any]:
+    argued = safe.plan("create", "0.5 WETH and 1300 USDC, 0.05%", "--deterministic")
+    move = next(each for each in argued["candidates"] if each["judgment"]["verdict"] != "veto")
+    return safe.plan("approve", argued["planId"], "--candidate", str(move["index"]))
+
+
+@pytest.mark.parametrize("version", ["1.3.0", "1.5.0"])
+def test_every_version_closes_and_moves_with_a_swap(desk: Desk, version: str) -> None:
+    safe = SafeDesk.made(desk, [desk.devnet.wallet], 1, version=version)
+    closed = safe.plan("close", str(desk.token_id("native")))
+    assert safe.signed(closed).code == 0
+    done = safe.executed(closed)
+    assert done.code == 0, done.words
+    assert done.data["realised"] == closed["changes"]
+
+    moved = _moved(safe)
+    assert moved["operation"] == 1
+    assert safe.signed(moved).code == 0
+    done = safe.executed(moved)
+    assert done.code == 0, done.words
+    assert done.data["realised"] == moved["changes"]
+    minted = str(done.data["newTokenId"])
+    assert desk.positions()[minted]["owner"] == safe.address
+    for token in (WETH.address, USDC.address):
+        allowed = desk.read(
+            token, "allowance(address,address)", safe.address, desk.devnet.contracts.permit2
+        )
+        assert not any(allowed), "a permission outlived the batch"
+    assert safe.nonce == 2
+
+
+def test_two_of_three_sign_with_a_key_and_a_ledger(desk: Desk, tmp_path: Path) -> None:
+    with LedgerDouble() as double:
+        (desk.command.home / "settings.toml").write_text(
+            f'[wallet]\nledger = "{double.place}"\n', "utf-8"
+        )
+        (desk.command.home / "settings.toml").chmod(0o600)
+        assert desk.here("wallet", "ledger", PATH, "--name", "stick").code == 0
+        owners = [desk.devnet.wallet, OWN, OWNERS[0].address]
+        safe = SafeDesk.made(desk, owners, 2)
+        plan = _created(safe)
+        by_ledger = safe.signed(plan, "--owner", "stick")
+        assert by_ledger.code == 0, by_ledger.words
+        shown = " ".join(double.shown)
+        used = safe.signed(plan)
+        too_few = safe.executed(plan)
+        again = safe.plan("approve", plan["planId"])
+        by_key = safe.signed(again)
+
+    assert plan["domainHash"] in shown
+    assert plan["messageHash"] in shown
+    assert plan["domainHash"] in by_ledger.words
+    assert (used.code, "one owner's signature" in used.words) == (REFUSED, True)
+    assert (too_few.code, "1 of 2 needed owners" in too_few.words) == (REFUSED, True)
+    assert again["safeTxHash"] == plan["safeTxHash"], "the next owner signs the same bytes"
+    assert by_key.code == 0, by_key.words
+    done = safe.executed(plan)
+    assert done.code == 0, done.words
+    assert desk.positions()[str(done.data["newTokenId"])]["owner"] == safe.address
+
+
+def test_three_of_five_sign_in_homes_of_their_own(desk: Desk, tmp_path: Path) -> None:
+    safe = SafeDesk.made(desk, [owner.address for owner in OWNERS], 3)
+    plan = safe.plan("close", str(desk.token_id("healthy")), str(desk.token_id("native")))
+    file = tmp_path / "proposed.json"
+    nobody = safe.signed(plan)
+    assert (nobody.code, "No owner's key is here" in nobody.words) == (REFUSED, True)
+    assert safe.desk.here("safe", "export", "1", str(file)).code == 0
+    for place, owner in enumerate(OWNERS[2:]):
+        theirs = safe.at(tmp_path / owner.name.replace(" ", "-"))
+        theirs.with_key(owner, tmp_path)
+        taken = theirs.desk.here("safe", "import", str(file), "--json")
+        assert taken.code == 0, taken.words
+        approved = theirs.plan("approve", taken.data["planId"])
+        signed = theirs.signed(approved, "--passphrase-file", str(theirs.passphrase))
+        assert signed.code == 0, signed.words
+        assert signed.data["missing"] == 2 - place
+        file = tmp_path / f"signed-{place}.json"
+        assert theirs.desk.here("safe", "export", "1", str(file)).code == 0
+
+    back = desk.here("safe", "import", str(file), "--json").data
+    assert (back["number"], back["missing"]) == (1, 0)
+    done = safe.executed(plan)  # the demo wallet pays the gas, and is no owner
+    assert done.code == 0, done.words
+    assert done.data["realised"] == plan["changes"]
+    assert safe.nonce == 1
+
+
+def test_a_rejection_uses_the_nonce_up_and_the_list_tells_of_both(alone: SafeDesk) -> None:
+    desk = alone.desk
+    plan = alone.plan("collect", str(desk.token_id("healthy")))
+    assert alone.signed(plan).code == 0
+    rejection = alone.plan("safe", "reject", "1")
+    assert (rejection["nonce"], rejection["number"]) == (plan["nonce"], 2)
+    first, second = desk.here("safe", "--json").data["transactions"]
+    assert "only one of it and 2" in first["stands"]
+    assert "only one of it and 1" in second["stands"]
+    assert alone.signed(rejection).code == 0
+    done = alone.executed(rejection)
+    assert (done.code, alone.nonce) == (0, 1), done.words
+
+    over = alone.executed(plan)
+    assert (over.code, alone.nonce) == (REFUSED, 1)
+    assert "Nonce 0 of the Safe is used" in over.words
+    assert "over" in desk.here("safe", "--json").data["transactions"][0]["stands"]

@@ -1,0 +1,1 @@
+"""The commands of a Safe, a file each."""

@@ -1,0 +1,204 @@
+"""The page of a Safe's transaction, drawn from its judgment, with what owners compare."""
+
+from collections.abc import Iterator
+
+from chain.base.units import time_text
+from chain.contracts.addresses import checksummed
+from chain.contracts.networks import Address
+from chain.execution.build.gas_bill import GasBill
+from chain.execution.decode.titles import step_title
+from chain.execution.decode.words import describe
+from chain.safe.plans import SafePlan
+from zuno_tui.app.safe_wallet import warnings_of
+from zuno_tui.features.safe.judging import SafeJudgment
+from zuno_tui.gate.contract_code import trust_words
+from zuno_tui.present import signing
+from zuno_tui.present.approval_view import SigningKey
+from zuno_tui.present.output import Json
+from zuno_tui.present.receipt import (
+    ReceiptFacts,
+    given_right,
+    lost_right,
+    receipt_of,
+    step_brief,
+    step_part,
+)
+from zuno_tui.present.signing import Term, trial_lines
+from zuno_tui.present.views import ApprovalView, PageWords, StepView
+
+SIGN, EXECUTE = "sign", "execute"
+_SIGNING = PageWords(
+    doing="Sign for the Safe",
+    asks="and press Enter to sign. Nothing is sent",
+    over="The approval has expired. Nothing was signed. Type approve again.",
+    steps=("1 SAFE TRANSACTION", "its calls, all or nothing"),
+    terms="THE SAFE, AND WHAT TO COMPARE",
+    all_terms=True,
+)
+_EXECUTING = PageWords(
+    doing="Execute for the Safe",
+    asks="and press Enter to sign and send",
+    steps=("1 SAFE TRANSACTION", "its calls, all or nothing"),
+    terms="THE SAFE, AND WHAT TO COMPARE",
+    all_terms=True,
+)
+
+
+def headline(judgment: SafeJudgment) -> str:
+    words = step_title(judgment.execution.transaction)
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def safe_view(
+    judgment: SafeJudgment,
+    key: SigningKey,
+    *,
+    sealed: str,
+    expires_at: float,
+    gas: GasBill | None = None,
+    sender: Address | None = None,
+) -> ApprovalView:
+    """With a bill of gas somebody executes it, else one owner signs."""
+    facts = _receipt_facts(judgment, gas)
+    made = judgment.plan.transaction
+    return ApprovalView(
+        plan_id=judgment.plan.plan_id,
+        headline=headline(judgment),
+        hash=sealed,
+        expires_at=expires_at,
+        seconds_left=expires_at - judgment.now,
+        steps=tuple(_steps(judgment, facts)),
+        receipt=receipt_of(facts) if judgment.steps else None,
+        outcome=tuple(_outcome(judgment)),
+        wallet=checksummed(sender or made.safe),
+        signs_with=key.words,
+        can_sign=key.can_sign,
+        needs_passphrase=key.needs_passphrase,
+        recipients=signing.recipients(judgment.parties),
+        terms=(*compared(judgment.plan), *_terms(judgment, gas)),
+        word=SIGN if gas is None else EXECUTE,
+        as_one=len(judgment.steps) > 1,
+        page=_SIGNING if gas is None else _EXECUTING,
+    )
+
+
+def _receipt_facts(judgment: SafeJudgment, gas: GasBill | None) -> ReceiptFacts:
+    subject = None if judgment.basis is None else judgment.basis.subject
+    cost = 0 if gas is None else gas.total
+    return ReceiptFacts(
+        network=judgment.network,
+        names=judgment.names,
+        steps=judgment.steps,
+        changes=judgment.changes,
+        gas=cost,
+        pool=None if subject is None else subject.pool,
+        usd_per_unit=judgment.worth.usd_per_unit,
+        usd_per_wei=judgment.worth.usd_per_wei,
+        positions={} if subject is None else subject.positions,
+        expected_gas=cost,
+    )
+
+
+def _steps(judgment: SafeJudgment, facts: ReceiptFacts) -> Iterator[StepView]:
+    for step in judgment.steps:
+        yield StepView(
+            step_title(step.transaction),
+            describe(step, judgment.names),
+            step_brief(step, facts),
+            step_part(step),
+            lost_right(step, facts),
+            given_right(step, facts),
+        )
+    if not judgment.steps:
+        words = describe(judgment.execution, judgment.names)
+        yield StepView(step_title(judgment.execution.transaction), words, words[0])
+
+
+def _outcome(judgment: SafeJudgment) -> Iterator[str]:
+    yield from warnings_of(judgment.facts)
+    if ahead := judgment.plan.transaction.nonce - judgment.facts.nonce:
+        yield f"! {ahead} other transaction{'s' * (ahead > 1)} of the Safe must come before it."
+    if judgment.basis is not None:
+        yield from trial_lines(
+            judgment.basis.simulation, judgment.basis.tokens, tried="Tried just now"
+        )
+    yield judgment.agreement.words
+    if judgment.basis is not None:
+        yield from trust_words(judgment.network, judgment.basis.codes)
+
+
+def compared(plan: SafePlan) -> tuple[Term, ...]:
+    """What every owner's device or app shows of it."""
+    made = plan.transaction
+    return (
+        Term("domain hash", "0x" + made.domain_hash.hex()),
+        Term("message hash", "0x" + made.message_hash.hex()),
+        Term("safeTxHash", "0x" + made.hash.hex()),
+    )
+
+
+def _terms(judgment: SafeJudgment, gas: GasBill | None) -> Iterator[Term]:
+    facts, plan = judgment.facts, judgment.plan
+    signed = judgment.signed
+    yield Term("Safe", f"{checksummed(facts.address)}, {facts.version}, nonce {facts.nonce}")
+    yield Term("signed by", ", ".join(map(checksummed, signed)) or "nobody yet")
+    yield Term("needs", f"{facts.threshold} of {len(facts.owners)} owners, {_missing(judgment)}")
+    yield Term("executable", executable_words(judgment))
+    if not judgment.parties.deadlines and judgment.steps:
+        yield Term("deadline", "its calls name none")
+    bill = gas or GasBill(0)
+    for term in signing.terms(judgment.network, judgment.parties, bill, {}):
+        if term.label != "gas":
+            yield term
+        elif gas is None:
+            yield Term("gas", "paid by whoever executes it")
+        else:
+            yield term
+    yield Term("end it", f"safe reject {plan.number}, signed by as many owners")
+
+
+def _missing(judgment: SafeJudgment) -> str:
+    return f"{judgment.missing} more to sign" if judgment.missing else "enough have signed"
+
+
+def executable_words(judgment: SafeJudgment) -> str:
+    """Who can do it, and until when."""
+    ends = judgment.parties.deadlines
+    until = f"until {time_text(min(ends))}" if ends else "until its nonce is used"
+    return f"anybody who has {judgment.facts.threshold} owners' signatures can execute it {until}"
+
+
+def plan_document(judgment: SafeJudgment) -> dict[str, Json]:
+    made = judgment.plan.transaction
+    ends = judgment.parties.deadlines
+    return {
+        "number": judgment.plan.number,
+        "planId": judgment.plan.plan_id,
+        "headline": headline(judgment),
+        "safe": made.safe,
+        "nonce": made.nonce,
+        "domainHash": "0x" + made.domain_hash.hex(),
+        "messageHash": "0x" + made.message_hash.hex(),
+        "safeTxHash": "0x" + made.hash.hex(),
+        "to": made.to,
+        "value": str(made.value),
+        "data": "0x" + made.data.hex(),
+        "operation": made.operation,
+        "threshold": judgment.facts.threshold,
+        "owners": list(judgment.facts.owners),
+        "signedBy": list(judgment.signed),
+        "missing": judgment.missing,
+        "deadline": min(ends) if ends else None,
+        "changes": None
+        if judgment.changes is None
+        else {token: str(amount) for token, amount in judgment.changes.items()},
+        "transactions": [
+            {
+                "step": step.transaction.step,
+                "to": step.transaction.to,
+                "value": str(step.transaction.value),
+                "data": "0x" + step.transaction.data.hex(),
+            }
+            for step in judgment.steps
+        ],
+    }
