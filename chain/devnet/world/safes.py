@@ -10,6 +10,7 @@ from chain.contracts.networks import NATIVE, Address
 from chain.contracts.safe import safe_versions
 from chain.devnet.anvil import bundled_lock, ensure_package
 from chain.devnet.json_rpc import NodeClient
+from chain.devnet.world.writing import SUGGESTED_TIP
 
 _SETUP = "setup(address[],uint256,address,bytes,address,address,uint256,address)"
 _CREATE = "createProxyWithNonce(address,bytes,uint256)"
@@ -31,7 +32,7 @@ _PLACES: Mapping[str, Mapping[str, Address]] = {
     },
 }
 _THRESHOLD_SLOT = "0x4"
-_GAS, _GAS_PRICE = 1_000_000, 100 * GWEI
+_GAS, _MOST_FEE = 1_000_000, 100 * GWEI
 _ONE = f"0x{1:064x}"
 
 
@@ -79,7 +80,8 @@ def make_safe(
         "to": places["SafeProxyFactory"],
         "data": data,
         "gas": hex(_GAS),
-        "gasPrice": hex(_GAS_PRICE),
+        "maxFeePerGas": hex(_MOST_FEE),
+        "maxPriorityFeePerGas": hex(SUGGESTED_TIP),
     }
     safe = "0x" + node.ask_text("eth_call", call, "latest")[-40:]
     node.ask("anvil_impersonateAccount", maker)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.zuno_tui.conftest import Spoken
     from tests.zuno_tui.gate.desk import Desk
 
+# What was paid before is what a plan expects to pay.
+FEES = {"maxFeePerGas": hex(10**11), "maxPriorityFeePerGas": hex(10**8)}
 OWNERS = tuple(account(f"safe owner {number}") for number in range(1, 6))
 STATES = ("healthy", "native", "below its range", "transferred in")
 
@@ -68,7 +70,7 @@ class SafeDesk:
 
     def _as_wallet(self, to: str, data: bytes) -> None:
         wallet = self.desk.devnet.wallet
-        call = {"from": wallet, "to": to, "data": "0x" + data.hex(), "gasPrice": hex(10**11)}
+        call = {"from": wallet, "to": to, "data": "0x" + data.hex(), **FEES}
         sent = self.desk.ask("eth_sendTransaction", call)
         wait_until(lambda: self.desk.ask("eth_getTransactionReceipt", sent) is not None)
         assert self.desk.ask("eth_getTransactionReceipt", sent)["status"] == "0x1", call

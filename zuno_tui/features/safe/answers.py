@@ -305,8 +305,8 @@ def execute_run(arguments: Namespace) -> int:
 
 async def _execute(session: Session, arguments: Namespace) -> int:
     plan = SafePlans(session.home.safe).find(arguments.number)
-    sender = sender_named(session, arguments.sender)
     async with session.sources() as sources, session.connections(sources) as connections:
+        sender = await sender_named(session, sources, arguments.sender)
         with Outbox.open(session.home.outbox) as outbox:
             await say_news(sources, connections, outbox)
             execution = await prepared_execution(session, sources, connections, plan, sender)

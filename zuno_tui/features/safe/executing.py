@@ -19,6 +19,7 @@ from chain.execution.plan.facts import Tolerance
 from chain.execution.policy.policy import VERSION
 from chain.execution.simulate import simulate_whole
 from chain.positions.overview import Sources
+from chain.rpc import requests
 from chain.safe.facts import SafeError
 from chain.safe.plans import SafePlan
 from chain.wallet.address_book import read_book
@@ -48,8 +49,8 @@ class Execution(Struct, frozen=True):
     sender: Address
 
 
-def sender_named(session: Session, named: str | None) -> Address:
-    """Any account with gas: it need not be an owner's."""
+async def sender_named(session: Session, sources: Sources, named: str | None) -> Address:
+    """Any account with gas: the one that is named, else whoever has most of it."""
     if named is not None:
         return read_book(session.home.keystore).find(named).address
     here = signing_wallets(session)
@@ -58,7 +59,8 @@ def sender_named(session: Session, named: str | None) -> Address:
             "No key is here that could send it. Nothing was signed. Add one with some gas: "
             "zuno wallet import. It need not be an owner's."
         )
-    return here[0]
+    held = await sources.client.together(*(requests.balance(each) for each in here))
+    return here[held.index(max(held))]
 
 
 async def prepared_execution(

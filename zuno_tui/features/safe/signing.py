@@ -1,5 +1,7 @@
 """From an action to one owner's signature: built, judged, approved, judged again, signed."""
 
+from collections.abc import Mapping
+
 from agents.bus.plan_store import PlanStore
 from chain.base.units import HOUR
 from chain.contracts.addresses import checksummed
@@ -74,14 +76,16 @@ def keep(session: Session, plan: SafePlan) -> SafePlan:
 def approve(session: Session, judgment: SafeJudgment) -> GivenApproval:
     """Ten minutes for one owner's signature."""
     plan, now = judgment.plan, float(judgment.now)
-    given = vouched(ActKind.SAFE, plan.plan_id, _sealed(plan, now), {}, now=now)
+    # Two owners may sign within one block: each approval is of what the one before left.
+    terms = {"after": sorted(plan.signatures)}
+    given = vouched(ActKind.SAFE, plan.plan_id, _sealed(plan, terms, now), terms, now=now)
     with Outbox.open(session.home.outbox) as outbox:
         outbox.give(given)
     return given
 
 
-def _sealed(plan: SafePlan, now: float) -> str:
-    return seal({"safeTxHash": "0x" + plan.transaction.hash.hex(), "givenAt": now})
+def _sealed(plan: SafePlan, terms: Mapping[str, object], now: float) -> str:
+    return seal({"safeTxHash": "0x" + plan.transaction.hash.hex(), "givenAt": now, **terms})
 
 
 def approval_of(session: Session, plan: SafePlan, confirmed: str | None) -> GivenApproval:
@@ -94,7 +98,7 @@ def approval_of(session: Session, plan: SafePlan, confirmed: str | None) -> Give
                 RefusalCode.ALREADY_APPLIED,
             )
         given = waiting_approval(outbox, ActKind.SAFE, plan.plan_id, confirmed)
-    refuse_changed(given, _sealed(plan, given.given_at))
+    refuse_changed(given, _sealed(plan, given.terms, given.given_at))
     return given
 
 
