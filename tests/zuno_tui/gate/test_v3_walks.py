@@ -194,3 +194,51 @@ def test_a_migration_killed_at_a_step_happens_once_and_says_what_is_held(
     if step == "exit":
         stands = desk.here("outbox", "resume", approval["planId"], "--confirm", approval["hash"])
         assert "closed, both tokens in the wallet" in stands.words
+
+
+DEBATES = {
+    "a move": ("recommend", "27"),
+    "a move on v3": ("recommend", "3:3"),
+    "a new position": ("create", "0.5 WETH with USDC"),
+    "a new position on v3": ("create", "0.5 WETH with USDC in a v3 pool"),
+}
+
+
+@pytest.mark.parametrize("debate", DEBATES)
+@pytest.mark.parametrize("way", ["in steps", "as one"])
+def test_what_a_plan_leaves_over_is_what_comes_back(desk: Desk, debate: str, way: str) -> None:
+    if way == "as one":
+        desk.delegate()
+    plan = approved(desk, *DEBATES[debate], "--deterministic")
+    checked = 0
+    for option in plan["candidates"]:
+        said = desk.here("approve", plan["planId"], "--candidate", str(option["index"]), "--json")
+        if said.code:
+            assert "ruled out" in said.words
+            continue
+        changes = [int(json.loads(said.out)["quoted"][token]) for token in tokens_of(plan, option)]
+        left = [int(option["residual0"]), int(option["residual1"])]
+        given = [0, 0] if plan["position"] else given_to(option)
+        put_in = [int(option["amount0"]), int(option["amount1"])]
+        for came, kept, gave, most in zip(changes, left, given, put_in, strict=True):
+            # v3 makes of what it is given what liquidity it can at the price it meets.
+            near = most // 10_000 if "v3" in debate else 0
+            assert came + gave == pytest.approx(kept, abs=2 + near)
+        checked += 1
+    assert checked
+
+
+def tokens_of(plan: dict[str, Any], option: dict[str, Any]) -> tuple[str, str]:
+    (pool,) = (each for each in plan["pools"] if each["poolId"] == option["poolId"])
+    return pool["currency0"], pool["currency1"]
+
+
+def given_to(option: dict[str, Any]) -> list[int]:
+    """What the capital was before its swap."""
+    whole = [int(option[f"amount{side}"]) + int(option[f"residual{side}"]) for side in (0, 1)]
+    swap = option["prepAction"]
+    if swap is not None:
+        sold = 0 if swap["zeroForOne"] else 1
+        whole[sold] += int(swap["amountIn"])
+        whole[1 - sold] -= int(swap["amountOut"])
+    return whole
