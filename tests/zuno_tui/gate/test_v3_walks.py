@@ -167,7 +167,8 @@ def test_a_plan_of_v3_is_refused_where_the_managers_code_is_another(desk: Desk) 
 
 
 @pytest.mark.parametrize(
-    ("step", "sent"), [("allow through Permit2", 2), ("exit", 5), ("create", 6), ("batch", 1)]
+    ("step", "sent"),
+    [("allow Permit2", 1), ("allow through Permit2", 2), ("exit", 5), ("create", 6), ("batch", 1)],
 )
 def test_a_migration_killed_at_a_step_happens_once_and_says_what_is_held(
     desk: Desk, step: str, sent: int
@@ -189,7 +190,7 @@ def test_a_migration_killed_at_a_step_happens_once_and_says_what_is_held(
     assert len(done) == sent
     names = [each["tokenId"] for each in desk.here("positions", "--json").data["positions"]]
     whole = step in ("create", "batch")
-    assert ("3:3" in names) is (step == "allow through Permit2")
+    assert ("3:3" in names) is step.startswith("allow")
     assert len([name for name in names if ":" not in name]) == (12 if whole else 11)
     if step == "exit":
         stands = desk.here("outbox", "resume", approval["planId"], "--confirm", approval["hash"])
