@@ -2,7 +2,7 @@
 
 import asyncio
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from chain.contracts.networks import Address, Network
 from chain.execution.build.gas_bill import GasBill
@@ -10,6 +10,7 @@ from chain.execution.decode.parties import Parties
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import SUCCEEDED, Dispatch, PlanStep, VersionKind
+from chain.execution.outbox.resume import ResumeChoice, StepSituation
 from chain.positions.overview import Sources
 from chain.rpc.errors import RpcError
 from chain.tokens import Token
@@ -24,6 +25,7 @@ from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.catalog.feature import what_outlives
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.apply import WaitingApproval, apply, unused_approval, waiting_of
+from zuno_tui.gate.approvals import read_approval
 from zuno_tui.gate.drift import network_now
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
@@ -45,13 +47,14 @@ from zuno_tui.gate.resume import (
 )
 from zuno_tui.gate.worth import read_worth
 from zuno_tui.present import signing
+from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.approval_view import signing_key, waiting_view
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.present.output import Json, print_json, print_lines, table
+from zuno_tui.present.output import Json, print_json
+from zuno_tui.present.pages.outbox import outbox_page
 from zuno_tui.present.receipt_lines import page_text
 from zuno_tui.present.result_card import aftermath_document, show_result
-from zuno_tui.present.terminal import columns
-from zuno_tui.present.views import ApprovalView
+from zuno_tui.present.views import ApprovalView, DispatchAction, DispatchView
 from zuno_tui.present.words import NOBODY
 
 
@@ -266,8 +269,6 @@ async def resume_missing(
     return DONE if cancelled or step.state in SUCCEEDED else FAILED
 
 
-_COLUMNS = columns("PLAN", "HASH", "STATE", "STEPS")
-_SHORT_HASH = 12
 RESUME, RESOLVE = "resume", "resolve"
 
 
@@ -297,19 +298,15 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
                 if dispatch.chain_id == session.network.chain_id
                 and arguments.plan_id in (None, dispatch.plan_id)
             ]
+            rows = [dispatch_view(outbox, each, findings, now) for each in reversed(dispatches)]
     if session.as_json:
         print_json(_document(dispatches, findings, now))
         return DONE
     if not dispatches:
         say("The outbox is empty: nothing was approved yet.")
         return DONE
-    print_lines(table(_COLUMNS, [_row(dispatch, now) for dispatch in dispatches]))
-    for finding in findings:
-        if finding.open:
-            say(f"{finding.sentence} You can: {', '.join(finding.choices)}.")
-            for sentence in finding.where:
-                say(f"  {sentence}")
-    return DONE
+    document = _document(dispatches, findings, now)
+    return print_answer(CommandAnswer((), document, view=outbox_page(rows)), as_json=False)
 
 
 def resolve_half_done(
@@ -331,16 +328,47 @@ def resolve_half_done(
     return tuple(f"{end.plan_id} is resolved. It ended here: {stands(end)}." for end in open_ends)
 
 
-def _row(dispatch: Dispatch, now: float) -> tuple[str, ...]:
+def dispatch_view(
+    outbox: Outbox, dispatch: Dispatch, findings: Sequence[UnsettledStep], now: float
+) -> DispatchView:
+    approval = read_approval(outbox, dispatch.hash)
+    about = [finding for finding in findings if finding.dispatch == dispatch.hash]
     state = stands(dispatch, now)
-    # Of what lapsed no step is approved any more.
-    steps = "; ".join(
-        step.title if state.startswith(LAPSED) else f"{step.title}: {step.state}"
+    steps = tuple(
+        (
+            step.title,
+            "lapsed" if state.startswith(LAPSED) else str(step.state),
+            "" if step.newest is None else step.newest.transaction.hash,
+        )
         for step in dispatch.steps
     )
-    if dispatch.private_host is not None:
-        steps += f" (through {dispatch.private_host} alone)"
-    return dispatch.plan_id, dispatch.hash[:_SHORT_HASH] + "…", state, steps
+    return DispatchView(
+        plan_id=dispatch.plan_id,
+        time=dispatch.consumed_at or dispatch.planned_at,
+        headline=dispatch.plan_id if approval is None else approval.headline,
+        state=f"{state}, through {dispatch.private_host} alone" if dispatch.private_host else state,
+        steps=steps,
+        # Of what is done for good its state says all.
+        advice=tuple(
+            sentence
+            for step in about
+            if step.situation != StepSituation.FINAL
+            for sentence in (step.sentence, *step.where)
+        ),
+        actions=tuple(_actions(dispatch, about)),
+    )
+
+
+def _actions(dispatch: Dispatch, about: Sequence[UnsettledStep]) -> Iterator[DispatchAction]:
+    choices = {choice for step in about for choice in step.choices}
+    if ResumeChoice.SEND_AGAIN in choices:
+        yield "resume"
+    if ResumeChoice.SPEED_UP in choices:
+        yield "speed-up"
+    if ResumeChoice.CANCEL in choices:
+        yield "cancel"
+    if (dispatch.half_done or dispatch.ended is not None) and dispatch.resolved_at is None:
+        yield "resolve"
 
 
 def _document(dispatches: list[Dispatch], findings: tuple[UnsettledStep, ...], now: float) -> Json:

@@ -1,10 +1,9 @@
 """Lists and pages the desk reads when they are asked for: answers, pools, records, the outbox."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 from msgspec.structs import replace
 
@@ -12,10 +11,8 @@ from agents.lp.payloads import summarise
 from agents.scorecard.pool_days import RankKey
 from chain.base.home import Home, write_atomically
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import Dispatch
-from chain.execution.outbox.resume import ResumeChoice, StepSituation
 from chain.survey.discovery import SurveyedPool, SurveyPlan, survey_pools
-from zuno_tui.app.outbox import resolve_half_done
+from zuno_tui.app.outbox import dispatch_view, resolve_half_done
 from zuno_tui.app.pools import PoolWords, pool_words, ranked_pools, read_surveyed
 from zuno_tui.app.replay import record_path, replayed
 from zuno_tui.app.session import Session
@@ -33,15 +30,13 @@ from zuno_tui.desk.events import (
     Said,
     ViewAsked,
 )
-from zuno_tui.gate.approvals import read_approval
 from zuno_tui.gate.drift import network_now
-from zuno_tui.gate.results import LAPSED, UnsettledStep, look_at_outbox, remember_heard, stands
+from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.views import DebateView, DispatchView, PoolRow, RecordRow
 
 Answering = Callable[[Session, Intent], Awaitable[CommandAnswer]]
 
-Action = Literal["resume", "cancel", "speed-up", "resolve"]
 _CHAIN_PATIENCE = 180.0
 """Seconds for what asks the chain."""
 _HOME_PATIENCE = 60.0
@@ -245,48 +240,6 @@ class OutboxRows:
                 ]
                 now = await network_now(context.sources)
                 rows = tuple(
-                    _outbox_row(outbox, dispatch, findings, now) for dispatch in reversed(mine)
+                    dispatch_view(outbox, dispatch, findings, now) for dispatch in reversed(mine)
                 )
         return rows, findings
-
-
-def _outbox_row(
-    outbox: Outbox, dispatch: Dispatch, findings: Sequence[UnsettledStep], now: float
-) -> DispatchView:
-    approval = read_approval(outbox, dispatch.hash)
-    about = [finding for finding in findings if finding.dispatch == dispatch.hash]
-    state = stands(dispatch, now)
-    steps = tuple(
-        (
-            step.title,
-            "lapsed" if state.startswith(LAPSED) else str(step.state),
-            "" if step.newest is None else step.newest.transaction.hash,
-        )
-        for step in dispatch.steps
-    )
-    return DispatchView(
-        plan_id=dispatch.plan_id,
-        headline=dispatch.plan_id if approval is None else approval.headline,
-        state=state,
-        steps=steps,
-        # Of what is done for good its state says all.
-        advice=tuple(
-            sentence
-            for step in about
-            if step.situation != StepSituation.FINAL
-            for sentence in (step.sentence, *step.where)
-        ),
-        actions=tuple(_actions(dispatch, about)),
-    )
-
-
-def _actions(dispatch: Dispatch, about: Sequence[UnsettledStep]) -> Iterator[Action]:
-    choices = {choice for step in about for choice in step.choices}
-    if ResumeChoice.SEND_AGAIN in choices:
-        yield "resume"
-    if ResumeChoice.SPEED_UP in choices:
-        yield "speed-up"
-    if ResumeChoice.CANCEL in choices:
-        yield "cancel"
-    if (dispatch.half_done or dispatch.ended is not None) and dispatch.resolved_at is None:
-        yield "resolve"

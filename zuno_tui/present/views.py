@@ -494,16 +494,21 @@ class PoolRow(Struct, frozen=True):
     """A create phrase to go on from: "create … WETH/USDC 0.05%"."""
 
 
+DispatchAction = Literal["resume", "cancel", "speed-up", "resolve"]
+
+
 class DispatchView(Struct, frozen=True):
     """One plan in the outbox and where it stands."""
 
     plan_id: str
+    time: float
+    """When it was signed, or approved where it was not."""
     headline: str
     state: str
     steps: tuple[tuple[str, str, str], ...]
     """Name, state, transaction hash."""
     advice: tuple[str, ...]
-    actions: tuple[Literal["resume", "cancel", "speed-up", "resolve"], ...]
+    actions: tuple[DispatchAction, ...]
 
 
 class SettingRow(Struct, frozen=True):

@@ -243,7 +243,7 @@ def test_what_needs_nothing_is_said_unasked_once(desk: Desk) -> None:
     for _ in range(2):
         other = desk.approved("collect", str(desk.token_id("transferred in")))
         said.append(desk.here("apply", other["planId"], "--confirm", "0" * 64).words)
-    asked = [desk.here("outbox").words for _ in range(2)]
+    asked = [desk.here("outbox").out for _ in range(2)]
 
     assert [plan["planId"] in words for words in said] == [True, False]
     assert "The wallet holds" in said[0]

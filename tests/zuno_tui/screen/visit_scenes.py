@@ -159,6 +159,7 @@ REPLAYED = DebateView(
 SENT = (
     DispatchView(
         "plan_77aa00c1e4b25f61",
+        1_768_248_000.0,
         "Move #9 to 1,702.10…2,014.33",
         "closed, both tokens in the wallet",
         (
@@ -174,6 +175,7 @@ SENT = (
     ),
     DispatchView(
         "plan_5b1f0c77a1d2e394",
+        1_768_161_600.0,
         "Collect the fees of #7",
         "final",
         (("collect", "final", "0x" + "44" * 32),),

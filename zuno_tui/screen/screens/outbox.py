@@ -12,6 +12,8 @@ from textual.content import Content
 from zuno_tui.catalog.intents import OpenOutbox
 from zuno_tui.desk.events import Event, OutboxReady
 from zuno_tui.desk.thread import DeskLink
+from zuno_tui.present.history import moment_text
+from zuno_tui.present.pages.outbox import state_tone
 from zuno_tui.present.views import DispatchView
 from zuno_tui.screen.keys import SENT
 from zuno_tui.screen.panes.frame import heading, literal
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
 
 
 _COLUMNS = (
-    TableColumn("PLAN", 1, 22),
+    TableColumn("TIME (UTC)", 2, 16),
     TableColumn("WHAT", 0, 60, grows=True),
-    TableColumn("WHERE IT STANDS", 2, 34),
+    TableColumn("WHERE IT STANDS", 1, 34),
 )
 _NOTHING = ("Nothing was sent yet.", "A plan comes here when it is applied.")
 _AROUND_NAME = 6
@@ -107,15 +109,15 @@ def _row(dispatch: DispatchView) -> Row:
     return Row(
         _key(dispatch),
         (
-            Cell(dispatch.plan_id, "strong"),
-            Cell(dispatch.headline),
-            Cell(dispatch.state, "warn" if dispatch.actions else "plain"),
+            Cell(moment_text(int(dispatch.time))[:16], "dim"),
+            Cell(dispatch.headline, "strong"),
+            Cell(dispatch.state, state_tone(dispatch)),
         ),
     )
 
 
 def _steps(dispatch: DispatchView) -> Iterator[Content]:
-    yield heading("STEPS", dispatch.headline)
+    yield heading("STEPS", dispatch.plan_id)
     named = max((len(name) for name, _, _ in dispatch.steps), default=0) + _AROUND_NAME
     for place, (name, state, sent) in enumerate(dispatch.steps, 1):
         yield Content.assemble(

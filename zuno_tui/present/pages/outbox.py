@@ -1,0 +1,83 @@
+"""What was approved and sent, the newest first, and where it stands."""
+
+from collections.abc import Iterator, Sequence
+
+from chain.contracts.addresses import shortened
+from zuno_tui.present.history import moment_text
+from zuno_tui.present.pages.page import (
+    Block,
+    Headline,
+    Page,
+    PageCell,
+    PageTable,
+    Words,
+    page_columns,
+)
+from zuno_tui.present.views import DispatchView, Tone
+
+_DONE = frozenset(("included", "final"))
+
+
+def state_tone(dispatch: DispatchView) -> Tone:
+    if dispatch.actions:
+        return "warn"
+    done = all(state in _DONE for _, state, _ in dispatch.steps)
+    return "good" if done and dispatch.steps else "plain"
+
+
+def outbox_page(dispatches: Sequence[DispatchView]) -> Page:
+    waiting = [dispatch for dispatch in dispatches if dispatch.actions]
+    count = "1 needs you" if len(waiting) == 1 else f"{len(waiting)} need you"
+    return Page(
+        "Outbox",
+        (
+            (
+                Headline(
+                    count if waiting else "Nothing waits for you.",
+                    f"{len(dispatches)} approved so far",
+                    "warn" if waiting else "good",
+                ),
+                *_advice(dispatches),
+            ),
+            (_table(dispatches),),
+            *_steps(dispatches),
+            (Words("One plan, step by step: zuno outbox PLAN · each position's: zuno history"),),
+        ),
+    )
+
+
+def _advice(dispatches: Sequence[DispatchView]) -> Iterator[Words]:
+    for dispatch in dispatches:
+        for sentence in dispatch.advice:
+            yield Words(f"! {sentence}", "warn")
+        for action in dispatch.actions:
+            yield Words(f"    zuno outbox {action} {dispatch.plan_id}")
+
+
+def _table(dispatches: Sequence[DispatchView]) -> PageTable:
+    columns = page_columns("TIME (UTC)", "WHAT", "WHERE IT STANDS", "SENT@90", "PLAN@130")
+    rows = []
+    for dispatch in dispatches:
+        sent = [name for _, _, name in dispatch.steps if name]
+        rows.append(
+            (
+                PageCell(moment_text(int(dispatch.time))[:16], "dim"),
+                PageCell(dispatch.headline, "strong"),
+                PageCell(dispatch.state, state_tone(dispatch)),
+                PageCell(shortened(sent[-1]) if sent else "–", "dim"),
+                PageCell(dispatch.plan_id, "dim"),
+            )
+        )
+    return PageTable(columns, tuple(rows))
+
+
+def _steps(dispatches: Sequence[DispatchView]) -> Iterator[tuple[Block, ...]]:
+    """Of the one that was asked for, and of those that need somebody."""
+    for dispatch in dispatches:
+        if len(dispatches) == 1 or dispatch.actions:
+            rows = tuple(
+                (PageCell(f"{place}. {name}"), PageCell(state), PageCell(sent or "–", "dim"))
+                for place, (name, state, sent) in enumerate(dispatch.steps, 1)
+            )
+            columns = page_columns(f"STEPS OF {dispatch.plan_id}", "STATE", "TRANSACTION")
+            yield (PageTable(columns, rows),)
