@@ -80,11 +80,21 @@ class MarketClock:
     async def let_go(self, reason: str) -> MarketTrading:
         return await self._ask("zuno_letGo", reason)
 
+    async def positions(self) -> Mapping[str, int]:
+        """The demo wallet's, by the state each is in."""
+        match await self._answer("zuno_status"):
+            case {"result": {"positions": dict() as found}}:
+                return {str(state): int(token_id) for state, token_id in found.items()}
+        raise MarketClockError("The control of the demo's market did not answer as it should.")
+
     async def _ask(self, method: str, *params: object) -> MarketTrading:
+        return _trading(await self._answer(method, *params))
+
+    async def _answer(self, method: str, *params: object) -> object:
         body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         try:
             answer = await self._http.post(self._url, body, _LIMITS)
-            return _trading(msgspec.json.decode(answer.body))
+            return msgspec.json.decode(answer.body)
         except HttpError as error:
             raise MarketClockError(f"The control of the demo's market {error}.") from None
         except msgspec.DecodeError:

@@ -98,9 +98,13 @@ def demo_opening(arguments: Namespace, started: StartedChain | None = None) -> O
         ):
             devnet = await chain.ready(writing)
             chosen = argparse.Namespace(**{**vars(arguments), "home": home})
-            session = Session.start(_on_devnet(chosen, devnet))
+            if arguments.safe is not None:
+                tell(Said(await _with_safe(Path(home), devnet, arguments.safe)))
+                chosen.address = None
+            session = Session.start(_on_devnet(chosen, devnet, by_book=bool(arguments.safe)))
             genesis = await asyncio.to_thread(genesis_at, devnet.url)
-            place = DemoPlace(os.getpid(), devnet.url, genesis or "", devnet.wallet, str(home))
+            wallet = session.address
+            place = DemoPlace(os.getpid(), devnet.url, genesis or "", wallet, str(home))
             with registered_demo(place, _homes(home)) as command:
                 tell(Said(f"{_RUNNING} In any shell: {command} positions", "good"))
                 yield DeskOpening(
@@ -214,6 +218,35 @@ def _started_chain(folder: Path) -> Iterator[StartedChain]:
         yield StartedChain(child, narration)
 
 
-def _on_devnet(arguments: Namespace, devnet: DevnetReady) -> Namespace:
-    chosen = {"network": "devnet", "rpc": devnet.url, "address": devnet.wallet}
+async def _with_safe(folder: Path, devnet: DevnetReady, wanted: tuple[int, int]) -> str:
+    """A Safe whose first owner is the demo wallet, chosen in this home; who the others are."""
+    from chain.devnet.json_rpc import NodeClient
+    from chain.devnet.world.accounts import account
+    from chain.devnet.world.safes import found_safe
+    from chain.wallet.address_book import KeyStorage
+    from chain.wallet.files import write_once
+    from chain.wallet.keystore import watch
+    from zuno_tui.app.market import MarketClock
+
+    needed, owners = wanted
+    others = [account(f"safe owner {number}") for number in range(2, owners + 1)]
+    addresses = [devnet.wallet, *(other.address for other in others)]
+    clock = MarketClock(devnet.url)
+    try:
+        held = await clock.positions()
+    finally:
+        await clock.close()
+    with NodeClient(devnet.url) as node:
+        safe = await asyncio.to_thread(found_safe, node, held, addresses, needed)
+    home = Home.locate(os.environ, folder)
+    watch(home, safe, name="vault", keeping=KeyStorage.SAFE)
+    for place, other in enumerate(others, 2):
+        write_once(folder / f"owner-{place}.key", b"0x" + other.key.hex().encode())
+    keys = f" The other owners' keys: {folder}/owner-N.key" if others else ""
+    return f"A Safe, vault, signed by {needed} of {owners}: the demo wallet is an owner.{keys}"
+
+
+def _on_devnet(arguments: Namespace, devnet: DevnetReady, *, by_book: bool = False) -> Namespace:
+    wallet = None if by_book else devnet.wallet
+    chosen = {"network": "devnet", "rpc": devnet.url, "address": wallet}
     return argparse.Namespace(**{**vars(arguments), **chosen, "since_entry": True})

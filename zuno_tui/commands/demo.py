@@ -6,6 +6,17 @@ from zuno_tui.catalog.arguments import DESK_FLAGS
 from zuno_tui.catalog.command import Argument, Command, Group
 from zuno_tui.commands.desk import DeskChoices
 
+_MOST_OWNERS = 9
+
+
+def read_owners(text: str) -> tuple[int, int]:
+    needed, _, owners = text.partition("/")
+    if not (
+        needed.isdigit() and owners.isdigit() and 0 < int(needed) <= int(owners) <= _MOST_OWNERS
+    ):
+        raise ValueError(f"{text!r} is not like 2/3: so many of at most {_MOST_OWNERS} owners")
+    return int(needed), int(owners)
+
 
 class OpenDemo(DeskChoices, frozen=True):
     command: ClassVar = ("demo",)
@@ -16,11 +27,18 @@ class OpenDemo(DeskChoices, frozen=True):
             "on a private copy of a real network as it is now, with its positions and pools",
             switch=True,
         ),
+        Argument(
+            "--safe",
+            "with a Safe as the wallet: so many of so many owners sign, like 1/1 or 2/3",
+            metavar="K/N",
+            read=read_owners,
+        ),
         *DESK_FLAGS,
     )
 
     text: bool = False
     fork: bool = False
+    safe: tuple[int, int] | None = None
 
 
 COMMAND = Command(

@@ -1,12 +1,14 @@
 """Approving at the desk: built, tried, read back and judged; nothing is signed."""
 
 import asyncio
+from collections.abc import Callable
 
 from agents.lp.advice_words import option_index, option_letter
 from zuno_tui.app.approve import action_of_candidate, dry_run_made
 from zuno_tui.app.market import MarketClock, MarketClockError, MarketTrading, open_approvals
 from zuno_tui.app.plans import stored_plan
 from zuno_tui.catalog.command import ActionMaker
+from zuno_tui.catalog.feature import approver_for
 from zuno_tui.catalog.intents import Approve, ExplainPlan, ShowPlan
 from zuno_tui.catalog.intents import SetMarketClock as Asked
 from zuno_tui.desk.card import Card
@@ -91,8 +93,16 @@ _PATIENCE = 120.0
 
 
 class Approvals:
-    def __init__(self, context: DeskContext, card: Card, market: EmbeddedMarket | None) -> None:
+    def __init__(
+        self,
+        context: DeskContext,
+        card: Card,
+        market: EmbeddedMarket | None,
+        show_elsewhere: Callable[[str], None],
+    ) -> None:
         self._context = context
+        self._show_elsewhere = show_elsewhere
+        """Puts what somebody else approved for this wallet on the card."""
         self._card = card
         self._market = market
 
@@ -155,6 +165,11 @@ class Approvals:
 
     async def _approve(self, make_action: ActionMaker, twin: str) -> None:
         context, began = self._context, self._context.clock()
+        if (approver := approver_for(context.session)) is not None:
+            document = (await approver(make_action)).document
+            if isinstance(document, dict):
+                self._show_elsewhere(str(document["planId"]))
+            return
         dry_run = await self._dry_run_made(make_action)
         approved = approve(context.session.home.outbox, dry_run)
         if self._market is not None:

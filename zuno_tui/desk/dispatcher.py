@@ -102,7 +102,7 @@ class Dispatcher:
         deciding = self._market if context.opening.demo else None
         self._deciding = deciding
         self._debates = Debates(context, self.card)
-        self._approvals = Approvals(context, self.card, deciding)
+        self._approvals = Approvals(context, self.card, deciding, self._show_elsewhere)
         self._questions = Questions(context.tell, context.jobs, context.clock, self._happened)
         self._signing = Signing(context, self.card, self._questions)
         self._outbox = OutboxRows(context)
@@ -273,6 +273,10 @@ class Dispatcher:
             self._signing.ask(intent)
         else:
             part.ask(intent, plan_id)
+
+    def _show_elsewhere(self, plan_id: str) -> None:
+        if (part := self._handling(plan_id)) is not None:
+            part.show(plan_id)
 
     def _handling(self, plan_id: str) -> DeskPart | None:
         return self._part_of(feature_of_plan(self._context.session, plan_id))

@@ -12,6 +12,7 @@ from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.execution import protocols
 from chain.execution.build.gas_bill import GasBill, gas_bill
+from chain.execution.build.safe_calls import own_steps
 from chain.execution.decode.decoder import decode, single_calls
 from chain.execution.decode.parties import Parties, mentions_of, parties_of, swaps_only
 from chain.execution.exit_tax import kept_back
@@ -26,6 +27,7 @@ from chain.execution.plan.records import (
     CancelOrder,
     DecodedStep,
     Delegation,
+    SafeExecution,
 )
 from chain.execution.plan.requests import QuotedSwap
 from chain.execution.policy.policy import PolicyRefused, check
@@ -57,7 +59,7 @@ from zuno_tui.gate.drift import (
     network_time,
     read_circumstances,
 )
-from zuno_tui.gate.limits import GateLimits
+from zuno_tui.gate.limits import GateLimits, safe_limits
 from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere
 from zuno_tui.gate.prepare import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -303,6 +305,11 @@ async def judge_transactions(
     steps = decoded(plan_id, transactions)
     parties = parties_of(steps)
     refuse_strangers(sources.network, parties)
+    if isinstance(steps[0].call, SafeExecution):
+        # What a Safe does is judged as its own; who sends it only pays for it.
+        steps, limits = own_steps(steps[0], 0), safe_limits(limits)
+        if not steps:
+            return parties
     fresh = sources.without_memory()
     subject = await read_wallet(fresh)
     block = subject.block

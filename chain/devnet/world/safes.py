@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from chain.base.units import GWEI
 from chain.contracts import abi
-from chain.contracts.networks import NATIVE, Address
+from chain.contracts.networks import EMBEDDED, NATIVE, Address, network_named
 from chain.contracts.safe import safe_versions
 from chain.devnet.anvil import bundled_lock, ensure_package
 from chain.devnet.json_rpc import NodeClient
-from chain.devnet.world.writing import SUGGESTED_TIP
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.deployment import CONTRACTS, USDC, WETH
+from chain.devnet.world.writing import SUGGESTED_TIP, NodeState
 
 _SETUP = "setup(address[],uint256,address,bytes,address,address,uint256,address)"
 _CREATE = "createProxyWithNonce(address,bytes,uint256)"
+_TRANSFER_FROM = "transferFrom(address,address,uint256)"
 _PLACES: Mapping[str, Mapping[str, Address]] = {
     "1.3.0": {
         "Safe": "0xd9db270c1b5e3bd161e8c8503c55ceabee709552",
@@ -74,19 +77,65 @@ def make_safe(
     places = safe_addresses(version)
     handler = places["CompatibilityFallbackHandler"]
     setup = abi.encode_call(_SETUP, owners, threshold, NATIVE, b"", handler, NATIVE, 0, NATIVE)
-    data = "0x" + abi.encode_call(_CREATE, places["Safe"], setup, salt).hex()
-    call = {
-        "from": maker,
-        "to": places["SafeProxyFactory"],
-        "data": data,
-        "gas": hex(_GAS),
-        "maxFeePerGas": hex(_MOST_FEE),
-        "maxPriorityFeePerGas": hex(SUGGESTED_TIP),
-    }
+    factory = places["SafeProxyFactory"]
+    data = abi.encode_call(_CREATE, places["Safe"], setup, salt)
+    call = {"from": maker, "to": factory, "data": "0x" + data.hex()}
     safe = "0x" + node.ask_text("eth_call", call, "latest")[-40:]
-    node.ask("anvil_impersonateAccount", maker)
-    try:
-        node.ask("eth_sendTransaction", call)
-    finally:
-        node.ask("anvil_stopImpersonatingAccount", maker)
+    send_as(node, maker, factory, data)
     return safe
+
+
+STATES = ("healthy", "native", "below its range", "transferred in")
+"""Of the demo wallet's positions those that a Safe is given, with half of its v3 ones."""
+
+
+def found_safe(
+    node: NodeClient,
+    positions: Mapping[str, int],
+    owners: Sequence[Address],
+    threshold: int,
+    *,
+    version: str = "1.4.1",
+) -> Address:
+    """A Safe that holds positions and coins which were the demo wallet's."""
+    place_safes(node, version)
+    wallet = DEMO_WALLET.address
+    safe = make_safe(node, wallet, owners, threshold, version=version)
+    v3 = network_named(EMBEDDED).v3
+    given = [(CONTRACTS.position_manager, positions[state]) for state in STATES]
+    if v3 is not None:
+        manager, own = v3.position_manager, (abi.encode_call("balanceOf(address)", wallet))
+        state = NodeState(node)
+        for place in range(int.from_bytes(state.call(manager, own), "big") // 2):
+            ask = abi.encode_call("tokenOfOwnerByIndex(address,uint256)", wallet, place)
+            given.append((manager, int.from_bytes(state.call(manager, ask), "big")))
+    calls = [
+        (manager, abi.encode_call(_TRANSFER_FROM, wallet, safe, token_id))
+        for manager, token_id in given
+    ]
+    calls += [
+        (token.address, abi.encode_call("transfer(address,uint256)", safe, amount))
+        for token, amount in ((WETH, 10**18), (USDC, 3_000 * 10**6))
+    ]
+    for to, data in calls:
+        send_as(node, wallet, to, data)
+    return safe
+
+
+def send_as(node: NodeClient, sender: Address, to: Address, data: bytes) -> None:
+    """As an account whose signature the node does without."""
+    node.ask("anvil_impersonateAccount", sender)
+    try:
+        node.ask(
+            "eth_sendTransaction",
+            {
+                "from": sender,
+                "to": to,
+                "data": "0x" + data.hex(),
+                "gas": hex(_GAS),
+                "maxFeePerGas": hex(_MOST_FEE),
+                "maxPriorityFeePerGas": hex(SUGGESTED_TIP),
+            },
+        )
+    finally:
+        node.ask("anvil_stopImpersonatingAccount", sender)

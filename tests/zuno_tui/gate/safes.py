@@ -6,11 +6,10 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from chain.contracts.abi import encode_call
 from chain.devnet.json_rpc import NodeClient
 from chain.devnet.world.accounts import Account, account
-from chain.devnet.world.deployment import USDC, WETH
-from chain.devnet.world.safes import make_safe, place_safes
+from chain.devnet.world.deployment import USDC
+from chain.devnet.world.safes import found_safe
 from tests.waiting import wait_until
 from tests.zuno_tui.conftest import CommandLine
 
@@ -20,10 +19,7 @@ if TYPE_CHECKING:
     from tests.zuno_tui.conftest import Spoken
     from tests.zuno_tui.gate.desk import Desk
 
-# What was paid before is what a plan expects to pay.
-FEES = {"maxFeePerGas": hex(10**11), "maxPriorityFeePerGas": hex(10**8)}
 OWNERS = tuple(account(f"safe owner {number}") for number in range(1, 6))
-STATES = ("healthy", "native", "below its range", "transferred in")
 
 
 @dataclass(frozen=True)
@@ -38,42 +34,15 @@ class SafeDesk:
     def made(
         cls, desk: Desk, owners: list[str], threshold: int, *, version: str = "1.4.1"
     ) -> SafeDesk:
+        positions = desk.ask("zuno_status")["positions"]
         with NodeClient(desk.devnet.url) as node:
-            place_safes(node, version)
-            wallet = desk.devnet.wallet
-            safe = make_safe(node, wallet, owners, threshold, version=version)
+            safe = found_safe(node, positions, owners, threshold, version=version)
         made = cls(desk, safe, version)
-        made._endow()
+        wait_until(lambda: desk.held(safe, USDC.address))
         watched = desk.here("wallet", "safe", safe, "--name", "vault")
         assert watched.code == 0, watched.words
         assert desk.here("wallet", "use", "vault").code == 0
         return made
-
-    def _endow(self) -> None:
-        desk, wallet = self.desk, self.desk.devnet.wallet
-        manager = desk.devnet.contracts.position_manager
-        desk.ask("anvil_impersonateAccount", wallet)
-        for state in STATES:
-            self._as_wallet(
-                manager,
-                encode_call(
-                    "transferFrom(address,address,uint256)",
-                    wallet,
-                    self.address,
-                    desk.token_id(state),
-                ),
-            )
-        for token, amount in ((WETH.address, 10**18), (USDC.address, 3_000 * 10**6)):
-            data = encode_call("transfer(address,uint256)", self.address, amount)
-            self._as_wallet(token, data)
-        desk.ask("anvil_stopImpersonatingAccount", wallet)
-
-    def _as_wallet(self, to: str, data: bytes) -> None:
-        wallet = self.desk.devnet.wallet
-        call = {"from": wallet, "to": to, "data": "0x" + data.hex(), **FEES}
-        sent = self.desk.ask("eth_sendTransaction", call)
-        wait_until(lambda: self.desk.ask("eth_getTransactionReceipt", sent) is not None)
-        assert self.desk.ask("eth_getTransactionReceipt", sent)["status"] == "0x1", call
 
     @property
     def nonce(self) -> int:

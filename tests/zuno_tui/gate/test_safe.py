@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.devnet.world.deployment import USDC, WETH
+from chain.protocols.reference import v4_position
 from tests.fakes.ledger import LedgerDouble
+from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.safes import OWNERS, SafeDesk
 from tests.zuno_tui.gate.test_keys_elsewhere import OWN, PATH
+from zuno_tui.catalog.intents import Apply
+from zuno_tui.commands.position_actions import CollectFees
+from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged
+from zuno_tui.present.receipt_lines import receipt_document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,3 +172,29 @@ def test_a_rejection_uses_the_nonce_up_and_the_list_tells_of_both(alone: SafeDes
     assert (over.code, alone.nonce) == (REFUSED, 1)
     assert "Nonce 0 of the Safe is used" in over.words
     assert "over" in desk.here("safe", "--json").data["transactions"][0]["stands"]
+
+
+async def test_at_the_desk_the_word_gives_one_signature(alone: SafeDesk) -> None:
+    home, ref = alone.desk.command.home, alone.desk.token_id("healthy")
+    async with sitting(opening(home, alone.desk.devnet.url)) as desk:
+        await desk.ask(CollectFees((v4_position(ref),)))
+        card = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
+        await desk.ask(Apply())
+        page = (await desk.until(ConfirmationAsked)).approval
+        await desk.desk.confirm(page.hash, "apply", None)
+        assert (await desk.until(ConfirmationEnded)).approval_hash == page.hash
+        since = len(desk.heard)
+        await desk.ask(Apply())
+        again = (await desk.until(ConfirmationAsked, since=since)).approval
+        await desk.desk.confirm(again.hash, again.word, None)
+        ended = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.result))
+
+    assert card.view is not None
+    assert card.view.approval is not None
+    assert receipt_document(card.view.approval) == receipt_document(page)
+    assert {"domain hash", "message hash", "safeTxHash"} <= {label for label, _ in page.terms}
+    assert ended.view is not None
+    assert ended.view.result is not None
+    assert "1 of 1 owners have signed" in ended.view.result.lines[0]
+    assert len(alone.document(1)["signatures"]) == 1
+    assert alone.nonce == 0, "nothing was sent"

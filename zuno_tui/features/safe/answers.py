@@ -161,7 +161,7 @@ def apply_run(session: Session, arguments: Namespace) -> int:
             judgment = await judged_approval(session, sources, connections, plan, given)
             kept = await asyncio.to_thread(sign, session, judgment, given, signer)
         await let_go_of_approval(session, given.hash)
-        return _resigned(judgment, kept)
+        return judgment.with_plan(kept)
 
     judgment = asyncio.run(_with_chain(session, act))
     signed, needed = len(judgment.signed), judgment.facts.threshold
@@ -171,12 +171,6 @@ def apply_run(session: Session, arguments: Namespace) -> int:
         remarks=(next_step(judgment),),
     )
     return print_answer(answer, as_json=session.as_json)
-
-
-def _resigned(judgment: SafeJudgment, plan: SafePlan) -> SafeJudgment:
-    from msgspec.structs import replace
-
-    return replace(judgment, plan=plan)
 
 
 async def refuse_replay(_record: Record) -> RunAgain:
@@ -279,7 +273,7 @@ async def imported(session: Session, file: Path) -> CommandAnswer:
                 f"{', '.join(map(checksummed, strangers))} signed it and is no owner of the Safe. "
                 "The file is not taken."
             )
-        return _resigned(judgment, keep(session, found))
+        return judgment.with_plan(keep(session, found))
 
     judgment = await _with_chain(session, act)
     answer = _page_answer(session, judgment, "", 0.0)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.feature import Feature, PlanFlow
+from zuno_tui.catalog.feature import DeskPart, Feature, PlanFlow
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.catalog.feature import Approver
+    from zuno_tui.desk.approvals import EmbeddedMarket
+    from zuno_tui.desk.card import Card
+    from zuno_tui.desk.context import DeskContext
+    from zuno_tui.desk.questions import Questions
 
 
 def _plan_flow() -> PlanFlow:
@@ -29,4 +33,18 @@ def _approves(session: Session) -> Approver | None:
     return partial(proposed, session)
 
 
-FEATURE = Feature(name="safe", flow="safe", plan_flow=_plan_flow, approves=_approves)
+def _desk_part(
+    context: DeskContext, market: EmbeddedMarket | None, questions: Questions, card: Card
+) -> DeskPart:
+    from zuno_tui.features.safe.desk_part import SafeSignatures
+
+    return SafeSignatures(context, market, questions, card)
+
+
+FEATURE = Feature(
+    name="safe",
+    flow="safe",
+    plan_flow=_plan_flow,
+    approves=_approves,
+    desk_part=_desk_part,
+)

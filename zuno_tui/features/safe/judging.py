@@ -3,7 +3,10 @@
 Nothing of it comes from a file but the bytes: whoever signs or executes it sees what they do.
 """
 
+from typing import Self
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address, Network
@@ -67,6 +70,10 @@ class SafeJudgment(Struct, frozen=True):
     def missing(self) -> int:
         """Signatures that are still to come."""
         return max(0, self.facts.threshold - len(self.signed))
+
+    def with_plan(self, plan: SafePlan) -> Self:
+        """After one more has signed."""
+        return replace(self, plan=plan)
 
     @property
     def changes(self) -> dict[Address, int] | None:
