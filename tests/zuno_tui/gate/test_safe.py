@@ -17,6 +17,7 @@ from zuno_tui.catalog.intents import Apply
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged
 from zuno_tui.present.receipt_lines import receipt_document
+from zuno_tui.screen.panes.authority import can_confirm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,6 +182,7 @@ async def test_at_the_desk_the_word_gives_one_signature(alone: SafeDesk) -> None
         card = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
         await desk.ask(Apply())
         page = (await desk.until(ConfirmationAsked)).approval
+        assert can_confirm(page)
         await desk.desk.confirm(page.hash, "apply", None)
         assert (await desk.until(ConfirmationEnded)).approval_hash == page.hash
         since = len(desk.heard)
@@ -192,7 +194,7 @@ async def test_at_the_desk_the_word_gives_one_signature(alone: SafeDesk) -> None
     assert card.view is not None
     assert card.view.approval is not None
     assert receipt_document(card.view.approval) == receipt_document(page)
-    assert {"domain hash", "message hash", "safeTxHash"} <= {label for label, _ in page.terms}
+    assert {"domainHash", "messageHash", "safeTxHash"} <= {label for label, _ in page.terms}
     assert ended.view is not None
     assert ended.view.result is not None
     assert "1 of 1 owners have signed" in ended.view.result.lines[0]

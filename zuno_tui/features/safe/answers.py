@@ -143,7 +143,9 @@ def apply_run(session: Session, arguments: Namespace) -> int:
         judgment = await judged_approval(session, sources, connections, plan, given)
         owner = owner_to_sign(session, judgment, arguments.owner)
         key = signing_key(session.home, session.network, owner)
-        view = safe_view(judgment, key, sealed=given.hash, expires_at=given.expires_at)
+        view = safe_view(
+            judgment, key, sealed=given.hash, expires_at=given.expires_at, signer=owner
+        )
         for line in page_text(view):
             say(line)
         say(f"{checksummed(owner)} signs, with {key.words}.")
@@ -346,7 +348,7 @@ def _show(session: Session, execution: Execution) -> None:
         sealed=made.hash.hex(),
         expires_at=float(execution.judgment.now),
         gas=execution.gas,
-        sender=execution.sender,
+        signer=execution.sender,
     )
     for line in page_text(view):
         say(line)

@@ -93,7 +93,7 @@ class SafeSignatures:
         owner = owner_to_sign(session, judgment, None)
         key = signing_key(session.home, session.network, owner)
         view = safe_view(
-            judgment, key, sealed=given.hash, expires_at=given.expires_at, sender=owner
+            judgment, key, sealed=given.hash, expires_at=given.expires_at, signer=owner
         )
         basis = judgment.basis
         refs = () if basis is None else basis.subject.about.refs

@@ -56,7 +56,7 @@ def safe_view(
     sealed: str,
     expires_at: float,
     gas: GasBill | None = None,
-    sender: Address | None = None,
+    signer: Address | None = None,
 ) -> ApprovalView:
     """With a bill of gas somebody executes it, else one owner signs."""
     facts = _receipt_facts(judgment, gas)
@@ -70,8 +70,8 @@ def safe_view(
         steps=tuple(_steps(judgment, facts)),
         receipt=receipt_of(facts) if judgment.steps else None,
         outcome=tuple(_outcome(judgment)),
-        wallet=checksummed(sender or made.safe),
-        signs_with=key.words,
+        wallet=checksummed(made.safe),
+        signs_with=f"{checksummed(signer)}: {key.words}" if signer else key.words,
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(judgment.parties),
@@ -131,8 +131,8 @@ def compared(plan: SafePlan) -> tuple[Term, ...]:
     """What every owner's device or app shows of it."""
     made = plan.transaction
     return (
-        Term("domain hash", "0x" + made.domain_hash.hex()),
-        Term("message hash", "0x" + made.message_hash.hex()),
+        Term("domainHash", "0x" + made.domain_hash.hex()),
+        Term("messageHash", "0x" + made.message_hash.hex()),
         Term("safeTxHash", "0x" + made.hash.hex()),
     )
 
