@@ -20,13 +20,14 @@ Record = TypeVar("Record", bound=tuple[Any, ...])
 
 
 def some_of(record: Record, places: Indices) -> Record:
-    """A named tuple of arrays at some of their places; what is no array stays."""
+    """A named tuple of arrays at some of their last places; what is no array stays."""
     fields: list[Any] = []
     for field in record:
         if isinstance(field, tuple):
             fields.append(some_of(field, places))
         else:
-            fields.append(field[places] if isinstance(field, np.ndarray) else field)
+            array = isinstance(field, np.ndarray)
+            fields.append(field.take(places, axis=-1) if array else field)
     return type(record)(*fields)
 
 
@@ -51,36 +52,47 @@ class AdviceArrays(NamedTuple):
 
 def may_enter(asked: AdviceArrays, lines: advice.AdviceLines = advice.DEAD_BAND) -> Flags:
     """Where a move, if there is one that pays for itself, would be advised."""
-    with np.errstate(invalid="ignore"):
-        free = ~(asked.hours_since_action < lines.hours_between)
-        paid = asked.edge_7d > max(lines.enter_over, 1.0)
-    return np.asarray(free & ~asked.inside & paid)
+    paid = asked.edge_7d > max(lines.enter_over, 1.0)
+    return np.asarray(_may_act(asked, lines) & ~asked.inside & paid)
 
 
 def advise_all(
     asked: AdviceArrays, lines: advice.AdviceLines = advice.DEAD_BAND
 ) -> npt.NDArray[np.int8]:
     """An action each, as `advise` decides them one by one."""
-    # Whatever is compared with NaN is false, so that the unknown never acts.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        free = ~(asked.hours_since_action < lines.hours_between)
-        loss = -asked.week_again
-        leaves = (
-            asked.inside
-            & (asked.edge_7d < min(lines.leave_under, 1.0))
-            & (asked.half_width < advice.WIDE_HALF_WIDTH)
-            & (loss > advice.LEAST_WEEKLY_LOSS * asked.worth)
-            & (loss > advice.COST_MULTIPLE * asked.exit_cost)
-        )
+    enters = may_enter(asked, lines) & moves_pay(asked)
+    moved = np.where(enters, np.int8(MOVE), np.int8(HOLD))
+    return np.where(leaving(asked, lines), np.int8(EXIT), moved)
+
+
+# Whatever is compared with NaN is false, so that the unknown never acts.
+def leaving(asked: AdviceArrays, lines: advice.AdviceLines = advice.DEAD_BAND) -> Flags:
+    """Where the position is closed, whatever move is proposed."""
+    loss = -asked.week_again
+    loses = (
+        asked.inside
+        & (asked.edge_7d < min(lines.leave_under, 1.0))
+        & (asked.half_width < advice.WIDE_HALF_WIDTH)
+        & (loss > advice.LEAST_WEEKLY_LOSS * asked.worth)
+        & (loss > advice.COST_MULTIPLE * asked.exit_cost)
+    )
+    return np.asarray(_may_act(asked, lines) & loses | asked.dangerous)
+
+
+def moves_pay(asked: AdviceArrays) -> Flags:
+    """Which moves earn their cost twice, and beat both staying and leaving."""
+    with np.errstate(divide="ignore", invalid="ignore"):
         entry = 1 + 4 * asked.move_cost / asked.worth / asked.move_half_width
-        moves = (
-            asked.has_move
-            & (asked.edge_7d > entry)
-            & (asked.move_net - asked.hold_net > advice.COST_MULTIPLE * asked.move_cost)
-            & (asked.move_net - asked.move_cost > -asked.exit_cost)
-        )
-    moved = np.where(may_enter(asked, lines) & moves, np.int8(MOVE), np.int8(HOLD))
-    return np.where((free & leaves) | asked.dangerous, np.int8(EXIT), moved)
+    return np.asarray(
+        asked.has_move
+        & (asked.edge_7d > entry)
+        & (asked.move_net - asked.hold_net > advice.COST_MULTIPLE * asked.move_cost)
+        & (asked.move_net - asked.move_cost > -asked.exit_cost)
+    )
+
+
+def _may_act(asked: AdviceArrays, lines: advice.AdviceLines) -> Flags:
+    return np.asarray(~(asked.hours_since_action < lines.hours_between))
 
 
 def expected_edges(edge_7d: Floats) -> Floats:
@@ -122,7 +134,7 @@ def times_in_range(below: Floats, above: Floats, sigma: Floats, days: Floats) ->
     """The expected share of the next days with the price inside, by the log distances to edges."""
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = sigma * np.sqrt(days)
-        levels = np.stack((above / spread, -below / spread))
+        levels = np.array((above / spread, -below / spread))
     under_upper, under_lower = _shares_below(levels)
     share: Floats = np.maximum(under_upper - under_lower, 0.0)
     return share

@@ -10,14 +10,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.backtest.advice_arrays import (
+    EXIT,
     HOLD,
     MOVE,
     AdviceArrays,
-    advise_all,
     advised_half_widths,
     expected_nets,
     horizons,
+    leaving,
     may_enter,
+    moves_pay,
     some_of,
     times_in_range,
 )
@@ -85,14 +87,18 @@ def advisor_of(profile: RiskProfile) -> Advisor:
 class _Moves(NamedTuple):
     """A row a width, a column a position."""
 
-    edges: tuple[Floats, Floats]
+    lower: Floats
+    upper: Floats
     half_width: Floats
     cost: Floats
+    days: Floats
+    """For which its gain is counted."""
     net: Floats
-    """Of the days for which its gain is counted, before its cost."""
+    """Of these days, before its cost."""
     staying: Floats
-    """What staying nets in these days."""
-    standing: MoveStanding[Floats]
+    """What staying nets in them."""
+    own: Floats
+    """The full-range worth of its liquidity."""
 
 
 def by_advice(terms: BacktestTerms, advisor: Advisor) -> Decider:
@@ -100,30 +106,37 @@ def by_advice(terms: BacktestTerms, advisor: Advisor) -> Decider:
 
     def decide(moment: Moment, holdings: WindowHoldings) -> Decided:
         asked = _asked(moment, holdings, terms)
-        actions = advise_all(asked, advisor.lines)
+        actions = np.where(leaving(asked, advisor.lines), np.int8(EXIT), np.int8(HOLD))
         edges = holdings.held.lower, holdings.held.upper
-        # Few are ever about to enter: ranges are looked for only where one may be entered.
+        # Few are ever about to enter, and for fewer still a move pays: only those are judged.
         places = np.flatnonzero(may_enter(asked, advisor.lines))
-        if places.size:
-            some = some_of(moment, places)
-            moves = _moves(some, some_of(holdings, places), terms, advisor)
-            proposed = some_of(asked, places)._replace(
-                has_move=np.ones_like(moves.net, dtype=np.bool_),
+        if not places.size:
+            return Decided(actions, *edges)
+        moment, asked = some_of(moment, places), some_of(asked, places)
+        moves = _moves(moment, some_of(holdings, places), terms, advisor)
+        permitted = moves_pay(
+            asked._replace(
+                has_move=np.ones(1, dtype=np.bool_),
                 hold_net=moves.staying,
                 move_half_width=moves.half_width,
                 move_net=moves.net,
                 move_cost=moves.cost,
             )
-            permitted = advise_all(proposed, advisor.lines) == MOVE
-            standing = moves.standing._replace(score=moves.standing.score * permitted)
-            rows = [MoveStanding(*row) for row in zip(*standing, strict=True)]
-            won = np.array(winners(advisor.rules, rows, np.maximum.reduce)) > 0
-            actions[places] = np.where(won.any(axis=0), MOVE, actions[places])
-            first, columns = won.argmax(axis=0), np.arange(places.size)
-            edges = np.copy(edges[0]), np.copy(edges[1])
-            for edge, found in zip(edges, moves.edges, strict=True):
-                edge[places] = found[first, columns]
-        return Decided(actions, *edges)
+        )
+        columns = np.flatnonzero(permitted.any(axis=0))
+        if not columns.size:
+            return Decided(actions, *edges)
+        moves, permitted = some_of(moves, columns), permitted[:, columns]
+        standing = _standing(some_of(moment, columns), moves, terms, advisor)
+        standing = standing._replace(score=standing.score * permitted)
+        rows = [MoveStanding(*row) for row in zip(*standing, strict=True)]
+        won = np.array(winners(advisor.rules, rows, np.maximum.reduce)) > 0
+        first, places = won.argmax(axis=0), places[columns]
+        actions[places] = np.where(won.any(axis=0), MOVE, actions[places])
+        lower, upper = np.copy(edges[0]), np.copy(edges[1])
+        lower[places] = moves.lower[first, np.arange(places.size)]
+        upper[places] = moves.upper[first, np.arange(places.size)]
+        return Decided(actions, lower, upper)
 
     return decide
 
@@ -228,9 +241,7 @@ def _staying_net(
     """Fees − LVR of the next days where it is, in range or coming back to it, at this edge."""
     held = holdings.held
     own = held.liquidity * moment.root_price * (2 * terms.token1_usd)
-    below, above = moment.log_price - held.lower, held.upper - moment.log_price
-    inside = days * times_in_range(below, above, moment.sigma, days)
-    return expected_nets(edge, moment.risk, own, inside, _others(moment, own))
+    return _net(moment, (held.lower, held.upper), days, own, edge)
 
 
 def _others(moment: Moment, own: Floats) -> Floats:
@@ -262,29 +273,45 @@ def _moves(
     cost = move_cost(swap_needed(tokens, unit, moment.price), terms)
     # 2L√P of liquidity one is 2√P.
     own = np.maximum(worth - cost, 0.0) * (2 * moment.root_price / unit.worth(moment.price))
-    others = _others(moment, own)
     half = (edges[1] - edges[0]) / 2
-    below, above = moment.log_price - edges[0], edges[1] - moment.log_price
-
-    spans = np.stack([horizons(half, sigma), np.full_like(half, HORIZON_DAYS), np.ones_like(half)])
-    inside = spans * times_in_range(below, above, sigma, spans)
-    net, week, _ = expected_nets(moment.expected_edge, moment.risk, own, inside, others)
-    fees = moment.expected_edge * others * moment.risk * own * inside[2]
-    days = spans[0]
+    days = horizons(half, moment.sigma)
+    net = _net(moment, edges, days, own, moment.expected_edge)
     staying = _staying_net(moment, holdings, terms, days, moment.expected_edge)
+    return _Moves(*edges, half, cost, days, net, staying, own)
+
+
+def _net(
+    moment: Moment, edges: tuple[Floats, Floats], days: Floats, own: Floats, edge: Floats
+) -> Floats:
+    """Fees − LVR of so many days in these ranges, in range or coming back to them."""
+    below, above = moment.log_price - edges[0], edges[1] - moment.log_price
+    inside = days * times_in_range(below, above, moment.sigma, days)
+    return expected_nets(edge, moment.risk, own, inside, _others(moment, own))
+
+
+def _standing(
+    moment: Moment, moves: _Moves, terms: BacktestTerms, advisor: Advisor
+) -> MoveStanding[Floats]:
+    edges = moves.lower, moves.upper
+    below, above = moment.log_price - edges[0], edges[1] - moment.log_price
+    week, day = np.full_like(below, HORIZON_DAYS), np.ones_like(below)
+    inside = times_in_range(below, above, moment.sigma, day)
+    fees = moment.expected_edge * _others(moment, moves.own) * moment.risk * moves.own * inside
     # By the nearer edge, where snapping to ticks put the price off the centre.
-    nearer = np.minimum(below, above) / (advisor.base_sigmas * sigma)
+    nearer = np.minimum(below, above) / (advisor.base_sigmas * moment.sigma)
     hours = advisor.rules.buffer_floor_hours * nearer**2
+    gain = moves.net - moves.staying
     with np.errstate(divide="ignore", invalid="ignore"):
-        days_to_pay = np.where(net > staying, cost * days / (net - staying), np.inf)
-    standing = MoveStanding(
-        score=_scores(hours, terms.gas_usd / fees, days_to_pay, half / sigma, advisor),
+        days_to_pay = np.where(gain > 0, moves.cost * moves.days / gain, np.inf)
+        gas_yield = terms.gas_usd / fees
+    sigmas = moves.half_width / moment.sigma
+    return MoveStanding(
+        score=_scores(hours, gas_yield, days_to_pay, sigmas, advisor),
         buffer_hours=hours,
         stressed_hours=hours / 4,  # at twice the volatility
-        net_7d=week - cost,
+        net_7d=_net(moment, edges, week, moves.own, moment.expected_edge) - moves.cost,
         fee_24h=fees,
     )
-    return _Moves(edges, half, cost, net, staying, standing)
 
 
 def _scores(

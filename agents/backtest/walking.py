@@ -165,6 +165,8 @@ class Track(NamedTuple):
     broken_windows: int
     bars: int
     """In all windows together."""
+    expected_edge: Floats
+    """At each hour's end."""
 
 
 class Moment(NamedTuple):
@@ -235,6 +237,7 @@ def make_track(bars: PoolBars, terms: BacktestTerms) -> Track:
         starts.hours,
         starts.broken,
         int((hours.last_bar[ends] - hours.last_bar[starts.hours]).sum()),
+        expected_edges(hours.edge),
     )
 
 
@@ -245,15 +248,15 @@ def decision_hours(terms: BacktestTerms) -> range:
 
 def moment_at(track: Track, place: int, hour: int) -> Moment:
     at = track.starts + hour
-    price, edge = track.closes[at], track.hours.edge[at]
+    price = track.closes[at]
     return Moment(
         place,
         price,
         np.sqrt(price),
         np.log(price),
         track.hours.sigma[at],
-        edge,
-        expected_edges(edge),
+        track.hours.edge[at],
+        track.expected_edge[at],
         track.hours.risk[at],
         track.hours.liquidity_usd[at],
     )
