@@ -20,6 +20,9 @@ class HourSums(NamedTuple):
     squared_returns: float
     """Σ r², r the change of ln P from one hour's end to the next."""
     swaps: int
+    fees0: int
+    """What liquidity providers were paid in the pool's coins, the protocol's part left out."""
+    fees1: int
 
 
 def hour_sums(hours: PoolHours, count: int) -> Quantity[HourSums]:
@@ -43,6 +46,8 @@ def hour_sums(hours: PoolHours, count: int) -> Quantity[HourSums]:
         fee_rate=sum(row.fee_rate for row in rows),
         squared_returns=sum(change * change for change in returns),
         swaps=sum(row.swaps for row in rows),
+        fees0=sum(row.fees0 for row in rows),
+        fees1=sum(row.fees1 for row in rows),
     )
     return Known(sums, f"{sums.swaps} pool swaps by the hour", hours.last.number, float(end))
 

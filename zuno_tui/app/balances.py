@@ -30,8 +30,9 @@ async def wallet_balances(session: Session) -> CommandAnswer:
             TokenBalance(
                 token,
                 amount := balances.held[token.address],
-                prices.price(token.address, unit),
+                price := prices.price(token.address, unit),
                 amount if isinstance(amount, Unknown) else prices.value(token, amount.value, unit),
+                f"unknown: {price.reason}" if isinstance(price, Unknown) else price.source,
             )
             for token in shown
         ),

@@ -1,16 +1,16 @@
 """`zuno pools`: the pools between the network's known tokens, the most valuable first."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from types import MappingProxyType
-from typing import NamedTuple
 
 from agents.lp.advice_words import edge_figure
 from agents.numbers.advice import edge_of
 from agents.numbers.fees import apr
 from agents.numbers.rounding import significant
 from agents.scorecard.pool_days import PoolDayStore, PoolWindow, RankKey, days_of
-from chain.base.units import DAY, Known, Quantity, Unknown
+from chain.base.units import DAY, Known, Quantity, Unknown, combine
 from chain.contracts.hooks import Danger
 from chain.contracts.networks import Network
 from chain.contracts.pool_key import PoolId
@@ -19,7 +19,6 @@ from chain.history.fee_rate import HourSums, hour_sums
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.history.volatility import WEEK
 from chain.positions.overview import Sources
-from chain.prices.price import WorthUnit
 from chain.protocols.pool import PoolSnapshot, PoolState
 from chain.protocols.reference import V4
 from chain.protocols.registry import protocol_named
@@ -29,14 +28,12 @@ from chain.tokens.pair import pair_of
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import ListPools
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json, table
-from zuno_tui.present.position import price_fields
-from zuno_tui.present.terminal import columns
-from zuno_tui.present.words import UNKNOWN, fee_text, number, percent, worth
+from zuno_tui.present.document import document
+from zuno_tui.present.pages.pools import UNREAD, PoolList, PoolRecord, ProtocolFees, pools_page
+from zuno_tui.present.words import number
 
 READ_SECONDS = 8 * DAY
 """A week, and the day before it for the price it began at."""
-UNREAD = Unknown("the week's swaps are not read yet")
 
 
 async def read_weeks(
@@ -82,57 +79,45 @@ async def read_surveyed(
     return await read_weeks(sources, states, unread=unread, depths=depths)
 
 
-_COLUMNS = columns(
-    *("POOL", "", "FEE>", "PRICE>", "DEPTH ±2%>"),
-    *("FEES 7 D>", "PAYS 7 D>", "VOLATILITY 7 D>", "HOOK", "POOL ID"),
-)
-
-
 async def surveyed_pools(session: Session, asked: ListPools) -> CommandAnswer:
     plan = SurveyPlan(every_protocol=True, most_age=0.0 if asked.refresh else MOST_AGE)
     async with session.sources() as sources:
         survey = await survey_pools(sources, plan)
         pools = [pool for pool in survey.pools if _holds(survey.network, pool, asked.token)]
         weeks = await read_surveyed(sources, pools, unread=asked.pays)
-    pools = ranked_pools(pools, weeks, RankKey(asked.by))
-    rows = [(*pool_words(survey, pool, weeks), f"{pool.state.pool_id[:10]}…") for pool in pools]
+    records = pool_records(survey, ranked_pools(pools, weeks, RankKey(asked.by)), weeks)
     known = sum(not isinstance(week, Unknown) for week in weeks.values())
-    return CommandAnswer(
-        heading=(*_headline(survey, len(pools)), *_order_words(RankKey(asked.by), known)),
-        lines=tuple(table(_COLUMNS, rows)) if rows else (),
-        remarks=(
-            _FULL_RANGE_WORDS,
-            *_better_in_v4(survey, pools, weeks),
-            *((_UNREAD_WORDS,) if UNREAD in weeks.values() else ()),
-        ),
-        document={
-            "network": survey.network.name,
-            "chainId": survey.network.chain_id,
-            "block": survey.block.number,
-            "found": survey.found,
-            "listedAt": survey.listed_at,
-            "complete": survey.coverage.complete,
-            "pools": [_pool_document(survey, pool, weeks[pool.state.pool_id]) for pool in pools],
-        },
+    listed = PoolList(
+        network=survey.network.name,
+        chain_id=survey.network.chain_id,
+        block=survey.block.number,
+        found=survey.found,
+        listed_at=survey.listed_at,
+        complete=survey.coverage.complete,
+        pools=records,
     )
+    ranking = RankKey(asked.by)
+    by = _KEY_WORDS[ranking] if known and ranking is not RankKey.DEPTH else ""
+    view = pools_page(listed, by, _coverage(survey), tuple(_better_in_v4(records)))
+    return CommandAnswer((), document(listed), view=view)
 
 
-def _better_in_v4(
-    survey: PoolSurvey, pools: Sequence[SurveyedPool], weeks: Mapping[PoolId, Quantity[HourSums]]
-) -> Iterator[str]:
+def _better_in_v4(records: Sequence[PoolRecord]) -> Iterator[str]:
     """By pair, the pool of v4 that paid more over its risk than every one of another protocol."""
-    best: dict[tuple[str, str], tuple[float, PoolWords]] = {}
-    for pool in pools:
-        edge, words = edge_of(weeks[pool.state.pool_id]), pool_words(survey, pool, weeks)
-        if isinstance(edge, Known) and pool.hook.danger is Danger.NONE:
-            place = words.pair, words.protocol
-            best[place] = max(best.get(place, (0.0, words)), (edge.value, words))
-    for (pair, protocol), (paid, words) in best.items():
-        paid_in_v4, of_v4 = best.get((pair, V4), (0.0, words))
+    best: dict[tuple[str, str], tuple[float, PoolRecord]] = {}
+    for pool in records:
+        if isinstance(pool.edge7d, Known) and pool.hook_danger is Danger.NONE:
+            place = pool.pair, pool.protocol
+            best[place] = max(
+                best.get(place, (0.0, pool)), (pool.edge7d.value, pool), key=lambda each: each[0]
+            )
+    for (pair, protocol), (paid, pool) in best.items():
+        paid_in_v4, of_v4 = best.get((pair, V4), (0.0, pool))
         if paid_in_v4 > paid:
             yield (
-                f"{pair}: v4 {of_v4.fee} paid {of_v4.pays}, {protocol} {words.fee} {words.pays}. "
-                f'Open it there: zuno create "1 {pair} {of_v4.fee}"'
+                f"{pair}: v4 {of_v4.fee_words} paid {edge_figure(paid_in_v4)}, {protocol} "
+                f"{pool.fee_words} {edge_figure(paid)}. Open it there: "
+                f'zuno create "1 {pair} {of_v4.fee_words}"'
             )
 
 
@@ -156,19 +141,10 @@ def _window(week: HourSums, depth: float | None = None) -> PoolWindow:
     return PoolWindow(week.fee_rate, week.squared_returns, days, depth)
 
 
-def _order_words(key: RankKey, known: int) -> tuple[str, ...]:
-    if key is RankKey.DEPTH or not known:
-        return ()
-    return (
-        f"Ranked by {_KEY_WORDS[key]}, where known; how well that predicted the days after: "
-        "zuno scorecard",
-    )
-
-
 _KEY_WORDS = {
-    RankKey.PAYS: "what they paid over their risk in the last 7 days",
-    RankKey.FEES: "fees for each dollar of full-range worth in the last 7 days",
-    RankKey.CALM: "the lowest volatility of the last 7 days",
+    RankKey.PAYS: ", those that paid most over their risk first",
+    RankKey.FEES: ", the highest APR first",
+    RankKey.CALM: ", the calmest first",
 }
 
 
@@ -183,12 +159,9 @@ def _holds(network: Network, pool: SurveyedPool, symbol: str | None) -> bool:
     return any(wanted in (token.symbol.lower(), token.address) for token in both)
 
 
-def _headline(survey: PoolSurvey, shown: int) -> tuple[str, ...]:
+def _coverage(survey: PoolSurvey) -> tuple[str, ...]:
     age = max(0.0, time.time() - survey.listed_at)
-    line = (
-        f"{survey.network.title} · block {survey.block.number:,} · {shown} of {survey.found} pools"
-        f" · listed {age:.0f} s ago"
-    )
+    line = f"{survey.network.title}, block {survey.block.number:,} · listed {age:.0f} s ago"
     coverage = survey.coverage
     if coverage.complete:
         return (line,)
@@ -200,43 +173,59 @@ def _headline(survey: PoolSurvey, shown: int) -> tuple[str, ...]:
     )
 
 
-class PoolWords(NamedTuple):
-    pair: str
-    protocol: str
-    fee: str
-    price: str
-    depth: str
-    fees: str
-    pays: str
-    volatility: str
-    hook: str
+def pool_records(
+    survey: PoolSurvey, pools: Sequence[SurveyedPool], weeks: Mapping[PoolId, Quantity[HourSums]]
+) -> tuple[PoolRecord, ...]:
+    return tuple(_record(survey, pool, weeks[pool.state.pool_id]) for pool in pools)
 
 
-def pool_words(
-    survey: PoolSurvey, pool: SurveyedPool, weeks: Mapping[PoolId, Quantity[HourSums]]
-) -> PoolWords:
-    state, week = pool.state, weeks[pool.state.pool_id]
+def _record(survey: PoolSurvey, pool: SurveyedPool, week: Quantity[HourSums]) -> PoolRecord:
+    state = pool.state
     pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
-    dynamic = " dynamic" if pool.key.has_dynamic_fee else ""
-    hook = "" if not pool.hook.present else _HOOK_WORDS[pool.hook.danger]
-    tier = state.fee_tier
-    return PoolWords(
-        pair.name,
-        pool.protocol,
-        f"{fee_text(tier)}{dynamic}",
-        pair.price_text(state.sqrt_price_x96),
-        worth(pool.depth_usd, WorthUnit.USD),
-        _cell(week.map(_fees_a_year), lambda part: f"{percent(part)} a year"),
-        _cell(edge_of(week), edge_figure),
-        _cell(week.map(_daily_volatility), lambda part: f"{percent(part)} a day"),
-        hook,
+    price = pair.price(state.sqrt_price_x96)
+    return PoolRecord(
+        pool_id=state.pool_id,
+        protocol=pool.protocol,
+        pair=pair.name,
+        currency0=pool.key.currency0,
+        currency1=pool.key.currency1,
+        symbol0=pool.token0.label,
+        symbol1=pool.token1.label,
+        fee=pool.key.fee,
+        fee_tier=state.fee_tier,
+        dynamic=pool.key.has_dynamic_fee,
+        lp_fee=state.lp_fee,
+        protocol_fee=ProtocolFees(state.protocol_fee.zero_for_one, state.protocol_fee.one_for_zero),
+        tick_spacing=pool.key.tick_spacing,
+        hooks=pool.key.hooks,
+        hook_danger=pool.hook.danger,
+        hook_sentences=tuple(pool.hook.sentences),
+        tick=state.tick,
+        sqrt_price_x96=state.sqrt_price_x96,
+        liquidity=state.liquidity,
+        price=None if price is None else price.value,
+        price_unit=None if price is None else f"{price.quote} per {price.base}",
+        depth_usd=pool.depth_usd,
+        fees_a_day_usd=_fees_a_day(survey, pool, week),
+        fees_a_year7d=week.map(_fees_a_year).map(significant),
+        edge7d=edge_of(week).map(significant),
+        volatility7d=week.map(_daily_volatility).map(significant),
+        verified=pool.token0.verified and pool.token1.verified,
     )
 
 
-def _cell(value: Quantity[float], words: Callable[[float], str]) -> str:
-    if isinstance(value, Unknown):
-        return "–" if value is UNREAD else UNKNOWN
-    return words(value.value)
+def _fees_a_day(
+    survey: PoolSurvey, pool: SurveyedPool, week: Quantity[HourSums]
+) -> Quantity[float]:
+    """The mean of the week, at today's prices."""
+    if isinstance(week, Unknown):
+        return week
+    paid = combine(
+        Fraction.__add__,
+        survey.prices.value(pool.token0, week.value.fees0),
+        survey.prices.value(pool.token1, week.value.fees1),
+    )
+    return paid.map(lambda usd: significant(float(usd) * DAY / week.value.seconds))
 
 
 def _fees_a_year(week: HourSums) -> float:
@@ -246,43 +235,3 @@ def _fees_a_year(week: HourSums) -> float:
 
 def _daily_volatility(week: HourSums) -> float:
     return _window(week).volatility
-
-
-_FULL_RANGE_WORDS = "FEES 7 D is what full-range liquidity earned; create opens in v4."
-_UNREAD_WORDS = "What a pool pays is known once its swaps are read: zuno pools --pays"
-_HOOK_WORDS = {Danger.NONE: "harmless", Danger.CAUTION: "caution", Danger.DANGEROUS: "dangerous"}
-
-
-def _pool_document(survey: PoolSurvey, pool: SurveyedPool, week: Quantity[HourSums]) -> Json:
-    state = pool.state
-    pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
-    return {
-        "poolId": state.pool_id,
-        "protocol": pool.protocol,
-        "currency0": pool.key.currency0,
-        "currency1": pool.key.currency1,
-        "symbol0": pool.token0.label,
-        "symbol1": pool.token1.label,
-        "fee": pool.key.fee,
-        "lpFee": state.lp_fee,
-        "protocolFee": {
-            "zeroForOne": state.protocol_fee.zero_for_one,
-            "oneForZero": state.protocol_fee.one_for_zero,
-        },
-        "tickSpacing": pool.key.tick_spacing,
-        "hooks": pool.key.hooks,
-        "hookDanger": pool.hook.danger.value,
-        "hookSentences": list(pool.hook.sentences),
-        "tick": state.tick,
-        "sqrtPriceX96": str(state.sqrt_price_x96),
-        "liquidity": str(state.liquidity),
-        **price_fields(pair, state.sqrt_price_x96),
-        "depthUsd": number(pool.depth_usd),
-        "feesAYear7d": _figure(week.map(_fees_a_year)),
-        "edge7d": _figure(edge_of(week)),
-        "volatility7d": _figure(week.map(_daily_volatility)),
-    }
-
-
-def _figure(value: Quantity[float]) -> float | None:
-    return None if isinstance(value, Unknown) else significant(value.value)

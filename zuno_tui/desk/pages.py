@@ -11,9 +11,9 @@ from agents.lp.payloads import summarise
 from agents.scorecard.pool_days import RankKey
 from chain.base.home import Home, write_atomically
 from chain.execution.outbox.outbox import Outbox
-from chain.survey.discovery import SurveyedPool, SurveyPlan, survey_pools
+from chain.survey.discovery import SurveyPlan, survey_pools
 from zuno_tui.app.outbox import dispatch_view, resolve_half_done
-from zuno_tui.app.pools import PoolWords, pool_words, ranked_pools, read_surveyed
+from zuno_tui.app.pools import pool_records, ranked_pools, read_surveyed
 from zuno_tui.app.replay import record_path, replayed
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import Intent
@@ -33,7 +33,7 @@ from zuno_tui.desk.events import (
 from zuno_tui.gate.drift import network_now
 from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.views import DebateView, DispatchView, PoolRow, RecordRow
+from zuno_tui.present.views import DebateView, DispatchView, RecordRow
 
 Answering = Callable[[Session, Intent], Awaitable[CommandAnswer]]
 
@@ -97,35 +97,7 @@ class Pools:
         survey = await survey_pools(sources, SurveyPlan(every_protocol=True))
         weeks = await read_surveyed(sources, survey.pools, unread=False)
         pools = ranked_pools(survey.pools, weeks, RankKey.PAYS)
-        rows = tuple(_row(pool, pool_words(survey, pool, weeks)) for pool in pools)
-        self._context.tell(PoolsReady(rows, token))
-
-
-def _row(pool: SurveyedPool, told: PoolWords) -> PoolRow:
-    return PoolRow(
-        pool_id=pool.state.pool_id,
-        pair=told.pair,
-        protocol=told.protocol,
-        fee=told.fee,
-        price=told.price,
-        liquidity=told.depth,
-        fees=told.fees,
-        pays=told.pays,
-        hook=told.hook,
-        phrase=_phrase(pool, told),
-    )
-
-
-def _phrase(pool: SurveyedPool, told: PoolWords) -> str:
-    """Something to go on from; nothing where a token has no name to be trusted.
-
-    What is opened is opened in v4: from a pool of v3 one goes on to all of v4 in its pair.
-    """
-    if not (pool.token0.verified and pool.token1.verified):
-        return ""
-    fixed = pool.protocol == "v4" and not pool.key.has_dynamic_fee
-    fee = f" {told.fee}" if fixed else ""
-    return f"create 1 {told.pair}{fee}"
+        self._context.tell(PoolsReady(pool_records(survey, pools, weeks), token))
 
 
 _MOST_LISTED = 100

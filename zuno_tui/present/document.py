@@ -55,7 +55,7 @@ def _plain(value: object, *, as_text: bool) -> str | int | float | bool | None:
             plain: object = value.value
         case int() if as_text and not isinstance(value, bool):
             plain = str(value)
-        case float() | Fraction():
+        case Fraction():
             plain = round(float(value), _PLACES)
         case Unknown():
             plain = None

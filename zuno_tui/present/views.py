@@ -478,22 +478,6 @@ class RecordRow(Struct, frozen=True):
     outcome: str
 
 
-class PoolRow(Struct, frozen=True):
-    pool_id: str
-    pair: str
-    protocol: str
-    fee: str
-    price: str
-    liquidity: str
-    fees: str
-    """What liquidity over all prices was paid in seven days, a year of it."""
-    pays: str
-    """What it paid over its risk in seven days."""
-    hook: str
-    phrase: str
-    """A create phrase to go on from: "create … WETH/USDC 0.05%"."""
-
-
 DispatchAction = Literal["resume", "cancel", "speed-up", "resolve"]
 
 

@@ -144,7 +144,7 @@ def test_pools_are_ranked_by_a_week_whose_days_are_kept_and_nothing_is_claimed_o
         assert all(pool[figure] is None for pool in ranked[len(known) :])
     assert [pool["poolId"] for pool in pools] != [pool["poolId"] for pool in ranked]
     told = zuno("pools", *on_devnet)
-    assert "in the last 7 days" in told.words
+    assert "those that paid most over their risk first" in told.out
     assert "PAYS 7 D" in told.out
 
     scorecard = zuno("scorecard", *on_devnet, "--json").data

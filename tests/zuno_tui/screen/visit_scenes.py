@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
+from chain.base.units import Known
+from chain.contracts.hooks import NO_HOOK, Danger
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import NOW
+from zuno_tui.present.pages.pools import UNREAD, PoolRecord, ProtocolFees
 from zuno_tui.present.position import DetailView, KeyFigure, RangeStanding
 from zuno_tui.present.views import (
     ChartView,
     DebateView,
     DispatchView,
-    PoolRow,
     RecordRow,
     SettingRow,
     Struck,
@@ -82,55 +85,52 @@ DETAIL = DetailView(
     standing=RangeStanding("out of range", "1,620.4", "1,880.8", 1.08, "USDC per WETH"),
     copied=("#7: WETH/USDC 0.05% · out of range", f"pool: 0x{'78' * 32}"),
 )
+
+
+def _pool(
+    pool_id: str, pair: str, protocol: str, tier: int, price: float, *figures: float | None
+) -> PoolRecord:
+    """Its depth, fees a day, a year's fees and what it pays; None where nobody read its swaps."""
+    depth, daily, yearly, pays = (
+        UNREAD if value is None else Known(value, "swaps") for value in figures
+    )
+    dynamic = tier == 0
+    return PoolRecord(
+        pool_id=pool_id,
+        protocol=protocol,
+        pair=pair,
+        currency0="0x" + "01" * 20,
+        currency1="0x" + "02" * 20,
+        symbol0=pair.partition("/")[0],
+        symbol1=pair.partition("/")[2],
+        fee=0x800000 if dynamic else tier,
+        fee_tier=tier or 1_000,
+        dynamic=dynamic,
+        lp_fee=tier,
+        protocol_fee=ProtocolFees(0, 0),
+        tick_spacing=60,
+        hooks="0x" + "03" * 20 if dynamic else NO_HOOK,
+        hook_danger=Danger.CAUTION if dynamic else Danger.NONE,
+        hook_sentences=(),
+        tick=0,
+        sqrt_price_x96=1 << 96,
+        liquidity=10**18,
+        price=price,
+        price_unit=pair,
+        depth_usd=depth.map(Fraction),
+        fees_a_day_usd=daily,
+        fees_a_year7d=yearly,
+        edge7d=pays,
+        volatility7d=yearly,
+        verified=True,
+    )
+
+
 POOLS = (
-    PoolRow(
-        "0x" + "a1" * 32,
-        "WETH/USDC",
-        "v4",
-        "0.05%",
-        "1,812.09",
-        "$48.1 M",
-        "9.1% a year",
-        "0.86 × risk",
-        "",
-        "create 1 WETH/USDC 0.05%",
-    ),
-    PoolRow(
-        "0x" + "b2" * 32,
-        "WETH/USDC",
-        "v4",
-        "0.3%",
-        "1,811.40",
-        "$9.7 M",
-        "21.7% a year",
-        "2.41 × risk",
-        "",
-        "create 1 WETH/USDC 0.3%",
-    ),
-    PoolRow(
-        "0x" + "c3" * 32,
-        "WETH/HKD",
-        "v4",
-        "dynamic",
-        "14,101",
-        "$204 k",
-        "–",
-        "–",
-        "can refuse exits",
-        "create 1 WETH/HKD",
-    ),
-    PoolRow(
-        "0x" + "d4" * 20,
-        "USDC/USDT",
-        "v3",
-        "0.01%",
-        "0.99998",
-        "$22.0 M",
-        "1.4% a year",
-        "> 10 × risk",
-        "",
-        "create 1 USDC/USDT",
-    ),
+    _pool("0x" + "a1" * 32, "WETH/USDC", "v4", 500, 1812.09, 48.1e6, 31_200, 0.091, 0.86),
+    _pool("0x" + "b2" * 32, "WETH/USDC", "v4", 3_000, 1811.40, 9.7e6, 9_410, 0.217, 2.41),
+    _pool("0x" + "c3" * 32, "WETH/HKD", "v4", 0, 14_101, 204_000, None, None, None),
+    _pool("0x" + "d4" * 20, "USDC/USDT", "v3", 100, 0.99998, 22e6, 840, 0.014, 14.0),
 )
 RECORDS = (
     RecordRow("req_5b1f0c77a1d2e394", NOW - 600, "position #7", "move"),

@@ -26,11 +26,8 @@ class TokenBalance(Struct, frozen=True):
     amount: Quantity[int]
     price: Quantity[Fraction]
     value: Quantity[Fraction]
-
-    @property
-    def source(self) -> str:
-        price = self.price
-        return price.reason if isinstance(price, Unknown) else price.source
+    source: str
+    """Who says the price, or why it is unknown."""
 
 
 class WalletBalances(Struct, frozen=True):

@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from zuno_tui.desk.events import Event, PoolsReady
 from zuno_tui.desk.thread import DeskLink
-from zuno_tui.present.views import PoolRow
+from zuno_tui.present.pages.pools import PoolRecord, pool_cells
 from zuno_tui.screen.keys import NARROWING
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
@@ -26,21 +26,21 @@ _COLUMNS = (
     TableColumn("POOL", 0, 24),
     TableColumn("", 1, 2),
     TableColumn("FEE", 2, 13, right=True),
-    TableColumn("PRICE", 3, 14, right=True),
-    TableColumn("LIQUIDITY", 4, 16, right=True),
-    TableColumn("FEES 7 D", 7, 14, right=True),
+    TableColumn("PRICE", 7, 14, right=True),
+    TableColumn("FEES/DAY", 3, 10, right=True),
+    TableColumn("APR ±10%", 4, 10, right=True),
+    TableColumn("ALL PRICES", 8, 10, right=True),
     TableColumn("PAYS 7 D", 5, 12, right=True),
-    TableColumn("HOOK", 6, 40, grows=True),
-    TableColumn("ID", 8, 12),
+    TableColumn("DEPTH ±2%", 6, 12, right=True),
+    TableColumn("HOOK", 9, 40, grows=True),
 )
-_ID_CELLS = 12
 
 
 class PoolsScreen(SubScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*NARROWING]
     ABOUT = "pools"
 
-    def __init__(self, link: DeskLink, rows: Sequence[PoolRow], narrowed: str) -> None:
+    def __init__(self, link: DeskLink, rows: Sequence[PoolRecord], narrowed: str) -> None:
         super().__init__(link)
         self._pools = tuple(rows)
         self._narrowed = narrowed
@@ -48,7 +48,7 @@ class PoolsScreen(SubScreen):
     def compose(self) -> ComposeResult:
         with Vertical(id="pools", classes="visit") as page:
             page.border_title = literal("Pools to provide liquidity in")
-            yield Input(self._narrowed, placeholder="narrow them: weth usdc 0.05", id="narrow")
+            yield Input(self._narrowed, placeholder="filter: weth usdc 0.05", id="narrow")
             yield RowTable(_COLUMNS, id="pool-rows")
         yield KeyLine(id="keys")
 
@@ -97,26 +97,13 @@ class PoolsScreen(SubScreen):
             empty=("No pool has all of these words.",) if wanted else ("No pool was found.",),
         )
         self.query_one("#pools").border_subtitle = literal(
-            f"{len(kept)} of {len(self._pools)} · enter goes on from one"
+            f"{len(kept)} of {len(self._pools)} · enter: open a position"
         )
 
 
-def _searched(pool: PoolRow) -> str:
-    return f"{pool.pair} {pool.protocol} {pool.fee} {pool.hook} {pool.pool_id}".lower()
+def _searched(pool: PoolRecord) -> str:
+    return f"{pool.pair} {pool.protocol} {pool.fee_words} {pool.hook_words} {pool.pool_id}".lower()
 
 
-def _row(pool: PoolRow) -> Row:
-    return Row(
-        pool.pool_id,
-        (
-            Cell(pool.pair, "strong"),
-            Cell(pool.protocol, "dim"),
-            Cell(pool.fee),
-            Cell(pool.price),
-            Cell(pool.liquidity),
-            Cell(pool.fees),
-            Cell(pool.pays),
-            Cell(pool.hook, "warn" if pool.hook else "dim"),
-            Cell(pool.pool_id[:_ID_CELLS], "dim"),
-        ),
-    )
+def _row(pool: PoolRecord) -> Row:
+    return Row(pool.pool_id, tuple(Cell(text, tone) for text, tone, _ in pool_cells(pool)))
