@@ -26,6 +26,7 @@ from chain.devnet.defaults import control_door
 from chain.devnet.world.writing import sign_transaction
 from chain.rpc.requests import Call, aggregate, decode_aggregate
 from tests import node_rpc
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,6 +81,8 @@ class Moves:
         for block in blocks:
             self.rpc("evm_setNextBlockTimestamp", int(block["timestamp"], 16) + 1)
             self.rpc("evm_mine")
+        # It may answer before it has mined: a lower chain would be one that was started anew.
+        wait_until(lambda: int(self.rpc("eth_blockNumber"), 16) >= head)
 
     def send(
         self,

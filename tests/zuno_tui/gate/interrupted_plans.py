@@ -234,8 +234,8 @@ def _owner(desk: Desk, manager: str, token_id: int) -> str | None:
     return "0x" + answer["result"][-40:] if "result" in answer else None
 
 
-def template(desk: Desk, folder: Path, state: str) -> str:
-    """A home with a plan in it to copy from; the id of the plan."""
+def template(desk: Desk, folder: Path, state: str) -> tuple[str, str]:
+    """A home with a plan in it to copy from; the plan's id, and a move that is not ruled out."""
     plan = replace(desk, command=CommandLine(folder)).recommended(state)
-    plan_id: str = plan["planId"]
-    return plan_id
+    moves = (each for each in plan["candidates"] if each["judgment"]["verdict"] != "veto")
+    return plan["planId"], str(next(moves)["index"])

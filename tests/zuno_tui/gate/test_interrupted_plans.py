@@ -57,7 +57,7 @@ class Runs:
         self.desk = desk
         self.folder = folder
         self.draw = random.Random(seed)
-        self.plan = template(desk, folder / "template", "underpaid")
+        self.plan, self.option = template(desk, folder / "template", "underpaid")
         self.reached: Counter[str] = Counter()
         self.ends: Counter[str] = Counter()
         self.restarts = 0
@@ -72,7 +72,7 @@ class Runs:
         desk.ask("anvil_mine", hex(self.draw.randint(6, 8)))
         state = desk.ask("zuno_status")["positions"]
         actions = (
-            ("approve", self.plan, "--candidate", "0"),
+            ("approve", self.plan, "--candidate", self.option),
             ("approve", self.plan, "--candidate", "exit"),
             ("increase", str(state["healthy"]), "0.01", "WETH"),
             ("close", str(state["stable"])),

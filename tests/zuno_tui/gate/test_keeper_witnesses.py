@@ -13,6 +13,7 @@ import pytest
 
 from chain.base.home import Home
 from chain.contracts.delegation import DELEGATION_MANAGER, LIMITED_CALLS, NONCES
+from chain.contracts.storage import pool_slots
 from chain.devnet.world.accounts import STRANGER, WATCH_KEY
 from chain.devnet.world.deployment import CONTRACTS
 from chain.standing_orders.order import StandingState
@@ -96,8 +97,6 @@ def _price(per_mille: int) -> Callable[[Desk], Lie]:
 
 
 def _slot(desk: Desk) -> int:
-    from chain.contracts.storage import pool_slots
-
     return pool_slots(desk.positions()[str(desk.token_id(STATE))]["poolId"]).slot0
 
 
@@ -214,9 +213,9 @@ class Stand:
     """As they were signed."""
 
     @classmethod
-    def made(cls, desk: Desk, tmp_path: Path, *words: str) -> Stand:
+    def made(cls, desk: Desk, tmp_path: Path, *words: str, does: str = "close") -> Stand:
         desk.delegate()
-        ordered(desk, "close", str(desk.token_id(STATE)), *words)
+        ordered(desk, does, str(desk.token_id(STATE)), *words)
         folder = Home.locate(os.environ, desk.command.home).orders
         shutil.copytree(folder, tmp_path / "signed")
         return cls(desk, tmp_path / "signed")
@@ -315,6 +314,45 @@ def test_a_loss_that_one_endpoint_makes_up_fires_nothing(
 
     assert alone.gone, "whoever is asked alone is believed"
     assert (run.gone, run.fired) == (False, 0), run
+    assert "disagree" in " ".join(run.told), run
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_range_that_one_endpoint_says_is_left_fires_nothing(
+    desk: Desk, tmp_path: Path, count: int
+) -> None:
+    stand = Stand.made(desk, tmp_path, "out-of-range", "2m")
+    elsewhere = Kind(_lies(_price(-400)))
+    alone = stand.run([elsewhere.make], due=False)
+    run = stand.run(_among(elsewhere, 0, count), due=False)
+
+    assert alone.gone, "whoever is asked alone is believed"
+    assert (run.gone, run.fired) == (False, 0), run
+    assert "disagree" in " ".join(run.told), run
+
+
+def _fees(desk: Desk) -> Lie:
+    """The pool has paid far more for each unit of liquidity than it has."""
+    slots = pool_slots(desk.positions()[str(desk.token_id(STATE))]["poolId"])
+    grown = (slots.fee_growth_global0, slots.fee_growth_global1)
+    return storage_words(
+        CONTRACTS.multicall3,
+        CONTRACTS.pool_manager,
+        {slot: lambda growth: growth + 2**124 for slot in grown},
+    )
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_fees_that_one_endpoint_makes_up_are_not_collected(
+    desk: Desk, tmp_path: Path, count: int
+) -> None:
+    words = ("every", "10m", "over", "$2000", "times", "2")
+    stand = Stand.made(desk, tmp_path, *words, does="collect")
+    alone = stand.run([_lies(_fees)], due=False)
+    run = stand.run(_among(Kind(_lies(_fees)), 0, count), due=False)
+
+    assert alone.fired, "whoever is asked alone is believed"
+    assert run.fired == 0, run
     assert "disagree" in " ".join(run.told), run
 
 

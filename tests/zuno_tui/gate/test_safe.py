@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chain.devnet.world.deployment import USDC, WETH
 from chain.protocols.reference import v4_position
 from tests.fakes.ledger import LedgerDouble
+from tests.fork_server import fork_server
+from tests.waiting import HUNG_SECONDS, wait_until
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.safes import OWNERS, SafeDesk
@@ -18,9 +22,6 @@ from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged
 from zuno_tui.present.receipt_lines import receipt_document
 from zuno_tui.screen.panes.authority import can_confirm
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -200,3 +201,47 @@ async def test_at_the_desk_the_word_gives_one_signature(alone: SafeDesk) -> None
     assert "1 of 1 owners have signed" in ended.view.result.lines[0]
     assert len(alone.document(1)["signatures"]) == 1
     assert alone.nonce == 0, "nothing was sent"
+
+
+def test_what_somebody_else_executed_meanwhile_is_noticed(alone: SafeDesk, tmp_path: Path) -> None:
+    plan = alone.plan("collect", str(alone.desk.token_id("healthy")))
+    assert alone.signed(plan).code == 0
+    elsewhere = alone.at(tmp_path / "elsewhere")
+    assert elsewhere.desk.here("safe", "import", str(alone.file(1))).code == 0
+    assert elsewhere.executed(plan).code == 0
+
+    here = alone.executed(plan)
+    assert (here.code, "Nonce 0 of the Safe is used" in here.words) == (REFUSED, True)
+    [stands] = alone.desk.here("safe", "--json").data["transactions"]
+    assert stands["stands"].startswith("over")
+    assert alone.nonce == 1
+
+
+def test_killed_once_it_is_sent_it_goes_out_once(alone: SafeDesk) -> None:
+    desk = alone.desk
+    plan = alone.plan("collect", str(desk.token_id("healthy")))
+    assert alone.signed(plan).code == 0
+    desk.ask("evm_setAutomine", False)
+    told = desk.command.home / "told"
+    confirmed = ("--confirm", plan["safeTxHash"], *desk.flags, "--home", str(desk.command.home))
+    with told.open("w") as words, Path(os.devnull).open() as nothing:
+        child = fork_server().start(
+            *("zuno_tui", "safe", "execute", "1", *confirmed),
+            environment=os.environ,
+            files=[each.fileno() for each in (nothing, words, words)],
+        )
+    wait_until(lambda: ": sent" in told.read_text("utf-8"), lambda: told.read_text("utf-8"))
+    child.kill()
+    child.ended(HUNG_SECONDS)
+    desk.ask("anvil_dropAllTransactions")
+    desk.ask("evm_setAutomine", True)
+
+    looked = desk.here("outbox", "--json").data
+    [sealed] = [each["hash"] for each in looked["dispatches"] if each["planId"] == plan["planId"]]
+    assert alone.nonce == 0, "a look sends nothing"
+    resumed = desk.command(
+        *("outbox", "resume", plan["planId"], "--confirm", sealed, "--json", *desk.flags)
+    )
+    assert (resumed.code, alone.nonce) == (0, 1), resumed.words
+    again = alone.executed(plan)
+    assert (again.code, alone.nonce) == (REFUSED, 1), again.words
