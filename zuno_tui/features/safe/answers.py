@@ -258,7 +258,7 @@ async def exported(session: Session, number: int, file: Path) -> CommandAnswer:
     write_once(file, plan_file(plan))
     lines = tuple(f"{term.label:<13} {term.words}" for term in compared(plan))
     remarks = (
-        f"Safe transaction {number} is in {file}, with {len(judgment.signed)} signatures. The next "
+        f"Safe transaction {number} is in {file}, signed by {len(judgment.signed)}. The next "
         "owner reads it with: zuno safe import FILE. Compare the hashes by another way.",
     )
     return CommandAnswer(lines, {**plan_document(judgment), "file": str(file)}, remarks=remarks)
