@@ -254,7 +254,7 @@ def _worth(brief: Brief, context: MarketContext, evaluation: EvaluationContext) 
     position, pool = context.position, context.observed.pool
     total = evaluation.worth1(evaluation.available)
     if total:
-        share1 = position.inside.amount1 / total
+        share1 = evaluation.available.amount1 / total
         brief.say(
             f"Of what is held, fees included, {brief.number(1 - share1, Unit.FRACTION)} of the "
             f"worth is TOKEN0 and {brief.number(share1, Unit.FRACTION)} TOKEN1; without the fees "

@@ -100,6 +100,8 @@ def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> 
             "amount1": allocation.deposit.amount1,
             "residual0": allocation.residual.amount0,
             "residual1": allocation.residual.amount1,
+            "withdrawn0": evaluation.withdrawn.amount0,
+            "withdrawn1": evaluation.withdrawn.amount1,
             "prep_action": _prep_action(routed, price, moved),
             "gas_usd": writable(price.gas),
             "cost_usd": writable(price.total),
@@ -266,7 +268,8 @@ def _in_wallet(
 ) -> Candidate:
     """Tokens in the wallet: no range, no fees, no LVR."""
     unit1 = evaluation.market.unit1_value
-    value = None if unit1 is None else evaluation.worth1(evaluation.available) * unit1
+    paid = evaluation.available.plus(evaluation.withdrawn)
+    value = None if unit1 is None else evaluation.worth1(paid) * unit1
     return Candidate(
         kind=kind,
         index=None,
@@ -274,8 +277,8 @@ def _in_wallet(
         shape=None,
         tick_lower=None,
         tick_upper=None,
-        amount0=evaluation.available.amount0,
-        amount1=evaluation.available.amount1,
+        amount0=paid.amount0,
+        amount1=paid.amount1,
         residual0=0,
         residual1=0,
         liquidity=0,

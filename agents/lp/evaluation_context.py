@@ -28,7 +28,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, usable_ticks
 from chain.pools.depth import Depth
-from chain.protocols.v4.storage import is_plain_pool
+from chain.protocols.pool import is_usual_pool
 
 
 class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
@@ -53,6 +53,8 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
     """The pair's other plain pools, which a swap may go through."""
     unwritten_fees: int = 0
     """In how many tokens leaving has fees to write down."""
+    withdrawn: Amounts = Amounts(0, 0)
+    """Taken out of the range before: it comes to the wallet with whatever is done."""
 
     @property
     def in_range(self) -> bool:
@@ -151,7 +153,8 @@ def _held_ground(context: facts.MarketContext) -> EvaluationContext:
         observed=observed,
         gas=context.gas,
         market=_market(observed, position.liquidity if inside else 0, others),
-        available=position.inside,
+        available=position.movable,
+        withdrawn=position.withdrawn,
         current=current,
         hold=Stake(current, position.liquidity) if position.liquidity else None,
         base_half_width=rebalance_base(
@@ -163,10 +166,7 @@ def _held_ground(context: facts.MarketContext) -> EvaluationContext:
         allowed_hooks=context.allowed_hooks,
         profile=context.profile,
         other_pools=_other_pools(context, pool),
-        unwritten_fees=unwritten_fees(
-            Amounts(position.fees0, position.fees1),
-            Amounts(position.withdrawn0, position.withdrawn1),
-        ),
+        unwritten_fees=unwritten_fees(Amounts(position.fees0, position.fees1), position.withdrawn),
     )
 
 
@@ -195,16 +195,17 @@ def _capital_ground(context: facts.CreateContext, pool_index: int) -> Evaluation
 
 def _other_pools(context: facts.ScoutContext, own: facts.ObservedPoolFacts) -> tuple[Depth, ...]:
     observed = context.surveyed_pools if isinstance(context, facts.CreateContext) else ()
-    plain = [
-        observed_pool.pool
-        for observed_pool in observed
-        if is_plain_pool(facts.key_of(observed_pool.pool))
-    ]
-    pair = (own.currency0, own.currency1)
+    entered = facts.key_of(own)
+
+    def serves(key: PoolKey) -> bool:
+        alike = (key.protocol, key.currency0, key.currency1)
+        same = alike == (entered.protocol, entered.currency0, entered.currency1)
+        return same and key != entered and is_usual_pool(key)
+
     return tuple(
         facts.depth_of(pool)
-        for pool in (*plain, *context.swap_pools)
-        if (pool.currency0, pool.currency1) == pair and pool.pool_id != own.pool_id
+        for pool in (*(each.pool for each in observed), *context.swap_pools)
+        if serves(facts.key_of(pool))
     )
 
 

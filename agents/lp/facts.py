@@ -73,11 +73,18 @@ class ObservedPositionFacts(Payload):
     """When this desk last moved or opened it, Unix seconds; None when it did not."""
 
     @property
+    def withdrawn(self) -> Amounts:
+        return Amounts(self.withdrawn0, self.withdrawn1)
+
+    @property
+    def movable(self) -> Amounts:
+        """What a move puts into another range: what was withdrawn before goes to the wallet."""
+        return Amounts(self.amount0 + self.fees0, self.amount1 + self.fees1)
+
+    @property
     def inside(self) -> Amounts:
         """All that closing it pays."""
-        return Amounts(
-            self.amount0 + self.fees0 + self.withdrawn0, self.amount1 + self.fees1 + self.withdrawn1
-        )
+        return self.movable.plus(self.withdrawn)
 
 
 class EarlierAdvice(Payload):

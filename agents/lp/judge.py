@@ -230,9 +230,9 @@ def _against_the_goal(context: ScoutContext, move: Evaluated) -> Iterator[RuleRe
         return
     position, after = context.position, move.candidate
     if context.keep.token == context.observed.pool.currency0:
-        before, kept = position.inside.amount0, after.amount0 + after.residual0
+        before, kept = position.inside.amount0, after.amount0 + after.comes_back.amount0
     else:
-        before, kept = position.inside.amount1, after.amount1 + after.residual1
+        before, kept = position.inside.amount1, after.amount1 + after.comes_back.amount1
     sold = max(0, before - kept) / before if before else 0.0
     if sold > _LOST_TO_ROUNDING:
         words = f"it sells {percent(sold)} of the token you want to keep"

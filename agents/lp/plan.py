@@ -20,6 +20,7 @@ from agents.numbers.rules import (
 )
 from agents.numbers.shapes import ExposureBias
 from chain.base.strict_json import canonical, digest
+from chain.math.liquidity import Amounts
 
 CandidateKind = Literal["hold", "exit", "tighten", "widen", "shift", "create"]
 
@@ -145,6 +146,9 @@ class Candidate(Payload):
     """What the range takes; what comes back, for an exit."""
     residual0: Units
     residual1: Units
+    withdrawn0: Units = Field(default=0, exclude_if=lambda amount: not amount)
+    withdrawn1: Units = Field(default=0, exclude_if=lambda amount: not amount)
+    """Taken out of the range before, which comes to the wallet with a move."""
     liquidity: Units
     prep_action: PrepAction | None
     buffer_hours: BufferHours | None
@@ -169,6 +173,11 @@ class Candidate(Payload):
     breaks_even: bool
     """False where it surely never earns its cost back."""
     judgment: MoveJudgment | None = None
+
+    @property
+    def comes_back(self) -> Amounts:
+        """What a move leaves in the wallet."""
+        return Amounts(self.residual0 + self.withdrawn0, self.residual1 + self.withdrawn1)
 
 
 class Rejected(Payload):

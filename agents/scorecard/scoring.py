@@ -366,7 +366,7 @@ class _Scoring:
         stake = _stake(candidate)
         if stake is None:
             return PlanOption(None, self.available, gas1, cost1)
-        return PlanOption(stake, Amounts(candidate.residual0, candidate.residual1), gas1, cost1)
+        return PlanOption(stake, candidate.comes_back, gas1, cost1)
 
     def _wide(self) -> PlanOption | None:
         """At the gas of the dearest move of the plan; unknown where there was nothing to move."""

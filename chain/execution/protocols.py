@@ -33,7 +33,12 @@ def effects_of(call: Call) -> tuple[Effect, ...]:
     return protocol.effects(call) if protocol and isinstance(call, PlainCall) else ()
 
 
+def managers(network: Network) -> frozenset[Address]:
+    found = (protocol.manager(network) for protocol in ALL)
+    return frozenset(manager for manager in found if manager is not None)
+
+
 def direct_spenders(network: Network) -> tuple[Address, ...]:
     """Managers that move tokens by their own leave, and not through Permit2."""
-    managers = (protocol.manager(network) for protocol in ALL if protocol.direct)
-    return tuple(manager for manager in managers if manager is not None)
+    spenders = (protocol.manager(network) for protocol in ALL if protocol.direct)
+    return tuple(spender for spender in spenders if spender is not None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -162,6 +162,7 @@ def _less(values: tuple[Any, ...]) -> str:
 
 
 TRANSFER = topic("Transfer(address,address,uint256)")
+INCREASED = topic("IncreaseLiquidity(uint256,uint128,uint256,uint256)")
 # Where `traceTransfers` reports moves of the chain's own coin.
 _COIN = "0x" + "ee" * 20
 _NOT_OF_THE_METHOD = frozenset(
@@ -195,6 +196,8 @@ class StepOutcome(Struct, frozen=True):
     """Why it would be refused, in words."""
     untold: Mapping[Address, int] = field(default_factory=dict)
     """How far what arrived of a token is from what its events tell; nothing where they agree."""
+    made: tuple[tuple[Address, int], ...] = ()
+    """Liquidity as managers tell of it who make what they can of amounts, in the order of it."""
 
 
 class Simulation(Struct, frozen=True):
@@ -219,6 +222,11 @@ class Simulation(Struct, frozen=True):
         if not self.whole:
             return None
         return {token: sum(step.changes.get(token, 0) for step in self.steps) for token in tokens}
+
+    def liquidity_made(self, managers: Collection[Address]) -> tuple[int, ...]:
+        """In the order it was made in: what others than these tell is anybody's word."""
+        told = (each for step in self.steps for each in step.made)
+        return tuple(liquidity for manager, liquidity in told if manager in managers)
 
 
 async def simulate(
@@ -418,7 +426,8 @@ def _outcome(
         error = records.fields(call.get("error") or {})
         returned = revert_data(error.get("data")) or records.data(call.get("returnData") or "0x")
         failure = refusal_words(returned)
-    told = _changes(transaction.sender, records.items(call.get("logs") or [])) if success else {}
+    logs = records.items(call.get("logs") or []) if success else ()
+    told = _changes(transaction.sender, logs)
     measured = {token: after[token] - held for token, held in before.items() if token in after}
     changes = {token: amount for token, amount in {**told, **measured}.items() if amount}
     return StepOutcome(
@@ -432,7 +441,16 @@ def _outcome(
             for token, amount in measured.items()
             if amount != told.get(token, 0)
         },
+        made=tuple(_made(logs)),
     )
+
+
+def _made(logs: Iterable[object]) -> Iterator[tuple[Address, int]]:
+    for value in logs:
+        log = records.fields(value)
+        topics, data = records.items(log.get("topics")), records.data(log.get("data"))
+        if len(topics) == 2 and topics[0] == INCREASED and len(data) == 3 * WORD:
+            yield records.address(log.get("address")), int.from_bytes(data[:WORD], "big")
 
 
 def _changes(owner: Address, logs: Iterable[object]) -> dict[Address, int]:

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from chain.contracts.hooks import HookPassport
+from chain.contracts.hooks import NO_HOOK, HookPassport
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
 from chain.math.fees import FeeGrowth, ProtocolFee, swap_fee
@@ -72,6 +72,11 @@ def usual_pools(tokens: Iterable[Address]) -> Iterator[tuple[Address, Address, i
         currency0, currency1 = sorted(pair)
         for fee, spacing in USUAL_TIERS:
             yield currency0, currency1, fee, spacing
+
+
+def is_usual_pool(key: PoolKey) -> bool:
+    """Without a hook, at one of the usual fees."""
+    return key.hooks == NO_HOOK and (key.fee, key.tick_spacing) in USUAL_TIERS
 
 
 class Told(Struct, frozen=True):

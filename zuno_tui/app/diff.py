@@ -8,6 +8,7 @@ from agents.bus.envelope import Payload
 from agents.lp.plan import Candidate, Plan
 from chain.base.units import usd
 from chain.contracts.networks import Network
+from chain.math.liquidity import Amounts
 from chain.math.price import format_amount
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_positions
@@ -41,10 +42,9 @@ class PlanDifference(Struct, frozen=True):
         """What the new range takes beyond what is there, to be bought by the swap."""
         if self.new.kind == "exit":
             return 0, 0
-        taken = (self.new.amount0, self.new.amount1)
-        short = (max(0, want - there) for want, there in zip(taken, self.available, strict=True))
-        first, second = short
-        return first, second
+        new = self.new
+        there = Amounts(*self.available).less(Amounts(new.withdrawn0, new.withdrawn1))
+        return max(0, new.amount0 - there.amount0), max(0, new.amount1 - there.amount1)
 
 
 async def plan_difference(
@@ -108,6 +108,8 @@ def _lines(
         )
     if left := _amounts((new.residual0, new.residual1), tokens):
         yield f"  left over     {left}: stays in the wallet, in case the price moves"
+    if before := _amounts((new.withdrawn0, new.withdrawn1), tokens):
+        yield f"  withdrawn     {before}: you took it out before, it comes to the wallet"
     yield f"  total cost    {usd(new.cost_usd)}, network cost {usd(new.gas_usd)} of it"
 
 
@@ -148,6 +150,7 @@ def _document(difference: PlanDifference) -> Json:
         "new": _range(new),
         "shortfall": [str(amount) for amount in difference.shortfall],
         "residual": [str(new.residual0), str(new.residual1)],
+        "withdrawn": [str(new.withdrawn0), str(new.withdrawn1)],
         "swap": None if swap is None else _fields(swap, "zero_for_one", "amount_in", "amount_out"),
         "costUsd": new.cost_usd,
         "gasUsd": new.gas_usd,

@@ -186,6 +186,7 @@ def _trial(simulation: Simulation) -> Iterator[tuple[str, object]]:
         if simulation.whole:
             yield f"changes by {step.step}", tuple(sorted(step.changes.items()))
             yield f"untold by {step.step}", tuple(sorted(step.untold.items()))
+            yield f"liquidity made by {step.step}", step.made
             yield f"gas of {step.step}", Gas(step.gas_used)
     if simulation.whole:
         yield WHOLE_TRIAL, len(simulation.steps)

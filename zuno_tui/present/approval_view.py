@@ -8,6 +8,7 @@ from chain.base.home import Home
 from chain.base.units import time_text
 from chain.contracts.addresses import checksummed, keccak
 from chain.contracts.networks import Address, Network, network_named
+from chain.execution import protocols
 from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.parties import parties_of
 from chain.execution.decode.titles import name_title
@@ -111,6 +112,7 @@ def approved_view(
         positions=action.subject.positions,
         expected_gas=expected_gas(prepared.simulation, prepared.steps, action.subject.block),
         planned_cost=action.planned_cost,
+        made=prepared.simulation.liquidity_made(protocols.managers(network)),
     )
     return ApprovalView(
         plan_id=action.plan_id,
@@ -171,6 +173,7 @@ def waiting_view(
             judgment.basis.simulation, judgment.steps, judgment.basis.subject.block
         ),
         planned_cost=approval.planned_cost,
+        made=judgment.basis.simulation.liquidity_made(protocols.managers(network)),
     )
     return ApprovalView(
         plan_id=approval.plan_id,

@@ -112,6 +112,8 @@ class ReceiptFacts(Struct, frozen=True):
     """Wei by a trial at the present gas price; None where not all was tried."""
     planned_cost: float | None = None
     """Dollars that the plan expected it to cost; None where no plan did."""
+    made: tuple[int, ...] = ()
+    """Liquidity that the trial made of what is given, where bytes name amounts alone."""
 
     def pair(self, ref: PositionRef) -> tuple[Address, Address] | None:
         """Of a position; of one that was not read, the pair of the plan's pool."""
@@ -128,7 +130,16 @@ class ReceiptFacts(Struct, frozen=True):
 
     @property
     def effects(self) -> tuple[Effect, ...]:
-        return tuple(each for step in self.steps for each in protocols.effects_of(step.call))
+        return tuple(self._with_made_liquidity())
+
+    def _with_made_liquidity(self) -> Iterator[Effect]:
+        made = iter(self.made)
+        for step in self.steps:
+            for each in protocols.effects_of(step.call):
+                if isinstance(each, Provision) and each.liquidity is None:
+                    yield replace(each, made=next(made, None))
+                else:
+                    yield each
 
     @property
     def changes_positions(self) -> bool:
@@ -577,8 +588,17 @@ def _wallet(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     told = "  ".join(words) or "no change"
     enters = any(isinstance(each, Provision) for each in facts.effects)
     if changed and enters and all(amount > 0 for amount, _ in changed):
-        told = f"{told}, left over in case the price moves"
+        before = any(
+            isinstance(each, Withdrawal)
+            and each.ref in facts.positions
+            and any(facts.positions[each.ref].withdrawn)
+            for each in facts.effects
+        )
+        told += ", withdrawn before or left over" if before else _LEFT_OVER
     yield ReceiptLine("wallet", told, _sum(facts, changed))
+
+
+_LEFT_OVER = ", left over in case the price moves"
 
 
 def _sum(facts: ReceiptFacts, changed: Sequence[tuple[int, Address]]) -> str:

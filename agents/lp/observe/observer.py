@@ -36,9 +36,17 @@ from chain.contracts.delegation import delegate_in
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
+from chain.pools.depth import read_states
 from chain.positions.batch_reader import AlsoWords, BatchReader, read_positions
 from chain.positions.by_day import SinceEntry, worth
-from chain.positions.overview import Sources, currencies, price_question, price_words, tokens_at
+from chain.positions.overview import (
+    Sources,
+    currencies,
+    price_question,
+    price_words,
+    pricing_keys,
+    tokens_at,
+)
 from chain.positions.performance import read_accounts
 from chain.prices.ladder import market_prices, price_book
 from chain.prices.price import PriceBook
@@ -270,9 +278,11 @@ class ChainObserver:
         block, words = here.block, gathering.words
         state = snapshot.pool.state
         seen = [SeenPool(state, snapshot.pool.hook)]
-        # What others' swaps pass through is read for pools of the PoolManager alone.
-        own = protocol_of(ref).in_pool_manager
-        beside = pool_states(swap_pools([state.key]), words) if own else ()
+        others = swap_pools(network, [state.key])
+        if protocol_of(ref).in_pool_manager:
+            beside = pool_states(others, words)
+        else:
+            beside = (await read_states(here, network, others)).states
         question = price_question(network, [snapshot.identity], (NATIVE,))
         readings, cost, account, tokens, market, pools = await asyncio.gather(
             read_pools(sources, block, seen, beside, self._watch),
@@ -332,7 +342,7 @@ class ChainObserver:
             )
         block, prices = found.block, found.prices
         seen = [SeenPool(pool.state, pool.hook) for pool in pools]
-        others = swap_pools(pool.key for pool in pools)
+        others = swap_pools(network, (pool.key for pool in pools))
         beside = [pool.state for pool in found.pools if pool.key in others]
         readings, cost, account = await asyncio.gather(
             read_pools(sources, block, seen, beside, self._watch),
@@ -387,7 +397,7 @@ def _words_beside(network: Network) -> AlsoWords:
     def words(
         identities: Collection[PositionIdentity], tokens: Sequence[Address]
     ) -> tuple[int, ...]:
-        keys = swap_pools(identity.pool_key for identity in identities)
+        keys = swap_pools(network, pricing_keys(identities))
         return (*prices(identities, tokens), *pool_state_slots(keys))
 
     return words

@@ -53,8 +53,7 @@ from chain.prices.coingecko import CoinGecko
 from chain.prices.ladder import market_closes
 from chain.prices.price import PriceBook
 from chain.protocols.pool import PoolState
-from chain.protocols.registry import protocol_of_pool
-from chain.protocols.v4.storage import plain_pools
+from chain.protocols.registry import protocol_named, protocol_of_pool
 from chain.read.block_reader import OneBlock
 from chain.read.logs import ScanProgress
 from chain.rpc.records import Block
@@ -291,11 +290,16 @@ async def read_pools(
     )
 
 
-def swap_pools(keys: Iterable[PoolKey]) -> tuple[PoolKey, ...]:
-    """The plain pools of the same pairs that are not among these."""
+def swap_pools(network: Network, keys: Iterable[PoolKey]) -> tuple[PoolKey, ...]:
+    """The usual pools of the same pairs and protocols that are not among these."""
     observed = dict.fromkeys(keys)
-    pairs = dict.fromkeys((key.currency0, key.currency1) for key in observed)
-    return tuple(key for pair in pairs for key in plain_pools(*pair) if key not in observed)
+    pairs = dict.fromkeys((key.protocol, key.currency0, key.currency1) for key in observed)
+    return tuple(
+        key
+        for protocol, *pair in pairs
+        for key in protocol_named(protocol).candidates(network, pair)
+        if key not in observed
+    )
 
 
 def observed_pool(

@@ -38,10 +38,13 @@ class Provision(Struct, frozen=True):
     most: Amounts
     least: Amounts = Amounts(0, 0)
     owner: Address | None = None
+    made: int | None = None
+    """Where the price decides it, what a trial made of what is given."""
 
     def liquidity_at(self, sqrt_price: int, span: Span) -> int:
-        if self.liquidity is not None:
-            return self.liquidity
+        known = self.liquidity if self.made is None else self.made
+        if known is not None:
+            return known
         return liquidity_for_amounts(sqrt_price, *span.sqrt_prices, *self.most)
 
 

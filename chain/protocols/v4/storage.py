@@ -197,10 +197,6 @@ def candidate_pools(tokens: Iterable[Address]) -> tuple[PoolKey, ...]:
     return tuple(PoolKey(*made_of, NO_HOOK) for made_of in usual_pools(tokens))
 
 
-def is_plain_pool(key: PoolKey) -> bool:
-    return key in plain_pools(key.currency0, key.currency1)
-
-
 def plain_pools(one: Address, other: Address) -> tuple[PoolKey, ...]:
     """The pools of a pair at the usual fees, without a hook."""
     return candidate_pools((one, other))

@@ -13,7 +13,7 @@ from chain.execution.build.builder import build
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.plan.facts import position_facts
 from chain.execution.plan.requests import CloseRequest
-from chain.execution.simulate import simulate, simulate_whole
+from chain.execution.simulate import Simulation, StepOutcome, simulate, simulate_whole
 from chain.positions.discovery import Discovery
 from chain.protocols.v4.memory import PositionMemory
 from chain.rpc.client import RpcClient
@@ -35,6 +35,17 @@ class _WithoutSimulation(RpcClient):
         if request.method == "eth_simulateV1":
             raise RpcRefused(-32601, "the method does not exist", endpoint="test")
         return await super().ask(request)
+
+
+def test_liquidity_is_made_by_the_word_of_managers_alone() -> None:
+    steps = (
+        StepOutcome("exit", True, 1, {}, None, made=((_HOSTILE, 5),)),
+        StepOutcome("create", True, 1, {}, None, made=((_MANAGER, 7), (_HOSTILE, 9))),
+    )
+    assert Simulation("eth_simulateV1", steps, ()).liquidity_made({_MANAGER}) == (7,)
+
+
+_MANAGER, _HOSTILE = "0x" + "11" * 20, "0x" + "22" * 20
 
 
 async def _closing(

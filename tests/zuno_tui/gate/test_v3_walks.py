@@ -200,6 +200,8 @@ def test_a_migration_killed_at_a_step_happens_once_and_says_what_is_held(
 DEBATES = {
     "a move": ("recommend", "27"),
     "a move on v3": ("recommend", "3:3"),
+    "a move on v3 of what was not withdrawn before": ("recommend", "3:4"),
+    "a move on v3 at 1%": ("recommend", "3:6"),
     "a new position": ("create", "0.5 WETH with USDC"),
     "a new position on v3": ("create", "0.5 WETH with USDC in a v3 pool"),
 }
@@ -218,7 +220,10 @@ def test_what_a_plan_leaves_over_is_what_comes_back(desk: Desk, debate: str, way
             assert "ruled out" in said.words
             continue
         changes = [int(json.loads(said.out)["quoted"][token]) for token in tokens_of(plan, option)]
-        left = [int(option["residual0"]), int(option["residual1"])]
+        left = [
+            int(option[f"residual{side}"]) + int(option.get(f"withdrawn{side}", 0))
+            for side in (0, 1)
+        ]
         given = [0, 0] if plan["position"] else given_to(option)
         put_in = [int(option["amount0"]), int(option["amount1"])]
         for came, kept, gave, most in zip(changes, left, given, put_in, strict=True):
@@ -227,6 +232,27 @@ def test_what_a_plan_leaves_over_is_what_comes_back(desk: Desk, debate: str, way
             assert came + gave == pytest.approx(kept, abs=2 + near)
         checked += 1
     assert checked
+
+
+@pytest.mark.parametrize("way", ["in steps", "as one"])
+def test_a_move_with_a_swap_costs_what_its_plan_said(desk: Desk, way: str) -> None:
+    if way == "as one":
+        desk.delegate()
+    plan = approved(desk, "recommend", "3:4", "--deterministic")
+    option = next(
+        each
+        for each in plan["candidates"]
+        if each["prepAction"] and each["judgment"]["verdict"] != "veto"
+    )
+    approval = approved(desk, "approve", plan["planId"], "--candidate", str(option["index"]))
+
+    planned = option["costUsd"] - option["gasUsd"]
+    # The plan counts at the price of the pool, the receipt at the price of the dollar.
+    apart = int(option["prepAction"]["amountIn"]) / 10**6 / 5_000
+    assert approval["receipt"]["swapUsd"] == pytest.approx(planned, abs=apart)
+    assert int(option["withdrawn1"]) > 4_000 * 10**6
+    result = applied(desk, approval)
+    assert result["realised"] == result["quoted"]
 
 
 def tokens_of(plan: dict[str, Any], option: dict[str, Any]) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from chain.base.units import time_text
 from chain.contracts.addresses import checksummed
 from chain.contracts.networks import Address
+from chain.execution import protocols
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.titles import step_title
 from chain.execution.decode.words import describe
@@ -96,6 +97,9 @@ def _receipt_facts(judgment: SafeJudgment, gas: GasBill | None) -> ReceiptFacts:
         usd_per_wei=judgment.worth.usd_per_wei,
         positions={} if subject is None else subject.positions,
         expected_gas=cost,
+        made=()
+        if judgment.basis is None
+        else judgment.basis.simulation.liquidity_made(protocols.managers(judgment.network)),
     )
 
 
