@@ -37,6 +37,33 @@ class ReplyForm(StrEnum):
     """The schema stands in the prompt, and the JSON is looked for in the text."""
 
 
+class FormBesideTools(StrEnum):
+    """Whether a server calls tools while it holds the reply to a form.
+
+    Some refuse both at once. Some take both, and call nothing any more: whoever called nothing is
+    asked the next time with tools alone, which tells a model without questions from such a server.
+    """
+
+    UNTRIED = "untried"
+    UNSEEN = "unseen"
+    """It took both and called nothing."""
+    YES = "yes"
+    NO = "no"
+
+    @property
+    def asked(self) -> bool:
+        """Whether the next question with tools asks for a form as well."""
+        return self in (FormBesideTools.UNTRIED, FormBesideTools.YES)
+
+    def after(self, *, called: bool) -> FormBesideTools:
+        """What a reply to a question with tools tells of it."""
+        if self is FormBesideTools.UNTRIED:
+            return FormBesideTools.YES if called else FormBesideTools.UNSEEN
+        if self is FormBesideTools.UNSEEN:
+            return FormBesideTools.NO if called else FormBesideTools.YES
+        return self
+
+
 _BOTH = frozenset(("tools", "response_format"))
 LimitName = Literal["max_tokens", "max_completion_tokens", ""]
 
@@ -59,10 +86,9 @@ class ServerAbilities(Struct, frozen=True):
     """Whether it was seen to think before it answers."""
     calls_tools: bool = True
     """Whether it may be offered tools."""
-    form_beside_tools: bool = False
-    """Whether it holds a reply to a form while tools are offered."""
+    form_beside_tools: FormBesideTools = FormBesideTools.UNTRIED
     form_tried: bool = False
-    """Whether a reply came in this form; where tools are offered, none is asked for."""
+    """Whether a reply came in this form."""
 
 
 def first_guess(settings: ModelSettings) -> ServerAbilities:
@@ -71,8 +97,7 @@ def first_guess(settings: ModelSettings) -> ServerAbilities:
     ours = urlsplit(settings.base_url).hostname == "api.openai.com"
     return ServerAbilities(
         limit_name="max_completion_tokens" if ours else "max_tokens",
-        # Others refuse both at once, or call no tool any more and do not say so.
-        form_beside_tools=ours,
+        form_beside_tools=FormBesideTools.YES if ours else FormBesideTools.UNTRIED,
     )
 
 
@@ -89,8 +114,9 @@ def without_refused(
         return _shorter(able, asked_tokens, max(SHORT_ANSWER, asked_tokens // 2))
     if refusal.most_tokens is not None and able.limit_name in refusal.named:
         return _shorter(able, asked_tokens, refusal.most_tokens)
-    if has_tools and able.form_beside_tools and (_BOTH & refusal.named or refusal.vague):
-        return replace(able, form_beside_tools=False)
+    unnamed = refusal.vague and not refusal.named
+    if has_tools and able.form_beside_tools.asked and (_BOTH & refusal.named or unnamed):
+        return replace(able, form_beside_tools=FormBesideTools.NO)
     steps: list[tuple[str, ServerAbilities | None]] = [
         ("tools", replace(able, calls_tools=False) if has_tools and able.calls_tools else None),
         (

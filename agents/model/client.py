@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from enum import Enum, auto
 from typing import TypeVar
 
 from msgspec.structs import replace
 
 from agents.bus.envelope import Role
-from agents.model.abilities import AbilityMemory
+from agents.model.abilities import AbilityMemory, FormBesideTools
 from agents.model.budget import DebateBudget
 from agents.model.connection import ModelConnections
 from agents.model.incoming_reply import ModelCompletion
@@ -226,10 +227,16 @@ class OpenAIModel:
         async def replied(
             pending: PendingQuestion, deadline: asyncio.Timeout
         ) -> Answer[Reply] | ToolRequest | None:
-            formless = prompt.beside_form and not pending.able.form_beside_tools
-            if formless or not pending.able.calls_tools:
+            both = pending.able.form_beside_tools is FormBesideTools.YES
+            if (prompt.beside_form and not both) or not pending.able.calls_tools:
                 return None
-            first, usage = await self._first(pending, question, on_prose, deadline)
+
+            def hear(text: str) -> None:
+                if question.is_held(pending.able):
+                    on_prose(text)
+
+            begun = asyncio.get_running_loop().time()
+            first, usage = await self._first(pending, question, hear, deadline)
             calls = first.calls or calls_in_text(first.raw, offered)
             # A tool that nobody offered may be the answer in another dress.
             dressed = not any(call.name in offered for call in calls) and self._reads(first, schema)
@@ -237,6 +244,13 @@ class OpenAIModel:
                 pending.keep()
                 return ToolRequest(cleaned_calls(calls, self._redactor), usage, pending.model)
             untooled = replace(question, tools=())
+            # What was answered beside tools and in no form is asked for once more in its form,
+            # where there is time; if that fails, it is read as it is.
+            now, until = asyncio.get_running_loop().time(), deadline.when()
+            if not pending.held and (until is None or until - now > now - begun):
+                with suppress(ModelUnavailable):
+                    first, more = await self._first(pending, untooled, on_prose, deadline)
+                    usage = usage.plus(more)
             return await self._answer(pending, untooled, schema, (first, usage), deadline)
 
         return await self._limited(role, replied)

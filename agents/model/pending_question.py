@@ -75,9 +75,13 @@ class ModelQuestion(Struct, frozen=True):
     def form(self, able: ServerAbilities) -> ReplyForm:
         """How the reply's form is asked for; where a server does not do both, tools come first and
         the form is asked for with the last question."""
-        if self.offers_tools(able) and not able.form_beside_tools:
+        if self.offers_tools(able) and not able.form_beside_tools.asked:
             return ReplyForm.TEXT
         return able.form
+
+    def is_held(self, able: ServerAbilities) -> bool:
+        """Whether its reply is held to its form as well as the server can."""
+        return self.form(able) is able.form
 
     def messages_for(self, able: ServerAbilities) -> list[dict[str, object]]:
         messages: list[dict[str, object]] = [
@@ -168,6 +172,8 @@ class PendingQuestion:
         self.able = self._recalled or first_guess(settings)
         self.heard = False
         """Whether there was any sign of life."""
+        self.held = True
+        """Whether the last reply was held to its form as well as the server can."""
 
     @property
     def model(self) -> str:
@@ -265,14 +271,17 @@ class PendingQuestion:
         written = estimated_tokens(completion.raw, completion.thought, *called)
         usage = completion.usage or Usage(question.estimated_tokens(), written, estimated=True)
         reservation.settle(usage)
+        self.held = question.is_held(self.able)
+        beside = self.able.form_beside_tools
+        if question.offers_tools(self.able) and (completion.raw.strip() or completion.calls):
+            beside = beside.after(called=bool(completion.calls))
         self._learn(
             replace(
                 self.able,
                 thinks=self.able.thinks or bool(completion.thought),
                 streams=self.able.streams and completion.streamed,
-                form_tried=self.able.form_tried
-                or not question.offers_tools(self.able)
-                or self.able.form_beside_tools,
+                form_tried=self.able.form_tried or self.held,
+                form_beside_tools=beside,
             )
         )
         return usage

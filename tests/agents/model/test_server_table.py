@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -14,12 +15,13 @@ from tests.agents.lp.model_table import A_CALL, Table, assert_kept_well, plan_of
 from tests.fakes.model_endpoint import ends_early, never_answers, refuses
 from tests.fakes.model_servers import habits, hosted, local, strange
 from tests.fakes.model_servers.habits import asks_for, asks_form, at_first, refusing
+from tests.fakes.model_servers.tools import looks_up
 from tests.virtual_time import run_virtually
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.fakes.model_endpoint import Conduct
+    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 
 
 class ServerHabit(NamedTuple):
@@ -36,6 +38,14 @@ class ServerHabit(NamedTuple):
 
 REJECTED = Unavailability.REJECTED
 SERVER_ERROR = Unavailability.SERVER_ERROR
+LOOKS = looks_up((("volatility", {"hours": 48}),))
+
+
+async def silenced_by_a_form(request: ChatRequest, wire: Wire) -> None:
+    """Holds the model to the form from its first word, so that it can call nothing."""
+    await (habits.answers_well if habits.asks_both(request) else LOOKS)(request, wire)
+
+
 HABITS = [
     ServerHabit("OpenAI", "4o", habits.answers_well),
     ServerHabit("OpenAI", "no max_tokens, no temperature", hosted.openai_reasoning),
@@ -122,6 +132,11 @@ HABITS = [
     ),
     ServerHabit("Mistral", "422 extra_forbidden, list content", hosted.mistral),
     ServerHabit("xAI", "no stream_options", refusing(asks_for("stream_options"), 400, habits.GROK)),
+    *(
+        ServerHabit(server, "no tools beside a form", refusing(habits.asks_both, 400, words))
+        for server, words in habits.TOOLS_AND_FORM.items()
+    ),
+    ServerHabit("Ollama", "a form silences its tools", silenced_by_a_form),
     ServerHabit("any", "a call in place of an answer", local.caller_of_tools),
     ServerHabit("any", "CRLF", strange.windows_gateway),
     ServerHabit("any", "no finish reason", habits.never_says_it_ended),
@@ -160,5 +175,49 @@ def test_each_habit_ends_in_a_debate_or_in_a_sentence(tmp_path: Path, one: Serve
         if one.cost is not None:
             assert held.document["budget"]["tokens"] == one.cost * len(replies)
         await assert_kept_well(held, "")
+
+    run_virtually(debates())
+
+
+BOTH, TOOLS, FORM = (True, True), (True, False), (False, True)
+HELD = [
+    pytest.param(LOOKS, [[BOTH, BOTH]] * 3, id="takes both"),
+    *(
+        pytest.param(
+            refusing(habits.asks_both, 400, words, LOOKS),
+            [[BOTH, TOOLS, TOOLS, FORM], [TOOLS, TOOLS, FORM], [TOOLS, TOOLS, FORM]],
+            id=f"{server} refuses both",
+        )
+        for server, words in habits.TOOLS_AND_FORM.items()
+    ),
+    pytest.param(
+        silenced_by_a_form,
+        [[BOTH], [TOOLS, TOOLS, FORM], [TOOLS, TOOLS, FORM]],
+        id="a form silences its tools",
+    ),
+    pytest.param(habits.answers_well, [[BOTH], [TOOLS, FORM], [BOTH]], id="calls nothing"),
+]
+
+
+@pytest.mark.parametrize(("conduct", "asked"), HELD)
+def test_scouts_answer_is_held_to_its_form_wherever_a_server_can(
+    tmp_path: Path, conduct: Conduct, asked: list[list[tuple[bool, bool]]]
+) -> None:
+    """Debate by debate: which of its questions offer tools, and which ask for the schema."""
+    table = Table(tmp_path, patience=ModelLimits(), deadline=270.0, finishing=30.0)
+
+    async def debates() -> None:
+        port = 0
+        for expected in asked:
+            held = await table.hold(conduct, market_context("outside"), port=port)
+            port = urlsplit(held.url).port or 0
+            questions = [
+                ("tools" in request.body, request.form == "json_schema")
+                for request in held.requests
+                if request.reply_name == "ScoutReply"
+            ]
+            assert questions == expected
+            assert held.silences == []
+            await assert_kept_well(held, "")
 
     run_virtually(debates())

@@ -15,7 +15,12 @@ from msgspec.structs import replace
 
 from agents.bus.replay import read_record
 from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST
-from agents.model.abilities import AbilityMemory, ReplyForm, ServerAbilities
+from agents.model.abilities import (
+    AbilityMemory,
+    FormBesideTools,
+    ReplyForm,
+    ServerAbilities,
+)
 from agents.model.interface import ModelLimits, ModelSettings, Unavailability
 from agents.model.speaking import CUT_QUESTION
 from tests.agents.lp.made_up_markets import market_context
@@ -46,7 +51,13 @@ class ZooServer(NamedTuple):
 
 
 def able(form: str = "schema", **changes: object) -> ServerAbilities:
+    changes = {"form_beside_tools": FormBesideTools.UNSEEN, **changes}
     return ServerAbilities(form=ReplyForm(form), form_tried=True, **changes)  # type: ignore[arg-type]
+
+
+def apart(form: str = "schema", **changes: object) -> ServerAbilities:
+    """It refused tools and a form at once: the form is asked for when the tools were offered."""
+    return able(form, form_beside_tools=FormBesideTools.NO, **changes)
 
 
 ZOO = [
@@ -57,23 +68,23 @@ ZOO = [
         able(limit_name="max_completion_tokens", thinks=True),
     ),
     ZooServer("Anthropic", hosted.anthropic, 4, able("json")),
-    ZooServer("Gemini", hosted.gemini, 4, able("json")),
-    ZooServer("Gemma on Gemini", hosted.gemma, 6, able("text", takes_system=False)),
+    ZooServer("Gemini", hosted.gemini, 6, apart("json")),
+    ZooServer("Gemma on Gemini", hosted.gemma, 8, apart("text", takes_system=False)),
     ZooServer("OpenRouter", hosted.openrouter, 3, able(thinks=True)),
-    ZooServer("DeepSeek", hosted.deepseek, 4, able("json", thinks=True)),
-    ZooServer("Groq", hosted.groq, 5, able("text", thinks=True)),
+    ZooServer("DeepSeek", hosted.deepseek, 6, apart("json", thinks=True)),
+    ZooServer("Groq", hosted.groq, 7, apart("text", thinks=True)),
     ZooServer("Mistral", hosted.mistral, 4, able(counts_stream=False, thinks=True)),
     ZooServer("Ollama, slow", local.ollama_on_a_slow_machine, 3, able(thinks=True)),
     ZooServer("LM Studio", local.lm_studio, 3, able()),
     ZooServer("vLLM, thinking", local.vllm_thinking, 3, able(thinks=True)),
     ZooServer("vLLM, 4k context", local.vllm_short_of_context(4096), 4, able(most_tokens=2_000)),
-    ZooServer("llama.cpp", local.llama_cpp, 4, able("json")),
+    ZooServer("llama.cpp", local.llama_cpp, 6, apart("json")),
     ZooServer("no streaming", local.without_streams, 4, able(streams=False)),
     ZooServer("deaf to stream", local.deaf_to_streams, 3, able(streams=False, thinks=True)),
-    ZooServer("calls tools", local.caller_of_tools, 3, able()),
+    ZooServer("calls tools", local.caller_of_tools, 3, able(form_beside_tools=FormBesideTools.YES)),
     ZooServer("429, Retry-After 20", local.busy_at_first(20), 6, able()),
     ZooServer("OpenAI, o1-mini", hosted.o1_mini, 4, able(takes_system=False)),
-    ZooServer("OpenRouter, no provider", hosted.openrouter_without_a_provider, 5, able("text")),
+    ZooServer("OpenRouter, no provider", hosted.openrouter_without_a_provider, 7, apart("text")),
     ZooServer("Gemini, per minute", hosted.gemini_per_minute(34), 6, able()),
 ]
 
@@ -99,13 +110,27 @@ def test_a_server_debates_to_the_end_with_its_model(table: Table, server: ZooSer
     run_virtually(debates())
 
 
-@pytest.mark.parametrize("conduct", [hosted.deepseek, hosted.groq, local.without_streams])
-def test_what_a_server_can_do_is_found_out_once(table: Table, conduct: Conduct) -> None:
+@pytest.mark.parametrize(
+    ("conduct", "questions"),
+    [
+        (hosted.deepseek, QUESTIONS + 1),
+        (hosted.groq, QUESTIONS),
+        (local.without_streams, QUESTIONS),
+    ],
+)
+def test_what_a_server_can_do_is_found_out_once(
+    table: Table, conduct: Conduct, questions: int
+) -> None:
+    """Where tools and a form are not taken at once, Scout's form is asked for afterwards."""
+
     async def debates() -> None:
         first = await table.hold(conduct)
+        port = port_of(first.url)
+        # With tools alone once more, where both were taken and nothing was called.
+        await table.hold(conduct, port=port)
         learned = found(table, first.url)
-        again = await table.hold(conduct, port=port_of(first.url))
-        assert len(again.requests) == QUESTIONS < len(first.requests)
+        again = await table.hold(conduct, port=port)
+        assert len(again.requests) == questions < len(first.requests)
         assert found(table, again.url) == learned
 
     run_virtually(debates())
@@ -114,14 +139,14 @@ def test_what_a_server_can_do_is_found_out_once(table: Table, conduct: Conduct) 
 def test_a_refusal_that_contradicts_what_is_remembered_makes_it_learn_anew(table: Table) -> None:
     async def debates() -> None:
         first = await table.hold(hosted.deepseek)
-        assert found(table, first.url) == able("json", thinks=True)
+        assert found(table, first.url) == apart("json", thinks=True)
         # Another server listens there now: it takes schemas, and no JSON without one.
         again = await table.hold(local.lm_studio, port=port_of(first.url))
         assert again.silences == []
         forms = [request.form for request in again.requests]
-        # Scout is offered tools, and so no form.
-        assert forms == ["text", "json_object", "json_schema", "json_schema"]
-        assert found(table, again.url) == able()
+        # Scout is offered tools without a form, then held to one.
+        assert forms == ["text", "json_object", *["json_schema"] * 3]
+        assert found(table, again.url) == able(form_beside_tools=FormBesideTools.UNTRIED)
 
     run_virtually(debates())
 
@@ -184,14 +209,14 @@ def test_tools_and_a_form_are_asked_for_together_until_the_server_refuses(table:
         port = urlsplit(probe.url).port or 0
         settings = ModelSettings("", probe.url, MODEL)
         memory = AbilityMemory(table.store, lambda: NOW)
-        memory.remember(settings, ServerAbilities(form_beside_tools=True))
+        memory.remember(settings, ServerAbilities(form_beside_tools=FormBesideTools.YES))
         held = await table.hold(refuses_both, port=port)
         assert both[:2] == [True, False]
         assert sum(both) == 1
         assert held.silences == []
         learned = found(table, held.url)
         assert learned is not None
-        assert (learned.calls_tools, learned.form_beside_tools) == (True, False)
+        assert (learned.calls_tools, learned.form_beside_tools) == (True, FormBesideTools.NO)
 
     run_virtually(debates())
 

@@ -53,9 +53,9 @@ def table(tmp_path: Path) -> Table:
         pytest.param(strange.parts_without_a_type, 3, id="parts"),
         pytest.param(strange.old_completions, 3, id="completions"),
         pytest.param(strange.numbers_as_texts, 4, id="numbers as texts"),
-        pytest.param(strange.wraps_its_answer, 4, id="wrapped"),
+        pytest.param(strange.wraps_its_answer, 6, id="wrapped"),
         pytest.param(strange.forbids_stream_options, 4, id="no stream_options"),
-        pytest.param(strange.refuses_in_its_stream, 4, id="refusal in the stream"),
+        pytest.param(strange.refuses_in_its_stream, 6, id="refusal in the stream"),
         pytest.param(strange.still_loading(), 11, id="loading"),
     ],
 )

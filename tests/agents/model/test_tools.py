@@ -180,7 +180,7 @@ def test_no_more_is_looked_up_than_is_allowed(table: Table) -> None:
         assert sum(not answer.startswith("error") for answer in answers) == MOST_CALLS
         assert len(answers) == 6
         assert ["tools" in request.body for request in held.requests] == [
-            *(True, True, False, False, False)
+            *(True, True, False, True, True)
         ]
         # What was found stands in the question that offers no tools any more.
         assert answers[0] in held.requests[2].prompt
@@ -195,7 +195,7 @@ def test_nothing_more_is_looked_up_when_the_time_for_it_is_over(table: Table) ->
         held = await table.hold(takes_its_time(LOOKING_SECONDS * 0.6))
         assert len(looked_up(held)) == 2
         assert ["tools" in request.body for request in held.requests] == [
-            *(True, True, False, False, False)
+            *(True, True, False, True, True)
         ]
         assert held.silences == []
         # A replay takes no time, and yet ends its looking where this one did.
@@ -223,7 +223,7 @@ def test_a_server_without_tools_is_offered_none_from_then_on(table: Table) -> No
         able = AbilityMemory(table.store, lambda: 1_768_000_000.0).recall(settings)
         assert able is not None
         assert not able.calls_tools
-        assert len(first.requests) == 4
+        assert len(first.requests) == 5
         again = await table.hold(without_tools, port=int(first.url.split(":")[2][:-3]))
         assert ["tools" in request.body for request in again.requests] == [False] * 3
         for held in (first, again):

@@ -55,6 +55,11 @@ def asks_for(*fields: str) -> Callable[[ChatRequest], bool]:
     return lambda request: any(request.body.get(field) for field in fields)
 
 
+def asks_both(request: ChatRequest) -> bool:
+    """For tools and for a form of the reply at once."""
+    return bool(request.body.get("tools")) and request.form != "text"
+
+
 def asks_form(*forms: str) -> Callable[[ChatRequest], bool]:
     return lambda request: request.form in forms
 
@@ -187,3 +192,18 @@ GROK = {
     "code": "Client specified an invalid argument",
     "error": "Argument not supported on this model: stream_options",
 }
+TOOLS_AND_FORM = {
+    "Gemini": [
+        {
+            "error": {
+                "code": 400,
+                "message": "Function calling with a response mime type: 'application/json' is "
+                "unsupported",
+                "status": "INVALID_ARGUMENT",
+            }
+        }
+    ],
+    "Groq": bad_request("json mode cannot be combined with tool/function calling"),
+    "llama.cpp": bad_request("Cannot use custom grammar constraints with tools."),
+}
+"""How servers refuse both at once."""

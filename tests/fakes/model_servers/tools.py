@@ -24,7 +24,7 @@ def looks_up(*turns: tuple[Call, ...], pieces: int = 9) -> Conduct:
 
     async def conduct(request: ChatRequest, wire: Wire) -> None:
         done = [one for one in request.messages if one["role"] == "assistant"]
-        if "tools" not in request.body or len(done) >= len(turns):
+        if not _scout_may_look(request) or len(done) >= len(turns):
             await streamed(request, wire, _citing(request))
             return
         await wire.begin()
@@ -48,7 +48,7 @@ def looks_up(*turns: tuple[Call, ...], pieces: int = 9) -> Conduct:
 
 async def writes_calls_as_words(request: ChatRequest, wire: Wire) -> None:
     """A model whose server does not read its calls out of the text."""
-    if "tools" in request.body and not told(request):
+    if _scout_may_look(request) and not told(request):
         text = '<tool_call>\n{"name": "volatility", "arguments": {"hours": 48}}\n</tool_call>'
         await streamed(request, wire, text)
     else:
@@ -57,7 +57,7 @@ async def writes_calls_as_words(request: ChatRequest, wire: Wire) -> None:
 
 async def gives_no_ids(request: ChatRequest, wire: Wire) -> None:
     """Two calls of one index without ids, the arguments as an object, in one piece."""
-    if "tools" in request.body and not told(request):
+    if _scout_may_look(request) and not told(request):
         functions = [{"name": "hook", "arguments": {}}, {"name": "depth", "arguments": _WIDE}]
         calls = [{"type": "function", "function": function} for function in functions]
         await whole(wire, {"content": None, "tool_calls": calls}, "tool_calls")
@@ -88,7 +88,7 @@ async def wants_its_thoughts_back(request: ChatRequest, wire: Wire) -> None:
 
 async def gemini_with_signatures(request: ChatRequest, wire: Wire) -> None:
     """Streams two whole calls under one index, and wants each one's signature back."""
-    if "tools" not in request.body:
+    if not _scout_may_look(request):
         await streamed(request, wire, answer_of(request))
         return
     signed = {"extra_content": {"google": {"thought_signature": "c2lnbmVk"}}}
@@ -122,11 +122,15 @@ def takes_its_time(seconds: float) -> Conduct:
 
 async def never_has_enough(request: ChatRequest, wire: Wire) -> None:
     """Calls three tools at once, as long as there are any to call."""
-    if "tools" in request.body:
+    if _scout_may_look(request):
         calls: tuple[Call, ...] = (("hook", {}), ("hook", {}), ("last_swaps", {"count": 1}))
         await looks_up(*[calls] * 9)(request, wire)
     else:
         await streamed(request, wire, _citing(request))
+
+
+def _scout_may_look(request: ChatRequest) -> bool:
+    return "tools" in request.body and request.reply_name == "ScoutReply"
 
 
 def told(request: ChatRequest) -> list[str]:
