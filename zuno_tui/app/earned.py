@@ -151,14 +151,18 @@ class WalletEarnings(Struct, frozen=True):
 
 
 async def read_whole_earnings(
-    session: Session, stretches: Sequence[int], tell: EarningsTold, watch: Watch
+    session: Session,
+    named: Sequence[str],
+    stretches: Sequence[int],
+    tell: EarningsTold,
+    watch: Watch,
 ) -> None:
-    """Every wallet on every network: told with its worth, again for each stretch of days, and with
-    what is closed by now.
+    """The wallets that are named, or all, on every network: told with its worth, again for each
+    stretch of days, and with what is closed by now.
 
     Networks are read at once, as each has its own endpoints; one that cannot be read says so.
     """
-    found = await portfolio_targets(session, ())
+    found = await portfolio_targets(session, named)
     await asyncio.gather(
         *(_of_network(session, earnings, stretches, tell, watch) for earnings in found)
     )

@@ -21,18 +21,12 @@ from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import parsed_address, read_book
 from chain.wallet.errors import NoSuchWalletError
-from zuno_tui.app.positions import telling_progress
 from zuno_tui.app.session import Session, flags_of, say
 from zuno_tui.app.watchlist import Target, targets
 from zuno_tui.catalog.feature import attachments
-from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.exit_codes import DONE, NETWORK
 from zuno_tui.present.portfolio import (
     PortfolioEntry,
     WholePortfolio,
-    portfolio_document,
-    portfolio_heading,
-    portfolio_lines,
 )
 from zuno_tui.settings import Settings, SettingsError, load_settings
 
@@ -170,14 +164,3 @@ def _alerts(session: Session, entries: Sequence[PortfolioEntry]) -> tuple[Alert,
             for alert in store.current()
             if alert.active and (alert.chain_id, alert.wallet_address) in about
         )
-
-
-async def whole_portfolio(session: Session, wallets: Sequence[str]) -> CommandAnswer:
-    whole = await read_portfolio(session, wallets, watch=telling_progress(session))
-    seen = any(entry.worth is not None for entry in whole.entries)
-    return CommandAnswer(
-        heading=portfolio_heading(whole),
-        lines=portfolio_lines(whole),
-        document=portfolio_document(whole),
-        code=DONE if seen else NETWORK,
-    )

@@ -8,7 +8,7 @@ COMMAND = Command(
     does="all wallets and networks in one sum",
     group=Group.POSITIONS,
     intent=ShowPortfolio,
-    answer=lambda session, intent: app.portfolio.whole_portfolio(session, intent.wallets),
+    answer=lambda session, intent: app.portfolio_view.whole_portfolio(session, intent.wallets),
     tells_old_block=True,
     verbs=(
         Verb(

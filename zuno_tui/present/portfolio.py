@@ -13,10 +13,10 @@ from chain.contracts.networks import Address, Network
 from chain.positions.overview import IdleAmount, WalletWorth
 from chain.prices.price import WorthUnit
 from zuno_tui.catalog.feature import Attachment, unknown_attachments
-from zuno_tui.present.output import Json, OutputColumn, table
+from zuno_tui.present.output import Json
 from zuno_tui.present.position import wallet_document
 from zuno_tui.present.views import Tone
-from zuno_tui.present.words import money, number, units
+from zuno_tui.present.words import number, units
 
 
 class PortfolioEntry(Struct, frozen=True):
@@ -147,48 +147,7 @@ def _thinned(times: Sequence[float]) -> list[float]:
     return [times[place * last // (_MOST_POINTS - 1)] for place in range(_MOST_POINTS)]
 
 
-_COLUMNS = (
-    OutputColumn("WALLET"),
-    OutputColumn("NETWORK"),
-    OutputColumn("POSITIONS", "right"),
-    OutputColumn("IN POSITIONS", "right"),
-    OutputColumn("UNCOLLECTED", "right"),
-    OutputColumn("WITHDRAWN", "right"),
-    OutputColumn("IN WALLET", "right"),
-    OutputColumn("TOTAL", "right"),
-    OutputColumn("NOTE"),
-)
-_APART = 5
-"""The column of what was withdrawn, which is there where anything is."""
 _PLACES = 8
-
-
-def portfolio_heading(whole: WholePortfolio) -> tuple[str, ...]:
-    """The sum first, and whether it is one of everything."""
-    told = money(whole.total, whole.unit)
-    together = f"Total {told}" if whole.whole else f"Total at least {told}: some could not be read"
-    wallets = f"{whole.wallets} {'wallet' if whole.wallets == 1 else 'wallets'}"
-    networks = f"{whole.networks} {'network' if whole.networks == 1 else 'networks'}"
-    return (f"{together} · {wallets} on {networks}", *_left_out(whole), *_disputes(whole))
-
-
-def portfolio_lines(whole: WholePortfolio) -> tuple[str, ...]:
-    rows = [_cells(entry, whole) for entry in whole.entries]
-    columns: tuple[OutputColumn, ...] = _COLUMNS
-    if not any(entry.worth and entry.worth.overview.portfolio.apart for entry in whole.entries):
-        columns = (*_COLUMNS[:_APART], *_COLUMNS[_APART + 1 :])
-        rows = [(*row[:_APART], *row[_APART + 1 :]) for row in rows]
-    alerts = [
-        f"{alert.severity.value}: {alert.network} {shortened(alert.wallet_address)} {alert.message}"
-        for alert in whole.alerts
-    ]
-    attached = [
-        line
-        for entry in whole.entries
-        for attachment in entry.attachments
-        for line in attachment.lines
-    ]
-    return (*table(columns, rows), *attached, *(["", *alerts] if alerts else []))
 
 
 def portfolio_document(whole: WholePortfolio) -> dict[str, Json]:
@@ -206,23 +165,9 @@ def wallet_words(entry: PortfolioEntry) -> str:
     return f"{entry.label} {shortened(entry.wallet)}".strip()
 
 
-def _cells(entry: PortfolioEntry, whole: WholePortfolio) -> tuple[str, ...]:
-    if entry.worth is None:
-        blanks = [""] * (len(_COLUMNS) - 4)
-        return (wallet_words(entry), entry.network.name, *blanks, "unknown", entry.trouble)
-    worth, unit = entry.worth, whole.unit
-    positions = worth.overview.portfolio
-    return (
-        wallet_words(entry),
-        entry.network.name,
-        str(worth.overview.wallet.found),
-        money(positions.principal, unit),
-        money(positions.fees, unit),
-        money(positions.apart, unit),
-        money(worth.idle_value, unit),
-        money(worth.total, unit),
-        entry.trouble,
-    )
+def left_out(whole: WholePortfolio) -> tuple[str, ...]:
+    """What is in no sum, and where sources of prices disagree."""
+    return (*_left_out(whole), *_disputes(whole))
 
 
 def _left_out(whole: WholePortfolio) -> Iterator[str]:
