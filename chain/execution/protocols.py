@@ -5,10 +5,10 @@ from chain.contracts.pool_key import PoolKey
 from chain.execution.plan.effects import Effect
 from chain.execution.plan.protocol import ProtocolReader
 from chain.execution.plan.records import Call, Execute, Multicall, PlainCall, protocol_in
-from chain.execution.v3.reader import V3Reader
-from chain.execution.v4.reader import V4Reader
+from chain.execution.v3.reader import V3CallReader
+from chain.execution.v4.reader import V4CallReader
 
-ALL: tuple[ProtocolReader, ...] = (V4Reader(), V3Reader())
+ALL: tuple[ProtocolReader, ...] = (V4CallReader(), V3CallReader())
 _NAMED = {protocol.name: protocol for protocol in ALL}
 
 

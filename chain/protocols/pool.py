@@ -87,7 +87,7 @@ class Told(Struct, frozen=True):
     outcomes: Mapping[Call, CallOutcome]
 
 
-class Question(Struct, Generic[T], frozen=True):
+class PoolQuestion(Struct, Generic[T], frozen=True):
     """What must be read of a block to know a thing, and how it is read out of the answers."""
 
     read: Callable[[Told], T]
@@ -96,7 +96,10 @@ class Question(Struct, Generic[T], frozen=True):
 
 
 async def read_questions(
-    here: OneBlock, network: Network, questions: Mapping[K, Question[T]], calls: Iterable[Call] = ()
+    here: OneBlock,
+    network: Network,
+    questions: Mapping[K, PoolQuestion[T]],
+    calls: Iterable[Call] = (),
 ) -> tuple[dict[K, T], list[CallOutcome]]:
     """All answers, and the outcomes of the calls beside, in one request where they fit."""
     beside = list(calls)

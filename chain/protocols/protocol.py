@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolId, PoolKey
     from chain.protocols.past import PoolLogs, PoolMark, PositionPast, SwapEvent
-    from chain.protocols.pool import PoolState, Question
+    from chain.protocols.pool import PoolQuestion, PoolState
     from chain.protocols.reference import PositionRef
     from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
     from chain.protocols.v4.memory import PositionMemory
@@ -94,15 +94,15 @@ class LiquidityProtocol(Protocol):
     def candidates(self, network: Network, tokens: Iterable[Address]) -> tuple[PoolKey, ...]:
         """Every usual pool that may exist between two of these tokens."""
 
-    def state(self, key: PoolKey) -> Question[PoolState | None]:
+    def state(self, key: PoolKey) -> PoolQuestion[PoolState | None]:
         """None where there is no such pool."""
 
-    def bitmap_word(self, pool_id: PoolId, word: int) -> Question[int]: ...
+    def bitmap_word(self, pool_id: PoolId, word: int) -> PoolQuestion[int]: ...
 
-    def net_liquidity(self, pool_id: PoolId, tick: int) -> Question[int]:
+    def net_liquidity(self, pool_id: PoolId, tick: int) -> PoolQuestion[int]:
         """What a tick adds when it is crossed upwards."""
 
-    def mark(self, pool_id: PoolId) -> Question[PoolMark]: ...
+    def mark(self, pool_id: PoolId) -> PoolQuestion[PoolMark]: ...
 
     def pool_logs(self, network: Network, pools: Sequence[PoolId]) -> PoolLogs: ...
 

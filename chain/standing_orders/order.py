@@ -129,7 +129,7 @@ class StandingProgress(Struct, frozen=True, rename="camel"):
     """Made with the watch key, over all of the above and the order: who edits it cannot make it."""
 
 
-class PriceLevel(NamedTuple):
+class TriggerLevel(NamedTuple):
     """As people tell it: below, `2,900`, `USDC per WETH`."""
 
     side: Literal["below", "above"]
@@ -167,7 +167,7 @@ class StandingOrder(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
         return delegation_of(self.delegation)
 
     @property
-    def level(self) -> PriceLevel | None:
+    def level(self) -> TriggerLevel | None:
         """The price it waits for; None where it waits for another thing."""
         if not isinstance(self.condition, PricePast) or self.decimals is None:
             return None
@@ -179,7 +179,7 @@ class StandingOrder(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
         side: Literal["below", "above"] = (
             "below" if self.condition.falls is not self.inverted else "above"
         )
-        return PriceLevel(side, f"{told:,.9g}", f"{quote} per {base}")
+        return TriggerLevel(side, f"{told:,.9g}", f"{quote} per {base}")
 
 
 def delegation_text(signed: SignedDelegation) -> str:

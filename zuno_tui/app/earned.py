@@ -55,7 +55,7 @@ from zuno_tui.present.document import document
 from zuno_tui.present.pages.cells import fee_words
 from zuno_tui.present.pages.earned import (
     DayEarned,
-    Earned,
+    EarnedReport,
     EarningPeriod,
     PositionEarned,
     earned_page,
@@ -488,7 +488,7 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
     if closed.unread:
         missing.append(f"closed positions ({closed.unread})")
     against = known_sum([each.against_holding for each in (*found, *closed.positions)])
-    earned = Earned(
+    earned = EarnedReport(
         network=network.name,
         chain_id=network.chain_id,
         block=overview.wallet.block.number,

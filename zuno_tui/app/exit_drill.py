@@ -20,7 +20,7 @@ from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.pages.cells import pool_title, total
-from zuno_tui.present.pages.exit_drill import ExitDrill, WayOut, exit_drill_page
+from zuno_tui.present.pages.exit_drill import ExitDrillReport, WayOut, exit_drill_page
 
 
 class Drill(Struct, frozen=True):
@@ -54,7 +54,7 @@ async def exit_drill(session: Session) -> CommandAnswer:
         drills = [await _try(sources, overview, position) for position in overview.wallet.positions]
     ways = tuple(_way_out(session, overview, drill) for drill in drills)
     known = [way.value for way in ways if not isinstance(way.value, Unknown)]
-    drill = ExitDrill(
+    drill = ExitDrillReport(
         network=session.network.name,
         chain_id=session.network.chain_id,
         block=overview.wallet.block.number,

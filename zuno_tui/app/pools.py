@@ -29,7 +29,7 @@ from zuno_tui.app.session import Session
 from zuno_tui.catalog.intents import ListPools
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.document import document
-from zuno_tui.present.pages.pools import UNREAD, PoolList, PoolRecord, ProtocolFees, pools_page
+from zuno_tui.present.pages.pools import UNREAD, ListedPool, PoolList, ProtocolFees, pools_page
 from zuno_tui.present.words import number
 
 READ_SECONDS = 8 * DAY
@@ -102,9 +102,9 @@ async def surveyed_pools(session: Session, asked: ListPools) -> CommandAnswer:
     return CommandAnswer((), document(listed), view=view)
 
 
-def _better_in_v4(records: Sequence[PoolRecord]) -> Iterator[str]:
+def _better_in_v4(records: Sequence[ListedPool]) -> Iterator[str]:
     """By pair, the pool of v4 that paid more over its risk than every one of another protocol."""
-    best: dict[tuple[str, str], tuple[float, PoolRecord]] = {}
+    best: dict[tuple[str, str], tuple[float, ListedPool]] = {}
     for pool in records:
         if isinstance(pool.edge7d, Known) and pool.hook_danger is Danger.NONE:
             place = pool.pair, pool.protocol
@@ -175,15 +175,15 @@ def _coverage(survey: PoolSurvey) -> tuple[str, ...]:
 
 def pool_records(
     survey: PoolSurvey, pools: Sequence[SurveyedPool], weeks: Mapping[PoolId, Quantity[HourSums]]
-) -> tuple[PoolRecord, ...]:
+) -> tuple[ListedPool, ...]:
     return tuple(_record(survey, pool, weeks[pool.state.pool_id]) for pool in pools)
 
 
-def _record(survey: PoolSurvey, pool: SurveyedPool, week: Quantity[HourSums]) -> PoolRecord:
+def _record(survey: PoolSurvey, pool: SurveyedPool, week: Quantity[HourSums]) -> ListedPool:
     state = pool.state
     pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
     price = pair.price(state.sqrt_price_x96)
-    return PoolRecord(
+    return ListedPool(
         pool_id=state.pool_id,
         protocol=pool.protocol,
         pair=pair.name,

@@ -18,7 +18,7 @@ from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.document import document
 from zuno_tui.present.pages.cells import pool_title, total
-from zuno_tui.present.pages.what_if import PositionAtPrice, WhatIf, what_if_page
+from zuno_tui.present.pages.what_if import PositionAtPrice, WhatIfReport, what_if_page
 from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.prompt.slots import names_symbol
 
@@ -66,7 +66,7 @@ async def positions_at(
         _at_price(session, overview, position, symbol, factor)
         for position in overview.wallet.positions
     )
-    asked = WhatIf(
+    asked = WhatIfReport(
         network=session.network.name,
         chain_id=session.network.chain_id,
         block=overview.wallet.block.number,

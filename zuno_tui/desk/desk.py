@@ -51,7 +51,7 @@ from zuno_tui.desk.events import (
     StatusChanged,
 )
 from zuno_tui.desk.jobs import Jobs, fault_words
-from zuno_tui.desk.reading import EMBEDDED, LIVE, PositionReader
+from zuno_tui.desk.reading import EMBEDDED, LIVE, PositionsReader
 from zuno_tui.present.outage import OutageView, endpoint_words
 from zuno_tui.present.views import (
     AlertsView,
@@ -77,7 +77,7 @@ class Workspace:
         self._held = held
         rhythm = EMBEDDED if context.session.network.clock == "head" else LIVE
         self._rhythm = rhythm
-        self.positions = PositionReader(context, rhythm, self._noticed)
+        self.positions = PositionsReader(context, rhythm, self._noticed)
         self.positions.show_remembered()
         self._reading = asyncio.create_task(self.positions.run(), name="zuno positions")
         self._loading = asyncio.create_task(self._load(), name="zuno loading")

@@ -52,7 +52,7 @@ from zuno_tui.desk.pages import OutboxRows, Pages, Pools, Records
 from zuno_tui.desk.portfolio import PortfolioReader
 from zuno_tui.desk.proposals import PhraseProposals
 from zuno_tui.desk.questions import Questions
-from zuno_tui.desk.reading import PositionReader
+from zuno_tui.desk.reading import PositionsReader
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
 from zuno_tui.present.only_read import OtherProtocolError, refuse_other_protocols
@@ -93,7 +93,7 @@ _QUIET_AFTER = 60.0
 
 
 class Dispatcher:
-    def __init__(self, context: DeskContext, positions: PositionReader) -> None:
+    def __init__(self, context: DeskContext, positions: PositionsReader) -> None:
         self._context = context
         self._positions = positions
         self.card = Card(context.tell, context.clock)

@@ -11,7 +11,7 @@ from zuno_tui.present.outage import OutageView
 if TYPE_CHECKING:
     from zuno_tui.catalog.intents import ChooseRange
     from zuno_tui.present.pages.page import Page
-    from zuno_tui.present.pages.pools import PoolRecord
+    from zuno_tui.present.pages.pools import ListedPool
     from zuno_tui.present.portfolio import PortfolioView
     from zuno_tui.present.position import DetailView
     from zuno_tui.present.range_form import RangeForm
@@ -135,7 +135,7 @@ class DetailReady(Event, frozen=True):
 
 
 class PoolsReady(Event, frozen=True):
-    rows: tuple[PoolRecord, ...]
+    rows: tuple[ListedPool, ...]
     narrowed: str = ""
     """What they are narrowed by at first."""
 

@@ -96,7 +96,7 @@ _BETWEEN_WEEKS = 600.0
 day that is read with the gains tells its end."""
 
 
-class PositionReader:
+class PositionsReader:
     """One read at a time; a fault leaves the last rows standing, with its words beside them."""
 
     def __init__(

@@ -38,7 +38,7 @@ class Lines(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-class Question(Struct, frozen=True):
+class PhraseQuestion(Struct, frozen=True):
     """What is still to be said; nothing was done."""
 
     text: str
@@ -49,7 +49,7 @@ class PlainAnswer(Struct, frozen=True):
     text: str
 
 
-Meaning = Lines | Question | PlainAnswer
+Meaning = Lines | PhraseQuestion | PlainAnswer
 
 
 def _unread_words(typed: str) -> str:
@@ -65,9 +65,9 @@ def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
     if context.held is None and not context.positions and len(whole) > 1:
         raise NotReadYetError("positions")
     if sentence.unclear:
-        return Question(f"{sentence.unclear} can be read in two ways. Write it like 1,000.5")
+        return PhraseQuestion(f"{sentence.unclear} can be read in two ways. Write it like 1,000.5")
     if sentence.unread:
-        return Question(_unread_words(sentence.unread))
+        return PhraseQuestion(_unread_words(sentence.unread))
     clauses = _clauses(sentence)
     if len(clauses) > 1:
         return _by_clauses(clauses, context)
@@ -89,13 +89,13 @@ def _meaning(sentence: Sentence, context: PhraseContext, *, asked: bool) -> Mean
     if row.line.startswith("= "):
         return PlainAnswer(row.line[2:])
     if row.line.startswith("? "):
-        return Question(row.line[2:])
+        return PhraseQuestion(row.line[2:])
     if (held_back := _held_back(row, sentence, ideas)) is not None:
         return held_back
     try:
         return Lines(_filled(row.line, sentence, context))
     except UnclearSlotError as unclear:
-        return Question(unclear.question, unclear.choices)
+        return PhraseQuestion(unclear.question, unclear.choices)
 
 
 def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meaning | None:
@@ -104,19 +104,19 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
     if row.conditional or (is_look(verb) and (verb != "recommend" or "?" in ideas)):
         return None
     if ideas & {"apply", "approve"} and verb not in ("approve", "recommend"):
-        return Question(ONE_AT_A_TIME)
+        return PhraseQuestion(ONE_AT_A_TIME)
     if _is_several(sentence):
-        return Question(ONE_AT_A_TIME)
+        return PhraseQuestion(ONE_AT_A_TIME)
     denied = "not" in ideas or ("keep" in ideas and not sentence.percents)
     denied = denied and "#wrapping" not in ideas
     left_out = "except" in ideas and not ideas & {"all", "them", "positions"}
     if len(sentence.ids) > 1 and (denied or left_out):
-        return Question(ONE_AT_A_TIME)
+        return PhraseQuestion(ONE_AT_A_TIME)
     if denied:
         return PlainAnswer(NOTHING_DONE)
     reminded = "notify" in ideas and verb != "ack"
     later = reminded or not ideas.isdisjoint(("if", "later"))
-    return Question(NOT_LATER) if later and not is_look(verb) else None
+    return PhraseQuestion(NOT_LATER) if later and not is_look(verb) else None
 
 
 def _is_several(sentence: Sentence) -> bool:
@@ -227,7 +227,7 @@ def _by_clauses(
         if sentence.has("not", "except", "keep") and not sentence.has("cancel"):
             continue
         if not isinstance(meaning, Lines):
-            return Question(ONE_AT_A_TIME)
+            return PhraseQuestion(ONE_AT_A_TIME)
         lines += meaning.lines
     return Lines(tuple(lines)) if lines else PlainAnswer(NOTHING_DONE)
 

@@ -20,7 +20,7 @@ from chain.protocols.v3.pool_key import v3_pool_key
 _SPACINGS = dict(USUAL_TIERS)
 
 
-class V3Reader(ProtocolReader):
+class V3CallReader(ProtocolReader):
     name: ClassVar[str] = V3
     direct: ClassVar[bool] = True
     wraps: ClassVar[bool] = True

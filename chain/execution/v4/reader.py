@@ -22,7 +22,7 @@ from chain.execution.v4 import shapes, words
 from chain.protocols.reference import V4, PositionRef, v4_position
 
 
-class V4Reader(ProtocolReader):
+class V4CallReader(ProtocolReader):
     name: ClassVar[str] = V4
     direct: ClassVar[bool] = False
     wraps: ClassVar[bool] = False

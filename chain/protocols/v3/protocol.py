@@ -8,7 +8,7 @@ from typing import Final
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId
 from chain.protocols.past import PoolLogs, PoolMark, PositionPast, SwapEvent
-from chain.protocols.pool import PoolState, Question, Told, usual_pools
+from chain.protocols.pool import PoolQuestion, PoolState, Told, usual_pools
 from chain.protocols.reference import V3, PositionRef
 from chain.protocols.snapshot import PositionSnapshot
 from chain.protocols.v3 import contract
@@ -56,24 +56,26 @@ class UniswapV3:
         pairs = usual_pools(token for token in tokens if token != NATIVE)
         return tuple(v3_pool_key(factory, *made_of) for made_of in pairs)
 
-    def state(self, key: V3PoolKey) -> Question[PoolState | None]:
+    def state(self, key: V3PoolKey) -> PoolQuestion[PoolState | None]:
         calls = contract.state_calls(key.pool)
-        return Question(
+        return PoolQuestion(
             lambda told: contract.v3_state(key, [told.outcomes[call] for call in calls]),
             calls=calls,
         )
 
-    def bitmap_word(self, pool_id: PoolId, word: int) -> Question[int]:
+    def bitmap_word(self, pool_id: PoolId, word: int) -> PoolQuestion[int]:
         call = contract.pool_call(pool_id, "tickBitmap(int16)", word)
-        return Question(
+        return PoolQuestion(
             lambda told: contract.decode_number("uint256", told.outcomes[call]), calls=(call,)
         )
 
-    def net_liquidity(self, pool_id: PoolId, tick: int) -> Question[int]:
+    def net_liquidity(self, pool_id: PoolId, tick: int) -> PoolQuestion[int]:
         call = contract.pool_call(pool_id, "ticks(int24)", tick)
-        return Question(lambda told: contract.decode_tick_net(told.outcomes[call]), calls=(call,))
+        return PoolQuestion(
+            lambda told: contract.decode_tick_net(told.outcomes[call]), calls=(call,)
+        )
 
-    def mark(self, pool_id: PoolId) -> Question[PoolMark]:
+    def mark(self, pool_id: PoolId) -> PoolQuestion[PoolMark]:
         calls = contract.mark_calls(pool_id)
 
         def read(told: Told) -> PoolMark:
@@ -83,7 +85,7 @@ class UniswapV3:
             price = contract.decode_slot0(slot0).sqrt_price_x96
             return PoolMark(price, *(contract.decode_number("uint256", each) for each in growth))
 
-        return Question(read, calls=calls)
+        return PoolQuestion(read, calls=calls)
 
     def pool_logs(self, network: Network, pools: Sequence[PoolId]) -> PoolLogs:
         paid_otherwise = ((V3_FLASH, V3_SET_PROTOCOL),)

@@ -17,7 +17,7 @@ from chain.contracts.storage import (
     tick_slots,
 )
 from chain.protocols.past import PoolLogs, PoolMark, PositionPast, SwapEvent
-from chain.protocols.pool import PoolState, Question, Told
+from chain.protocols.pool import PoolQuestion, PoolState, Told
 from chain.protocols.reference import V4, PositionRef
 from chain.protocols.snapshot import PositionSnapshot
 from chain.protocols.v4.events import DONATE, INITIALIZE, SWAP, initialize_event, swap_event
@@ -56,18 +56,18 @@ class UniswapV4:
     def candidates(self, network: Network, tokens: Iterable[Address]) -> tuple[PoolKey, ...]:
         return candidate_pools(tokens)
 
-    def state(self, key: PoolKey) -> Question[PoolState | None]:
-        return Question(partial(_state, key), slots=pool_state_slots([key]))
+    def state(self, key: PoolKey) -> PoolQuestion[PoolState | None]:
+        return PoolQuestion(partial(_state, key), slots=pool_state_slots([key]))
 
-    def bitmap_word(self, pool_id: PoolId, word: int) -> Question[int]:
+    def bitmap_word(self, pool_id: PoolId, word: int) -> PoolQuestion[int]:
         slot = bitmap_slot(pool_id, word)
-        return Question(lambda told: told.words[slot], slots=(slot,))
+        return PoolQuestion(lambda told: told.words[slot], slots=(slot,))
 
-    def net_liquidity(self, pool_id: PoolId, tick: int) -> Question[int]:
+    def net_liquidity(self, pool_id: PoolId, tick: int) -> PoolQuestion[int]:
         slot = tick_slots(pool_id, tick).liquidity
-        return Question(lambda told: decode_tick_liquidity(told.words[slot]).net, slots=(slot,))
+        return PoolQuestion(lambda told: decode_tick_liquidity(told.words[slot]).net, slots=(slot,))
 
-    def mark(self, pool_id: PoolId) -> Question[PoolMark]:
+    def mark(self, pool_id: PoolId) -> PoolQuestion[PoolMark]:
         slots = pool_slots(pool_id)
         wanted = slots.slot0, slots.fee_growth_global0, slots.fee_growth_global1
 
@@ -75,7 +75,7 @@ class UniswapV4:
             slot0, growth0, growth1 = (told.words[slot] for slot in wanted)
             return PoolMark(decode_slot0(slot0).sqrt_price_x96, growth0, growth1)
 
-        return Question(read, slots=wanted)
+        return PoolQuestion(read, slots=wanted)
 
     def pool_logs(self, network: Network, pools: Sequence[PoolId]) -> PoolLogs:
         named = tuple(pools)

@@ -42,7 +42,7 @@ class AppFacts(NamedTuple):
     blind_signing: bool
 
 
-class Account(NamedTuple):
+class DeviceAccount(NamedTuple):
     path: str
     address: Address
 
@@ -73,10 +73,10 @@ def address_at(transport: Transport, path: str) -> Address:
     return address
 
 
-def accounts(transport: Transport, scheme: str, numbers: range) -> Iterator[Account]:
+def accounts(transport: Transport, scheme: str, numbers: range) -> Iterator[DeviceAccount]:
     for number in numbers:
         path = SCHEMES[scheme].format(number)
-        yield Account(path, address_at(transport, path))
+        yield DeviceAccount(path, address_at(transport, path))
 
 
 def sign_transaction(transport: Transport, path: str, unsigned: bytes) -> Point:

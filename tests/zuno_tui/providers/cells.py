@@ -28,7 +28,7 @@ from tests.fakes.providers.virtual_chain import VirtualChain
 from zuno_tui.app.session import Session
 from zuno_tui.desk.context import DeskContext, DeskOpening, StatusBoard
 from zuno_tui.desk.jobs import Jobs
-from zuno_tui.desk.reading import LIVE, PositionReader
+from zuno_tui.desk.reading import LIVE, PositionsReader
 from zuno_tui.present.views import StatusView
 from zuno_tui.settings import Settings
 
@@ -138,7 +138,7 @@ class ProviderWalk:
         settings = WatchSettings()
         try:
             async with self.sources() as shown, self.sources() as watched:
-                reader = PositionReader(_context(self, shown, folder), LIVE)
+                reader = PositionsReader(_context(self, shown, folder), LIVE)
                 watch, until = Watch(watched, [HOLDER]), self.clock.now + seconds
                 read_at = poll_at = self.clock.now
                 while self.clock.now < until:

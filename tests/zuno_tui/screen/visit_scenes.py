@@ -9,7 +9,7 @@ from chain.base.units import Known
 from chain.contracts.hooks import NO_HOOK, Danger
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import NOW
-from zuno_tui.present.pages.pools import UNREAD, PoolRecord, ProtocolFees
+from zuno_tui.present.pages.pools import UNREAD, ListedPool, ProtocolFees
 from zuno_tui.present.position import DetailView, KeyFigure, RangeStanding
 from zuno_tui.present.views import (
     ChartView,
@@ -89,13 +89,13 @@ DETAIL = DetailView(
 
 def _pool(
     pool_id: str, pair: str, protocol: str, tier: int, price: float, *figures: float | None
-) -> PoolRecord:
+) -> ListedPool:
     """Its depth, fees a day, a year's fees and what it pays; None where nobody read its swaps."""
     depth, daily, yearly, pays = (
         UNREAD if value is None else Known(value, "swaps") for value in figures
     )
     dynamic = tier == 0
-    return PoolRecord(
+    return ListedPool(
         pool_id=pool_id,
         protocol=protocol,
         pair=pair,

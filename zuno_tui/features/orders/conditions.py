@@ -21,7 +21,7 @@ from chain.standing_orders.order import (
 from chain.standing_orders.seal import bound_level, fault_of, is_sealed, unsealed_words
 from zuno_tui.features.orders.sight import OrderSight, Seen
 from zuno_tui.features.orders.terms import LEAST_HOLD
-from zuno_tui.features.orders.witnesses import Answer, Witnesses
+from zuno_tui.features.orders.witnesses import WitnessAnswer, Witnesses
 from zuno_tui.gate.agreement import Witness
 
 _MARKET_BIPS = 100
@@ -46,7 +46,7 @@ def as_signed(
         return bound_level(call, position)
 
     told = zip(seen.witnesses, map(bound, seen.sights), strict=True)
-    level = witnesses.common("the position", [Answer(*pair) for pair in told])
+    level = witnesses.common("the position", [WitnessAnswer(*pair) for pair in told])
     if level is None:
         raise OrderRefusedError(unsealed_words(order, call))
     return replace(order, condition=level, hold_seconds=LEAST_HOLD)

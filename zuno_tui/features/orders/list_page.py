@@ -21,9 +21,9 @@ from zuno_tui.present.document import Units
 from zuno_tui.present.pages.page import (
     Block,
     Cells,
-    Headline,
     Page,
     PageCell,
+    PageHeadline,
     PageTable,
     RangeGauge,
     Words,
@@ -47,7 +47,7 @@ class PriceOfOrder(Struct, frozen=True):
     """How far the price is from the trigger, as a part of it; below it is negative."""
 
 
-class OrderRow(Struct, frozen=True):
+class StandingOrderRow(Struct, frozen=True):
     number: int
     kind: OrderKind
     token_id: PositionRef
@@ -77,7 +77,7 @@ class OrderRow(Struct, frozen=True):
 
 
 class OrderList(Struct, frozen=True):
-    orders: tuple[OrderRow, ...]
+    orders: tuple[StandingOrderRow, ...]
     stopped: bool
     """Whether this machine was told to carry out none."""
     confirmed: bool
@@ -93,10 +93,10 @@ def order_row(
     what_if: JudgedClose | None = None,
     watch_key: Address | None = None,
     looked_at: float | None = None,
-) -> OrderRow:
+) -> StandingOrderRow:
     """`looked_at` is of those who watch: whoever lists orders looks, too, and watches nothing."""
     order, progress = kept.order, kept.progress
-    return OrderRow(
+    return StandingOrderRow(
         number=order.number,
         kind=call.kind,
         token_id=call.ref,
@@ -148,7 +148,7 @@ def orders_page(listed: OrderList) -> Page:
         return Page(
             "Orders",
             (
-                (Headline("No standing orders."),),
+                (PageHeadline("No standing orders."),),
                 (
                     Words("An order is signed now and carried out while you are away, such as:"),
                     Words("  order close 28 below 2900", "strong"),
@@ -170,22 +170,22 @@ def orders_page(listed: OrderList) -> Page:
     )
 
 
-def _headline(listed: OrderList, waiting: list[OrderRow]) -> Headline:
+def _headline(listed: OrderList, waiting: list[StandingOrderRow]) -> PageHeadline:
     if not waiting:
-        return Headline("No order waits.", f"{len(listed.orders)} ended")
+        return PageHeadline("No order waits.", f"{len(listed.orders)} ended")
     count = "1 order waits" if len(waiting) == 1 else f"{len(waiting)} orders wait"
     if listed.stopped:
-        return Headline(f"{count}, and this machine carries out none", "orders go", "bad")
+        return PageHeadline(f"{count}, and this machine carries out none", "orders go", "bad")
     unwatched = [row for row in waiting if _silence(row, listed.now) is not None]
     if unwatched:
-        return Headline(f"{count}: nobody seems to watch", _NEEDS, "bad")
-    return Headline(count, "watched: last look under 5 min ago", "good")
+        return PageHeadline(f"{count}: nobody seems to watch", _NEEDS, "bad")
+    return PageHeadline(count, "watched: last look under 5 min ago", "good")
 
 
 _NEEDS = "this desk or zuno monitor must run with the watch key"
 
 
-def _silence(row: OrderRow, now: float) -> str | None:
+def _silence(row: StandingOrderRow, now: float) -> str | None:
     """How long nobody looked; None while somebody does."""
     if row.looked_at is None:
         return "never"
@@ -193,7 +193,7 @@ def _silence(row: OrderRow, now: float) -> str | None:
     return None if seconds <= _FRESH else f"{age_text(seconds)} ago"
 
 
-def _table(waiting: list[OrderRow], now: float) -> PageTable:
+def _table(waiting: list[StandingOrderRow], now: float) -> PageTable:
     columns = page_columns("#>", "DOES", "WHEN", "AWAY>", "UNTIL", "LAST LOOK@90")
     return PageTable(columns, tuple(_waiting_cells(row, now) for row in waiting))
 
@@ -201,7 +201,7 @@ def _table(waiting: list[OrderRow], now: float) -> PageTable:
 _DOES: dict[OrderKind, str] = {"close": "close", "collect": "collect"}
 
 
-def _waiting_cells(row: OrderRow, now: float) -> Cells:
+def _waiting_cells(row: StandingOrderRow, now: float) -> Cells:
     silence = _silence(row, now)
     times = f" ({row.done} of {row.times})" if row.times > 1 else ""
     return (
@@ -214,7 +214,7 @@ def _waiting_cells(row: OrderRow, now: float) -> Cells:
     )
 
 
-def _distance(row: OrderRow) -> PageCell:
+def _distance(row: StandingOrderRow) -> PageCell:
     if row.state is StandingState.SENT:
         return PageCell("being sent", "warn")
     if row.holds:
@@ -225,7 +225,7 @@ def _distance(row: OrderRow) -> PageCell:
     return PageCell(percent(abs(row.price.distance)), near)
 
 
-def _picture(row: OrderRow) -> Iterator[Block]:
+def _picture(row: StandingOrderRow) -> Iterator[Block]:
     """The range with the price in it, and the trigger where it would lie."""
     price = row.price
     if price is None or price.high <= price.low:
@@ -241,7 +241,7 @@ def _picture(row: OrderRow) -> Iterator[Block]:
     )
 
 
-def _ended(over: list[OrderRow]) -> PageTable:
+def _ended(over: list[StandingOrderRow]) -> PageTable:
     columns = page_columns("#>", "WAS", "OUTCOME", "RECEIVED")
     rows = (
         (
@@ -255,7 +255,7 @@ def _ended(over: list[OrderRow]) -> PageTable:
     return PageTable(columns, tuple(rows))
 
 
-def _notes(listed: OrderList, waiting: list[OrderRow]) -> Iterator[Words]:
+def _notes(listed: OrderList, waiting: list[StandingOrderRow]) -> Iterator[Words]:
     for row in waiting:
         if row.reason:
             yield Words(f"! order {row.number}: {row.reason}", "warn")

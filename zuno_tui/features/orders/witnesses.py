@@ -39,7 +39,7 @@ _FAR_FEES = 4
 _GAS_MARGIN = (5, 4)
 
 
-class Answer(NamedTuple, Generic[T]):
+class WitnessAnswer(NamedTuple, Generic[T]):
     witness: Witness
     value: T
 
@@ -75,7 +75,7 @@ class Witnesses:
 
     async def each(
         self, read: Callable[[Witness], Awaitable[T]], among: Iterable[Witness] | None = None
-    ) -> tuple[Answer[T], ...]:
+    ) -> tuple[WitnessAnswer[T], ...]:
         """What those tell who can; refused where too few do."""
         asked = [
             witness
@@ -97,7 +97,7 @@ class Witnesses:
             elif isinstance(outcome, BaseException):
                 failures.append(f"{witness.host}: {sentence(outcome)}")
             else:
-                answers.append(Answer(witness, outcome))
+                answers.append(WitnessAnswer(witness, outcome))
         self.odd.update(failures)
         if len(answers) < self.needed:
             raise OrderRefusedError(
@@ -121,10 +121,10 @@ class Witnesses:
         """What enough of them tell; refused where they do not agree."""
         return self.common(what, await self._ask(request))
 
-    async def _ask(self, request: Request[T]) -> tuple[Answer[T], ...]:
+    async def _ask(self, request: Request[T]) -> tuple[WitnessAnswer[T], ...]:
         return await self.each(lambda witness: witness.client.ask(request))
 
-    def common(self, what: str, answers: Sequence[Answer[H]]) -> H:
+    def common(self, what: str, answers: Sequence[WitnessAnswer[H]]) -> H:
         [(value, count)] = Counter(answer.value for answer in answers).most_common(1)
         differ = [answer.witness.host for answer in answers if answer.value != value]
         if count < self.needed:
@@ -193,16 +193,16 @@ class Witnesses:
         more, of = _GAS_MARGIN
         return told[len(told) // 2] * more // of if told else None
 
-    async def receipt(self, calls: Sequence[SentCall]) -> Answer[Receipt] | None:
+    async def receipt(self, calls: Sequence[SentCall]) -> WitnessAnswer[Receipt] | None:
         """The newest that enough of them tell alike, and one who does."""
         for sent in reversed(calls):
             answers = await self._ask(requests.receipt(sent.hash))
             agreed = self.common(
-                "a receipt", [Answer(witness, _outcome(found)) for witness, found in answers]
+                "a receipt", [WitnessAnswer(witness, _outcome(found)) for witness, found in answers]
             )
             for witness, found in answers:
                 if found is not None and _outcome(found) == agreed:
-                    return Answer(witness, found)
+                    return WitnessAnswer(witness, found)
         return None
 
 

@@ -28,7 +28,7 @@ from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.catalog.feature import RunAgain
 from zuno_tui.features.safe.executing import (
-    Execution,
+    SafeExecution,
     carry_out,
     prepared_execution,
     sender_named,
@@ -339,7 +339,7 @@ async def _execute(session: Session, arguments: Namespace) -> int:
     return DONE if result.done else FAILED
 
 
-def _show(session: Session, execution: Execution) -> None:
+def _show(session: Session, execution: SafeExecution) -> None:
     key = signing_key(session.home, session.network, execution.sender)
     made = execution.judgment.plan.transaction
     view = safe_view(

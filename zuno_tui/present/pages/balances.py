@@ -11,9 +11,9 @@ from chain.prices.price import WorthUnit
 from chain.tokens import Token
 from zuno_tui.present.pages.cells import bar_parts, money_cell, money_head, total
 from zuno_tui.present.pages.page import (
-    Headline,
     Page,
     PageCell,
+    PageHeadline,
     PageTable,
     Words,
     page_columns,
@@ -48,8 +48,8 @@ def balances_page(held: WalletBalances, title: str) -> Page:
     where = f"{shortened(held.owner)} on {title}, block {held.block:,}"
     if not held.balances:
         nothing = "This wallet holds none of the tokens listed for this network."
-        return Page("Balances", ((Headline(nothing, where),),))
-    headline = Headline(f"{worth(total(known), held.unit)}{more}", where)
+        return Page("Balances", ((PageHeadline(nothing, where),),))
+    headline = PageHeadline(f"{worth(total(known), held.unit)}{more}", where)
     return Page(
         "Balances",
         (

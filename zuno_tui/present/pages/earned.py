@@ -12,9 +12,9 @@ from chain.protocols.reference import PositionRef, position_label, position_name
 from zuno_tui.present.pages.cells import bar_parts, gain_cell, money_cell, money_head
 from zuno_tui.present.pages.page import (
     DayBars,
-    Headline,
     Page,
     PageCell,
+    PageHeadline,
     PageTable,
     Words,
     page_columns,
@@ -58,7 +58,7 @@ class DayEarned(Struct, frozen=True):
     lvr: float
 
 
-class Earned(Struct, frozen=True):
+class EarnedReport(Struct, frozen=True):
     network: str
     chain_id: int
     block: int
@@ -81,7 +81,7 @@ def closed_words(count: int) -> str:
     return f"{count} closed or moved"
 
 
-def earned_page(earned: Earned, title: str) -> Page:
+def earned_page(earned: EarnedReport, title: str) -> Page:
     unit = earned.unit
     against = "" if earned.vs_hold is None else f" · vs hold {signed_money(earned.vs_hold, unit)}"
     lost = not isinstance(earned.net, Unknown) and earned.net.value < 0
@@ -89,7 +89,7 @@ def earned_page(earned: Earned, title: str) -> Page:
         "Earned",
         (
             (
-                Headline(
+                PageHeadline(
                     f"net {signed_money(earned.net, unit)} {_NAMES[earned.period]}",
                     f"fees {worth(earned.fees, unit)}{against}",
                     "bad" if lost else "good",
@@ -106,7 +106,7 @@ def earned_page(earned: Earned, title: str) -> Page:
     )
 
 
-def _days(earned: Earned) -> tuple[DayBars, ...]:
+def _days(earned: EarnedReport) -> tuple[DayBars, ...]:
     days = earned.by_day
     if len(days) < 2:
         return ()
@@ -115,7 +115,7 @@ def _days(earned: Earned) -> tuple[DayBars, ...]:
     return (DayBars(tuple(named), unit),)
 
 
-def _table(earned: Earned) -> PageTable:
+def _table(earned: EarnedReport) -> PageTable:
     unit = earned.unit
     rows = [*earned.positions]
     ranked = sorted(rows, key=lambda row: _size(row.net), reverse=True)

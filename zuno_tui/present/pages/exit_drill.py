@@ -11,9 +11,9 @@ from chain.tokens import Token
 from zuno_tui.present.document import Units
 from zuno_tui.present.pages.cells import amounts_text, money_cell, money_head
 from zuno_tui.present.pages.page import (
-    Headline,
     Page,
     PageCell,
+    PageHeadline,
     PageTable,
     Words,
     page_columns,
@@ -41,7 +41,7 @@ class WayOut(Struct, frozen=True):
     gas: int | None
 
 
-class ExitDrill(Struct, frozen=True):
+class ExitDrillReport(Struct, frozen=True):
     network: str
     chain_id: int
     block: int
@@ -56,7 +56,7 @@ class ExitDrill(Struct, frozen=True):
         return tuple(way for way in self.positions if way.held and not way.open)
 
 
-def exit_drill_page(drill: ExitDrill, title: str) -> Page:
+def exit_drill_page(drill: ExitDrillReport, title: str) -> Page:
     held = sum(way.held for way in drill.positions)
     able = held - len(drill.shut)
     good = not drill.shut
@@ -65,7 +65,7 @@ def exit_drill_page(drill: ExitDrill, title: str) -> Page:
         "Exit drill",
         (
             (
-                Headline(
+                PageHeadline(
                     said,
                     f"would bring {worth(drill.total, drill.unit)} before gas",
                     "good" if good else "bad",
@@ -84,7 +84,7 @@ def exit_drill_page(drill: ExitDrill, title: str) -> Page:
     )
 
 
-def _table(drill: ExitDrill) -> PageTable:
+def _table(drill: ExitDrillReport) -> PageTable:
     unit, blank = drill.unit, PageCell("")
     columns = page_columns(
         "#>", "POOL", "WAY OUT", "YOU RECEIVE", money_head("WORTH", unit), "GAS>@100"

@@ -29,9 +29,9 @@ from zuno_tui.present.pages.cells import bar_parts, gain_cell
 from zuno_tui.present.pages.page import (
     Block,
     Cells,
-    Headline,
     Page,
     PageCell,
+    PageHeadline,
     PageTable,
     Words,
     page_columns,
@@ -232,16 +232,16 @@ def history_page(history: HistoryRecord, nobody_held: str = "") -> Page:
     )
 
 
-def _headline(history: HistoryRecord) -> Headline:
+def _headline(history: HistoryRecord) -> PageHeadline:
     known = [story for story in history.stories if isinstance(story.profit, Known)]
     if not known:
         nothing = "Nothing happened." if not history.entries else "No profit is known."
-        return Headline(nothing)
+        return PageHeadline(nothing)
     profit, paid = _sum(known, _profit), _sum(known, _paid_in)
     share = f" · {signed_percent(profit / paid)} of {money(paid, _USD)} put in" if paid else ""
     others = len(history.stories) - len(known)
     rest = f" · {others} not counted: cost unknown" if others else ""
-    return Headline(
+    return PageHeadline(
         f"profit {signed_money(Known(profit, ''), _USD)}",
         f"{len(known)} positions{share}{rest}",
         "bad" if profit < 0 else "good",

@@ -6,9 +6,9 @@ from chain.contracts.addresses import shortened
 from zuno_tui.present.history import moment_text
 from zuno_tui.present.pages.page import (
     Block,
-    Headline,
     Page,
     PageCell,
+    PageHeadline,
     PageTable,
     Words,
     page_columns,
@@ -32,7 +32,7 @@ def outbox_page(dispatches: Sequence[DispatchView]) -> Page:
         "Outbox",
         (
             (
-                Headline(
+                PageHeadline(
                     count if waiting else "Nothing waits for you.",
                     f"{len(dispatches)} approved so far",
                     "warn" if waiting else "good",

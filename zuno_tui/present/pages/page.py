@@ -68,7 +68,7 @@ def _page_column(title: str) -> PageColumn:
     return PageColumn(named.removesuffix(">"), align, int(width or 0))
 
 
-class Headline(Struct, frozen=True):
+class PageHeadline(Struct, frozen=True):
     """What the page says in one line, and what belongs beside it."""
 
     words: str
@@ -176,7 +176,7 @@ class DrawnLines(Struct, frozen=True):
         return self.drawn
 
 
-Block = Headline | Words | PageTable | Curve | GainCurve | DayBars | RangeGauge | DrawnLines
+Block = PageHeadline | Words | PageTable | Curve | GainCurve | DayBars | RangeGauge | DrawnLines
 
 
 class Page(Struct, frozen=True):

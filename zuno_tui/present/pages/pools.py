@@ -16,9 +16,9 @@ from zuno_tui.present.charts import figure
 from zuno_tui.present.document import Units
 from zuno_tui.present.pages.page import (
     Cells,
-    Headline,
     Page,
     PageCell,
+    PageHeadline,
     PageTable,
     Words,
     page_columns,
@@ -36,7 +36,7 @@ class ProtocolFees(Struct, frozen=True):
     one_for_zero: int
 
 
-class PoolRecord(Struct, frozen=True):
+class ListedPool(Struct, frozen=True):
     pool_id: PoolId
     protocol: str
     pair: str
@@ -106,7 +106,7 @@ class PoolList(Struct, frozen=True):
     found: int
     listed_at: float
     complete: bool
-    pools: tuple[PoolRecord, ...]
+    pools: tuple[ListedPool, ...]
 
 
 def pools_page(
@@ -122,7 +122,7 @@ def pools_page(
         "Pools",
         (
             (
-                Headline(f"{count} of {listed.found} pools{ranked_by}", coverage[0]),
+                PageHeadline(f"{count} of {listed.found} pools{ranked_by}", coverage[0]),
                 *(Words(f"! {words}", "warn") for words in coverage[1:]),
             ),
             (PageTable(columns, tuple(map(pool_cells, listed.pools))),) if listed.pools else (),
@@ -138,7 +138,7 @@ def pools_page(
     )
 
 
-def pool_cells(pool: PoolRecord) -> Cells:
+def pool_cells(pool: ListedPool) -> Cells:
     """For a page and for the desk's list alike."""
     danger = pool.hook_danger is Danger.DANGEROUS
     return (

@@ -2,9 +2,9 @@
 
 from zuno_tui.present.pages.page import (
     Cells,
-    Headline,
     Page,
     PageCell,
+    PageHeadline,
     PageTable,
     Words,
     page_columns,
@@ -28,7 +28,7 @@ def portfolio_page(view: PortfolioView, whole: WholePortfolio) -> Page:
         "Portfolio",
         (
             (
-                Headline(view.heading, view.place),
+                PageHeadline(view.heading, view.place),
                 *(Words(f"! {words}", "warn") for words in left_out(whole)),
             ),
             (PageTable(columns, tuple(map(_cells, view.rows)), (_cells(view.total),)),),

@@ -21,9 +21,9 @@ from zuno_tui.present.pages.cells import (
 )
 from zuno_tui.present.pages.page import (
     Block,
-    Headline,
     Page,
     PageCell,
+    PageHeadline,
     PageTable,
     Words,
     page_columns,
@@ -61,7 +61,7 @@ class PositionAtPrice(Struct, frozen=True):
         return "in range" if self.in_range_then else "out of range"
 
 
-class WhatIf(Struct, frozen=True):
+class WhatIfReport(Struct, frozen=True):
     network: str
     chain_id: int
     block: int
@@ -73,7 +73,7 @@ class WhatIf(Struct, frozen=True):
     positions: tuple[PositionAtPrice, ...]
 
 
-def what_if_page(asked: WhatIf, title: str) -> Page:
+def what_if_page(asked: WhatIfReport, title: str) -> Page:
     unit = asked.unit
     change = combine(Fraction.__sub__, asked.then, asked.now)
     left = sum(row.in_range_now and not row.in_range_then for row in asked.positions)
@@ -87,7 +87,7 @@ def what_if_page(asked: WhatIf, title: str) -> Page:
         "What if",
         (
             (
-                Headline(
+                PageHeadline(
                     f"{asked.symbol} {asked.change_percent:+.4g}%: {signed_money(change, unit)}",
                     f"{worth(asked.now, unit)} now, {worth(asked.then, unit)} then",
                 ),
@@ -99,7 +99,7 @@ def what_if_page(asked: WhatIf, title: str) -> Page:
     )
 
 
-def _table(asked: WhatIf) -> Block:
+def _table(asked: WhatIfReport) -> Block:
     unit = asked.unit
     changes = [row.change for row in asked.positions]
     parts = bar_parts(changes)

@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from zuno_tui.desk.events import Event, PoolsReady
 from zuno_tui.desk.thread import DeskLink
-from zuno_tui.present.pages.pools import PoolRecord, pool_cells
+from zuno_tui.present.pages.pools import ListedPool, pool_cells
 from zuno_tui.screen.keys import NARROWING
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
@@ -40,7 +40,7 @@ class PoolsScreen(SubScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*NARROWING]
     ABOUT = "pools"
 
-    def __init__(self, link: DeskLink, rows: Sequence[PoolRecord], narrowed: str) -> None:
+    def __init__(self, link: DeskLink, rows: Sequence[ListedPool], narrowed: str) -> None:
         super().__init__(link)
         self._pools = tuple(rows)
         self._narrowed = narrowed
@@ -101,9 +101,9 @@ class PoolsScreen(SubScreen):
         )
 
 
-def _searched(pool: PoolRecord) -> str:
+def _searched(pool: ListedPool) -> str:
     return f"{pool.pair} {pool.protocol} {pool.fee_words} {pool.hook_words} {pool.pool_id}".lower()
 
 
-def _row(pool: PoolRecord) -> Row:
+def _row(pool: ListedPool) -> Row:
     return Row(pool.pool_id, tuple(Cell(text, tone) for text, tone, _ in pool_cells(pool)))
