@@ -149,8 +149,13 @@ async def test_the_desk_and_the_shell_tell_the_same_figures(
         assert f"fees {total.month}" in month
 
         # What is it worth, what waits, what is out of range, and one position.
-        whole = (await shell("portfolio")).partition("Total ")[2].split()[0]
-        assert glance.worth == whole_dollars(whole)
+        whole = await shell("portfolio")
+        assert glance.worth in whole.splitlines()[0]
+        for earned in desk.heard_last(PortfolioChanged).view.rows:
+            assert any(
+                earned.name in line and earned.worth in line and earned.result in line
+                for line in whole.splitlines()
+            )
         listed = await shell("positions")
         assert glance.fees == whole_dollars(
             next(line for line in listed.splitlines() if "uncollected" in line)
