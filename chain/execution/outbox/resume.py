@@ -15,6 +15,7 @@ from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Dispatch, Doubt, EndCode, PlanStep, StepState
 from chain.execution.outbox.rules import END_WORDS
 from chain.execution.outbox.same_chain import ChainState, keep_sight, sight_chain
+from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.rpc.requests import Reader
 
@@ -118,6 +119,7 @@ async def look(
 
 
 _NO_ANSWER = "The chain did not answer in time."
+_IN_A_BLOCK = frozenset((NonceState.INCLUDED, NonceState.FINAL))
 
 
 class _Found(Struct, frozen=True):
@@ -153,15 +155,31 @@ class _Looking(Struct, frozen=True):
         return ""
 
     async def _end_missing(self, chain_id: int) -> None:
-        """What is signed and missing on a rewritten chain waits on none that it was made for."""
+        """End what is signed and missing on a rewritten chain, unless another step of it stands.
+
+        A restarted chain may have the block a plan was built on, and no step of it; of a plan
+        with a step that still stands, a reorganisation has only taken the later blocks.
+        """
         for dispatch in self.outbox.unresolved():
-            for step in dispatch.steps if dispatch.chain_id == chain_id else ():
-                if not step.versions or step.settled:
-                    continue
-                seen = await self._observed(dispatch, step)
-                if seen.standing is NonceState.MISSING:
-                    code = EndCode.CHAIN_RESTARTED
-                    self.outbox.end(dispatch.hash, code, now=self.clock())
+            if dispatch.chain_id != chain_id:
+                continue
+            stands, missing = False, False
+            for step in dispatch.steps:
+                if step.settled:
+                    stands = stands or await self._still_stands(step)
+                elif step.versions:
+                    standing = (await self._observed(dispatch, step)).standing
+                    stands = stands or standing in _IN_A_BLOCK
+                    missing = missing or standing is NonceState.MISSING
+            if missing and not stands:
+                self.outbox.end(dispatch.hash, EndCode.CHAIN_RESTARTED, now=self.clock())
+
+    async def _still_stands(self, step: PlanStep) -> bool:
+        """Whether the chain has the very block that a settled step was in."""
+        if step.inclusion is None:
+            return False
+        block = await self.reads.ask(requests.block(step.inclusion.block_number))
+        return block is not None and block.hash == step.inclusion.block_hash
 
     async def find(
         self, dispatch: Dispatch, step: PlanStep, *, within: float, fault: str

@@ -229,6 +229,21 @@ async def test_killed_and_then_reorganised(bench: Bench, tmp_path: Path) -> None
     assert bench.received() == 0
 
 
+@pytest.mark.parametrize("commit", [9, 10, 11])
+async def test_a_reorganisation_leaves_the_step_that_stands(
+    bench: Bench, tmp_path: Path, commit: int
+) -> None:
+    """The second step's block was seen, and is lost: the first stands, so nothing restarted."""
+    database = tmp_path / "zuno.db"
+    code = await killed(bench, database, bench.moves.url, "before commit", commit)
+    assert code == -signal.SIGKILL
+    assert bench.received() == 2
+    bench.moves.reorg(1)
+    assert bench.received() == 1
+    await recovered(bench, database)
+    assert bench.outbox.dispatch("hash").steps[0].state is StepState.FINAL
+
+
 @pytest.mark.parametrize(
     ("moment", "countdown"),
     [("before commit", 1), ("before commit", 2), ("before sending", 1), ("after sending", 1)],
