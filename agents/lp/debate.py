@@ -322,7 +322,7 @@ def _with_desk_knowledge(seen: MarketContext, start: payloads.FlowStart) -> Mark
     return seen.model_copy(update=known)
 
 
-_NO_MODEL = "No model is asked: the agents go by the rules. "
+_NO_MODEL = "No AI model is set up: the agents follow fixed rules. "
 
 
 def _findings(seen: ScoutContext, before: str) -> Iterator[Outgoing]:

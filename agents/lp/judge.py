@@ -116,12 +116,12 @@ def _finding(span: str, replayed: ReplayedRange, move: Evaluated) -> RuleResult 
         return None
     paid = replayed.fees_usd / replayed.in_range_share / _DAYS[span]
     least, most = low / share, high / share
-    told = f"replayed over {span} it earns {usd(paid)} a day inside"
+    told = f"the past {span} would have earned {usd(paid)} a day"
     if paid < least:
-        words = f"{told}, under the {usd(least)} that nine days in ten should pay"
+        words = f"{told}; nine days in ten should bring at least {usd(least)}"
         return RuleResult(Rule.REPLAY, JudgmentVerdict.REVISE, paid, least, words)
     if paid > most:
-        words = f"{told}, over the {usd(most)} that nine days in ten stay under"
+        words = f"{told}; nine days in ten should bring at most {usd(most)}"
         return RuleResult(Rule.REPLAY, JudgmentVerdict.ACCEPT, paid, least, words)
     words = f"{told}, as expected, with {percent(replayed.in_range_share)} of the way inside"
     return RuleResult(Rule.REPLAY, JudgmentVerdict.ACCEPT, paid, least, words)

@@ -70,7 +70,7 @@ def _first_match(
         return Regime.VOLATILE, f"{day}, over {_percent(VOLATILE_SIGMA)}."
     if efficiency is not None and efficiency > TRENDING_EFFICIENCY and sigma_24h > TRENDING_SIGMA:
         return Regime.TRENDING, (
-            f"the net move was {efficiency:.0%} of the day's path "
+            f"{efficiency:.0%} of today's movement went one way "
             f"(over {TRENDING_EFFICIENCY:.0%} is a trend)."
         )
     unknown = [

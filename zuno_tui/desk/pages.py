@@ -53,12 +53,15 @@ async def page_of(answering: Answering, session: Session, intent: Intent, now: f
     return PageReady(intent.twin, cleaned[:_MOST_LINES], answer.whole_view)
 
 
+_ENDINGS = {"history": "csv", "export": "json", "manual": "1"}
+
+
 def _written(home: Home, intent: Intent, answer: CommandAnswer, now: float) -> str:
-    ending = "csv" if intent.command == ("history",) else "1"
+    ending = _ENDINGS.get(intent.command[0], "txt")
     name = f"{'-'.join(intent.command)}-{datetime.fromtimestamp(now, UTC):%Y-%m-%d-%H%M%S}.{ending}"
     path = home.exports / name
     write_atomically(path, "".join(f"{line}\n" for line in answer.lines).encode())
-    return f"{len(answer.lines):,} lines are in {path}"
+    return f"Saved {len(answer.lines):,} lines: {path}"
 
 
 class Pages:

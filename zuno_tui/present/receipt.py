@@ -469,7 +469,7 @@ def _expected(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
                 yield _line(facts, "get", "about", ((came, bought),))
 
 
-_PAYS = "returns, not counting fees, at least"
+_PAYS = "minimum, before fees"
 
 
 def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:

@@ -359,7 +359,7 @@ def _steps_words(approval: ApprovalView) -> tuple[str, str]:
     if count == 1:
         return "1 TRANSACTION", "all or nothing: it cannot stop half-way"
     done = "safer as one: esc, then type delegate" if approval.could_be_one else _STAYS_DONE
-    return f"{count} TRANSACTIONS, IN ORDER", f"can stop half-way · {done}"
+    return f"{count} TRANSACTIONS, IN ORDER", f"may stop half-way · {done}"
 
 
 def _step_row(

@@ -83,7 +83,7 @@ def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> It
                 f"{shortened(DELEGATION_MANAGER)} could act for the account, but only with a "
                 "signature of your key; zuno never signs one for the EntryPoint",
             )
-            yield Term("pause", "the manager's owner can pause that, never your own transactions")
+            yield Term("pause", "MetaMask can pause orders, never your own transactions")
             yield Term(UNDOING, "undelegate")
     if parties.spenders:
         yield Term("spender", ", ".join(_named(names, each) for each in parties.spenders))

@@ -35,7 +35,7 @@ OwnAddress = Annotated[
     Meta(
         pattern=_ADDRESS,
         description="an address: 0x and 40 hexadecimal digits."
-        " An ENS name is kept with its address by: zuno wallet import NAME",
+        " To save an ENS name: zuno wallet import NAME",
     ),
 ]
 Hooks = Annotated[tuple[AddressText, ...], Meta(description='a list of addresses, like ["0x…"]')]

@@ -22,14 +22,14 @@ _NAMES = {
     "batch": "all in one transaction",
     "create": "open",
     "decrease": "take out",
-    "delegate": "let the batch executor run as this account",
+    "delegate": "give this account batch-transaction code (EIP-7702)",
     "enter": "open",
     "exit": "close",
     "increase": "add",
     "reset allowance": "take back an allowance",
     "revoke": "take back an allowance",
     "undelegate": "take away the code that runs as this account",
-    "unsubscribe": "dismiss the subscriber",
+    "unsubscribe": "unsubscribe",
 }
 
 
@@ -85,10 +85,7 @@ def call_title(call: records.Call, of_effect: Callable[[Effect], str] = effect_t
             protocol = protocols.of_call(call)
             if protocol is None:
                 return _ALONE.get(type(call), "")
-            dismissed = (
-                f"dismiss the subscriber of {position_label(ref)}"
-                for ref in protocol.dismissed(call)
-            )
+            dismissed = (f"unsubscribe {position_label(ref)}" for ref in protocol.dismissed(call))
             changed = listed_titles(map(of_effect, protocol.effects(call)))
             return ", ".join((*dismissed, *changed))
 

@@ -129,7 +129,7 @@ def _lending(delegate: Address, names: Names) -> Iterator[str]:
         f"DelegationManager {manager} and EntryPoint {entry} may act on the whole account, but "
         "only on what its key has signed for them. zuno signs nothing for the EntryPoint."
     )
-    yield "The manager's owner can pause it; your own transactions go on."
+    yield "MetaMask can pause orders, never your own transactions."
     yield "To undo it: zuno wallet undelegate"
 
 

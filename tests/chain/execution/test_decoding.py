@@ -524,7 +524,7 @@ def test_a_step_is_called_what_a_person_calls_it() -> None:
         "allow Permit2": "let Permit2 move tokens",
         "allow through Permit2": "let Uniswap move tokens",
         "revoke": "take back an allowance",
-        "unsubscribe": "dismiss the subscriber of #9",
+        "unsubscribe": "unsubscribe #9",
     }
 
 

@@ -196,5 +196,5 @@ async def test_a_csv_is_a_file_and_no_page(devnet: DevnetReady, tmp_path: Path) 
     assert written.suffix == ".csv"
     assert str(written) in told
     rows = written.read_text("utf-8").splitlines()
-    assert told.startswith(f"{len(rows):,} lines")
+    assert told.startswith(f"Saved {len(rows):,} lines: ")
     assert len(rows) > 20

@@ -128,7 +128,7 @@ def test_a_move_says_what_is_expected_first_and_then_what_is_guaranteed() -> Non
     told = bound_dollars(shown)
     assert most_taken() - 0.01 <= told <= most_taken() * 1.0002
     assert bounds == [
-        ("#28 returns, not counting fees, at least 2.83583 WETH", "≥ $8,507.49"),
+        ("#28 minimum, before fees 2.83583 WETH", "≥ $8,507.49"),
         ("the new position takes at most this; the rest comes to your wallet", shown),
         ("at most 0.002335 ETH", "≤ $7.00"),
         bounds[3],

@@ -86,7 +86,7 @@ _WALK = (
     ("Back to the desk", "\x1b", r"1 Positions"),
     ("What was earned this week", ":how much did i earn this week\r", r"FEES +RESULT"),
     ("Back from what was earned", "\x1b", r"1 Positions"),
-    ("The history as CSV", ":history csv\r", r"\d+ lines are in \S+"),
+    ("The history as CSV", ":history csv\r", r"Saved [\d,]+ lines: \S+"),
     ("The desk again", "\x1b", r"1 Positions"),
 )
 """What is done, the keys it takes, and what the screen must show then."""

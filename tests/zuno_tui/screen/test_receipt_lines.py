@@ -111,7 +111,7 @@ def test_permissions_that_end_in_one_transaction_are_one_row_and_else_a_row_each
         "take back b",
         "take back c",
     ]
-    assert "can stop half-way" in apart[0]
+    assert "may stop half-way" in apart[0]
 
 
 def test_two_permissions_of_one_amount_are_one_row_until_they_are_sent() -> None:

@@ -163,7 +163,7 @@ SENT = (
         "Move #9 to 1,702.10…2,014.33",
         "closed, both tokens in the wallet",
         (
-            ("dismiss the subscriber of #9", "final", "0x" + "11" * 32),
+            ("unsubscribe #9", "final", "0x" + "11" * 32),
             ("close #9", "final", "0x" + "22" * 32),
             ("sell, open", "reverted", "0x" + "33" * 32),
         ),

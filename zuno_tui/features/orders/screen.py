@@ -103,7 +103,7 @@ class OrderFormScreen(SubScreen):
         )
         word, means, expects = _CHOICES[self._chosen]
         if not self._ready.delegated:
-            return "Once, the account must be prepared for orders. Type at the desk: delegate"
+            return "Set your account up for orders once: type delegate at the desk."
         if not value:
             return f"{means.capitalize()} … {expects}."
         collects = word == "over"

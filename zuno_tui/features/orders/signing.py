@@ -383,8 +383,7 @@ async def _refuse_unfit(
             )
     if sight.delegate is None or sight.delegate != network.contracts.delegate:
         raise NotDelegatedError(
-            "Once, the account must be prepared for orders. Do that first, then ask again: "
-            "zuno wallet delegate"
+            "Set your account up for orders once, then ask again: zuno wallet delegate"
         )
     position = sight.position
     if position is None or position.owner != session.address:

@@ -217,9 +217,7 @@ def table_lines(table: FigureTable, width: int) -> Iterator[Line]:
     room = width - _FIGURES - max((cell_width(row.beside) for row in table.rows), default=0) - 4
     spans = _spans(table, min(_LONGEST_BAR, room)) if room >= _NARROWEST_SPAN else {}
     legend: Line = ()
-    if _has_bars(table) and room > 0:
-        legend = (StyledText("  shorter is calmer", "dim"),)
-    elif spans:
+    if spans and not (_has_bars(table) and room > 0):
         legend = (
             StyledText("  ○"),
             StyledText(f" {table.first}  ", "dim"),

@@ -600,8 +600,8 @@ def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
         if plan.hedge.outlook is not None:
             rows = tuple(_usual_week(plan.hedge.outlook))
             note = (
-                f"By past days' moves. You re-hedge at {plan.hedge.position.band:.0%} off. "
-                "Costs: trading fees."
+                "By past days' moves. Re-hedged whenever the short is "
+                f"{plan.hedge.position.band:.0%} off. Costs: trading fees."
             )
             yield FigureTable("A USUAL WEEK", "swings", "costs", rows, note=note)
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 HelpSection: TypeAlias = list[Content]
 _ABOUT = {
     "positions": (
-        "Each row is a position; the gauge is its range, the dot in it the price. Grey rows are not"
-        " fresh: the border says why."
+        "Each row is a position; the gauge is its range, the dot in it the price. Grey rows are out"
+        " of date; the border says why."
     ),
     "alerts": (
         "What the monitor found: ✗ critical, ▲ warning, · seen, muted or over. NEXT is what to"

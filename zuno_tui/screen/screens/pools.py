@@ -1,4 +1,4 @@
-"""The pools a position could be opened in: type to narrow them, enter to go on from one."""
+"""The pools a position could be opened in: type to filter, enter opens a position."""
 
 from __future__ import annotations
 
