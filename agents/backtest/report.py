@@ -150,8 +150,8 @@ class _Bar(NamedTuple):
 def bars_of_hours(hours: PoolHours, units: BarUnits, since: int = 0) -> PoolBars:
     """An hour a bar, from the first with fees since then to the last that is over.
 
-    Liquidity is what the hour's fees were paid to, Σ fee ÷ Σ fee/(2L√P). In an hour without a swap
-    price and liquidity stay, and no fees are paid.
+    Liquidity is what the hour's fees were paid to, fees ÷ what full-range worth was paid. In an
+    hour without a swap price and liquidity stay, and no fees are paid.
     """
     rows = {row.hour: row for row in hours.rows}
     first = next((row.hour for row in hours.rows if row.hour >= since and row.fee_rate > 0), None)

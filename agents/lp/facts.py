@@ -141,7 +141,7 @@ class MarketFacts(Payload):
     """The volatility these fees pay for."""
     implied_sigma_7d: Measure | None
     fee_rate_24h: Measure | None = None
-    """What a day paid for each dollar of full-range worth in range: Σ fee/(2·L·√P) by its swaps."""
+    """What a day paid for each dollar of full-range worth in range, swap by swap."""
     fee_rate_7d: Measure | None = None
     """The same of the week, for one day of it."""
     edge_7d: Measure | None = None

@@ -162,7 +162,7 @@ def advise(asked: AdviceInputs, lines: AdviceLines = DEAD_BAND) -> Advice:
 
 
 def edge_ratio(fee_rate: float, squared_returns: float) -> float | None:
-    """ρ: Σ fee/(2L√P) over Σ r²/8 of the same hours; None where the price never moved."""
+    """ρ: what full-range worth was paid over Σ r²/8; None where the price never moved."""
     return 8 * fee_rate / squared_returns if squared_returns > 0 else None
 
 

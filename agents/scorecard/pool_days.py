@@ -31,7 +31,7 @@ class PoolDay(Struct, frozen=True, array_like=True):
     day: int
     """When it began, Unix seconds."""
     fee_rate: float
-    """Σ fee/(2·L·√P): what a dollar of full-range worth was paid."""
+    """What a dollar of full-range worth was paid."""
     squared_returns: float
     """Of hourly closes: an eighth of it is what arbitrage took of such a dollar."""
     depth_usd: float | None = None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chain.base.units import DAY, HOUR, Known, Quantity, Unknown
 from chain.history.events import FeeTerms
-from chain.history.hours import NOTHING_BEFORE, HourRow, PoolHours, hour_of, paid_fees
+from chain.history.hours import HourRow, PoolHours, PoolMoment, hour_of, paid_fees
 from chain.history.volatility import LEAST_COVERED
 
 
@@ -16,7 +16,7 @@ class HourSums(NamedTuple):
 
     seconds: int
     fee_rate: float
-    """Σ fee/(2·L·√P), fees in currency1."""
+    """What the full-range worth of liquidity earned of itself."""
     squared_returns: float
     """Σ r², r the change of ln P from one hour's end to the next."""
     swaps: int
@@ -53,9 +53,10 @@ def hour_sums(hours: PoolHours, count: int) -> Quantity[HourSums]:
 
 
 def last_day_rate(hours: PoolHours, terms: FeeTerms) -> float:
-    """Σ fee/(2·L·√P) of the swaps of the last 24 hours to the second."""
+    """What the full-range worth earned of itself in the last 24 hours to the second."""
     begin = hours.last.timestamp - DAY
-    rate, before = 0.0, NOTHING_BEFORE
+    closes = [row.close for row in hours.rows if row.hour < hours.recent_since]
+    rate, before = 0.0, PoolMoment(closes[-1] if closes else hours.opening)
     for swap in hours.recent:
         if swap.time > begin:
             rate += paid_fees(swap, terms, before).rate
@@ -64,7 +65,7 @@ def last_day_rate(hours: PoolHours, terms: FeeTerms) -> float:
 
 
 def daily_rates(rows: Sequence[HourRow], since: int, until: int) -> list[float]:
-    """Σ fee/(2·L·√P) of each whole day of the calendar between two times, oldest first."""
+    """What the full-range worth earned of itself, each whole day between two times."""
     first = -(-since // DAY) * DAY
     by_day = dict.fromkeys(range(first, until - DAY + 1, DAY), 0.0)
     for row in rows:

@@ -56,10 +56,10 @@ from chain.rpc.records import Block, Log, LogFilter
 MOST_DAYS = 40
 """Rows older than this are forgotten and read again when they are wanted."""
 
-_ROWS, _SWAPS = "hours by price", "proved swaps"
-_FORMER = ("pool hours", "pool swaps", "proved hours")
+_ROWS, _SWAPS = "hours by move", "proved swaps"
+_FORMER = ("pool hours", "pool swaps", "proved hours", "hours by price")
 """What was kept before swaps were held against the pool's state, and before rows told where along
-the price fees were paid."""
+the price fees were paid, and how much by how far it went."""
 _ATTEMPTS = 3
 _SAMPLES, _SAMPLE_BLOCKS = 3, 500
 _NOT_OPENED = PoolMark(0, 0, 0)

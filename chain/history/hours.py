@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
+from math import log
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -66,10 +67,11 @@ class HourRow(Struct, frozen=True, array_like=True):
     so is `growth1`."""
     growth1: float
     fee_rate: float
-    """Σ fee/(2·L·√P), fees in currency1: what the full-range worth of liquidity earned of itself.
+    """What the full-range worth of liquidity earned of itself: Σ f/(1 − f) · ½|Δ ln √P|, f the fee.
 
-    L and √P are those after each swap; one that ends where there is no liquidity is measured by
-    the liquidity before it.
+    A unit of liquidity is worth 2√P and is paid f/(1 − f) of the √P it sells, whatever else is
+    there. Where the price before is unknown, or the swap ended where nobody provides, it is
+    fee/(2·L·√P) by the liquidity after the swap, or else before it.
     """
     swaps: int
     estimated: int
@@ -184,10 +186,13 @@ def paid_fees(swap: RecentSwap, terms: FeeTerms, before: PoolMoment) -> PaidFees
     if not before.sqrt_price_x96 or swap.fee >= PIPS:
         path = path_at(swap.sqrt_price_x96, met0, met1, terms.tick_spacing)
         return PaidFees(fees.providers0, fees.providers1, met0, met1, rate, path)
-    # A unit of liquidity sells as much as the price moves, whoever else is there.
+    # A unit of liquidity sells as much as the price moves, whoever else is there: to the piece, of
+    # a swap through many ranges too.
     start = before.sqrt_price_x96 / _ROOT_ONE
     part = (swap.fee - protocol_fee_of(swap, terms)) / (PIPS - swap.fee)
     path = path_of_swap(before.sqrt_price_x96, swap.sqrt_price_x96, part, terms.tick_spacing)
+    if swap.liquidity:
+        rate = part * abs(log(root / start)) / 2
     if swap.zero_for_one:
         return PaidFees(fees.providers0, 0, part * abs(1 / root - 1 / start), 0.0, rate, path)
     return PaidFees(0, fees.providers1, 0.0, part * abs(root - start), rate, path)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from chain.history.block_times import MOST_EXACT, read_block_times, read_headers
 from chain.history.events import FeeTerms
-from chain.history.hours import PoolHours, RecentSwap, hour_rows, recent_since
+from chain.history.hours import PoolHours, PoolMoment, RecentSwap, hour_rows, recent_since
 from chain.protocols.past import SwapEvent
 from chain.protocols.v4.events import SWAP, swap_event
 from chain.read.logs import ScanProgress, scan_logs
@@ -80,10 +80,15 @@ async def read_swaps(
 
 
 def pool_hours(
-    pool_id: PoolId, since: int, last: Block, swaps: Sequence[RecentSwap], terms: FeeTerms
+    pool_id: PoolId,
+    since: int,
+    last: Block,
+    swaps: Sequence[RecentSwap],
+    terms: FeeTerms,
+    opening: int = 0,
 ) -> PoolHours:
-    """The hours of swaps that are all at hand."""
+    """The hours of swaps that are all at hand, and of the price before them."""
     kept_since = recent_since(last.timestamp)
     recent = tuple(swap for swap in swaps if swap.time >= kept_since)
-    rows = tuple(hour_rows(swaps, terms))
+    rows = tuple(hour_rows(swaps, terms, PoolMoment(opening)))
     return PoolHours(pool_id, since, last, rows, recent, kept_since, terms=terms)

@@ -72,7 +72,7 @@ async def read(node: BusyNode, store: Store, seen: list[ScanProgress] | None = N
 def stored_bytes(store: Store) -> int:
     return sum(
         len(str(value))
-        for name in ("hours by price", "proved swaps")
+        for name in ("hours by move", "proved swaps")
         for value in store.items(name).values()
     )
 

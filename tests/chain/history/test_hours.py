@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import log
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,7 +49,7 @@ async def counted(live: LiveWorld, pool: str, hours: PoolHours) -> PoolHours:
         for one in history.swaps
         if one.time >= hours.since
     ]
-    return pool_hours(pool, hours.since, hours.last, swaps, TERMS[pool])
+    return pool_hours(pool, hours.since, hours.last, swaps, TERMS[pool], hours.opening)
 
 
 def same(found: PoolHours, expected: PoolHours) -> bool:
@@ -154,7 +155,7 @@ class TornStore(Store):
     torn = False
 
     def put_many(self, namespace: str, values: dict[str, object], *, now: float) -> None:  # type: ignore[override]
-        if self.torn and namespace == "hours by price":
+        if self.torn and namespace == "hours by move":
             raise KilledError
         super().put_many(namespace, values, now=now)
 
@@ -269,7 +270,7 @@ def test_rates_are_of_the_liquidity_each_swap_met() -> None:
     paid = fees(swaps[:2], terms)
     assert (first.fees0, first.fees1) == (paid.providers0, paid.providers1)
     up = swaps[0].sqrt_price_x96 / root
-    expected = paid.providers1 / (2 * 10**20 * up) + paid.providers0 / (2 * 10**18)
+    expected = paid.providers1 / (2 * 10**20 * up) + 3_000 / 997_000 * log(up) / 2
     assert first.fee_rate == pytest.approx(expected, rel=1e-12)
     # The first swap's start is not known: by the liquidity after it. Then by the way of the price.
     assert first.growth1 == pytest.approx(paid.providers1 / 10**20, rel=1e-12)

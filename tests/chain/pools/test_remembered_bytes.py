@@ -82,7 +82,7 @@ def test_hours(store: Store) -> None:
     memory = HourMemory(store, BASE, lambda: NOW)
     memory.save({KEY.pool_id: kept_hours}, hour)
 
-    assert kept(store, "hours by price") == {
+    assert kept(store, "hours by move") == {
         "since": hour,
         "whole": True,
         "last": [9, HASH, hour + 9],
@@ -108,7 +108,7 @@ def test_hours(store: Store) -> None:
         "opening": WIDE - 1,
     }
     assert memory.load(KEY.pool_id, terms) == kept_hours
-    spoil(store, "hours by price", "true", "null")
+    spoil(store, "hours by move", "true", "null")
     assert memory.load(KEY.pool_id, terms) is None
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tests.chain.moves import Moves
 
 _TOPIC = "0x" + keccak(b"Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)").hex()
+STEPS = 100
 _DATA = ("int128", "int128", "uint160", "uint128", "int24", "uint24")
 
 
@@ -77,13 +78,20 @@ def provider_fees(
 
 
 def fee_rate(swaps: list[RawSwap], start: int, packed_protocol_fee: int) -> float:
-    """Σ fee/(2·L·√P) since then, fees in currency1 at each swap's price."""
+    """Since then, by steps: each sells √P of a unit of liquidity, whose worth is 2√P, for the fee.
+
+    A fee is on what comes in, so that of what the price moves for it is fee/(1 − fee).
+    """
     total = 0.0
-    for swap in swaps:
+    for before, swap in pairwise(swaps):
         if swap.time > start:
-            sold0 = swap.amount0 < 0
-            paid = -swap.amount0 * swap.price if sold0 else -swap.amount1
-            protocol = packed_protocol_fee & 0xFFF if sold0 else packed_protocol_fee >> 12
-            fee = paid * (swap.fee - protocol) / 10**6
-            total += fee / (2 * swap.liquidity * sqrt(swap.price))
+            protocol = (
+                packed_protocol_fee & 0xFFF if swap.amount0 < 0 else packed_protocol_fee >> 12
+            )
+            paid = (swap.fee - protocol) / (10**6 - swap.fee)
+            roots = [
+                (before.price ** (1 - part / STEPS) * swap.price ** (part / STEPS)) ** 0.5
+                for part in range(STEPS + 1)
+            ]
+            total += paid * sum(abs(end - begin) / (begin + end) for begin, end in pairwise(roots))
     return total

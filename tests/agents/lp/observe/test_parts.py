@@ -194,38 +194,45 @@ def test_a_currency_of_which_nothing_was_paid_needs_no_price() -> None:
 
 
 def test_implied_volatility_is_of_the_full_range_worth_of_the_liquidity_that_was_met() -> None:
-    swaps = [swap(hours, -(10**15), 1) for hours in range(168, 0, -4)]
-    found = earnings(history(*swaps), state(), units(1, 1))
-    each, worth = 3 * 10**12, 2 * 10**18
-    assert figure(found.fee_rate_24h) == pytest.approx(5 * each / worth, rel=1e-5)
-    assert figure(found.implied_sigma_24h) == pytest.approx(sqrt(8 * 5 * each / worth), rel=1e-5)
+    found = earnings(history(*to_and_fro(4)), state(), units(1, 1))
+    each = 3_000 / 997_000 * 100 * log(1.0001) / 4
+    assert figure(found.fee_rate_24h) == pytest.approx(5 * each, rel=1e-5)
+    assert figure(found.implied_sigma_24h) == pytest.approx(sqrt(8 * 5 * each), rel=1e-5)
     seconds = 167 * HOUR + NOW % HOUR
-    week = 41 * each / worth * 86_400 / seconds
+    week = 41 * each * 86_400 / seconds
     assert figure(found.fee_rate_7d) == pytest.approx(week, rel=1e-5)
     assert figure(found.implied_sigma_7d) == pytest.approx(sqrt(8 * week), rel=1e-5)
-    assert found.edge_7d == Unknown("the price did not move in the last 168 hours")
+    still = earnings(history(swap(180, -1, 1), swap(2, -1, 1)), state(), units(1, 1))
+    assert still.edge_7d == Unknown("the price did not move in the last 168 hours")
+
+
+def to_and_fro(hours_between: int, liquidity: int = 10**18) -> list[RecentSwap]:
+    """Swaps of a hundred ticks each, up and down in turn."""
+    high = sqrt_price_at_tick(100)
+    return [
+        replace(
+            swap(hours, *((1, -(10**15)) if place % 2 else (-(10**15), 1)), liquidity=liquidity),
+            sqrt_price_x96=high if place % 2 else 1 << 96,
+        )
+        for place, hours in enumerate(range(192, 0, -hours_between))
+    ]
 
 
 def test_a_thin_second_changes_nothing() -> None:
     """What swaps paid is told by the liquidity they met, not by what is active this moment."""
-    swaps = [swap(hours, -(10**15), 1) for hours in range(168, 0, -4)]
-    usual = earnings(history(*swaps), state(10**18), units(1, 1))
-    thin = earnings(history(*swaps), state(10**17), units(1, 1))
+    usual = earnings(history(*to_and_fro(4)), state(10**18), units(1, 1))
+    thin = earnings(history(*to_and_fro(4)), state(10**17), units(1, 1))
     assert thin == usual
-    deep = [swap(hours, -(10**15), 1, liquidity=10**19) for hours in range(168, 0, -4)]
-    shared = earnings(history(*deep), state(10**18), units(1, 1))
-    assert figure(shared.fee_rate_7d) == pytest.approx((figure(usual.fee_rate_7d) or 0) / 10)
+    # Nor does the liquidity at the end of a swap that went through more or less of it.
+    crossing = earnings(history(*to_and_fro(4, 10**17)), state(10**18), units(1, 1))
+    assert figure(crossing.fee_rate_7d) == figure(usual.fee_rate_7d)
 
 
 def test_the_edge_is_what_the_pool_paid_over_what_arbitrage_took() -> None:
-    high = sqrt_price_at_tick(100)
-    moving = [
-        replace(swap(hours, -(10**15), 1), sqrt_price_x96=high if hours % 2 else 1 << 96)
-        for hours in range(190, 0, -1)
-    ]
+    moving = to_and_fro(1)
     found = earnings(history(*moving), state(), units(1, 1))
     week = [one for one in moving if one.time >= NOW - NOW % HOUR - 167 * HOUR]
-    rate = sum(3 * 10**12 * (one.sqrt_price_x96 / 2**96) / (2 * 10**18) for one in week)
+    rate = len(week) * 3_000 / 997_000 * 100 * log(1.0001) / 4
     risk = len(week) * (100 * log(1.0001)) ** 2 / 8
     assert figure(found.edge_7d) == pytest.approx(rate / risk, rel=1e-5)
     young = earnings(history(*moving[-100:]), state(), units(1, 1))
