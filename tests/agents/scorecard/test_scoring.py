@@ -53,18 +53,21 @@ TICK = -196_256
 HELD = Stake(TickRange(TICK - 400, TICK + 400), LIQUIDITY // 1_000)
 
 
-def swaps_at(ticks: Sequence[int]) -> list[SwapEvent]:
+def swaps_at(ticks: Sequence[int], fee: int = 500) -> list[SwapEvent]:
     roots = [sqrt_price_at_tick(TICK), *(sqrt_price_at_tick(TICK + tick) for tick in ticks)]
-    return [swap_between(a, b, fee=500) for a, b in pairwise(roots)]
+    return [swap_between(a, b, fee=fee) for a, b in pairwise(roots)]
 
 
-def rows_at(ticks: Sequence[int], begin: int = TIME, apart: int = HOUR) -> list[HourRow]:
+def rows_at(
+    ticks: Sequence[int], begin: int = TIME, apart: int = HOUR, fee: int = 500
+) -> list[HourRow]:
     """A swap to each of these ticks from where the price was, so many seconds apart."""
     timed = [
         recent_swap(swap, begin + apart * place, estimated=False)
-        for place, swap in enumerate(swaps_at(ticks), start=1)
+        for place, swap in enumerate(swaps_at(ticks, fee), start=1)
     ]
-    return hour_rows(timed, TERMS, PoolMoment(sqrt_price_at_tick(TICK), LIQUIDITY))
+    terms = FeeTerms(fee, ProtocolFee(0, 0))
+    return hour_rows(timed, terms, PoolMoment(sqrt_price_at_tick(TICK), LIQUIDITY))
 
 
 def plan_of(market: Market) -> Plan:
@@ -284,28 +287,51 @@ def test_a_closed_range_is_held_against_keeping_it() -> None:
     assert unmoved.kept == pytest.approx(unmoved.closed)
 
 
-def test_the_verdict_does_not_follow_the_price(capsys: pytest.CaptureFixture[str]) -> None:
-    """Forty weeks that rise and forty that fall, of a move and of a close against Keep."""
+def verdicts_and_prices(
+    off_centre: float, fee: int, kind: str, weeks: int
+) -> tuple[list[float], list[float], list[float]]:
+    """Weeks that rise and fall in turn: where the price ended, and what came of it against Keep,
+    by fees − LVR − cost and with the tokens at the last price."""
     chance = random.Random(8)
-    plan = plan_of(Market(sigma=0.03, half_width=0.1))
-    assert plan.exit is not None
-    chosen = [choosing(plan, "move", plan.candidates[0]), choosing(plan, "exit", plan.exit)]
-    told = []
-    for done in chosen:
-        moved, verdicts, by_price = [], [], []
-        for week in range(80):
-            tick, drift, ticks = 0.0, (3.0 if week % 2 else -3.0), []
-            for _ in range(7 * 24 * 4):
-                tick += chance.gauss(drift / 4, 30)
-                ticks.append(round(tick))
-            scored = score(done, rows_at(ticks, apart=HOUR // 4), 7)
-            hedged, at_last = scored.over("hold"), scored.over("hold", at_last_price=True)
-            assert hedged is not None
-            assert at_last is not None
-            moved.append(ticks[-1])
-            verdicts.append(hedged)
-            by_price.append(at_last)
-        told.append((correlation(moved, verdicts), correlation(moved, by_price)))
-    with capsys.disabled():
-        sys.stdout.write(f"\nverdict and price, r: {told}\n")
-    assert all(abs(hedged) <= 0.3 for hedged, _ in told)
+    plan = plan_of(Market(sigma=0.03, half_width=0.1, off_centre=off_centre))
+    done = choosing(plan, kind, plan.candidates[0] if kind == "move" else plan.exit)
+    prices, verdicts, by_price = [], [], []
+    for week in range(weeks):
+        tick, drift, ticks = 0.0, (3.0 if week % 2 else -3.0), []
+        for _ in range(7 * 24 * 4):
+            tick += chance.gauss(drift / 4, 30)
+            ticks.append(round(tick))
+        scored = score(done, rows_at(ticks, apart=HOUR // 4, fee=fee), 7)
+        hedged, at_last = scored.over("hold"), scored.over("hold", at_last_price=True)
+        assert hedged is not None
+        assert at_last is not None
+        prices.append(float(ticks[-1]))
+        verdicts.append(hedged)
+        by_price.append(at_last)
+    return prices, verdicts, by_price
+
+
+@pytest.mark.parametrize("kind", ["move", "exit"])
+def test_the_verdict_does_not_follow_the_price(kind: str) -> None:
+    prices, verdicts, _ = verdicts_and_prices(0.0, 500, kind, 80)
+    assert abs(correlation(prices, verdicts)) <= 0.3
+
+
+PAYS_ITS_RISK = 1_830
+"""Pips that pay such a walk just what arbitrage takes."""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("off_centre", [0.5, -0.5, 1.4, -1.6])
+def test_off_centre_it_follows_what_the_pool_pays_where_the_price_goes(off_centre: float) -> None:
+    """A range to one side is entered or left by direction, and earns there what the pool pays over
+    its risk: nothing where that is nothing, and the other way round where it loses."""
+    found = {}
+    for fee in (PAYS_ITS_RISK // 4, PAYS_ITS_RISK, 2 * PAYS_ITS_RISK):
+        prices, verdicts, by_price = verdicts_and_prices(off_centre, fee, "move", 40)
+        found[fee] = correlation(prices, verdicts)
+        sys.stdout.write(f"\n{off_centre} {fee}: r {found[fee]:+.2f}")
+        assert abs(correlation(prices, by_price)) > 0.9
+    losing, even, paying = found.values()
+    assert abs(even) <= 0.3
+    assert losing * paying < -0.2

@@ -44,9 +44,11 @@ UNCOMPARED = {
     "waiting",
     "waitingValue",
     "undivided",
+    "edge7d",
 }
 """A time of the machine and what another node makes differently, which were not recorded; a day,
-which is measured over closed hours since; and what is told besides by now."""
+which is measured over closed hours since; what a pool pays, which went by closing liquidity and is
+recomputed from logs in `tests/zuno_tui/commands/test_pays.py`; and what is told besides by now."""
 BY_SWAP = {"fees", "result", "net", "vsHold", "basis", "missing"}
 """Of days: they were estimates by the hour, and are exact since (tests/chain/positions). What was
 given away is named since, as what is closed is counted."""
