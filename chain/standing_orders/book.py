@@ -91,16 +91,27 @@ class StandingOrders:
 
     def add(self, order: StandingOrder) -> StandingOrder:
         """Kept under the next number; the same signature a second time is the same order."""
-        with self._locked():
-            for kept in self.all():
-                if kept.order.delegation == order.delegation:
-                    number = kept.order.number  # a copy mends what was changed here
-                    break
-            else:
-                number = self._next_number()
-            numbered = replace(order, number=number)
-            _write(self._path(number), numbered)
-            return numbered
+        try:
+            with self._locked():
+                kept = self._same(order)
+                # A copy mends what was changed here.
+                number = self._next_number() if kept is None else kept.number
+                numbered = replace(order, number=number)
+                _write(self._path(number), numbered)
+                return numbered
+        except OSError as error:
+            kept = self._same(order)
+            if kept is not None and kept == replace(order, number=kept.number):
+                return kept
+            raise StandingOrdersError(
+                f"The order could not be written to {self.folder} ({error.strerror}), so none was "
+                "kept. Nothing was sent. Mend that, then ask for the order again."
+            ) from error
+
+    def _same(self, order: StandingOrder) -> StandingOrder | None:
+        return next(
+            (kept.order for kept in self.all() if kept.order.delegation == order.delegation), None
+        )
 
     def _next_number(self) -> int:
         # What came of an order may have outlived its file.

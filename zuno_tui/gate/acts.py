@@ -34,12 +34,14 @@ def waiting_approval(
     confirmed: str | None = None,
     *,
     happened: Callable[[GivenApproval], bool] = lambda _: True,
+    lost: str | None = None,
     kept_elsewhere: bool = False,
 ) -> GivenApproval:
     """The newest of the plan; refused where another hash was confirmed, or it is used or void.
 
-    `happened` says of one that was used whether anything of it was written down to be sent,
-    `kept_elsewhere` whether an earlier version had approved it in a store of its own.
+    `happened` says of one that was used whether anything of it was written down to be sent, `lost`
+    what is said where nothing was and it cannot be approved again, `kept_elsewhere` whether an
+    earlier version had approved it in a store of its own.
     """
     given = outbox.newest_given(kind, plan_id)
     if given is None and kept_elsewhere and plan_id is not None:
@@ -59,7 +61,8 @@ def waiting_approval(
         )
     if given.used_at is not None and not happened(given):
         raise GateRefusedError(
-            f"zuno was stopped right after the word for {given.plan_id} was typed. {_NOTHING} "
+            lost
+            or f"zuno was stopped right after the word for {given.plan_id} was typed. {_NOTHING} "
             f"Approve it again: zuno approve {given.plan_id}",
             RefusalCode.ALREADY_APPLIED,
         )

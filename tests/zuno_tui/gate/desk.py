@@ -107,7 +107,9 @@ class Desk:
         return int(self.ask("zuno_status")["positions"][state])
 
     def positions(self) -> dict[str, dict[str, Any]]:
-        found = self.here("positions", "--json").data["positions"]
+        spoken = self.here("positions", "--json")
+        assert spoken.code == 0, spoken.words
+        found = spoken.data["positions"]
         return {one["tokenId"]: one for one in found}
 
     def nonce(self) -> int:

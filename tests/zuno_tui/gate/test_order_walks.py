@@ -384,6 +384,8 @@ def _walks(desk: Desk, seeds: range, tmp_path: Path) -> tuple[Counter[StandingSt
     entry = _entry(desk, desk.token_id(STATE))
     for seed in seeds:
         snapshot = desk.ask("evm_snapshot")
+        # Anvil loses the state of blocks that are mined again just as they were taken back.
+        desk.ask("anvil_setCoinbase", f"0x{seed:040x}")
         # A reorganisation must not reach behind it.
         desk.ask("anvil_mine", "0x4", "0xc")
         kind, state = walk(desk, seed, tmp_path, entry)

@@ -234,6 +234,7 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
             ActKind.ORDER,
             str(document.get("planId")),
             happened=lambda _: _is_kept(session, order),
+            lost=_lost(session, order),
             kept_elsewhere="approvalHash" in document,
         )
     refuse_changed(approval, _sealed(order, approval.given_at))
@@ -258,6 +259,16 @@ def _is_kept(session: Session, order: StandingOrder) -> bool:
     return any(
         kept.order.signed._replace(signature=unsigned.signature) == unsigned
         for kept in StandingOrders(session.home.orders).all()
+    )
+
+
+def _lost(session: Session, order: StandingOrder) -> str:
+    """Its signature may have been made: what was not kept is asked for as an order of its own."""
+    call = read_call(order.signed, session.network)
+    return (
+        "No such order is kept here: zuno was stopped while it was signed, or its file was removed "
+        "since. Nothing was sent. See what stands: zuno orders. "
+        f"Ask for it again: zuno order {call.kind} {position_name(call.ref)}"
     )
 
 
