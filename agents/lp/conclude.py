@@ -293,9 +293,11 @@ def _is_own_range(debate: Debate) -> bool:
     )
 
 
-def outcome_by_rules(context: ScoutContext, judged: JudgedRound) -> RulesOutcome:
-    """What the rules choose among moves that they have judged."""
-    chosen = chosen_move(context, judged)
+def outcome_by_rules(
+    context: ScoutContext, judged: JudgedRound, own: Candidate | None = None
+) -> RulesOutcome:
+    """What the rules choose among moves that they have judged, their own plan among them."""
+    chosen = chosen_move(context, judged, own)
     choice = _choice(context, judged, chosen)
     if chosen is None or choice.kind != "move":
         return RulesOutcome(choice, None)

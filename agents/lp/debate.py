@@ -111,7 +111,8 @@ async def strategist(
         for turn in answering:
             yield turn
         judged = judged_round(debate.context, moves, {})
-        stance = stance_statement(number, debate.context, judged)
+        own = own_move(debate) if number > 1 else None
+        stance = stance_statement(number, debate.context, judged, own)
         yield thought(number, "stance", stance.words, claims=stance.claims)
     this_round = DebateRound(
         number=number,
@@ -219,7 +220,9 @@ def _unanswered(number: int, debate: Proposal, said: dict[int, str]) -> Iterator
     points = [
         str(objection.point) for objection in _objections(debate) if objection.point not in said
     ]
-    if len(points) == 1:
+    if points and not said:
+        yield thought(number, "answer", "The Strategist answers none of the Critic's points.")
+    elif len(points) == 1:
         yield thought(number, "answer", f"Point {points[0]} is left unanswered.")
     elif points:
         yield thought(number, "answer", f"Points {listed(points)} are left unanswered.")
@@ -405,6 +408,7 @@ async def arbiter(
     if reply is None:
         yield thought(number, "decision", _by_rules(deadlock, choice))
     else:
+        yield thought(number, "deadlock", f"{_after(deadlock)}: the Arbiter decides.")
         yield model_thought(number, "decision", reply.rationale, brief)
         named = next(iter(judged.moves[reply.chosen_index :]), None)
         if named in eligible(deadlock.context, judged, own):
@@ -424,13 +428,17 @@ async def arbiter(
 
 def _by_rules(deadlock: payloads.Deadlock, choice: JudgedCandidate | None) -> str:
     """The choice among what nobody vetoed, in a sentence."""
-    many = len(deadlock.rounds)
-    after = "After one round" if many == 1 else f"After {many} rounds"
+    after = _after(deadlock)
     if choice is None:
-        return f"{after} nothing was accepted, and the rules let none of the last ranges win."
+        return f"{after}, and the rules let none of the last ranges win."
     net, letter = choice.candidate.net_7d, option_letter(choice.candidate.index or 0)
     best = "stands best by the profile" if net is None else f"should net the most, {usd(net)}"
-    return f"{after} nothing was accepted; of what the rules allow {letter} {best}."
+    return f"{after}; of what the rules allow {letter} {best}."
+
+
+def _after(deadlock: payloads.Deadlock) -> str:
+    many = len(deadlock.rounds)
+    return f"After {'one round' if many == 1 else f'{many} rounds'} nothing was accepted"
 
 
 DEFAULT_ROUNDS = 2

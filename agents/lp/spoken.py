@@ -325,9 +325,11 @@ def standing_statement(debate: Debate) -> Statement:
     return Statement(f"{words}.", tuple(made for each in told for made in each.claims))
 
 
-def stance_statement(number: int, context: ScoutContext, judged: JudgedRound) -> Statement:
+def stance_statement(
+    number: int, context: ScoutContext, judged: JudgedRound, own: Candidate | None
+) -> Statement:
     """What the rules would make of a proposal: the one they would take, or why none."""
-    choice = outcome_by_rules(context, judged).choice
+    choice = outcome_by_rules(context, judged, own).choice
     lead = "The rules" if number == 1 else f"In round {number} the rules"
     reason = choice.reasons[0].rstrip(".")
     if choice.kind == "move":
