@@ -199,7 +199,9 @@ def cell_lines(cell: str, limit: int | None) -> list[str]:
     """A cell over several lines where its column is narrower than it."""
     if limit is None or cell_width(cell) <= limit:
         return [cell]
-    return textwrap.wrap(cell, limit) or [""]
+    # Breaking counts characters, of which some take two cells.
+    wide = max(0, cell_width(cell) - len(cell))
+    return textwrap.wrap(cell, max(1, limit - wide)) or [""]
 
 
 def _tones(row: TableRow, group: Sequence[int], *, title: bool) -> list[tuple[str, str]]:

@@ -127,7 +127,9 @@ async def test_the_desk_and_the_shell_tell_the_same_figures(
             page = await desk.until(PageReady, partial(_is_about, line))
             assert page.view is not None
             drawn = [plain(row).rstrip() for row in draw_page(page.view, WIDTH)]
-            assert max(map(cell_width, drawn)) <= WIDTH
+            for width in (74, WIDTH, 194):
+                lines = draw_page(page.view, width)
+                assert max(cell_width(plain(row)) for row in lines) <= width
             said = await shell(typed(line).twin.removeprefix("zuno "))
             assert "\n".join(drawn) in said
 

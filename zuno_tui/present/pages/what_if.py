@@ -80,7 +80,10 @@ def what_if_page(asked: WhatIfReport, title: str) -> Page:
     came = sum(row.in_range_then and not row.in_range_now for row in asked.positions)
     moved = ", ".join(
         words
-        for count, words in ((left, f"{left} would leave their range"), (came, f"{came} enter it"))
+        for count, words in (
+            (left, f"{left} would leave the range"),
+            (came, f"{came} would enter it"),
+        )
         if count
     )
     return Page(

@@ -1,0 +1,87 @@
+"""Pages at any width and in any unit: nothing cut, nothing beyond the edge; and their documents."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+
+import pytest
+
+from chain.base.units import Known, Unknown
+from chain.prices.price import WorthUnit
+from chain.tokens import Token
+from zuno_tui.present.charts import plain
+from zuno_tui.present.document import document
+from zuno_tui.present.output import json_text
+from zuno_tui.present.pages.balances import TokenBalance, WalletBalances, balances_page
+from zuno_tui.present.pages.page import draw_page, page_text
+from zuno_tui.present.terminal import Terminal, cell_width
+
+STRANGE = "\x1b[31m流動性 of somebody who wrote a whole sentence\u202e"
+
+
+def _token(symbol: str, *, verified: bool = True) -> Token:
+    return Token("0x" + "12" * 20, symbol, 18, verified, suspicious=False)
+
+
+def _balance(symbol: str, amount: int, price: Fraction | None) -> TokenBalance:
+    if price is None:
+        nobody = Unknown("nobody trades it")
+        return TokenBalance(
+            _token(symbol, verified=False), Known(amount, "node"), nobody, nobody, nobody.reason
+        )
+    value = Known(price * amount / 10**18, "pool")
+    return TokenBalance(_token(symbol), Known(amount, "node"), Known(price, "pool"), value, "pool")
+
+
+def _held(unit: WorthUnit) -> WalletBalances:
+    return WalletBalances(
+        network="base",
+        chain_id=8453,
+        block=31_204_113,
+        owner="0x" + "ab" * 20,
+        unit=unit,
+        balances=(
+            _balance("WETH", 12_345 * 10**18, Fraction(3_094)),
+            _balance("DUST", 7, Fraction(1, 3)),
+            _balance(STRANGE, 10**30, None),
+        ),
+        disputes=("Two sources disagree about WETH by 3%.",),
+    )
+
+
+@pytest.mark.parametrize("unit", WorthUnit)
+@pytest.mark.parametrize("width", [40, 60, 78, 118, 198, None])
+def test_no_line_is_longer_than_its_page_and_no_cell_is_lost(
+    unit: WorthUnit, width: int | None
+) -> None:
+    lines = [plain(line) for line in draw_page(balances_page(_held(unit), "Base"), width)]
+    words = "".join("".join(lines).split())
+
+    assert width is None or max(map(cell_width, lines)) <= width
+    for wanted in ("WETH", "DUST", "12,345", "unknown", "alltokens", "disagree"):
+        assert wanted in words
+    assert not set("\x1b\u202e") & set(words)
+    assert ("$" in words) is (unit is WorthUnit.USD)
+
+
+def test_a_shell_without_colours_gets_the_lines_of_the_screen() -> None:
+    page = balances_page(_held(WorthUnit.USD), "Base")
+    drawn = [plain(line).rstrip() for line in draw_page(page, 78)]
+
+    assert page_text(page, Terminal(78, colours=False)).splitlines() == drawn
+    coloured = page_text(page, Terminal(78, colours=True))
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured).splitlines() == drawn
+
+
+def test_a_document_is_the_record_with_reasons_for_what_is_unknown() -> None:
+    told = json.loads(json_text(document(_held(WorthUnit.USD))))
+    known, dust, strange = told["balances"]
+
+    assert told["chainId"] == 8453
+    assert (known["amount"], dust["amount"]) == (str(12_345 * 10**18), "7")
+    assert strange["price"] is None
+    assert strange["unknown"] == {"price": "nobody trades it", "value": "nobody trades it"}
+    assert "unknown" not in known
