@@ -123,11 +123,9 @@ def test_a_plan_to_open_drifts_with_the_pool_it_enters(desk: Desk, moves: Moves)
     within = desk.price(pool_id) * 10_001 // 10_000
     changes: dict[str, tuple[Callable[[], object], str]] = {
         "within": (partial(desk.set_price, pool_id, within), LET_THROUGH),
-        # No drift of the price, and yet past what the budget named in the phrase can pay.
-        "at its bound": (
-            partial(desk.set_price, pool_id, bounds.highest_sqrt_price),
-            "may be taken",
-        ),
+        # What is kept back of the budget pays for the whole drift, to its ends.
+        "at its bound": (partial(desk.set_price, pool_id, bounds.highest_sqrt_price), LET_THROUGH),
+        "at its other": (partial(desk.set_price, pool_id, bounds.lowest_sqrt_price), LET_THROUGH),
         "past it": (partial(desk.set_price, pool_id, bounds.highest_sqrt_price + 1), "pool price:"),
         "below": (partial(desk.set_price, pool_id, bounds.lowest_sqrt_price - 1), "pool price:"),
         "nonce": (partial(moves.rpc, "anvil_setNonce", desk.devnet.wallet, "0xfff"), "nonce"),
