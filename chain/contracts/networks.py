@@ -174,8 +174,9 @@ SAME_EVERYWHERE = {
     "limited_calls": "0x04658b29f6b82ed55274221a06fc97d318e25416",
     "timestamps": "0x1046bb45c8d673d4ea75321280db34899413c069",
     "nonces": "0xde4f2fac4b3d87a1d9953ca5fc09fca7f366254f",
+    "simple_account": "0x4cd241e8d1510e30b2076397afc7508ae59c66c9",
 }
-"""What delegations are held to by, at the same addresses on all chains."""
+"""What delegations are held to by, and the code that devices delegate to: alike on all chains."""
 
 
 @cache

@@ -4,7 +4,7 @@ import re
 from typing import Self
 
 from chain.contracts.addresses import keccak
-from chain.contracts.delegation import NOBODY
+from chain.contracts.delegation import NOBODY, delegates_on
 from chain.contracts.networks import EMBEDDED, Address, Network, all_networks, network_named
 from chain.contracts.signed_delegation import SignedDelegation
 from chain.execution.transaction import Authorization, SignedTransaction, UnsignedTransaction
@@ -111,8 +111,7 @@ def _possible(transaction: UnsignedTransaction) -> bool:
 
 def _delegates_on(chain_id: int) -> frozenset[Address]:
     """Nobody, and the code that is known there."""
-    delegate = _network_on(chain_id).contracts.delegate
-    return frozenset({NOBODY} if delegate is None else {NOBODY, delegate})
+    return frozenset({NOBODY, *(each.address for each in delegates_on(_network_on(chain_id)))})
 
 
 def _network_on(chain_id: int) -> Network:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from chain.contracts.addresses import checksummed
-from chain.contracts.delegation import delegate_in
+from chain.contracts.delegation import delegate_in, delegate_named
 from chain.contracts.networks import Address, Network
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -43,6 +43,8 @@ def account_words(network: Network, code: bytes | None) -> str:
     delegate = delegate_in(code)
     if delegate is None:
         return "a contract: plans go as several transactions"
-    if delegate == network.contracts.delegate:
-        return "delegated: plans go as one transaction"
+    known = delegate_named(network, delegate)
+    if known is not None:
+        orders = "" if known.orders else ", no standing orders"
+        return f"delegated: plans go as one transaction{orders}"
     return f"delegated to {checksummed(delegate)}, left alone: plans go as several transactions"

@@ -85,21 +85,17 @@ def signer_accounts(session: Session, arguments: Namespace) -> StoredKey | Comma
     )
 
 
-def refuse_delegating(session: Session) -> None:
-    """Said before anything is approved: whoever holds the key would not sign it."""
+def delegates_by_device(session: Session) -> bool:
+    """Whether a device signs it; refused before anything is approved where nobody would."""
     wallet = read_book(session.home.keystore).at(session.address)
     if wallet is None:
-        return
-    if wallet.keeping is KeyStorage.LEDGER:
-        raise WalletRefusedError(
-            f"{wallet.name} is on a Ledger, which does not delegate to the executor that sends "
-            "plans as one transaction. Its plans are sent in steps. Nothing was prepared."
-        )
+        return False
     if wallet.keeping is KeyStorage.PROGRAM:
         raise WalletRefusedError(
             f"{wallet.name} is signed for over JSON-RPC, which has no method for a delegation. Its "
             "plans are sent in steps. Nothing was prepared."
         )
+    return wallet.keeping is KeyStorage.LEDGER
 
 
 def check_device(devices: Devices, wallet: Wallet) -> None:

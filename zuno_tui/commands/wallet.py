@@ -219,11 +219,10 @@ def _action(name: str, does: str, intent: type[Intent], *verbs: Verb) -> Command
 def _delegating(*, back: bool) -> Callable[[Session, Intent], ActionMaker]:
     def action(session: Session, _: Intent) -> ActionMaker:
         from chain.standing_orders.book import StandingOrders
-        from zuno_tui.app.device_wallets import refuse_delegating
+        from zuno_tui.app.device_wallets import delegates_by_device
         from zuno_tui.gate.actions.wallet import action_to_delegate
 
-        if not back:
-            refuse_delegating(session)
+        by_device = not back and delegates_by_device(session)
         # Whatever came of them: what a file says of that is not asked here.
         stand = back and any(
             kept.order.signed.delegator == session.address
@@ -231,7 +230,7 @@ def _delegating(*, back: bool) -> Callable[[Session, Intent], ActionMaker]:
             if kept.order.chain_id == session.network.chain_id
         )
         return lambda sources: action_to_delegate(
-            sources, session.address, back=back, orders_stand=stand
+            sources, session.address, back=back, orders_stand=stand, by_device=by_device
         )
 
     return action

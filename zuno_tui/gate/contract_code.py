@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from chain.base.store import Store
 from chain.contracts.addresses import checksummed, keccak, shortened
-from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
+from chain.contracts.delegation import DELEGATION_MANAGER, NONCES, delegates_on
 from chain.contracts.networks import NATIVE, Address, Network, shipped_code_hashes
 from chain.execution import protocols
 from chain.positions.overview import Sources
@@ -40,8 +40,8 @@ def refuse_other_protocol(network: Network, codes: CodeHashes) -> None:
 def trust_words(network: Network, codes: CodeHashes) -> tuple[str, ...]:
     """On what grounds each contract's code is trusted, for people."""
     names = _protocol(network)
+    names |= {each.address: each.name for each in delegates_on(network)}
     if network.contracts.delegate is not None:
-        names[network.contracts.delegate] = "the batch executor"
         names[DELEGATION_MANAGER], names[NONCES] = "DelegationManager", "its nonces"
 
     def name_all(addresses: Iterable[Address]) -> str:
@@ -79,13 +79,13 @@ def called_contracts(
     network: Network,
     led_to: Iterable[Address],
     *,
-    lent: bool = False,
+    lent: Iterable[Address] = (),
     of: Iterable[str] = (),
 ) -> tuple[Address, ...]:
     """Everything a plan's transactions call or lead to: the protocols it is of, its tokens and
-    hooks, and what a lent account runs."""
-    delegate = network.contracts.delegate if lent else None
-    lending = (delegate, DELEGATION_MANAGER, NONCES) if delegate else ()
+    hooks, and what an account runs that is lent to one of the delegates."""
+    run = {each.address: each.orders for each in delegates_on(network) if each.address in lent}
+    lending = (*run, *(() if True not in run.values() else (DELEGATION_MANAGER, NONCES)))
     # What is of no protocol is held to the first one's, as every plan was before there were two.
     used = [protocols.named(name) for name in dict.fromkeys(of)] or [protocols.ALL[0]]
     own = [address for protocol in used for address in protocol.contracts(network)]

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.addresses import checksummed
+from chain.contracts.delegation import NOBODY, delegates_on
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
@@ -79,8 +80,8 @@ class NamedInBytes(Struct, frozen=True):
     swaps: tuple[SwapInput, ...]
     tokens: tuple[Address, ...]
     """The pairs in the order of their pools, then the coin and what is turned or revoked."""
-    lent: bool
-    """Whether they rest on code that runs as the account."""
+    lent: tuple[Address, ...]
+    """The code that they need to run as the account, or to be there for orders."""
     protocols: tuple[str, ...]
     """Whose contracts they call."""
 
@@ -122,9 +123,20 @@ async def read_named(sources: Sources, steps: Sequence[DecodedStep], block: Bloc
     pairs = [token for key in pools for token in (key.currency0, key.currency1)]
     coin = [NATIVE] if network.wrapped_native in pairs else []
     tokens = dict.fromkeys((*pairs, *coin, *mentions.turned, *mentions.revoked))
-    lending = Batch | Delegation | CancelOrder | CancelAllOrders
-    lent = any(isinstance(step.call, lending) for step in steps)
+    lent = tuple(_run_by(steps, network))
     return NamedInBytes(positions, pools, swaps, tuple(tokens), lent, mentions.protocols)
+
+
+def _run_by(steps: Sequence[DecodedStep], network: Network) -> Iterator[Address]:
+    for delegate in delegates_on(network):
+        for step in steps:
+            match step.call:
+                case Batch(form=form) if form == delegate.form:
+                    yield delegate.address
+                case Delegation(whose) if whose in (NOBODY, delegate.address):
+                    yield delegate.address
+                case CancelOrder() | CancelAllOrders() if delegate.orders:
+                    yield delegate.address
 
 
 async def _read_pools(

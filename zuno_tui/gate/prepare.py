@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.base.units import APPROVAL_SECONDS, COIN, Unknown
+from chain.contracts.delegation import BatchForm, delegate_named, delegates_on
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution import protocols
@@ -135,7 +136,7 @@ async def prepare(
     readers = connections.readers(sources.client)
     limited, simulation = await _tried(readers, unlimited, block.hash, action.tokens)
     in_steps, most_gas = form.why, max(each.gas for each in limited.transactions)
-    if form.as_one and most_gas > block.gas_limit // _OF_A_BLOCK:
+    if form.as_one is not None and most_gas > block.gas_limit // _OF_A_BLOCK:
         in_steps = "As one batch it would take too much of a block's gas."
         limited, simulation = await _tried(
             readers, await _built(sources, action, facts), block.hash, action.tokens
@@ -180,7 +181,8 @@ async def prepare(
 
 
 class PlanForm(NamedTuple):
-    as_one: bool
+    as_one: BatchForm | None
+    """The call that makes it one, where it is sent as one."""
     why: str = ""
     """Why not, where somebody might expect it."""
 
@@ -193,28 +195,25 @@ def plan_form(
     wanted: Transactions,
 ) -> PlanForm:
     """Whether an account with this code sends the action as one transaction."""
-    delegate = network.contracts.delegate
-    able = (
-        delegate is not None
-        and account_code == delegate
-        and codes.now.get(delegate) == codes.pinned.get(delegate)
-    )
-    if wanted == "one" and not able:
+    runs = delegate_named(network, account_code)
+    if runs is not None and codes.now.get(runs.address) != codes.pinned.get(runs.address):
+        runs = None
+    if wanted == "one" and runs is None:
         raise GateRefusedError(
             "This account does not run the code that carries out batches, so the plan would be "
             "sent in steps. Delegate it first: zuno wallet delegate, or leave out --one"
         )
     if wanted == "safe":
-        return PlanForm(False)
-    if not able:
-        return PlanForm(False, "" if account_code is None else _OTHER_CODE)
+        return PlanForm(None)
+    if runs is None:
+        return PlanForm(None, "" if account_code is None else _OTHER_CODE)
     keys = [pool.key for pool in action.subject.pools]
     taxing = any(hook_passport(key.hooks, key.fee).can_tax_exit for key in keys)
     if wanted == "steps":
-        return PlanForm(False)
+        return PlanForm(None)
     if taxing:
-        return PlanForm(False, "Sent in steps: the pool's hook may keep a part of what comes out.")
-    return PlanForm(True)
+        return PlanForm(None, "Sent in steps: the pool's hook may keep a part of what comes out.")
+    return PlanForm(runs.form)
 
 
 async def _built(
@@ -222,7 +221,7 @@ async def _built(
     action: Action,
     facts: ChainFacts,
     *,
-    as_one: bool = False,
+    as_one: BatchForm | None = None,
     by_safe: bool = False,
 ) -> Built:
     try:
@@ -288,11 +287,11 @@ async def _code_hashes(
     sources: Sources, action: Action, account_code: str | None, pins: Store
 ) -> CodeHashes:
     hooks = [pool.key.hooks for pool in action.subject.pools if pool.key.hooks != NO_HOOK]
-    lent = (
-        account_code is not None
-        or bool(action.cancels)
-        or isinstance(action.request, DelegateRequest | CancelOrdersRequest)
-    )
+    delegates = delegates_on(sources.network)
+    if action.cancels or isinstance(action.request, DelegateRequest | CancelOrdersRequest):
+        lent = [each.address for each in delegates]
+    else:
+        lent = [each.address for each in delegates if each.address == account_code]
     used = [protocols.of_pool(pool.key).name for pool in action.pools]
     called = called_contracts(sources.network, (*action.tokens, *hooks), lent=lent, of=used)
     codes = await read_code_hashes(sources, called, action.subject.block.hash, pins=pins)

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.units import time_text
 from chain.contracts.addresses import checksummed, shortened
-from chain.contracts.delegation import DELEGATION_MANAGER, ENTRY_POINT, NOBODY
+from chain.contracts.delegation import (
+    DELEGATION_MANAGER,
+    ENTRY_POINT,
+    NOBODY,
+    SIMPLE_ACCOUNT,
+    delegates_on,
+)
 from chain.contracts.networks import Address, Network
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.parties import Parties
@@ -51,17 +57,17 @@ def terms(
 
 def could_be_one(network: Network, parties: Parties, account_code: str | None) -> bool:
     """Whether several transactions would be one, were the account delegated."""
-    known = network.contracts.delegate is not None
-    return parties.transactions > 1 and known and account_code is None
+    known = delegates_on(network)
+    return parties.transactions > 1 and bool(known) and account_code is None
 
 
 def executor(network: Network, parties: Parties) -> str:
     """The contract that carries out steps as one: no batch is built for another's delegation."""
-    delegate = network.contracts.delegate
-    if not parties.batched or delegate is None:
+    form = parties.batch_form
+    delegate = next((each for each in delegates_on(network) if each.form == form), None)
+    if delegate is None:
         return ""
-    known = names_on(network, parties.sender, {}).contracts.get(delegate, "").removeprefix("the ")
-    return f"{checksummed(delegate)} ({known})" if known else checksummed(delegate)
+    return f"{checksummed(delegate.address)} ({delegate.name.removeprefix('the ')})"
 
 
 def _sent_as(network: Network, parties: Parties, account_code: str | None) -> Iterator[Term]:
@@ -77,6 +83,15 @@ def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> It
     for delegate in parties.lent_to:
         if delegate != NOBODY:
             yield Term("runs", f"{_named(names, delegate)} as this account, on this network only")
+            if delegate == SIMPLE_ACCOUNT.address:
+                yield Term(
+                    "who else",
+                    f"its EntryPoint {shortened(SIMPLE_ACCOUNT.entry_point)} could act for the "
+                    "account, but only with a signature of your key; zuno never signs one for it",
+                )
+                yield Term("orders", "none: this code lets no watch key act")
+                yield Term(UNDOING, "undelegate")
+                continue
             yield Term(
                 "who else",
                 f"its EntryPoint {shortened(ENTRY_POINT)} and DelegationManager "

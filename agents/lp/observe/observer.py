@@ -32,7 +32,7 @@ from chain.base.errors import Failure, ZunoError
 from chain.base.store import StoreError
 from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.abi import AbiError
-from chain.contracts.delegation import delegate_in
+from chain.contracts.delegation import delegate_in, delegate_named
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
@@ -385,8 +385,7 @@ class ChainObserver:
     ) -> tuple[GasFacts, dict[str, str]]:
         coin = usd_per_unit(self._network, NATIVE, COIN_DECIMALS, prices)
         told = {"gas": source_words(cost), "price of the coin": source_words(coin)}
-        delegate = self._network.contracts.delegate
-        as_one = delegate is not None and delegate_in(account) == delegate
+        as_one = delegate_named(self._network, delegate_in(account)) is not None
         return gas_facts(cost.value, coin, as_one=as_one), told
 
 

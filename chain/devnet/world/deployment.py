@@ -268,6 +268,7 @@ ContractName = Literal[
     "LimitedCallsEnforcer",
     "TimestampEnforcer",
     "NonceEnforcer",
+    "Simple7702Account",
 ]
 _NAMES: Mapping[str, ContractName] = {name: name for name in get_args(ContractName)}
 
@@ -278,6 +279,7 @@ _OF_DELEGATIONS: Mapping[ContractName, Address] = {
     "LimitedCallsEnforcer": delegation.LIMITED_CALLS,
     "TimestampEnforcer": delegation.TIMESTAMPS,
     "NonceEnforcer": delegation.NONCES,
+    "Simple7702Account": delegation.SIMPLE_ACCOUNT.address,
 }
 """The contracts of delegations, and where they stand on every chain."""
 RUNTIME_ONLY: frozenset[ContractName] = frozenset({"Permit2", "Multicall3"})
@@ -285,6 +287,9 @@ RUNTIME_ONLY: frozenset[ContractName] = frozenset({"Permit2", "Multicall3"})
 
 _PERMIT2_RUNTIME = re.compile(r'hex"([0-9a-f]+)"')
 _DELEGATION_CREATION = re.compile(r'bytecode = "0x([0-9a-f]+)"')
+_BUILT_HERE = bytes.fromhex("3510a380b939736f9c72aa0e20651e01f3c432a0c3b3345510f551189d5d889f")
+_BUILT_THERE = bytes.fromhex("fe34a5691b8e36f81dd408d2f00c415ef4c0e37911899a8a46286019e63e38df")
+"""Of Simple7702Account the package and every chain differ in its metadata's hash alone."""
 _MULTICALL3_CREATION = re.compile(r"multicall3Bytecode = '0x([0-9a-f]+)'")
 _MULTICALL3_CONSTRUCTOR = bytes.fromhex(
     "608060405234801561001057600080fd5b506115b9806100206000396000f3fe"
@@ -306,6 +311,9 @@ def code_in(name: ContractName, content: bytes) -> bytes:
     """The code a file of a package holds."""
     if name == "Permit2":
         return _literal(_PERMIT2_RUNTIME, content, name)
+    if name == "Simple7702Account":
+        built = bytes.fromhex(json.loads(content)["bytecode"].removeprefix("0x"))
+        return built.replace(_BUILT_HERE, _BUILT_THERE)
     if name in _OF_DELEGATIONS:
         return _literal(_DELEGATION_CREATION, content, name)
     if name == "Multicall3":

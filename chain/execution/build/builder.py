@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts import calldata as actions
-from chain.contracts.delegation import NOBODY, BatchCall, execute_batch
+from chain.contracts.delegation import NOBODY, BatchCall, BatchForm, execute_batch
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.signed_delegation import SignedDelegation
 from chain.execution.build import wallet_steps
@@ -191,7 +191,7 @@ def build(
     request: requests.Request,
     facts: ChainFacts,
     *,
-    as_one: bool = False,
+    as_one: BatchForm | None = None,
     by_safe: bool = False,
     cancels: Sequence[SignedDelegation] = (),
 ) -> Built:
@@ -218,8 +218,8 @@ def build(
     steps = [*permissions, *_dismissal(request, facts), *moving, *ending]
     if by_safe:
         steps += _taken_back(moving, facts)
-    if as_one and len(steps) > 1:
-        return _as_one(steps, moving, facts)
+    if as_one is not None and len(steps) > 1:
+        return _as_one(steps, moving, facts, as_one)
     return Built(
         tuple(_transaction(recipe, place, facts) for place, recipe in enumerate(steps)),
         tuple(StepBounds(recipe.step, recipe.bounds) for recipe in moving),
@@ -229,11 +229,13 @@ def build(
     )
 
 
-def _as_one(steps: Sequence[Recipe], moving: Sequence[Recipe], facts: ChainFacts) -> Built:
+def _as_one(
+    steps: Sequence[Recipe], moving: Sequence[Recipe], facts: ChainFacts, form: BatchForm
+) -> Built:
     calls = [*steps, *_taken_back(moving, facts)]
     batch = replace(
         _transaction(Recipe("batch", facts.sender, b""), 0, facts),
-        data=execute_batch([BatchCall(each.to, each.value, each.data) for each in calls]),
+        data=execute_batch([BatchCall(each.to, each.value, each.data) for each in calls], form),
         gas=sum(map(_ceiling, calls)),
     )
     return Built(

@@ -45,6 +45,7 @@ _COMMON = (
 )
 
 _EXECUTE_BATCH = ("execute", ("bytes32", "bytes"))
+_SIMPLE_BATCH = ("executeBatch", ("(address,uint256,bytes)[]",))
 _BATCH_MODE = bytes([1]) + bytes(31)
 """Several calls, all of them or none."""
 _CALLS = "(address,uint256,bytes)[]"
@@ -153,9 +154,11 @@ def encode_call(call: records.Call) -> bytes:
             codes = bytes(command.code for command in commands)
             inputs = tuple(_commands()[each.code].written(each) for each in commands)
             return _written(_EXECUTE, (codes, inputs, deadline))
-        case records.Batch(batched):
+        case records.Batch(batched, form):
             written = tuple((each.to, each.value, encode_call(each.call)) for each in batched)
-            return _written(_EXECUTE_BATCH, (_BATCH_MODE, write((_CALLS,), (written,))))
+            simple = form == "executeBatch"
+            values = (written,) if simple else (_BATCH_MODE, write((_CALLS,), (written,)))
+            return _written(_SIMPLE_BATCH if simple else _EXECUTE_BATCH, values)
         case records.SafeExecution():
             return _written_safe(call)
         case records.Delegation():
@@ -171,6 +174,9 @@ def _read_call(data: bytes) -> records.Call:
             raise DecodingError("The batch is not one that is carried out whole or not at all.")
         (single_calls,) = read((_CALLS,), calls)
         return records.Batch(tuple(_read_batched(*each) for each in single_calls))
+    if data[:4] == selector_of(*_SIMPLE_BATCH):
+        (single_calls,) = read(_SIMPLE_BATCH[1], data[4:])
+        return records.Batch(tuple(_read_batched(*each) for each in single_calls), "executeBatch")
     return _read_plain(data)
 
 

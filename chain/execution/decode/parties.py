@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from chain.contracts.delegation import BatchForm
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.execution import protocols
@@ -32,6 +33,8 @@ class Parties(Struct, frozen=True):
     transactions: int = 1
     batched: int = 0
     """Calls that are one transaction, all or none of them; none where each is one of its own."""
+    batch_form: BatchForm | None = None
+    """Which delegate's call makes them one, where the account's own code does."""
 
     @property
     def strangers(self) -> tuple[Address, ...]:
@@ -44,6 +47,7 @@ def parties_of(steps: Sequence[records.DecodedStep]) -> Parties:
     sender = steps[0].transaction.account
     lent = [step.call.delegate for step in steps if isinstance(step.call, records.Delegation)]
     as_one = records.Batch | records.SafeExecution
+    forms = [step.call.form for step in steps if isinstance(step.call, records.Batch)]
     batched, transactions = any(isinstance(step.call, as_one) for step in steps), len(steps)
     steps = single_calls(steps)
     calls = [step.call for step in steps if isinstance(step.call, records.PlainCall)]
@@ -59,6 +63,7 @@ def parties_of(steps: Sequence[records.DecodedStep]) -> Parties:
         spenders=_distinct(grant.spender for grant in given),
         called=_distinct(step.transaction.to for step in steps),
         lent_to=tuple(lent),
+        batch_form=next(iter(forms), None),
         transactions=transactions,
         batched=len(steps) if batched else 0,
         deadlines=tuple(sorted({end for call in calls for end in deadlines_of(call)})),

@@ -8,7 +8,14 @@ from msgspec.structs import asdict
 
 from chain.base.units import time_text
 from chain.contracts.addresses import checksummed
-from chain.contracts.delegation import DELEGATION_MANAGER, ENTRY_POINT, NOBODY, NONCES
+from chain.contracts.delegation import (
+    DELEGATION_MANAGER,
+    ENTRY_POINT,
+    NOBODY,
+    NONCES,
+    SIMPLE_ACCOUNT,
+    delegates_on,
+)
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution import protocols
 from chain.execution.decode.decoder import single_calls
@@ -70,8 +77,7 @@ def names_on(
         DELEGATION_MANAGER: "the DelegationManager",
         NONCES: "the orders' nonces",
     }
-    if network.contracts.delegate:
-        known[network.contracts.delegate] = "the batch executor"
+    known |= {each.address: each.name for each in delegates_on(network)}
     held = (positions or {}).items()
     pairs = {ref: (each.pool.key.currency0, each.pool.key.currency1) for ref, each in held}
     return Names(you, tokens, known, pairs)
@@ -122,14 +128,21 @@ def _lending(delegate: Address, names: Names) -> Iterator[str]:
         yield "Take the account back: it runs no contract's code any more."
         yield "Plans go as several transactions again. Nothing else changes."
         return
-    manager, entry = checksummed(DELEGATION_MANAGER), checksummed(ENTRY_POINT)
     yield f"Let the code of {names.place(delegate)} run as this account, on this chain alone."
     yield "Several calls then go in one transaction, all or nothing. The code keeps nothing itself."
-    yield (
-        f"DelegationManager {manager} and EntryPoint {entry} may act on the whole account, but "
-        "only on what its key has signed for them. zuno signs nothing for the EntryPoint."
-    )
-    yield "MetaMask can pause orders, never your own transactions."
+    if delegate == SIMPLE_ACCOUNT.address:
+        yield (
+            f"EntryPoint {checksummed(SIMPLE_ACCOUNT.entry_point)} may act on the whole account, "
+            "but only on what its key has signed for it. zuno signs nothing for it."
+        )
+        yield "Standing orders do not work with this code."
+    else:
+        manager, entry = checksummed(DELEGATION_MANAGER), checksummed(ENTRY_POINT)
+        yield (
+            f"DelegationManager {manager} and EntryPoint {entry} may act on the whole account, but "
+            "only on what its key has signed for them. zuno signs nothing for the EntryPoint."
+        )
+        yield "MetaMask can pause orders, never your own transactions."
     yield "To undo it: zuno wallet undelegate"
 
 

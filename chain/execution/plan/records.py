@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from msgspec import Struct
 
+from chain.contracts.delegation import BatchForm
 from chain.contracts.networks import Address
 from chain.execution.transaction import UnsignedTransaction
 
@@ -99,6 +100,8 @@ class Batch(Struct, frozen=True):
     """Calls that the account makes one after the other, all or none of them."""
 
     calls: tuple[BatchedCall, ...]
+    form: BatchForm = "execute"
+    """Which delegate's call it is."""
 
 
 class SafeExecution(Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chain.base.units import COIN
-from chain.contracts.delegation import DELEGATION_MANAGER, NOBODY, NONCES
+from chain.contracts.delegation import DELEGATION_MANAGER, NOBODY, NONCES, BatchForm, delegate_named
 from chain.contracts.networks import NATIVE, Address
 from chain.execution import protocols
 from chain.execution.decode.decoder import single_calls
@@ -291,10 +291,13 @@ def batch_faults(step: DecodedStep, context: PolicyContext) -> Iterator[str]:
         yield "a batch is sent to the wallet itself, with nothing along"
     if not _FEWEST <= len(singles) <= _MOST:
         yield f"a batch has {_FEWEST} to {_MOST} calls, and this {len(singles)}"
-    if context.delegate is None or context.delegate != context.network.contracts.delegate:
+    runs = delegate_named(context.network, context.delegate)
+    if runs is None:
         yield "the account does not run the code that carries out batches"
     else:
-        yield from code_faults(context.delegate, context)
+        if runs.form != _form_of(step.call):
+            yield f"the account runs {runs.name}, which would do nothing with a batch in this form"
+        yield from code_faults(runs.address, context)
     if all(_takes_back(single) for single in singles):
         return
     places = [_place(single, number, singles) for number, single in enumerate(singles)]
@@ -317,12 +320,16 @@ def delegation_faults(
         if context.delegate is None:
             yield "the account runs no contract's code that could be taken back"
         return
-    if delegate != context.network.contracts.delegate:
+    if delegate_named(context.network, delegate) is None:
         yield f"the code at {delegate} is none that an account is delegated to"
         return
     if context.delegate is not None:
         yield f"the account runs the code of {context.delegate} already"
     yield from code_faults(delegate, context)
+
+
+def _form_of(call: Call) -> BatchForm | None:
+    return call.form if isinstance(call, Batch) else None
 
 
 def _takes_back(single: DecodedStep) -> bool:

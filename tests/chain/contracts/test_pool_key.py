@@ -174,7 +174,7 @@ def test_the_pool_manager_is_its_package_with_its_own_address_put_in(devnet: Dev
 def test_the_embedded_chain_has_the_code_that_is_shipped_for_it(devnet: DevnetReady) -> None:
     shipped = shipped_code_hashes(network_named("devnet"))
 
-    assert len(shipped) == 13
+    assert len(shipped) == 14
     assert shipped == {address: _hash(_code(devnet, address)) for address in shipped}
 
 

@@ -142,7 +142,7 @@ def test_a_missing_package_is_named_without_repeating_what_npm_said(
 
 def test_the_lock_names_every_contract_and_node_by_hash_and_no_host() -> None:
     lock = bundled_lock()
-    assert sum(len(package.files) for package in lock.contracts) == 16
+    assert sum(len(package.files) for package in lock.contracts) == 17
     for package in (*lock.contracts, *lock.anvil):
         assert package.integrity.startswith("sha512-")
         assert all(re.fullmatch("[0-9a-f]{64}", file.sha256) for file in package.files)

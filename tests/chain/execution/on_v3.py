@@ -89,8 +89,8 @@ class V3Desk:
         data = "0x" + abi.encode_call("balanceOf(address)", self.owner.address).hex()
         return int(self.v3.moves.rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
 
-    async def built(self, request: CallRequest, *, as_one: bool = False) -> Built:
-        return build(request, await self.facts(*self.tokens(request)), as_one=as_one)
+    async def built(self, request: CallRequest) -> Built:
+        return build(request, await self.facts(*self.tokens(request)))
 
     def tokens(self, request: CallRequest) -> tuple[Address, ...]:
         pools = [position.pool for position in positions_of(request)]

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from chain.contracts.delegation import BatchCall, delegate_in, delegated_code, execute_batch
+from chain.contracts.delegation import (
+    SIMPLE_ACCOUNT,
+    BatchCall,
+    BatchForm,
+    delegate_in,
+    delegated_code,
+    execute_batch,
+)
 from chain.execution.build.builder import build
 from chain.execution.decode.decoder import decode, encode_call, single_calls
 from chain.execution.decode.parties import mentions_of, parties_of
@@ -39,9 +46,11 @@ SEEDS = 30
 ZERO = "0x" + "00" * 20
 
 
-def lent(context: PolicyContext) -> PolicyContext:
+def lent(context: PolicyContext, form: BatchForm = "execute") -> PolicyContext:
     """The same for an account that carries out batches."""
     delegate = str(context.network.contracts.delegate)
+    if form == "executeBatch":
+        delegate = SIMPLE_ACCOUNT.address
     return replace(
         context,
         delegate=delegate,
@@ -59,11 +68,12 @@ def batches() -> tuple[tuple[MadeUpPlan, UnsignedTransaction, PolicyContext], ..
 def _batches() -> Iterator[tuple[MadeUpPlan, UnsignedTransaction, PolicyContext]]:
     for seed in range(SEEDS):
         plan = made_up_plan(seed)
-        (first, *more) = build(plan.request, plan.facts, as_one=True).transactions
+        form: BatchForm = ("execute", "executeBatch")[seed % 2]
+        (first, *more) = build(plan.request, plan.facts, as_one=form).transactions
         context = context_of(plan.request, plan.facts)
         steps = [decode(each) for each in plan.built.transactions]
         if not more and first.step == "batch" and isinstance(check(steps, context), Allowed):
-            yield plan, first, lent(context)
+            yield plan, first, lent(context, form)
 
 
 def allowed(transaction: UnsignedTransaction, context: PolicyContext) -> bool:
@@ -135,9 +145,13 @@ def _changes(
     yield replace(batch, nonce=batch.nonce + 1)
     yield replace(batch, gas=10**9)
     yield replace(batch, authorization=Authorization(chain_id, stranger, batch.nonce + 1))
-    # The mode: one call only, or going on where one fails.
-    for mode in (bytes(32), bytes([1, 1]) + bytes(30), bytes([255]) + bytes(31)):
-        yield replace(batch, data=batch.data[:4] + mode + batch.data[36:])
+    if _form(batch) == "execute":
+        # The mode: one call only, or going on where one fails.
+        for mode in (bytes(32), bytes([1, 1]) + bytes(30), bytes([255]) + bytes(31)):
+            yield replace(batch, data=batch.data[:4] + mode + batch.data[36:])
+    # Another delegate's call, which this account's code would take and not carry out.
+    other_form: BatchForm = "executeBatch" if _form(batch) == "execute" else "execute"
+    yield replace(batch, data=execute_batch(calls, other_form))
     yield replace(batch, data=batch.data + bytes(32))
     yield replace(batch, data=batch.data[:-32])
     for place, call in enumerate(calls):
@@ -158,7 +172,13 @@ def _changes(
 
 
 def _with(batch: UnsignedTransaction, calls: list[BatchCall]) -> UnsignedTransaction:
-    return replace(batch, data=execute_batch(calls))
+    return replace(batch, data=execute_batch(calls, _form(batch)))
+
+
+def _form(batch: UnsignedTransaction) -> BatchForm:
+    call = decode(batch).call
+    assert isinstance(call, Batch)
+    return call.form
 
 
 def test_permissions_alone_may_be_taken_back_in_any_order() -> None:
@@ -170,10 +190,13 @@ def test_permissions_alone_may_be_taken_back_in_any_order() -> None:
     assert tried
 
 
+@pytest.mark.parametrize("form", ["execute", "executeBatch"])
 @pytest.mark.parametrize("delegate", [None, "0x" + "99" * 20])
-def test_an_account_that_runs_other_code_sends_no_batch(delegate: str | None) -> None:
-    _, batch, context = batches()[0]
-    known = str(context.network.contracts.delegate)
+def test_an_account_that_runs_other_code_sends_no_batch(
+    delegate: str | None, form: BatchForm
+) -> None:
+    _, batch, context = next(each for each in batches() if _form(each[1]) == form)
+    known = str(context.delegate)
 
     assert allowed(batch, context)
     assert not allowed(batch, replace(context, delegate=delegate))
@@ -190,12 +213,13 @@ def test_a_batch_stands_alone_in_its_plan() -> None:
     assert not isinstance(check(twice, context), Allowed)
 
 
-def test_an_account_is_lent_to_the_known_code_alone_on_one_chain() -> None:
+@pytest.mark.parametrize("form", ["execute", "executeBatch"])
+def test_an_account_is_lent_to_the_known_code_alone_on_one_chain(form: BatchForm) -> None:
     plan = made_up_plan(7)
-    delegate = str(plan.facts.network.contracts.delegate)
+    there = lent(context_of(plan.request, plan.facts), form)
+    delegate = str(there.delegate)
     (lending,) = build(DelegateRequest(delegate), plan.facts).transactions
     (taking,) = build(DelegateRequest(ZERO), plan.facts).transactions
-    there = lent(context_of(plan.request, plan.facts))
     plain = replace(there, delegate=None)
 
     assert allowed(lending, plain)

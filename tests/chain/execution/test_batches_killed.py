@@ -56,7 +56,9 @@ def planned(bench: Bench, kind: str) -> None:
     nonce = bench.nonce()
     if kind == "batch":
         calls = [BatchCall(RECIPIENT, 1, b"")] * 2
-        one = transfer(nonce, step=kind, to=WALLET, value=0, data=execute_batch(calls), gas=200_000)
+        one = transfer(
+            nonce, step=kind, to=WALLET, value=0, data=execute_batch(calls, "execute"), gas=200_000
+        )
     else:
         delegate = DELEGATE if kind == "delegate" else NOBODY
         one = replace(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.contracts.addresses import keccak
-from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
+from chain.contracts.delegation import DELEGATION_MANAGER, NONCES, SIMPLE_ACCOUNT
 from chain.contracts.networks import NATIVE, network_named, shipped_code_hashes
 from chain.math.drift import price_band
 from chain.positions.overview import Sources
@@ -139,10 +139,12 @@ NONE = frozenset[str]()
 
 def test_everything_that_is_called_or_led_to_is_looked_at_once() -> None:
     assert called_contracts(BASE, (ONE, NATIVE, TWO, ONE)) == (*PROTOCOL, ONE, TWO)
-    lent = called_contracts(BASE, (ONE,), lent=True)
+    lent = called_contracts(BASE, (ONE,), lent=(str(OURS.delegate), TWO))
     assert lent == (*PROTOCOL, ONE, OURS.delegate, DELEGATION_MANAGER, NONCES)
+    simple = SIMPLE_ACCOUNT.address
+    assert called_contracts(BASE, (), lent=(simple,)) == (*PROTOCOL, simple)
     bare = replace(BASE, contracts=replace(OURS, delegate=None, universal_router=None))
-    assert called_contracts(bare, (ONE,), lent=True) == (*PROTOCOL[:3], ONE)
+    assert called_contracts(bare, (ONE,), lent=(str(OURS.delegate),)) == (*PROTOCOL[:3], ONE)
 
 
 @pytest.mark.parametrize("address", PROTOCOL)

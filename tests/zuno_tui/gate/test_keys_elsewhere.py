@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chain.contracts.delegation import SIMPLE_ACCOUNT
 from chain.devnet.anvil import running_anvil
 from tests import node_rpc
 from tests.fakes.ledger import LedgerDouble
@@ -119,9 +120,52 @@ def test_an_order_is_refused_before_the_device_is_asked(desk: Desk, ledger: Ledg
     order = desk.here("order", "close", token_id, "below", "2000")
     assert order.code == REFUSED
     assert "A Ledger does not delegate to the code that orders need" in order.words
-    lent = desk.here("wallet", "delegate")
-    assert (lent.code, "Its plans are sent in steps" in lent.words) == (REFUSED, True)
     assert len(ledger.commands) == before
+
+
+def test_a_ledger_delegates_to_the_simple_account_and_sends_plans_as_one(
+    desk: Desk, ledger: LedgerDouble
+) -> None:
+    token_id = given_a_position(desk)
+    simple = SIMPLE_ACCOUNT.address
+    lending = desk.approved("wallet", "delegate")
+    lent = applied(desk, lending)
+    code = desk.ask("eth_getCode", OWN, "latest")
+    wrapped = applied(desk, desk.approved("wrap", "0.04"))
+    approval = desk.approved("swap", "0.04", "WETH", "USDC")
+    done = applied(desk, approval)
+    order = desk.here("order", "close", token_id, "below", "2000")
+    taken = applied(desk, desk.approved("wallet", "undelegate"))
+
+    assert (lent.code, code) == (0, f"0xef0100{simple[2:]}"), lent.words
+    assert f"Delegate to {simple}" in ledger.shown
+    assert "Standing orders do not work" in lent.words, lent.words
+    assert (wrapped.code, done.code) == (0, 0), done.words
+    assert [step["step"] for step in approval["transactions"]] == ["batch"]
+    assert (order.code, taken.code) == (REFUSED, 0), taken.words
+    assert desk.ask("eth_getCode", OWN, "latest") == "0x"
+    # Each delegation raises it by one more than its transaction.
+    assert sent(desk) == 6
+
+
+@pytest.mark.parametrize("off", ["smart_accounts", "blind_signing", "app_open"])
+def test_a_ledger_that_cannot_delegate_says_what_to_switch_on(
+    desk: Desk, ledger: LedgerDouble, off: str
+) -> None:
+    desk.ask("anvil_setBalance", OWN, hex(10**18))
+    approval = desk.approved("wallet", "delegate")
+    before = ledger.become({off: False})
+    refused = applied(desk, approval)
+    ledger.become(before)
+    done = applied(desk, approval)
+
+    words = {
+        "smart_accounts": "Smart account upgrade",
+        "blind_signing": "Switch on blind signing",
+        "app_open": "Open its Ethereum app",
+    }
+    assert (refused.code, words[off] in refused.words) == (REFUSED, True), refused.words
+    assert (done.code, sent(desk)) == (0, 2), done.words
 
 
 @pytest.fixture

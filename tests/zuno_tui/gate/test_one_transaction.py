@@ -191,7 +191,7 @@ def test_a_last_call_that_fails_undoes_everything(delegated: Desk) -> None:
                 "gas": hex(2_000_000),
                 "maxFeePerGas": hex(100 * GWEI),
                 "maxPriorityFeePerGas": hex(1),
-                "data": "0x" + execute_batch([*calls, FAILING]).hex(),
+                "data": "0x" + execute_batch([*calls, FAILING], "execute").hex(),
             },
         )
         assert _receipt(delegated, sent)["status"] == "0x0"

@@ -15,6 +15,7 @@ from chain.contracts.delegation import (
     EXACT_EXECUTION,
     LIMITED_CALLS,
     NONCES,
+    SIMPLE_ACCOUNT,
     TIMESTAMPS,
     delegate_in,
 )
@@ -392,6 +393,11 @@ async def _refuse_unfit(
                 "are known. Nothing was signed.",
                 RefusalCode.CONTRACT_CODE,
             )
+    if sight.delegate == SIMPLE_ACCOUNT.address:
+        raise GateRefusedError(
+            f"This account runs {SIMPLE_ACCOUNT.name}, on which no order can stand. Change it: "
+            "zuno wallet undelegate, then zuno wallet delegate"
+        )
     if sight.delegate is None or sight.delegate != network.contracts.delegate:
         raise NotDelegatedError(
             "Set your account up for orders once, then ask again: zuno wallet delegate"

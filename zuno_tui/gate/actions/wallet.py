@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 
 from chain.base.units import Numeral
-from chain.contracts.delegation import NOBODY, NONCES, delegate_in
+from chain.contracts.delegation import (
+    NOBODY,
+    NONCES,
+    Delegate,
+    delegate_in,
+    delegate_named,
+    delegates_on,
+)
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.signed_delegation import ask_nonce
 from chain.execution.plan.requests import (
@@ -56,17 +63,27 @@ async def action_to_revoke(sources: Sources, given: Sequence[GivenAllowance]) ->
 
 
 _PREPARING = "Prepare the account for orders and one-transaction plans"
+_PREPARING_PLANS = "Prepare the account for one-transaction plans"
+_TAKING_PLANS_BACK = "Send plans as several transactions again"
 _TAKING_BACK = "End orders, and send plans as several transactions again"
 _TAKING_FOREIGN_BACK = "Take away the code that runs as this account"
 
 
 async def action_to_delegate(
-    sources: Sources, wallet: Address, *, back: bool, orders_stand: bool = False
+    sources: Sources,
+    wallet: Address,
+    *,
+    back: bool,
+    orders_stand: bool = False,
+    by_device: bool = False,
 ) -> Action:
-    """Lend the account to the code that carries out batches, or take it back."""
+    """Lend the account to code that carries out batches, or take it back.
+
+    A device delegates only to the simple one, which no order can rest on.
+    """
     network = sources.network
-    delegate = network.contracts.delegate
-    if delegate is None:
+    chosen = next((each for each in delegates_on(network) if each.orders is not by_device), None)
+    if chosen is None:
         raise GateRefusedError(f"No code that carries out batches is known on {network.title}.")
     subject = await read_wallet(sources)
     code = await sources.client.ask(requests.code(wallet, subject.block.hash))
@@ -74,7 +91,7 @@ async def action_to_delegate(
     if back and now is None:
         raise GateRefusedError("This account is not delegated: there is nothing to undo.")
     if not back and code:
-        if now == delegate:
+        if delegate_named(network, now) is not None:
             raise GateRefusedError(
                 "Plans go as one transaction already. To undo it: zuno wallet undelegate"
             )
@@ -86,7 +103,8 @@ async def action_to_delegate(
         )
     worth = await read_worth(sources, (NATIVE,), subject.block)
     verb = "undelegate" if back else "delegate"
-    cancels = orders_stand or now == delegate
+    ours = delegate_named(network, now)
+    cancels = orders_stand or (ours is not None and ours.orders)
     if back and not cancels:
         # Whoever raised it has signed orders before, here or elsewhere.
         raised = await sources.client.ask(requests.call(NONCES, ask_nonce(wallet)))
@@ -94,13 +112,23 @@ async def action_to_delegate(
     foreign = f"{_TAKING_FOREIGN_BACK}{', and end orders' if cancels else ''}"
     return Action(
         f"{verb}_{subject.block.number}",
-        (_TAKING_BACK if now == delegate else foreign) if back else _PREPARING,
-        DelegateRequest(NOBODY, cancels_orders=cancels) if back else DelegateRequest(delegate),
+        _title_of(chosen, ours, foreign, back=back),
+        DelegateRequest(NOBODY, cancels_orders=cancels)
+        if back
+        else DelegateRequest(chosen.address),
         subject,
         (),
         usd_per_wei=worth.usd_per_wei,
         disputes=worth.disputes,
     )
+
+
+def _title_of(chosen: Delegate, ours: Delegate | None, foreign: str, *, back: bool) -> str:
+    if not back:
+        return _PREPARING if chosen.orders else _PREPARING_PLANS
+    if ours is None:
+        return foreign
+    return _TAKING_BACK if ours.orders else _TAKING_PLANS_BACK
 
 
 async def _action_to_turn(sources: Sources, amount: Numeral, verb: str) -> Action:
