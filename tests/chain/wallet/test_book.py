@@ -70,7 +70,7 @@ def test_a_wallet_is_in_the_book_once_and_another_is_left_alone() -> None:
 @pytest.mark.parametrize("keeping", list(KeyStorage))
 def test_a_wallet_without_a_key_is_only_watched(keeping: KeyStorage) -> None:
     is_watched = Wallet(FIRST.address, "first", keeping).watch_only
-    assert is_watched is (keeping is KeyStorage.NOWHERE)
+    assert is_watched is (keeping in (KeyStorage.NOWHERE, KeyStorage.SAFE))
 
 
 def test_no_book_is_an_empty_one(tmp_path: Path) -> None:
