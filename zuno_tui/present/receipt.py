@@ -494,8 +494,9 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     rate = facts.usd_per_wei
     dollars = "" if rate is None else f"{_MOST}{usd(facts.gas * rate)}"
     coin = facts.network.native_symbol
-    words = f"at most {format_amount(facts.gas, 18, 4)} {coin}"
-    yield ReceiptLine("bound", words, dollars, "network")
+    if facts.gas:
+        words = f"at most {format_amount(facts.gas, 18, 4)} {coin}"
+        yield ReceiptLine("bound", words, dollars, "network")
     yield from _all_in(facts)
 
 
@@ -613,6 +614,8 @@ def _costs(cost: TotalCost, facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     if facts.expected_gas is not None:
         gas = f"about {format_amount(facts.expected_gas, 18, 4)} {facts.network.native_symbol}"
         network = "" if cost.network is None else usd(cost.network)
+    if not facts.gas:
+        gas = "is paid by whoever executes it"
     if cost.swap is not None and cost.swap < _CENT:
         yield ReceiptLine("pay", f"network {gas}", total)
         return
