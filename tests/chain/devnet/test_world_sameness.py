@@ -200,6 +200,7 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.contracts.delegation",
         "chain.contracts.hooks",
         "chain.contracts.networks",
+        "chain.contracts.safe",
         "chain.data",
         "chain.devnet",
         "chain.devnet.defaults",

@@ -358,7 +358,8 @@ def test_a_sentence_never_takes_one_protocol_for_the_other(said: str) -> None:
 
 
 def test_a_position_is_opened_in_a_pool_of_v3(zuno: CommandLine, there: tuple[str, ...]) -> None:
-    assert zuno("create", "0.5 WETH with USDC in a v3 pool", *there).code == 0
+    goal = "0.5 WETH with USDC in a v3 pool between 2700 and 3400"
+    assert zuno("create", goal, *there).code == 0
     approved = zuno("approve", "--candidate", "A", *there, "--json")
     assert approved.code == 0, approved.words
     steps = [one["step"] for one in approved.data["transactions"]]

@@ -120,8 +120,8 @@ def test_what_rests_on_logs_is_unknown_and_everything_else_is_shown(
     assert "less LVR unknown" in inspected.out
     assert "less LVR unknown" not in honest.out
     assert earned.code == 0, earned.words
-    assert "net unknown" in earned.words
-    assert f"#{token_id} (the endpoint " in earned.words
+    assert "net unknown" in earned.out
+    assert f"#{token_id} (the endpoint " in earned.out
 
 
 @pytest.mark.parametrize("habit", ["left out", "left out in part"])

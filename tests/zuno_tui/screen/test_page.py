@@ -283,6 +283,6 @@ async def test_an_account_that_understands_no_orders_is_told_so_first() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test(size=(80, 24)) as pilot:
         await play(pilot, *MORNING, replace(ORDER_FORM, delegated=False))
-        assert any("desk: delegate" in line for line in lines_of(pilot))
+        assert any("type delegate at the desk" in line for line in lines_of(pilot))
         await pilot.press("enter", *"2800", "enter")
         assert link.intents == []
