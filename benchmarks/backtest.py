@@ -12,7 +12,7 @@ import numpy as np
 from agents.backtest.deciders import advisor_of, by_advice
 from agents.backtest.hours import PoolBars, read_bars
 from agents.backtest.report import backtest
-from agents.backtest.walking import BacktestTerms, make_track, moment_at, snapped, walk
+from agents.backtest.walking import BacktestTerms, make_track, moment_at, snap_edges, walk
 from agents.numbers.rules import RiskProfile
 from benchmarks.bar_files import BarRow, write_bars
 
@@ -46,7 +46,7 @@ def _read_and_walked(bars: PoolBars) -> Iterator[str]:
 def _compared(name: str, track: Track) -> Iterator[str]:
     terms, advisor = BacktestTerms(), advisor_of(RiskProfile.BALANCED)
     opening = moment_at(track, 0, 0)
-    own = snapped(opening.log_price, advisor.base_sigmas * opening.sigma, terms.tick_spacing)
+    own = snap_edges(opening.log_price, advisor.base_sigmas * opening.sigma, terms.tick_spacing)
     decide = by_advice(terms, advisor)
     bars = f"{track.bars:,} {name} in {len(track.starts)} windows"
     held = _seconds(lambda: walk(track, terms, own))

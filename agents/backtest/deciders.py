@@ -34,7 +34,7 @@ from agents.backtest.walking import (
     WindowHoldings,
     moment_at,
     move_cost,
-    snapped,
+    snap_edges,
     swap_needed,
     units_of,
     walk,
@@ -220,7 +220,9 @@ def by_chance(
 
 
 def _own_range(moment: Moment, terms: BacktestTerms, advisor: Advisor) -> tuple[Floats, Floats]:
-    return snapped(moment.log_price, first_half_width(moment, terms, advisor), terms.tick_spacing)
+    return snap_edges(
+        moment.log_price, first_half_width(moment, terms, advisor), terms.tick_spacing
+    )
 
 
 def first_half_width(moment: Moment, terms: BacktestTerms, advisor: Advisor) -> Floats:
@@ -268,7 +270,7 @@ def _moves(
     best = advised_half_widths(share, moment.expected_edge, sigma, roomy)
     bounded = np.clip(best, MIN_WIDTH_MULTIPLIER * base, MAX_WIDTH_MULTIPLIER * base)
     widths = np.stack([*(multiplier * base for multiplier in REBALANCE_MULTIPLIERS), bounded])
-    edges = snapped(moment.log_price, widths, terms.tick_spacing)
+    edges = snap_edges(moment.log_price, widths, terms.tick_spacing)
     _, unit = units_of(edges, moment.root_price)
     cost = move_cost(swap_needed(tokens, unit, moment.price), terms)
     # 2L√P of liquidity one is 2√P.
@@ -356,7 +358,7 @@ def walk_all(
     opening = moment_at(track, 0, 0)
     own = _own_range(opening, terms, advisor)
     reach = np.full_like(opening.price, log(1 + WIDE_REACH))
-    wide = snapped(opening.log_price, reach, terms.tick_spacing)
+    wide = snap_edges(opening.log_price, reach, terms.tick_spacing)
     everywhere = (np.full_like(opening.price, -np.inf), np.full_like(opening.price, np.inf))
     advice = walk(track, terms, own, by_advice(terms, advisor))
     runs = {

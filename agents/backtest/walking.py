@@ -68,7 +68,7 @@ def held_ranges(lower: Floats, upper: Floats, liquidity: Floats) -> HeldRanges:
     return HeldRanges(lower, upper, np.exp(lower / 2), np.exp(upper / 2), liquidity)
 
 
-def earned(series: BarSeries, first: Indices, last: Indices, held: HeldRanges) -> Earned:
+def fees_earned(series: BarSeries, first: Indices, last: Indices, held: HeldRanges) -> Earned:
     """Fees and bars in range from each window's first bar up to, not with, its last."""
     longest = int((last - first).max(initial=0))
     rows = max(1, MOST_AT_ONCE // max(longest, 1))
@@ -262,7 +262,7 @@ def moment_at(track: Track, place: int, hour: int) -> Moment:
     )
 
 
-def snapped(log_price: Floats, half_width: Floats, spacing: int) -> tuple[Floats, Floats]:
+def snap_edges(log_price: Floats, half_width: Floats, spacing: int) -> tuple[Floats, Floats]:
     """Edges on whole tick spacings nearest to a centred range, none narrower than one spacing."""
     tick = log_price / TICK_LOG
     half = np.maximum(half_width / TICK_LOG, spacing)
@@ -377,7 +377,7 @@ def _passed(
     held, starts = some_of(holdings.held, places), track.starts[places]
     bars = track.hours.last_bar
     first, last = bars[starts + hour] + 1, bars[starts + until] + 1
-    gained = earned(track.series, first, last, held)
+    gained = fees_earned(track.series, first, last, held)
     roots = np.sqrt(track.closes[starts[:, None] + np.arange(hour, until + 1)])
     holdings.fees_usd[places] += gained.fees_usd
     holdings.lvr_usd[places] += realised_lvr(roots, held) * token1_usd

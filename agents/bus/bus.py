@@ -114,7 +114,7 @@ class Flow(Generic[Services]):
         for observer in self._observers:
             observer(envelope)
 
-    def sent(self, envelope: Envelope, *, final: bool) -> None:
+    def on_sent(self, envelope: Envelope, *, final: bool) -> None:
         """A structural message is on its way: it is its recipient's turn."""
         self.under_way += 1
         self.concluded = final
@@ -142,7 +142,7 @@ class Flow(Generic[Services]):
         self._inbox.put_nowait(envelope)
         return True
 
-    def spoken(self, role: Role, text: str) -> None:
+    def on_prose(self, role: Role, text: str) -> None:
         if self._on_prose is not None and not self.over:
             self._on_prose(role, text)
 
@@ -272,7 +272,7 @@ class Bus(Generic[Services]):
             task.cancel()
         await asyncio.gather(*self._listening, return_exceptions=True)
         self._listening.clear()
-        await self.settled()
+        await self.wait_settled()
 
     @property
     def active(self) -> frozenset[str]:
@@ -337,10 +337,10 @@ class Bus(Generic[Services]):
         if request_id not in self._flows:
             return False
         self.fail(request_id, CLI, FailureCause.CANCELLED, reason)
-        await self.settled()
+        await self.wait_settled()
         return True
 
-    async def settled(self) -> None:
+    async def wait_settled(self) -> None:
         """Wait until the tasks of ended flows are gone, or will not go."""
         if self._ending:
             await asyncio.wait(self._ending, timeout=self._limits.farewell_seconds)
@@ -361,13 +361,13 @@ class Bus(Generic[Services]):
             seconds_left=lambda: flow.seconds_left() - self._limits.finishing_seconds,
         )
 
-    def taken(self, envelope: Envelope) -> None:
+    def on_taken(self, envelope: Envelope) -> None:
         flow = self._flows.get(envelope.request_id)
         if flow is not None:
             flow.activity += 1
             flow.working += 1
 
-    def handled(self, envelope: Envelope) -> None:
+    def on_handled(self, envelope: Envelope) -> None:
         flow = self._flows.get(envelope.request_id)
         if flow is None:
             return
@@ -403,10 +403,10 @@ class Bus(Generic[Services]):
         try:
             flow.observe(envelope)
         except Exception as error:  # the flow ends even if nobody can write it down
-            self.crashed(CLI, error)
+            self.on_crash(CLI, error)
         self._finish(flow, envelope)
 
-    def crashed(self, role: Role, error: Exception) -> None:
+    def on_crash(self, role: Role, error: Exception) -> None:
         if self._on_crash is not None:
             self._on_crash(role, error)
 
@@ -427,21 +427,21 @@ class Bus(Generic[Services]):
 
     def _sent(self, flow: Flow[Services], envelope: Envelope) -> None:
         if not self._registry.is_droppable(envelope.kind):
-            flow.sent(envelope, final=self._registry.is_final(envelope.kind))
+            flow.on_sent(envelope, final=self._registry.is_final(envelope.kind))
 
     def _observe(self, flow: Flow[Services], envelope: Envelope) -> None:
         try:
             flow.observe(envelope)
         except Exception as error:  # an observer writes to disk: anything can happen
-            self.crashed(CLI, error)
+            self.on_crash(CLI, error)
             reason = f"The record could not be written ({error_kind(error)})."
             self.fail(flow.request_id, CLI, FailureCause.UNRECORDED, reason)
 
     def _spoken(self, flow: Flow[Services], role: Role, text: str) -> None:
         try:
-            flow.spoken(role, text)
+            flow.on_prose(role, text)
         except Exception as error:  # a listener's fault may not stop a debate
-            self.crashed(role, error)
+            self.on_crash(role, error)
 
     async def _deliver_all(self) -> None:
         while True:
@@ -554,7 +554,7 @@ class Bus(Generic[Services]):
         try:
             await work()
         except Exception as error:  # a broken transport ends every flow in words
-            self.crashed(CLI, error)
+            self.on_crash(CLI, error)
             reason = f"The transport stopped with {error_kind(error)}."
             for request_id in tuple(self._flows):
                 self.fail(request_id, CLI, FailureCause.LOST, reason)

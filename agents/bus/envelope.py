@@ -326,7 +326,7 @@ class Registry:
             if kind in _COMMON and model is not _COMMON[kind]:
                 raise EnvelopeError(f"{kind} is a kind of every flow: name yours otherwise.")
 
-    def extended(
+    def extend(
         self,
         payloads: Mapping[str, type[Payload] | UnionType],
         *,

@@ -110,7 +110,7 @@ class AgentHost(Generic[Services]):
         flow = self._flows.get(request_id) or self._open(request_id, self._default_terms())
         return None if flow is None else flow.context
 
-    def taken(self, envelope: Envelope) -> None:
+    def on_taken(self, envelope: Envelope) -> None:
         flow = self._flows.get(envelope.request_id)
         if flow is None:
             return
@@ -119,7 +119,7 @@ class AgentHost(Generic[Services]):
             flow.beating = True
             self._during(flow, self._signs_of_life(envelope.request_id, flow))
 
-    def handled(self, envelope: Envelope) -> None:
+    def on_handled(self, envelope: Envelope) -> None:
         flow = self._flows.get(envelope.request_id)
         if flow is not None:
             flow.unanswered -= 1
@@ -140,7 +140,7 @@ class AgentHost(Generic[Services]):
         payload = FlowFailed(stage=stage, cause=cause, reason=reason)
         self._start(self._send(request_id, Outgoing(Kind.FLOW_FAILED, CLI, payload)))
 
-    def crashed(self, role: Role, error: Exception) -> None:
+    def on_crash(self, role: Role, error: Exception) -> None:
         if self._on_crash is not None:
             self._on_crash(role, error)
 
@@ -172,7 +172,7 @@ class AgentHost(Generic[Services]):
             self.fail(request_id, self._role, error.cause, str(error))
             return None
         except Exception as error:  # a factory reads settings and connects: anything can happen
-            self.crashed(self._role, error)
+            self.on_crash(self._role, error)
             reason = f"{self._role} could not begin: {error_kind(error)}."
             self.fail(request_id, self._role, FailureCause.CRASHED, reason)
             return None

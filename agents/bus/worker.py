@@ -121,7 +121,7 @@ class Board:
     def add(self, envelope: Envelope) -> None:
         self._heard.append(envelope)
 
-    def heard(self, *kinds: str) -> tuple[Envelope, ...]:
+    def messages_of(self, *kinds: str) -> tuple[Envelope, ...]:
         """All of these kinds, by sender in the flow's order: who was faster makes no difference."""
         chosen = (envelope for envelope in self._heard if envelope.kind in kinds)
         return tuple(
@@ -180,15 +180,15 @@ class Host(Protocol[Services]):
         """None when there is no such flow, or it is over."""
         ...
 
-    def taken(self, envelope: Envelope) -> None: ...
+    def on_taken(self, envelope: Envelope) -> None: ...
 
-    def handled(self, envelope: Envelope) -> None: ...
+    def on_handled(self, envelope: Envelope) -> None: ...
 
     async def post(self, request_id: str, sender: Role, outgoing: Outgoing) -> None: ...
 
     def fail(self, request_id: str, stage: Role, cause: FailureCause, reason: str) -> None: ...
 
-    def crashed(self, role: Role, error: Exception) -> None: ...
+    def on_crash(self, role: Role, error: Exception) -> None: ...
 
 
 class Counters(Struct):
@@ -270,7 +270,7 @@ class Worker(Generic[Services]):
             return
         lane.seen.add(content_id)
         lane.mailbox.append(envelope)
-        self._host.taken(envelope)
+        self._host.on_taken(envelope)
         if lane.task is None:
             name = f"{self.role} {envelope.request_id}"
             lane.task = asyncio.create_task(self._empty(lane), name=name)
@@ -293,7 +293,7 @@ class Worker(Generic[Services]):
                 async with self._places:
                     await self._handle(lane, envelope)
                 if not lane.closed:
-                    self._host.handled(envelope)
+                    self._host.on_handled(envelope)
         except asyncio.CancelledError:
             if lane.closed:
                 raise
@@ -315,12 +315,12 @@ class Worker(Generic[Services]):
         except StageFailedError as error:
             self._fail(lane, error.cause, str(error))
         except EnvelopeError as error:
-            self._host.crashed(self.role, error)
+            self._host.on_crash(self.role, error)
             self._fail(lane, FailureCause.CRASHED, f"{self.role} may not say that: {error}")
         except TransportError as error:
             self._fail(lane, FailureCause.LOST, str(error))
         except Exception as error:  # one bad handler may not stop the other flows
-            self._host.crashed(self.role, error)
+            self._host.on_crash(self.role, error)
             # The error's text may hold a URL or a key: only its kind is said aloud.
             name = error_kind(error)
             self._fail(lane, FailureCause.CRASHED, f"{self.role} stopped with {name}.")

@@ -164,7 +164,7 @@ class HorizonReliability(Struct, frozen=True):
         return max(abs(width.bias_points) for width in self.widths)
 
 
-def binned(said: Floats, stayed: Flags) -> tuple[ReliabilityBin, ...]:
+def bin_chances(said: Floats, stayed: Flags) -> tuple[ReliabilityBin, ...]:
     """Ten equal tenths of chance, the empty ones left out."""
     tenths = np.minimum((said * BINS).astype(np.int64), BINS - 1)
     counts = np.bincount(tenths, minlength=BINS)
@@ -186,7 +186,7 @@ def calibration_error(bins: tuple[ReliabilityBin, ...]) -> float:
 def width_reliability(width_percent: int, said: Floats, stayed: Flags) -> WidthReliability:
     return WidthReliability(
         width_percent,
-        calibration_error(binned(said, stayed)),
+        calibration_error(bin_chances(said, stayed)),
         float(said.mean()),
         float(stayed.mean()),
     )
@@ -384,7 +384,7 @@ def _horizon(
 ) -> HorizonReliability:
     said = [table.chances(each.half_width, sigmas[whole], hours) for each in followed]
     stayed = [(each.exits[whole] == 0) | (each.exits[whole] > hours) for each in followed]
-    pooled = binned(np.concatenate(said), np.concatenate(stayed))
+    pooled = bin_chances(np.concatenate(said), np.concatenate(stayed))
     return HorizonReliability(
         hours=hours,
         windows=int(np.count_nonzero(whole)),

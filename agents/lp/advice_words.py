@@ -17,7 +17,7 @@ from agents.numbers.advice import (
     AdviceReason,
 )
 from agents.numbers.edges import TICK_LOG
-from agents.numbers.rounding import gained
+from agents.numbers.rounding import gain_over
 from agents.numbers.rules import CheckedAssumption, JudgmentVerdict, Rule, Tiebreak
 from chain.base.units import UNKNOWN, Quantity, Unknown, hours, times_words, usd
 
@@ -130,7 +130,7 @@ def covered_words(edge_7d: float | None) -> str:
     return f"fees covered {much} of what arbitrage took in the past 7 days"
 
 
-def covered(option: str, edge_7d: float | None) -> Statement:
+def coverage_statement(option: str, edge_7d: float | None) -> Statement:
     """The same, and whether that pays; dollars above what was ever measured are said to be."""
     words = covered_words(edge_7d)
     if edge_7d is None:
@@ -149,7 +149,7 @@ def net_words(name: str, option: Candidate, hold: Candidate) -> Statement:
     if option.net_7d is None:
         return Statement("what it nets is unknown")
     words, claims = _nets("it", name, option)
-    more = gained(option.net_7d, hold.net_7d)
+    more = gain_over(option.net_7d, hold.net_7d)
     if more is not None and more > 0:
         words = f"{words}, {usd(more)} {'more' if option.net_7d >= 0 else 'less'} than Keep"
         claims = (*claims, claim(name, Relation.NETS_MORE, more, than=KEEP))
@@ -182,7 +182,7 @@ def keep_words(hold: Candidate, rival: Rival | None) -> Statement:
         return Statement(
             "nothing here should net more in 7 days", (claim(KEEP, Relation.NETS_MOST),)
         )
-    more = gained(rival.option.net_7d, hold.net_7d)
+    more = gain_over(rival.option.net_7d, hold.net_7d)
     assert more is not None
     claims = [claim(rival.name, Relation.NETS_MORE, more, than=KEEP)]
     named, told = (rival.name, rival.option) if rival.name != CLOSE else (KEEP, hold)

@@ -18,7 +18,7 @@ from agents.numbers.edges import TICK_LOG, Edges, TickRange, edges_of
 from agents.numbers.fees import position_value
 from agents.numbers.outlook import HOURS_PER_WEEK, PoolMarket, horizon_hours, net_over, week_again
 from agents.numbers.regime import daily_ticks
-from agents.numbers.rounding import gained
+from agents.numbers.rounding import gain_over
 from agents.numbers.rules import AS_OBSERVED, PROFILES, JudgmentVerdict, MarketMultiples, judge_move
 from agents.numbers.survival import buffer_hours
 from chain.base.once_per_object import once_per_object
@@ -91,7 +91,7 @@ def _move_advice(
     )
     held = inputs.hold_net
     after_cost = None if net is None or move.cost is None else net - move.cost
-    return MoveAdvice(advise(inputs), hours, gained(after_cost, held), move.cost)
+    return MoveAdvice(advise(inputs), hours, gain_over(after_cost, held), move.cost)
 
 
 def still_permitted(
@@ -159,7 +159,7 @@ def _observed_week(evaluation: EvaluationContext) -> AdviceInputs:
 def _market(evaluation: EvaluationContext, changed: MarketMultiples) -> PoolMarket:
     if changed == AS_OBSERVED:
         return evaluation.market
-    return evaluation.market.changed(volatility=changed.volatility, fees=changed.fees)
+    return evaluation.market.at_multiples(volatility=changed.volatility, fees=changed.fees)
 
 
 def _is_thin(evaluation: EvaluationContext, market: PoolMarket, edges: Edges) -> bool:
@@ -193,11 +193,14 @@ def decided_by_rule(context: ScoutContext) -> bool:
     if isinstance(context, CreateContext):
         return _settled_capital(context) is not None
     standing = standing_advice(context, evaluation_of(context))
-    return settled(context) is not None or standing.reasons[0] is not AdviceReason.NO_CANDIDATE
+    return (
+        advice_without_debate(context) is not None
+        or standing.reasons[0] is not AdviceReason.NO_CANDIDATE
+    )
 
 
 @once_per_object
-def settled(context: ScoutContext) -> Advice | None:
+def advice_without_debate(context: ScoutContext) -> Advice | None:
     """The rule's advice where a danger, a pause, an unknown or an unpaid risk decides alone."""
     if isinstance(context, CreateContext):
         return _settled_capital(context)

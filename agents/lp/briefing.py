@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agents.bus.worker import HandlerContext
 from agents.lp.advice_words import option_letter
-from agents.lp.advising import hours_since_action, settled, standing_advice
+from agents.lp.advising import advice_without_debate, hours_since_action, standing_advice
 from agents.lp.evaluation import hold_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import (
@@ -23,7 +23,7 @@ from agents.lp.facts import (
     ScoutContext,
     path_steps,
 )
-from agents.lp.judge import recomputed, replay_opinion, walked_paths
+from agents.lp.judge import recompute, replay_opinion, walked_paths
 from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST, Debate, DebateRound, Objection
 from agents.lp.plan import Candidate, RuleFinding
 from agents.lp.propose import may_win
@@ -291,7 +291,7 @@ _UNITS = {
 }
 
 
-def briefed(
+def brief_agent(
     context: HandlerContext[DebateServices],
     facts: ScoutContext,
     memory: DeskMemory,
@@ -337,7 +337,7 @@ def debate_table(debate: Debate) -> OptionTable:
 def asked_model(context: HandlerContext[DebateServices], facts: ScoutContext) -> Model | None:
     """Who is asked: nobody where the rule decides alone, and Scout alone where no range can win."""
     model = context.services.model
-    if model is None or settled(facts) is not None:
+    if model is None or advice_without_debate(facts) is not None:
         return None
     return model if context.role == SCOUT or may_win(facts) else None
 
@@ -432,7 +432,7 @@ def _break_even(brief: Brief, candidate: Candidate) -> str:
 
 def describe_replays(brief: Brief, debate: Debate) -> None:
     """What the candidates would have earned in the swaps that were: the Critic's second method."""
-    for move in recomputed(debate):
+    for move in recompute(debate):
         shape = move.candidate.shape
         evaluation = evaluation_of(debate.context, 0 if shape is None else shape.pool_index)
         replay = replay_opinion(evaluation, move, walked_paths(evaluation))

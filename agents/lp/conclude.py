@@ -8,7 +8,7 @@ from agents.lp.advice_words import (
     WOULD,
     Rival,
     beside_words,
-    covered,
+    coverage_statement,
     finding_against,
     finding_words,
     holds_back,
@@ -44,7 +44,7 @@ from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.lp.statements import CLOSE, KEEP, Relation, Statement, claim, is_same_range
 from agents.numbers.advice import Advice, AdviceReason, AdvisedAction
 from agents.numbers.outlook import look_at
-from agents.numbers.rounding import gained
+from agents.numbers.rounding import gain_over
 from agents.numbers.rules import (
     MULTIPLES,
     PROFILES,
@@ -88,7 +88,7 @@ def _same(
             # A door that can be shut is a reason in any market.
             return True
         advice = standing_advice(context, evaluation, changed)
-        if not advice.known:
+        if not advice.is_known:
             return None
         leaves = advice.action is AdvisedAction.EXIT
     if choice.kind == "exit":
@@ -248,12 +248,12 @@ def _of_the_critic(context: ScoutContext, judged: JudgedRound, choice: Choice) -
         if move.judgment.verdict is JudgmentVerdict.ACCEPT
     )
     wanted = next(others, None)
-    why = "" if wanted is None else overruled(context, judged, wanted, chosen)
+    why = "" if wanted is None else overruling_reason(context, judged, wanted, chosen)
     said: Literal["revise", "veto"] = "veto" if verdict is JudgmentVerdict.VETO else "revise"
     yield Dissent(role="critic", verdict=said, wanted=wanted, overruled=why)
 
 
-def overruled(
+def overruling_reason(
     context: ScoutContext, judged: JudgedRound, index: int, chosen: Candidate | None
 ) -> str:
     """Which rule a named move breaks, in half a sentence; the rules choose in its place."""
@@ -263,7 +263,7 @@ def overruled(
     if (against := finding_against(move.judgment)) is not None:
         return finding_words(against, move.candidate).words
     if is_permitted(context, move):
-        less = None if chosen is None else gained(chosen.net_7d, move.candidate.net_7d)
+        less = None if chosen is None else gain_over(chosen.net_7d, move.candidate.net_7d)
         return "it lasts less" if less is None or less <= 0 else f"it should net {usd(less)} less"
     told = advised_move(context, move.evaluated)
     since, name = hours_since_action(context), option_letter(index)
@@ -349,7 +349,7 @@ def _choice(context: ScoutContext, judged: JudgedRound, chosen: JudgedCandidate 
     if leave is not None and standing.action is AdvisedAction.EXIT:
         told = [Statement(words) for words in evaluation.dangers] or [
             net_words(CLOSE, leave, hold),
-            covered(KEEP, standing.edge_7d),
+            coverage_statement(KEEP, standing.edge_7d),
             *_beside(context, judged),
         ]
         return _chosen("exit", None, standing.reasons, *told)
@@ -369,7 +369,7 @@ def _choice(context: ScoutContext, judged: JudgedRound, chosen: JudgedCandidate 
         candidate.index,
         advice.reasons,
         net_words(name, candidate, hold),
-        covered(name, advice.edge_7d),
+        coverage_statement(name, advice.edge_7d),
         objected,
     )
 
@@ -397,7 +397,7 @@ def _hold(context: ScoutContext, judged: JudgedRound, standing: Advice) -> Choic
         words = "it may leave its range soon; wait until it does"
         told.append(Statement(words, (claim(KEEP, Relation.IN_RANGE),)))
     if AdviceReason.POOL_DOES_NOT_PAY in codes:
-        told += [covered(KEEP, standing.edge_7d), *_beside(context, judged)]
+        told += [coverage_statement(KEEP, standing.edge_7d), *_beside(context, judged)]
     return _chosen("hold", None, codes, *told)
 
 
@@ -409,7 +409,7 @@ def _rival(context: ScoutContext, judged: JudgedRound, standing: Advice) -> Riva
         options.append(leave)
     known = [option for option in options if option.net_7d is not None]
     best = max(known, key=lambda option: option.net_7d or 0.0, default=None)
-    more = None if best is None else gained(best.net_7d, hold.net_7d)
+    more = None if best is None else gain_over(best.net_7d, hold.net_7d)
     if best is None or not more or more < 0:
         return None
     inside = isinstance(context, MarketContext) and _is_inside(context)

@@ -8,10 +8,10 @@ from agents.bus.envelope import CLI, Envelope
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from agents.lp import payloads
 from agents.lp.advice_words import option_letter
-from agents.lp.advising import decided_by_rule, settled
-from agents.lp.briefing import CandidateOpinion, CriticReply, asked_model, briefed
+from agents.lp.advising import advice_without_debate, decided_by_rule
+from agents.lp.briefing import CandidateOpinion, CriticReply, asked_model, brief_agent
 from agents.lp.conclude import chosen_move, own_move, plan_of
-from agents.lp.judge import JudgedRound, NumbersDifferError, Opinion, judged_round, recomputed
+from agents.lp.judge import JudgedRound, NumbersDifferError, Opinion, judged_round, recompute
 from agents.lp.role_tools import CriticTools
 from agents.lp.services import DebateServices
 from agents.lp.spoken import (
@@ -22,10 +22,10 @@ from agents.lp.spoken import (
     standing_statement,
 )
 from agents.lp.statements import is_same_range
-from agents.model.speaking import Brief, about_the_model, model_thought, thought
+from agents.model.speaking import Brief, about_the_model, model_thought, thought_message
 from agents.model.tools import ask_with_tools
 from agents.numbers.rules import Decision, JudgmentVerdict
-from chain.base.units import listed
+from chain.base.units import list_words
 
 
 async def critic(
@@ -35,18 +35,20 @@ async def critic(
     if not isinstance(proposal, payloads.Proposal):
         return
     try:
-        moves = recomputed(proposal)
+        moves = recompute(proposal)
     except NumbersDifferError as error:
         raise StageFailedError(f"The Critic refuses the proposal. {error}") from None
     number = proposal.latest.number
-    brief = briefed(context, proposal.context, proposal.memory, proposal)
+    brief = brief_agent(context, proposal.context, proposal.memory, proposal)
     reply = None
     repeated = _is_repeated(proposal)
     if number == 1:
         standing = standing_statement(proposal)
-        yield thought(number, "standing", standing.words, claims=standing.claims)
+        yield thought_message(number, "standing", standing.words, claims=standing.claims)
     if repeated:
-        yield thought(number, "repeated", "The revision changes nothing, so the debate ends here.")
+        yield thought_message(
+            number, "repeated", "The revision changes nothing, so the debate ends here."
+        )
     elif moves:
         model = asked_model(context, proposal.context)
         tools = CriticTools(proposal.context, moves, brief)
@@ -57,12 +59,12 @@ async def critic(
     said = {} if reply is None else _strictest_said(reply)
     opinions = standing_opinions(proposal.rounds[-2]) if repeated else _opinions(said, brief)
     judged = _as_heard(judged_round(proposal.context, moves, opinions), {} if repeated else said)
-    open_to_argument = settled(proposal.context) is None
+    open_to_argument = advice_without_debate(proposal.context) is None
     table = checks_table(proposal, judged)
     if reply is None:
         critique = _by_rules(number, judged)
         if open_to_argument:
-            yield thought(number, "critique", critique, table=table)
+            yield thought_message(number, "critique", critique, table=table)
     else:
         critique = brief.plain(reply.rationale)
         yield model_thought(number, "critique", reply.rationale, brief, table=table)
@@ -82,7 +84,7 @@ async def critic(
         chosen = chosen_move(debate.context, judged, own_move(debate))
         plan = plan_of(debate, judged, chosen, decided_by="critic")
         closing = closing_statement(debate.context, plan, judged)
-        yield thought(number, "closing", closing.words, claims=closing.claims)
+        yield thought_message(number, "closing", closing.words, claims=closing.claims)
         yield Outgoing(payloads.DebateKind.PLAN_READY, CLI, payloads.PlanReady(plan=plan))
     else:
         yield _handed_on(debate)
@@ -177,7 +179,7 @@ def _opinion_turns(
     for index in sorted(index for index in said if index < len(judged.moves)):
         alike.setdefault((said[index].verdict, said[index].reason), []).append(option_letter(index))
     for (verdict, reason), names in alike.items():
-        lead = f"{listed(names)}: {verdict}, "
+        lead = f"{list_words(names)}: {verdict}, "
         yield model_thought(number, verdict, reason, brief, lead=lead)
     for index, move in enumerate(judged.moves):
         opinion, letter = said.get(index), option_letter(index)
@@ -186,8 +188,8 @@ def _opinion_turns(
             verdict = f"{move.judgment.verdict.value} ({broken})"
             otherwise.setdefault(verdict, []).append(letter)
     if otherwise:
-        told = "; ".join(f"{listed(names)} {verdict}" for verdict, names in otherwise.items())
-        yield thought(number, "floor", f"By the rules, in round {number}: {told}.")
+        told = "; ".join(f"{list_words(names)} {verdict}" for verdict, names in otherwise.items())
+        yield thought_message(number, "floor", f"By the rules, in round {number}: {told}.")
 
 
 def _by_rules(number: int, judged: JudgedRound) -> str:
@@ -200,6 +202,6 @@ def _by_rules(number: int, judged: JudgedRound) -> str:
     ]
     if accepted:
         meets = "meets" if len(accepted) == 1 else "meet"
-        return f"{listed(accepted)} {meets} every limit of your profile."
+        return f"{list_words(accepted)} {meets} every limit of your profile."
     failing = "; ".join(failing_words(judged))
     return f"In round {number} none meets every limit: {failing}."

@@ -16,9 +16,16 @@ from agents.bus.replay import Record, ReplayReport
 from agents.bus.worker import Ambient, BusLimits, HandlerContext, Outgoing, StageFailedError
 from agents.lp import FLOW, payloads, services
 from agents.lp.advice_words import option_letter
-from agents.lp.advising import settled
-from agents.lp.briefing import ArbiterReply, ScoutReply, StrategistReply, asked_model, briefed
-from agents.lp.conclude import chosen_move, eligible, overruled, own_move, plan_of, rules_alone
+from agents.lp.advising import advice_without_debate
+from agents.lp.briefing import ArbiterReply, ScoutReply, StrategistReply, asked_model, brief_agent
+from agents.lp.conclude import (
+    chosen_move,
+    eligible,
+    overruling_reason,
+    own_move,
+    plan_of,
+    rules_alone,
+)
 from agents.lp.critic import critic, standing_opinions
 from agents.lp.evaluation import exit_candidate, hold_candidate
 from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ScoutContext
@@ -26,7 +33,7 @@ from agents.lp.judge import (
     JudgedCandidate,
     NumbersDifferError,
     judged_round,
-    recomputed,
+    recompute,
 )
 from agents.lp.payloads import (
     ARBITER,
@@ -52,12 +59,12 @@ from agents.lp.spoken import (
     stance_statement,
 )
 from agents.model.interface import Model
-from agents.model.speaking import Brief, about_the_model, model_thought, thought
+from agents.model.speaking import Brief, about_the_model, model_thought, thought_message
 from agents.model.tools import ask_with_tools
 from agents.numbers.advice import ENTER_OVER
 from agents.numbers.shapes import ExposureBias, ShapeError
 from chain.base.clean_text import clean_text
-from chain.base.units import GWEI, listed, usd
+from chain.base.units import GWEI, list_words, usd
 
 _NEW_ROUNDS = 2
 """After them the rules would only propose again what they proposed before."""
@@ -78,7 +85,7 @@ async def strategist(
     else:
         return
     number = len(debate.rounds) + 1
-    brief = briefed(context, debate.context, debate.memory, debate)
+    brief = brief_agent(context, debate.context, debate.memory, debate)
     model = asked_model(context, debate.context)
     tools = StrategistTools(debate.context, brief)
     spoken = await ask_with_tools(context, model, brief, StrategistReply, tools)
@@ -88,7 +95,9 @@ async def strategist(
     if spoken.reply is None:
         moves = candidates_of(debate.context, shapes_by_rules(debate.context, debate.rounds))
         rationale, answers = _proposed_by_rules(debate)
-        saying = thought(number, tag, rationale, table=proposal_table(debate.context, moves))
+        saying = thought_message(
+            number, tag, rationale, table=proposal_table(debate.context, moves)
+        )
         answering = list(_answers_by_rules(number, answers))
     else:
         moves = candidates_of(
@@ -106,14 +115,14 @@ async def strategist(
             for words, objections in _answered_alike(debate, said).items()
         ]
         answering += _unanswered(number, debate, said)
-    if settled(debate.context) is None:
+    if advice_without_debate(debate.context) is None:
         yield saying
         for turn in answering:
             yield turn
         judged = judged_round(debate.context, moves, {})
         own = own_move(debate) if number > 1 else None
         stance = stance_statement(number, debate.context, judged, own)
-        yield thought(number, "stance", stance.words, claims=stance.claims)
+        yield thought_message(number, "stance", stance.words, claims=stance.claims)
     this_round = DebateRound(
         number=number,
         candidates=tuple(move.candidate for move in moves),
@@ -157,7 +166,7 @@ def _as_named(heard: ContextObserved, own: OwnRange) -> Iterator[Outgoing]:
     if not moves:
         raise StageFailedError("There is nothing to put into that range, or it is held already.")
     rationale = "Only the range you asked for is judged."
-    yield thought(1, "propose", rationale, table=proposal_table(heard.context, moves))
+    yield thought_message(1, "propose", rationale, table=proposal_table(heard.context, moves))
     only = DebateRound(
         number=1,
         candidates=tuple(move.candidate for move in moves),
@@ -210,9 +219,9 @@ def _answered_alike(debate: Proposal, said: dict[int, str]) -> dict[str, list[Ob
 
 
 def _answer(number: int, objections: Sequence[Objection], words: str, brief: Brief) -> Outgoing:
-    points = listed([str(objection.point) for objection in objections])
+    points = list_words([str(objection.point) for objection in objections])
     letters = dict.fromkeys(option_letter(objection.candidate) for objection in objections)
-    lead = f"Point{'s' * (len(objections) > 1)} {points}, on {listed([*letters])}: "
+    lead = f"Point{'s' * (len(objections) > 1)} {points}, on {list_words([*letters])}: "
     return model_thought(number, "answer", words, brief, lead=lead)
 
 
@@ -221,18 +230,20 @@ def _unanswered(number: int, debate: Proposal, said: dict[int, str]) -> Iterator
         str(objection.point) for objection in _objections(debate) if objection.point not in said
     ]
     if points and not said:
-        yield thought(number, "answer", "The Strategist answers none of the Critic's points.")
+        yield thought_message(
+            number, "answer", "The Strategist answers none of the Critic's points."
+        )
     elif len(points) == 1:
-        yield thought(number, "answer", f"Point {points[0]} is left unanswered.")
+        yield thought_message(number, "answer", f"Point {points[0]} is left unanswered.")
     elif points:
-        yield thought(number, "answer", f"Points {listed(points)} are left unanswered.")
+        yield thought_message(number, "answer", f"Points {list_words(points)} are left unanswered.")
 
 
 def _answers_by_rules(number: int, answers: Sequence[AnsweredPoint]) -> Iterator[Outgoing]:
     """One line for all the points together: the rules have but two answers."""
     said = dict.fromkeys(answer.words for answer in answers)
     if said:
-        yield thought(number, "answer", " ".join(f"{words}." for words in said))
+        yield thought_message(number, "answer", " ".join(f"{words}." for words in said))
 
 
 def _proposed_by_rules(debate: Proposal) -> tuple[str, tuple[AnsweredPoint, ...]]:
@@ -286,8 +297,8 @@ async def scout(
     for line in _findings(seen, "" if context.services.model is not None else _NO_MODEL):
         yield line
     if isinstance(start, payloads.FlowStart) and start.keep_words is not None:
-        yield thought(0, "goal", _goal_sentence(*start.keep_words))
-    brief = briefed(context, seen, start.memory)
+        yield thought_message(0, "goal", _goal_sentence(*start.keep_words))
+    brief = brief_agent(context, seen, start.memory)
     tools = ScoutTools(
         seen, brief, eyes.position_past, lambda past: context.say(services.past_fact(past))
     )
@@ -296,14 +307,14 @@ async def scout(
         yield aside
     if spoken.reply is None:
         summary = _summary(seen)
-        yield thought(0, "summary", summary)
+        yield thought_message(0, "summary", summary)
     else:
         summary = brief.plain(spoken.reply.summary)
         yield model_thought(0, "summary", spoken.reply.summary, brief)
-    decided = settled(seen)
+    decided = advice_without_debate(seen)
     if decided is not None:
         asked = context.services.model is not None
-        yield thought(0, "settled", settled_sentence(seen, decided.reasons, asked=asked))
+        yield thought_message(0, "settled", settled_sentence(seen, decided.reasons, asked=asked))
     whole = seen.model_copy(update={"summary": summary})
     yield Outgoing(
         payloads.DebateKind.CONTEXT_OBSERVED,
@@ -334,14 +345,14 @@ def _findings(seen: ScoutContext, before: str) -> Iterator[Outgoing]:
         told = "1 pool can take" if many == 1 else f"{many} pools can take"
         gas = f"{seen.gas.wei_per_gas / GWEI:.3g} gwei"
         words = f"{before}Block {seen.block:,}: {told} this capital; gas is {gas}."
-        yield thought(0, "market", words, table=pools_table(seen))
+        yield thought_message(0, "market", words, table=pools_table(seen))
         for index, observed in enumerate(seen.surveyed_pools):
             yield from _hook(observed, f"Pool {index}: its")
         return
     market = seen.observed.market
     assumed = " (assumed)" if market.sigma_assumed else ""
     words = f"{before}Block {seen.block:,}; volatility from {market.sigma_source}{assumed}."
-    yield thought(0, "market", words, table=position_table(seen))
+    yield thought_message(0, "market", words, table=position_table(seen))
     yield from _hook(seen.observed, "The")
 
 
@@ -360,7 +371,7 @@ def _hook(observed: ObservedPool, where: str) -> Iterator[Outgoing]:
     if observed.pool.hook_danger != "none":
         powers = " ".join(observed.pool.hook_powers)
         call = "is dangerous" if observed.pool.hook_danger == "dangerous" else "needs caution"
-        yield thought(0, "hook", f"{where} hook {call}: {powers}")
+        yield thought_message(0, "hook", f"{where} hook {call}: {powers}")
 
 
 def _summary(seen: ScoutContext) -> str:
@@ -388,14 +399,14 @@ async def arbiter(
     if not isinstance(deadlock, payloads.Deadlock):
         return
     try:
-        moves = recomputed(deadlock)
+        moves = recompute(deadlock)
     except NumbersDifferError as error:
         raise StageFailedError(f"The Arbiter refuses the debate. {error}") from None
     judged = judged_round(deadlock.context, moves, standing_opinions(deadlock.latest))
     own = own_move(deadlock)
     choice = chosen_move(deadlock.context, judged, own)
     number = len(deadlock.rounds)
-    brief = briefed(context, deadlock.context, deadlock.memory, deadlock)
+    brief = brief_agent(context, deadlock.context, deadlock.memory, deadlock)
     reply = None
     dissent: tuple[Dissent, ...] = ()
     if choice is not None:
@@ -406,23 +417,23 @@ async def arbiter(
             yield aside
         reply = spoken.reply
     if reply is None:
-        yield thought(number, "decision", _by_rules(deadlock, choice))
+        yield thought_message(number, "decision", _by_rules(deadlock, choice))
     else:
-        yield thought(number, "deadlock", f"{_after(deadlock)}: the Arbiter decides.")
+        yield thought_message(number, "deadlock", f"{_after(deadlock)}: the Arbiter decides.")
         yield model_thought(number, "decision", reply.rationale, brief)
         named = next(iter(judged.moves[reply.chosen_index :]), None)
         if named in eligible(deadlock.context, judged, own):
             choice = named
         else:
             taken = None if choice is None else choice.candidate
-            why = overruled(deadlock.context, judged, reply.chosen_index, taken)
+            why = overruling_reason(deadlock.context, judged, reply.chosen_index, taken)
             letter = option_letter(reply.chosen_index)
             wanted = reply.chosen_index if named is not None else None
             dissent = (Dissent(role=ARBITER, verdict="choose", wanted=wanted, overruled=why),)
-            yield thought(number, "floor", f"Overruled: {letter} cannot be chosen, {why}.")
+            yield thought_message(number, "floor", f"Overruled: {letter} cannot be chosen, {why}.")
     plan = plan_of(deadlock, judged, choice, decided_by="arbiter", dissent=dissent)
     closing = closing_statement(deadlock.context, plan, judged)
-    yield thought(number, "closing", closing.words, claims=closing.claims)
+    yield thought_message(number, "closing", closing.words, claims=closing.claims)
     yield Outgoing(payloads.DebateKind.PLAN_READY, CLI, payloads.PlanReady(plan=plan))
 
 

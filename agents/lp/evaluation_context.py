@@ -154,7 +154,7 @@ def _held_ground(context: facts.MarketContext) -> EvaluationContext:
         gas=context.gas,
         market=_market(observed, position.liquidity if inside else 0, others),
         available=position.movable,
-        withdrawn=position.withdrawn,
+        withdrawn=position.amounts_withdrawn,
         current=current,
         hold=Stake(current, position.liquidity) if position.liquidity else None,
         base_half_width=rebalance_base(
@@ -166,7 +166,9 @@ def _held_ground(context: facts.MarketContext) -> EvaluationContext:
         allowed_hooks=context.allowed_hooks,
         profile=context.profile,
         other_pools=_other_pools(context, pool),
-        unwritten_fees=unwritten_fees(Amounts(position.fees0, position.fees1), position.withdrawn),
+        unwritten_fees=unwritten_fees(
+            Amounts(position.fees0, position.fees1), position.amounts_withdrawn
+        ),
     )
 
 

@@ -73,7 +73,7 @@ class ObservedPositionFacts(Payload):
     """When this desk last moved or opened it, Unix seconds; None when it did not."""
 
     @property
-    def withdrawn(self) -> Amounts:
+    def amounts_withdrawn(self) -> Amounts:
         return Amounts(self.withdrawn0, self.withdrawn1)
 
     @property
@@ -84,7 +84,7 @@ class ObservedPositionFacts(Payload):
     @property
     def inside(self) -> Amounts:
         """All that closing it pays."""
-        return self.movable.plus(self.withdrawn)
+        return self.movable.plus(self.amounts_withdrawn)
 
 
 class EarlierAdvice(Payload):

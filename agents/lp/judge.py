@@ -21,8 +21,8 @@ from agents.numbers.rules import (
     Rule,
     RuleJudgment,
     RuleResult,
-    cautioned,
     decide,
+    deserves_caution,
     judge_move,
     strictest,
     with_findings,
@@ -155,7 +155,7 @@ class JudgedRound(Struct, frozen=True):
     objections: tuple[Objection, ...]
 
 
-def recomputed(debate: Debate) -> tuple[Evaluated, ...]:
+def recompute(debate: Debate) -> tuple[Evaluated, ...]:
     """The latest candidates evaluated anew; a difference anywhere refuses the proposal."""
     context = debate.context
     if context_hash(context) != debate.context_hash:
@@ -207,7 +207,7 @@ def judged_round(
         judgment = _judgment(by_rules, opinions.get(index)).model_copy(
             update={"replay_24h": replay.day, "replay_7d": replay.week}
         )
-        judged.append(JudgedCandidate(move, judgment, cautioned(by_rules.findings)))
+        judged.append(JudgedCandidate(move, judgment, deserves_caution(by_rules.findings)))
         for finding in by_rules.objections:
             floor = finding.rule is Rule.BUFFER_FLOOR
             needed = _needed_multiplier(context, move) if floor else None
@@ -275,7 +275,7 @@ def _judgment(by_rules: RuleJudgment, opinion: Opinion | None) -> MoveJudgment:
 
 def _nothing_against(by_rules: RuleJudgment) -> str:
     """That nothing was found against a move, and the one thing that is said all the same."""
-    if not cautioned(by_rules.findings):
+    if not deserves_caution(by_rules.findings):
         return PASSES_EVERY_LIMIT
     swap = next(finding.words for finding in by_rules.findings if finding.rule is Rule.OWN_SWAP)
     return f"{PASSES_EVERY_LIMIT}; {swap}"

@@ -18,7 +18,7 @@ from agents.lp.critic import critic, with_judgment
 from agents.lp.debate import replay_debate
 from agents.lp.evaluation import evaluate
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.judge import Opinion, judged_round, recomputed
+from agents.lp.judge import Opinion, judged_round, recompute
 from agents.lp.plan import Candidate, Plan, ShapeChoice
 from agents.lp.services import DebateServices, Eyes, recorded_context, recorded_services
 from agents.numbers.regime import Regime, read_regime
@@ -50,7 +50,7 @@ async def _tell(
 SECOND_OPINION = FlowSpec(
     name=FLOW,
     package="agents.lp",
-    registry=payloads.DEBATE.extended({_JUDGED: CriticJudged}, final=(_JUDGED,)),
+    registry=payloads.DEBATE.extend({_JUDGED: CriticJudged}, final=(_JUDGED,)),
     handlers={payloads.CRITIC: critic, payloads.STRATEGIST: _tell, payloads.ARBITER: _tell},
     first=payloads.CRITIC,
     starts=(payloads.DebateKind.PROPOSAL,),
@@ -113,7 +113,7 @@ def stricter_plan(
             merged[index] = Opinion(theirs, f"{name}: {reason}")
     if not stricter:
         return None
-    judged = judged_round(proposal.context, recomputed(proposal), merged)
+    judged = judged_round(proposal.context, recompute(proposal), merged)
     chosen = chosen_move(proposal.context, judged, own_move(proposal))
     debate = with_judgment(proposal, judged, f"{name} is stricter than the first Critic.", ())
     return plan_of(debate, judged, chosen, decided_by=plan.decided_by)

@@ -139,9 +139,9 @@ def _otherwise(evaluation: EvaluationContext, what: Stress) -> PoolMarket:
     market = evaluation.market
     match what:
         case Stress.VOLATILITY_TWICE:
-            return market.changed(volatility=2.0)
+            return market.at_multiples(volatility=2.0)
         case Stress.FEES_HALF:
-            return market.changed(fees=0.5)
+            return market.at_multiples(fees=0.5)
         case Stress.GAS_THREEFOLD:
             return market
         case Stress.PRICE_A_DAY_AGO:

@@ -5,7 +5,7 @@ from math import exp
 
 from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
 from agents.lp import advice_words
-from agents.lp.advice_words import AXES, covered, dissent_words, net_words, option_letter
+from agents.lp.advice_words import AXES, coverage_statement, dissent_words, net_words, option_letter
 from agents.lp.advising import advised_move, hours_since_action, standing_advice
 from agents.lp.conclude import (
     chosen_move,
@@ -22,9 +22,9 @@ from agents.lp.plan import Candidate, Plan, RuleFinding
 from agents.lp.statements import CLOSE, KEEP, Relation, Statement, claim
 from agents.numbers.advice import ENTER_OVER, HOURS_BETWEEN_ACTIONS, AdviceReason
 from agents.numbers.edges import TICK_LOG, price_tick
-from agents.numbers.rounding import gained
+from agents.numbers.rounding import gain_over
 from agents.numbers.rules import NET_TIE_USD, PROFILES, JudgmentVerdict, Rule
-from chain.base.units import GWEI, PIPS, UNKNOWN, hours, hours_cell, listed, percent, usd
+from chain.base.units import GWEI, PIPS, UNKNOWN, hours, hours_cell, list_words, percent, usd
 from chain.contracts.networks import NATIVE, UnknownNetworkError, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.tokens import Token
@@ -180,7 +180,7 @@ def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:
         for move in judged.moves
     ]
     if debate.exit is not None:
-        over = gained(debate.exit.net_7d, debate.hold.net_7d)
+        over = gain_over(debate.exit.net_7d, debate.hold.net_7d)
         rows.append(_standing_row("EXIT", rules, debate.exit, over))
     columns = ("judged", *(_CHECKS[rule] for rule in rules), "net next 7 d", "over HOLD")
     return SpokenTable(columns=columns, rows=tuple(rows))
@@ -221,7 +221,7 @@ def _checked_row(
             ),
             SpokenCell(text=usd(candidate.net_7d)),
             SpokenCell(
-                text=_signed(gained(candidate.net_7d, debate.hold.net_7d)), passed=told.permits
+                text=_signed(gain_over(candidate.net_7d, debate.hold.net_7d)), passed=told.permits
             ),
         ),
     )
@@ -297,7 +297,7 @@ def failing_words(judged: JudgedRound) -> Iterator[str]:
             )
         ]
         if failing:
-            yield f"{listed(failing)} {'fails' if len(failing) == 1 else 'fail'} on {name}"
+            yield f"{list_words(failing)} {'fails' if len(failing) == 1 else 'fail'} on {name}"
 
 
 def standing_statement(debate: Debate) -> Statement:
@@ -320,7 +320,7 @@ def standing_statement(debate: Debate) -> Statement:
         since = hours(hours_since_action(context))
         told.append(Statement(f"It was moved {since} ago; zuno waits {HOURS_BETWEEN_ACTIONS:g} h"))
     else:
-        told.append(covered(KEEP, edge))
+        told.append(coverage_statement(KEEP, edge))
     words = ". ".join(f"{each.words[:1].upper()}{each.words[1:]}" for each in told)
     return Statement(f"{words}.", tuple(made for each in told for made in each.claims))
 
@@ -372,7 +372,7 @@ def alike_words(context: ScoutContext, index: int | None, judged: JudgedRound) -
     if not letters:
         return ""
     axis = AXES[PROFILES[context.profile].tiebreak]
-    return f"{listed(letters)} should net within ${NET_TIE_USD:g} of it, and it {axis}"
+    return f"{list_words(letters)} should net within ${NET_TIE_USD:g} of it, and it {axis}"
 
 
 def settled_sentence(context: ScoutContext, codes: tuple[AdviceReason, ...], *, asked: bool) -> str:

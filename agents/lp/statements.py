@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from agents.model.claims import ClaimFlag, FlagKind
-from agents.numbers.rounding import gained
+from agents.numbers.rounding import gain_over
 from agents.numbers.rules import JudgmentVerdict
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _compares(option: Candidate, made: Claim, table: OptionTable) -> bool:
     if superlative is None:
         return _is_about(own, made.figures)
     if made.figures:
-        more = gained(own, figure(table.options[made.than or KEEP]))
+        more = gain_over(own, figure(table.options[made.than or KEEP]))
         return more is not None and more > 0 and abs(more - made.figures[0]) < _CENT
     if superlative:
         # The cheapest and the widest are said of ranges that can be moved to, the rest of all.

@@ -85,7 +85,7 @@ def kind_records(ended: Iterable[PostMortem]) -> tuple[KindRecord, ...]:
     ]
 
 
-async def worded(trade: PostMortem, model: Model | None) -> PostMortem:
+async def word_lesson(trade: PostMortem, model: Model | None) -> PostMortem:
     """With the model's constraint in place of the rules'; the rest is what happened."""
     if model is None or trade.pnl_pct is None:
         return trade

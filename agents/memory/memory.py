@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from chain.base.home import FOLDER_MODE, append_line, locked
+from chain.base.home import FOLDER_MODE, append_line, hold_lock
 from chain.base.sqlite import open_database, transaction
 
 _WORDS_TABLE = (
@@ -112,7 +112,7 @@ class EndedTrade(Struct, frozen=True):
     """Of what was opened, after fees."""
 
     @property
-    def won(self) -> bool | None:
+    def was_won(self) -> bool | None:
         return None if self.pnl_pct is None else self.pnl_pct > 0
 
     @property
@@ -120,7 +120,7 @@ class EndedTrade(Struct, frozen=True):
         how = self.how.replace("_", " ")
         if self.entry is None or self.pnl_pct is None:
             return f"left by {how} at {self.exit:.6g}; what was paid for it is not known here"
-        side = "won" if self.won else "lost"
+        side = "won" if self.was_won else "lost"
         return f"{side} {self.pnl_pct:+.2f}% by {how}, {self.entry:.6g} to {self.exit:.6g}"
 
 
@@ -171,7 +171,7 @@ class PostMortem(Struct, frozen=True):
         return f"{self.setup} {self.outcome} {self.constraint}"
 
 
-def written(setup: TradeSetup, ended: EndedTrade) -> PostMortem:
+def write_lesson(setup: TradeSetup, ended: EndedTrade) -> PostMortem:
     """By the rules: the lesson names what the loss or the gain hung on."""
     return PostMortem(
         memory_id=setup.plan_id,
@@ -180,7 +180,7 @@ def written(setup: TradeSetup, ended: EndedTrade) -> PostMortem:
         setup=setup.words,
         outcome=ended.words,
         constraint=_constraint(setup, ended),
-        won=ended.won,
+        won=ended.was_won,
         pnl_pct=ended.pnl_pct,
         win_pct=setup.win_pct,
         fair_pct=setup.fair_pct,
@@ -193,9 +193,9 @@ def _constraint(setup: TradeSetup, ended: EndedTrade) -> str:
     where = f"{setup.decision} in {setup.regime}"
     if setup.anomalies:
         where = f"{where} with {', '.join(setup.anomalies)}"
-    if ended.won is None:
+    if ended.was_won is None:
         return f"{where} ended what this desk had not opened: ask what it cost before judging it"
-    if ended.won:
+    if ended.was_won:
         return f"{where} has worked: size it no larger for that"
     if ended.how == "stop":
         return f"{where} was stopped out: ask for a wider stop or a stronger vote"
@@ -232,7 +232,7 @@ class TradeMemory:
     def keep(self, trade: PostMortem) -> bool:
         """Whether it was new; the same trade is kept once."""
         path = self._folder / _LINES
-        with locked(self._folder / f"{_LINES}.lock"):
+        with hold_lock(self._folder / f"{_LINES}.lock"):
             if any(known.memory_id == trade.memory_id for known in self.all()):
                 return False
             append_line(path, msgspec.json.encode(trade))

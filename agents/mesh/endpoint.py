@@ -20,9 +20,9 @@ from agents.mesh.frame import (
     FrameHeader,
     FrameKind,
     PeerSigningKey,
+    header_without_number,
     open_frame,
     seal_frame,
-    unaddressed,
 )
 from agents.mesh.peers import EngineError, MessageEngine, Peer, PeerBook
 from chain.base.clean_text import clean_text
@@ -169,7 +169,7 @@ class Link(Struct):
         self.waiting.extendleft(reversed(again))
 
     @property
-    def unanswered(self) -> int:
+    def unanswered_count(self) -> int:
         return len(self.waiting) + len(self.pending)
 
 
@@ -246,7 +246,7 @@ class MeshEndpoint:
         header = FrameHeader(FrameKind.HELLO, peer.key, self._boot, seq)
         self._hand_over(link, header, self._introduced())
 
-    async def met(self, peers: tuple[Peer, ...], seconds: float) -> tuple[Peer, ...]:
+    async def meet(self, peers: tuple[Peer, ...], seconds: float) -> tuple[Peer, ...]:
         """Greet these, and those of them who answered before so long had passed."""
         links = [self._links[peer.key] for peer in peers]
         with suppress(TimeoutError):
@@ -259,7 +259,7 @@ class MeshEndpoint:
                         await asyncio.wait_for(self._moved.wait(), _TICK)
         return tuple(link.peer for link in links if link.heard_at is not None)
 
-    async def answered(self, peers: tuple[Peer, ...], seconds: float) -> None:
+    async def wait_for_answers(self, peers: tuple[Peer, ...], seconds: float) -> None:
         """Wait until every greeting of these was answered, or so long has passed."""
         links = [self._links[peer.key] for peer in peers]
         with suppress(TimeoutError):
@@ -268,14 +268,14 @@ class MeshEndpoint:
                     self._moved.clear()
                     await self._moved.wait()
 
-    async def drained(self, seconds: float) -> bool:
+    async def wait_drained(self, seconds: float) -> bool:
         """Whether all that was sent is acknowledged before so long has passed."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while any(link.unanswered for link in self._links.values()):
+                while any(link.unanswered_count for link in self._links.values()):
                     self._moved.clear()
                     await self._moved.wait()
-        return not any(link.unanswered for link in self._links.values())
+        return not any(link.unanswered_count for link in self._links.values())
 
     def versions_of(self, peer: Peer) -> dict[str, str]:
         """As it told them last; empty before it did."""
@@ -433,7 +433,7 @@ class MeshEndpoint:
                 self._hand_over(link, welcome, self._introduced())
             if link.acks:
                 numbers, link.acks = tuple(link.acks), []
-                header = replace(unaddressed(FrameKind.ACK, link.peer, ""), acks=numbers)
+                header = replace(header_without_number(FrameKind.ACK, link.peer, ""), acks=numbers)
                 self._hand_over(link, self._addressed(link, header, wants_ack=False), b"")
 
     def _push(self, link: Link) -> None:

@@ -187,7 +187,7 @@ class FrameHeader(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     """With a request's terms: by role the key of the peer who plays it."""
 
 
-def unaddressed(
+def header_without_number(
     kind: FrameKind, to: Peer, request: str, routes: dict[str, str] | None = None
 ) -> FrameHeader:
     """Without process and number, which it gets when it is sent."""
@@ -236,7 +236,7 @@ def open_frame(data: bytes, book: PeerBook, me: str) -> Frame:
     return Frame(sender, header, payload)
 
 
-def opened(registry: Registry, frame: Frame, sender: Role | None) -> Envelope:
+def open_envelope(registry: Registry, frame: Frame, sender: Role | None) -> Envelope:
     """The envelope inside, said by this role, if one is named, in the header's request."""
     try:
         envelope = registry.open(frame.payload)

@@ -94,7 +94,7 @@ class AxlEngine:
         return tuple(found)
 
 
-def joined(
+def join_mesh(
     folder: Path, versions: Mapping[str, str], *, asks: str = "", patience: float = OPENING_SECONDS
 ) -> tuple[MeshEndpoint, peers.Peer, peers.Member]:
     """The endpoint of the member whose folder this is; it is opened as `async with`."""

@@ -71,7 +71,7 @@ class PeerBook(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     def of_role(self, role: Role) -> tuple[Peer, ...]:
         return tuple(peer for peer in self.peers if peer.role == role)
 
-    def named(self, name: str) -> Peer | None:
+    def find(self, name: str) -> Peer | None:
         return next((peer for peer in self.peers if peer.name == name), None)
 
 
@@ -190,7 +190,7 @@ async def gather_roles(
     """Greet everybody who plays one of these roles, and choose among those who answer."""
     wanted = tuple(role for role in roles if role != CLI)
     peers = tuple(peer for role in wanted for peer in endpoint.book.of_role(role))
-    met = await endpoint.met(peers, GATHER_SECONDS if seconds is None else seconds)
+    met = await endpoint.meet(peers, GATHER_SECONDS if seconds is None else seconds)
     fit = [peer for peer in met if endpoint.versions_of(peer) == endpoint.versions]
     routes: dict[Role, Peer] = {}
     missing = []

@@ -26,8 +26,8 @@ from agents.mesh.frame import (
     FlowStamp,
     Frame,
     FrameKind,
-    opened,
-    unaddressed,
+    header_without_number,
+    open_envelope,
 )
 from agents.mesh.peers import Peer
 
@@ -78,10 +78,10 @@ class RequestOrder:
         voice.copies[number] = copy
         return True
 
-    def took(self, role: Role, taken: TakenMessage) -> None:
+    def record_taken(self, role: Role, taken: TakenMessage) -> None:
         self._voices[role].taken.setdefault(taken.place, taken)
 
-    def spoken(self, role: Role) -> bool:
+    def has_spoken(self, role: Role) -> bool:
         """Whether this agent has said or taken anything."""
         voice = self._voices[role]
         return bool(voice.copies or voice.taken or voice.next_number)
@@ -185,7 +185,7 @@ class DeskTransport:
             return await self._send_terms(peer, envelope)
         if envelope.kind == Kind.FLOW_OVER:
             self._close(envelope.request_id)
-        header = unaddressed(FrameKind.DATA, peer, envelope.request_id)
+        header = header_without_number(FrameKind.DATA, peer, envelope.request_id)
         attempts = THOUGHT_ATTEMPTS if droppable else STRUCTURAL_ATTEMPTS
         return await self._endpoint.send(
             peer, header, envelope.wire, attempts=attempts, droppable=droppable
@@ -210,7 +210,9 @@ class DeskTransport:
         if envelope.request_id not in self._requests:
             order = RequestOrder(self._routes)
             self._requests[envelope.request_id] = _OpenRequest(order, envelope)
-        header = unaddressed(FrameKind.DATA, peer, envelope.request_id, self._all_routes())
+        header = header_without_number(
+            FrameKind.DATA, peer, envelope.request_id, self._all_routes()
+        )
         return await self._endpoint.send(
             peer, header, envelope.wire, attempts=STRUCTURAL_ATTEMPTS, droppable=False
         )
@@ -232,13 +234,13 @@ class DeskTransport:
         if request is None:
             raise DroppedError(DropCause.LATE)
         if frame.header.kind is FrameKind.TOOK:
-            request.order.took(role, _read_taken(frame.payload))
+            request.order.record_taken(role, _read_taken(frame.payload))
         else:
             self._take_envelope(request, role, frame)
         self._release(frame.header.request, request)
 
     def _take_envelope(self, request: _OpenRequest, role: Role, frame: Frame) -> None:
-        envelope = opened(self._registry, frame, role)
+        envelope = open_envelope(self._registry, frame, role)
         stamp = frame.header.stamp
         if not self._registry.is_recorded(envelope.kind):
             if envelope.recipient != CLI or self._heard.full():
@@ -270,7 +272,7 @@ class DeskTransport:
         if first or self._routes.get(role) != peer:
             return
         for request_id, request in self._requests.items():
-            if request.order.spoken(role):
+            if request.order.has_spoken(role):
                 self._fail(request_id, role, f"{role} restarted in the middle.")
             else:
                 # It has not been asked yet: told the terms again, it takes its part.
@@ -365,7 +367,7 @@ class AgentTransport:
             return False
         if len(envelope.wire) > LARGEST_PAYLOAD:
             raise TransportError(f"{envelope.kind} is too long for the mesh.")
-        header = unaddressed(FrameKind.DATA, request.desk, envelope.request_id)
+        header = header_without_number(FrameKind.DATA, request.desk, envelope.request_id)
         if not self._registry.is_recorded(envelope.kind):
             return self._endpoint.send_once(request.desk, header, envelope.wire)
         stamp = FlowStamp(request.said, request.structural + (not droppable), dict(request.after))
@@ -407,7 +409,7 @@ class AgentTransport:
             request.after[role] = max(count, request.after.get(role, count))
         taken = TakenMessage(request.taken, envelope.sender, stamp.number)
         request.taken += 1
-        header = unaddressed(FrameKind.TOOK, request.desk, envelope.request_id)
+        header = header_without_number(FrameKind.TOOK, request.desk, envelope.request_id)
         await self._endpoint.send(
             request.desk,
             header,
@@ -441,7 +443,7 @@ class AgentTransport:
         from_desk = frame.sender == request.desk
         if not from_desk and request.routes.get(frame.sender.as_role) != frame.sender:
             raise DroppedError(DropCause.WRONG_REQUEST)
-        envelope = opened(self._registry, frame, None if from_desk else frame.sender.as_role)
+        envelope = open_envelope(self._registry, frame, None if from_desk else frame.sender.as_role)
         if envelope.recipient != self._role:
             raise DroppedError(DropCause.WRONG_RECIPIENT)
         # The desk speaks for itself and for the roles it plays.
@@ -455,7 +457,7 @@ class AgentTransport:
         """A desk begins a request: who plays in it, and what it may take."""
         if frame.sender.role != CLI:
             raise DroppedError(DropCause.WRONG_ROLE)
-        envelope = opened(self._registry, frame, CLI)
+        envelope = open_envelope(self._registry, frame, CLI)
         if not isinstance(envelope.payload, FlowTerms) or envelope.recipient != self._role:
             raise DroppedError(DropCause.WRONG_RECIPIENT)
         known = self._requests.get(envelope.request_id)

@@ -51,7 +51,7 @@ class FormBesideTools(StrEnum):
     NO = "no"
 
     @property
-    def asked(self) -> bool:
+    def asks_form(self) -> bool:
         """Whether the next question with tools asks for a form as well."""
         return self in (FormBesideTools.UNTRIED, FormBesideTools.YES)
 
@@ -115,7 +115,7 @@ def without_refused(
     if refusal.most_tokens is not None and able.limit_name in refusal.named:
         return _shorter(able, asked_tokens, refusal.most_tokens)
     unnamed = refusal.vague and not refusal.named
-    if has_tools and able.form_beside_tools.asked and (_BOTH & refusal.named or unnamed):
+    if has_tools and able.form_beside_tools.asks_form and (_BOTH & refusal.named or unnamed):
         return replace(able, form_beside_tools=FormBesideTools.NO)
     steps: list[tuple[str, ServerAbilities | None]] = [
         ("tools", replace(able, calls_tools=False) if has_tools and able.calls_tools else None),

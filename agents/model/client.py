@@ -129,7 +129,7 @@ class ProseStream:
     def feed(self, text: str) -> None:
         # Cleaned before secrets are looked for: invisible characters could hide one.
         known = self._redactor.without_known(self._held + self._clean(self._reader.feed(text)))
-        kept = self._redactor.unfinished(known)
+        kept = self._redactor.unfinished_length(known)
         self._held = known[len(known) - kept :]
         self._pass_on(known[: len(known) - kept])
 
@@ -303,7 +303,7 @@ class OpenAIModel:
     ) -> tuple[ModelCompletion, Usage]:
         """The first reply; its words are passed on while they are written."""
         prose = ProseStream(on_prose, self._redactor)
-        first, usage = await pending.completed(question, prose.feed, deadline)
+        first, usage = await pending.complete(question, prose.feed, deadline)
         prose.close()
         return first, usage
 
@@ -340,7 +340,7 @@ class OpenAIModel:
             pending.loosen()
         # The words of the second try are not passed on: they would follow those of the first.
         again = question.again(first.raw[:_QUOTED], complaint)
-        second, more = await pending.completed(again, lambda _: None, deadline)
+        second, more = await pending.complete(again, lambda _: None, deadline)
         try:
             read = parse_reply(second.raw, schema, self._redactor)
         except UnusableReplyError:

@@ -189,7 +189,7 @@ class ModelFaults(Struct, eq=False):
         )
         if refusal is None:
             return None
-        return RequestRefusedError(refusal, self.refused(status, overflow=refusal.overflow))
+        return RequestRefusedError(refusal, self.refusal_error(status, overflow=refusal.overflow))
 
     def _of_status(self, error: openai.APIStatusError) -> Exception:
         status, body = error.status_code, _body(error)
@@ -201,7 +201,7 @@ class ModelFaults(Struct, eq=False):
         busy = status == _TOO_MANY_REQUESTS and told is not None
         hint = "" if busy else _blamed(status, words)
         if hint:
-            return self.refused(status, hint=hint)
+            return self.refusal_error(status, hint=hint)
         if status == _TOO_MANY_REQUESTS:
             reason, sentence = Unavailability.RATE_LIMITED, "The model's endpoint asks us to wait."
         elif loading:
@@ -210,7 +210,7 @@ class ModelFaults(Struct, eq=False):
             reason = Unavailability.SERVER_ERROR
             sentence = f"The model's endpoint failed (HTTP {status})."
         else:
-            return self.refused(status)
+            return self.refusal_error(status)
         asked = _wait(error.response.headers, self.clock())
         if asked is None and told is not None:
             asked = float(told[1] or told[2])
@@ -226,7 +226,7 @@ class ModelFaults(Struct, eq=False):
         )
 
     @staticmethod
-    def refused(status: int, *, overflow: bool = False, hint: str = "") -> ModelUnavailable:
+    def refusal_error(status: int, *, overflow: bool = False, hint: str = "") -> ModelUnavailable:
         if overflow:
             return ModelUnavailable(
                 Unavailability.OVERFLOWED,

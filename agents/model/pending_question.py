@@ -75,7 +75,7 @@ class ModelQuestion(Struct, frozen=True):
     def form(self, able: ServerAbilities) -> ReplyForm:
         """How the reply's form is asked for; where a server does not do both, tools come first and
         the form is asked for with the last question."""
-        if self.offers_tools(able) and not able.form_beside_tools.asked:
+        if self.offers_tools(able) and not able.form_beside_tools.asks_form:
             return ReplyForm.TEXT
         return able.form
 
@@ -179,7 +179,7 @@ class PendingQuestion:
     def model(self) -> str:
         return self._settings.model
 
-    async def completed(
+    async def complete(
         self, question: ModelQuestion, on_text: Callable[[str], None], deadline: asyncio.Timeout
     ) -> tuple[ModelCompletion, Usage]:
         """One usable call; a thinker that ran out of tokens before its answer gets more, once."""

@@ -135,7 +135,7 @@ def objects_in(text: str) -> Iterator[tuple[int, int, Mapping[str, object]]]:
         at = text.find("{", end)
 
 
-def mended(value: object, model: type[BaseModel]) -> object:
+def mend_reply(value: object, model: type[BaseModel]) -> object:
     """Whole numbers written as 1.0, texts over their length, nulls for what may be left out."""
     whole = json_schema(model)
     return _mended(value, whole, whole.get("$defs", {}))
@@ -221,7 +221,7 @@ def parse_reply(raw: str, schema: type[Reply], redactor: Redactor) -> CheckedRep
         value = strict_json.loads(object_in(raw, schema).encode())
     except strict_json.InvalidJsonError as error:
         raise UnusableReplyError(f"It is not one JSON object: {error}.") from None
-    harmless = canonical(mended(_harmless(value, redactor), schema))
+    harmless = canonical(mend_reply(_harmless(value, redactor), schema))
     try:
         checked = schema.model_validate_json(harmless, strict=True, by_alias=True, by_name=False)
     except ValidationError as error:

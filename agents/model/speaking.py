@@ -54,7 +54,7 @@ TAKEN_OUT = "…"
 _HALF_SAID = re.compile(r"\s*(?:\[n?\d*\]?|\[s\w*)?$")
 
 
-def tamed(prose: str) -> str:
+def tame_prose(prose: str) -> str:
     """A model's words without what could lead a person astray."""
     return re.sub(rf"{TAKEN_OUT}(?:[\s,.]*{TAKEN_OUT})+", TAKEN_OUT, _LURES.sub(TAKEN_OUT, prose))
 
@@ -126,7 +126,7 @@ class Brief(Struct):
         """What somebody outside wrote: no number in it is one of ours, whatever it looks like."""
         return quotation(words, ClaimLedger())
 
-    def checked(self, prose: str) -> ClaimReport:
+    def check_claims(self, prose: str) -> ClaimReport:
         """The numbers that nobody gave, and the comparisons that the table does not bear out."""
         report = self.ledger.check(prose)
         false = () if self.false_words is None else self.false_words(prose)
@@ -140,8 +140,8 @@ class Brief(Struct):
 
     def plain(self, prose: str) -> str:
         """A model's words as others may quote them: without ids, without numbers nobody gave."""
-        prose = tamed(prose)
-        text, flags = without_ids(prose, self.checked(prose).flags)
+        prose = tame_prose(prose)
+        text, flags = without_ids(prose, self.check_claims(prose).flags)
         for flag in sorted(flags, key=lambda flag: flag.start, reverse=True):
             text = f"{text[: flag.start]}{STRUCK}{text[flag.end :]}"
         return text
@@ -204,9 +204,9 @@ def cut_question(prompt: ModelPrompt, usage: Usage) -> str:
 def about_the_model(round_number: int, spoken: Spoken[Reply]) -> Iterator[Outgoing]:
     """Why a model is silent, or why its words deserve less weight."""
     if spoken.silence:
-        yield thought(round_number, SILENCE, spoken.silence)
+        yield thought_message(round_number, SILENCE, spoken.silence)
     if spoken.cut:
-        yield thought(round_number, CUT_QUESTION, spoken.cut)
+        yield thought_message(round_number, CUT_QUESTION, spoken.cut)
 
 
 async def ask_on_record(
@@ -286,7 +286,7 @@ async def _in_time(seconds: float, asking: Coroutine[None, None, T]) -> T:
     )
 
 
-def thought(
+def thought_message(
     round_number: int,
     tag: str,
     text: str,
@@ -312,8 +312,8 @@ def model_thought(
 
     The lead is code's own and stands before them.
     """
-    text = tamed(text)
-    report = brief.checked(text)
+    text = tame_prose(text)
+    report = brief.check_claims(text)
     behind = len(lead)
     struck = tuple(
         StruckClaim(start=behind + flag.start, end=behind + flag.end, why=flag.kind.value)

@@ -247,7 +247,7 @@ async def _answer_call(
         said = f"Could not look up {what}."
     value: dict[str, JsonValue] = {"name": call.name, "arguments": call.arguments, "answer": answer}
     await context.say(Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=TOOL_FACT, value=value)))
-    await context.say(speaking.thought(0, TOOL_FACT, said))
+    await context.say(speaking.thought_message(0, TOOL_FACT, said))
     return answer
 
 

@@ -92,7 +92,7 @@ class PollingLock:
         self._descriptor: int | None = None
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         return self._descriptor is not None
 
     def take(self) -> bool:

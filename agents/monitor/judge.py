@@ -256,7 +256,7 @@ def judge(
         if baseline != situation.before:
             later[ref] = baseline.document()
     changes.sort(key=lambda change: change.block or 0)
-    changes += judging.gone(followed.keys() - emptied.keys(), emptied, baselines, later)
+    changes += judging.changes_of_gone(followed.keys() - emptied.keys(), emptied, baselines, later)
     changes += judging.wallet(baselines, later)
     return AlertJudgment(tuple(changes), later)
 
@@ -326,7 +326,7 @@ class _Judging:
                 changes.append(self._cleared(ref, kind, RULES[kind].resolved))
         drained = AlertKind.POOL_DRAINED in kinds
         measured = self._reading.reference_depths.get(ref)
-        return changes, baseline.followed(
+        return changes, baseline.follow_position(
             position, course.standing, drained=drained, others_there=measured
         )
 
@@ -343,7 +343,7 @@ class _Judging:
         )
         return [finding for finding in found if finding is not None]
 
-    def gone(
+    def changes_of_gone(
         self,
         followed: AbstractSet[PositionRef],
         emptied: Mapping[PositionRef, FollowedPosition],

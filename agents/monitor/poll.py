@@ -38,7 +38,7 @@ from agents.monitor.rules.baseline import WALLET, Baselines
 from agents.monitor.rules.risks import RULES, HedgeSource
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.monitor.rules.worth_risks import price_crossings
-from chain.base.clean_text import Redactor, clean_text, quoted
+from chain.base.clean_text import Redactor, clean_text, quote_words
 from chain.base.clock import loop_time
 from chain.base.errors import error_kind
 from chain.base.store import Store, StoreError
@@ -88,7 +88,7 @@ def sentence_of(error: Exception) -> str:
     """What kept a wallet from being seen, without a secret, whether it was foreseen or not."""
     if isinstance(error, RpcError):
         return error.sentence
-    words = quoted(Redactor().text(clean_text(str(error))))
+    words = quote_words(Redactor().text(clean_text(str(error))))
     return f"The look failed with an unexpected error ({error_kind(error)}: {words})."
 
 
@@ -111,12 +111,12 @@ class PollReport(Struct, frozen=True):
     seconds: float
 
     @property
-    def opened(self) -> int:
+    def opened_count(self) -> int:
         news = (EventKind.OPENED, EventKind.REOPENED)
         return sum(event.kind in news for event in self.events)
 
     @property
-    def resolved(self) -> int:
+    def resolved_count(self) -> int:
         return sum(event.kind is EventKind.RESOLVED for event in self.events)
 
 

@@ -14,7 +14,7 @@ from agents.numbers.costs import CostedRecipe, gas_units, unwritten_fees
 from chain.base.units import HOUR, Unknown
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolId
-from chain.history.block_times import interpolated, read_headers, spread
+from chain.history.block_times import interpolate_time, read_headers, spread
 from chain.history.end_ticks import EndTicks, read_end_ticks
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
@@ -272,7 +272,7 @@ class WatchReader:
             times[block.number] = block.timestamp
         anchors = sorted(times.items())
         return times | {
-            number: interpolated(anchors, number) for number in missing if number not in times
+            number: interpolate_time(anchors, number) for number in missing if number not in times
         }
 
     async def _owners(

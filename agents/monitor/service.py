@@ -15,7 +15,7 @@ from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import Channel
 from agents.monitor.deliver.delivery import Delivery, unclickable
 from agents.monitor.poll import PollReport
-from chain.base.clean_text import Redactor, clean_text, quoted
+from chain.base.clean_text import Redactor, clean_text, quote_words
 from chain.base.clock import loop_time
 from chain.base.errors import error_kind
 from chain.base.home import Home
@@ -259,7 +259,7 @@ class _Monitor:
             return (), f"A round took longer than {ROUND_SECONDS:.0f} s and was started again."
         except Exception as error:
             # The watch outlives a mistake in it, and says so after every round.
-            words = quoted(Redactor().text(clean_text(str(error))))
+            words = quote_words(Redactor().text(clean_text(str(error))))
             return (), f"A round failed with an unexpected error ({error_kind(error)}: {words})."
 
     def _write_beat(

@@ -144,7 +144,7 @@ class Advice(NamedTuple):
     """Whether leaving is offered beside it."""
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether everything the advice rests on was known."""
         return _UNKNOWN.isdisjoint(self.reasons)
 

@@ -45,7 +45,7 @@ def others_liquidity(active: int, own: int, *, inside: bool) -> int:
     return max(0, active - own) if inside else active
 
 
-def diluted(active_worth: float, others_worth: float, own_worth: float) -> float:
+def dilute_rate(active_worth: float, others_worth: float, own_worth: float) -> float:
     """What is left of a pool's rate once this liquidity shares in it, by full-range worths.
 
     The rate was paid to `active_worth`; afterwards the same fees go to the others and the own.

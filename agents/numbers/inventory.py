@@ -18,7 +18,7 @@ from chain.math.drift import (
     Span,
     affordable,
     least_affordable,
-    narrowed,
+    narrow_drift,
     widest,
 )
 from chain.math.fees import swap_fee
@@ -416,7 +416,7 @@ def _surely_created(
         return affordable(span, price, holding)
 
     enough = bought(0) * (BIPS - _CREATE_KEPT_BIPS) // BIPS
-    drift = widest(lambda bips: bought(bips) >= enough, narrowed(SLIPPAGE_BIPS, span))
+    drift = widest(lambda bips: bought(bips) >= enough, narrow_drift(SLIPPAGE_BIPS, span))
     return _with_liquidity(allocation, span, price, max(enough, bought(drift)))
 
 

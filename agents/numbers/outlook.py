@@ -80,7 +80,7 @@ class PoolMarket(Struct, frozen=True):
             return self.fee_rate_7d / self.edge_7d
         return self.daily_sigma * self.daily_sigma / 8
 
-    def changed(self, *, volatility: float = 1.0, fees: float = 1.0) -> PoolMarket:
+    def at_multiples(self, *, volatility: float = 1.0, fees: float = 1.0) -> PoolMarket:
         """The same market at multiples of its volatility and of its fees."""
         edge, rate = self.edge_7d, self.fee_rate_7d
         return replace(
@@ -198,7 +198,7 @@ def _fees(market: PoolMarket, worth: float, days: float) -> float | None:
     rate, active, others = market.fee_rate, market.active_worth, market.others_worth
     if rate is None or active is None or others is None:
         return None
-    return rate * worth * days * fees.diluted(active, others, worth)
+    return rate * worth * days * fees.dilute_rate(active, others, worth)
 
 
 def _fee_factors(market: PoolMarket, low: float, high: float) -> tuple[float, float]:

@@ -38,7 +38,7 @@ def writable(number: float | None) -> float | None:
     return significant(number)
 
 
-def gained(net: float | None, held: float | None) -> float | None:
+def gain_over(net: float | None, held: float | None) -> float | None:
     """What one option nets more than another, of dollars in cents: the figures add up as shown."""
     if net is None or held is None:
         return None

@@ -166,7 +166,7 @@ def with_findings(judged: RuleJudgment, more: tuple[RuleResult, ...]) -> RuleJud
     return RuleJudgment(strictest(finding.verdict for finding in findings), findings)
 
 
-def cautioned(findings: Iterable[RuleResult]) -> bool:
+def deserves_caution(findings: Iterable[RuleResult]) -> bool:
     """Whether an accepted move deserves a warning: its own swap moves the price beyond the fee."""
     return any(
         finding.rule is Rule.OWN_SWAP

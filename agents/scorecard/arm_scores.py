@@ -13,8 +13,8 @@ from agents.scorecard.arms import (
     ArmAnswer,
     ChosenForm,
     JudgedSituation,
-    guarded,
-    hedged,
+    guard_choice,
+    hedge_score,
     reference,
     taken_by_rules,
     taken_of,
@@ -91,8 +91,8 @@ def smallest_effect(situations: Sequence[JudgedSituation]) -> float | None:
         moves = candidates_of(situation.context, shapes_by_rules(situation.context, ()))
         if not moves:
             continue
-        value = hedged(situation, taken_of(moves[place % len(moves)].candidate))
-        own = hedged(situation, taken_by_rules(situation))
+        value = hedge_score(situation, taken_of(moves[place % len(moves)].candidate))
+        own = hedge_score(situation, taken_by_rules(situation))
         differences += [] if value is None or own is None else [value - own]
     if len(differences) < FEWEST_WEEKS:
         return None
@@ -107,12 +107,14 @@ def _scored(arm: Arm, pairs: Sequence[_Answered]) -> ArmScore:
     each = [answer for _, several in pairs for answer in several]
     again = [(several[0], answer) for _, several in pairs for answer in several[1:]]
     costs = [answer.nano_usd for answer in each]
-    rules = [hedged(situation, taken_by_rules(situation)) for situation, _ in pairs]
+    rules = [hedge_score(situation, taken_by_rules(situation)) for situation, _ in pairs]
     done = [
-        _mean(hedged(situation, answer.taken) for answer in several) for situation, several in pairs
+        _mean(hedge_score(situation, answer.taken) for answer in several)
+        for situation, several in pairs
     ]
     said = [
-        _mean(hedged(situation, answer.said) for answer in several) for situation, several in pairs
+        _mean(hedge_score(situation, answer.said) for answer in several)
+        for situation, several in pairs
     ]
     elsewhere = [
         _mean(_tried(situation, several[0].form) for several in _others(pairs, place))
@@ -143,7 +145,7 @@ def _others(pairs: Sequence[_Answered], place: int) -> Iterator[list[ArmAnswer]]
 
 @lru_cache(maxsize=4_096)
 def _tried(situation: JudgedSituation, form: ChosenForm) -> float | None:
-    return hedged(situation, taken_of(guarded(situation, form)))
+    return hedge_score(situation, taken_of(guard_choice(situation, form)))
 
 
 def _brier(situation: JudgedSituation, answers: Sequence[ArmAnswer]) -> float | None:

@@ -209,7 +209,9 @@ class _Choice(NamedTuple):
     false_numbers: int = 0
 
 
-async def answered(question: ArmQuestion, open_model: OpenModel, terms: DebateTerms) -> ArmAnswer:
+async def answer_question(
+    question: ArmQuestion, open_model: OpenModel, terms: DebateTerms
+) -> ArmAnswer:
     """One arm's decision about one situation."""
     arm, situation = question.arm, question.situation
     if arm is Arm.RULES:
@@ -303,7 +305,7 @@ async def _alone(
     if not replies:
         return _as_rules(question.situation)
     form = _voted(replies) if arm is Arm.VOTE else _form(replies[-1])
-    taken = guarded(question.situation, form)
+    taken = guard_choice(question.situation, form)
     chance = fmean(reply.stays_day for reply in replies[0 if arm is Arm.VOTE else -1 :])
     return _Choice(form, taken, _named_range(context, form) or taken, chance, numbers, struck)
 
@@ -354,7 +356,7 @@ def reference(context: ScoutContext) -> Candidate:
     )
 
 
-def guarded(situation: JudgedSituation, form: ChosenForm) -> Candidate:
+def guard_choice(situation: JudgedSituation, form: ChosenForm) -> Candidate:
     """What the desk would do with such a choice: the rules' own plan, or a range no worse."""
     context = situation.context
     own = _own(situation)
@@ -372,7 +374,7 @@ def guarded(situation: JudgedSituation, form: ChosenForm) -> Candidate:
     return own
 
 
-def hedged(situation: JudgedSituation, taken: TakenRange) -> float | None:
+def hedge_score(situation: JudgedSituation, taken: TakenRange) -> float | None:
     """Fees less what arbitrage took less cost, in dollars for each $10,000; None is unknown."""
     pools = [observed.pool.pool_id for observed in _pools(situation.context)]
     evaluation = evaluation_of(situation.context, pools.index(taken.pool_id))

@@ -49,7 +49,7 @@ class CheckedSituation(Struct, frozen=True):
     """With the model."""
 
     @property
-    def spoken(self) -> tuple[DebateRun, ...]:
+    def model_runs(self) -> tuple[DebateRun, ...]:
         """Those in which a model said anything: the others were the rules once more."""
         return tuple(run for run in self.runs if run.answers)
 
@@ -101,9 +101,11 @@ def decision_of(plan: Plan) -> PlanDecision:
 def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
     runs = [run for situation in situations for run in situation.runs]
     asked = [run for run in runs if run.questions]
-    spoken = [(situation, run) for situation in situations for run in situation.spoken]
+    spoken = [(situation, run) for situation in situations for run in situation.model_runs]
     repeated = [
-        (situation.spoken[0], run) for situation in situations for run in situation.spoken[1:]
+        (situation.model_runs[0], run)
+        for situation in situations
+        for run in situation.model_runs[1:]
     ]
     costs = [run.nano_usd for run in runs]
     return DebateCheck(

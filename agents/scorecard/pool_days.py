@@ -101,7 +101,7 @@ class PoolDayStore:
 
         self._store.change(_NAMESPACE, key, merge, now=self._clock())
 
-    def looked(self) -> None:
+    def record_look(self) -> None:
         """Pools were looked at now, whoever did."""
         now = self._clock()
         self._store.put(_LOOKS, str(self._chain_id), now, now=now)

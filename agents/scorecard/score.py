@@ -165,7 +165,7 @@ class ScoreStore:
         read = (read_as(HorizonScore, row) for row in kept)
         return [score for score in read if score is not None and score.chain_id == self._chain_id]
 
-    def finished(self) -> frozenset[str]:
+    def finished_plans(self) -> frozenset[str]:
         """The plans of which every horizon was judged."""
         counted = Counter(score.plan_id for score in self.scores())
         return frozenset(kind for kind, count in counted.items() if count == len(HORIZON_DAYS))
@@ -231,7 +231,7 @@ class FeeScore(NamedTuple):
     above: int
 
     @property
-    def judged(self) -> int:
+    def judged_count(self) -> int:
         return self.inside + self.below + self.above
 
 
@@ -332,11 +332,11 @@ def _stays(scores: Sequence[HorizonScore]) -> Iterable[StayScore]:
         if outcomes:
             import numpy as np
 
-            from agents.calibration.calibrate import binned, calibration_error
+            from agents.calibration.calibrate import bin_chances, calibration_error
 
             said = np.array([outcome.said for outcome in outcomes])
             stayed = np.array([outcome.stayed for outcome in outcomes])
-            bins = binned(said, stayed)
+            bins = bin_chances(said, stayed)
             yield StayScore(
                 days=days,
                 ranges=len(outcomes),

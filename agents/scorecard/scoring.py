@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from agents.numbers.advice import WIDE_HALF_WIDTH
 from agents.numbers.edges import TICK_LOG, TickRange
-from agents.numbers.fees import diluted
+from agents.numbers.fees import dilute_rate
 from agents.numbers.outlook import Stake, loss_along, share_of_way
 from agents.numbers.shapes import Shape, snapped_range
 from agents.scorecard import score
@@ -235,7 +235,7 @@ def _share_left(hour: CourseHour, stake: Stake, in_pool: Stake | None) -> float:
     if stake == in_pool:
         return 1.0
     own = 0.0 if in_pool is None else in_pool.liquidity * _share_inside(hour, in_pool.ticks)
-    return diluted(hour.active, max(0.0, hour.active - own), stake.liquidity)
+    return dilute_rate(hour.active, max(0.0, hour.active - own), stake.liquidity)
 
 
 def _roots(ticks: TickRange) -> tuple[float, float]:

@@ -293,7 +293,7 @@ def _say_blackboard(brief: Brief, findings: Sequence[AnyFinding]) -> None:
 
 def _say_account(brief: Brief, question: DeskQuestion) -> None:
     account, hedge = question.account, question.hedge
-    held = account.held(question.symbol)
+    held = account.quantity_of(question.symbol)
     brief.say(
         f"Held on the venue: {brief.number(held, Unit.PLAIN)} {question.coin} (below zero is "
         f"short); equity {brief.number(account.equity, Unit.USD)}."

@@ -15,9 +15,9 @@ from agents.trade.hedge_replay import hedge_outlook
 from agents.trade.indicators import to_step
 from agents.trade.judging import FUNDING_HOURS, ladder_step
 from agents.trade.leverage_guard import GuardFacts, GuardJudgment, VenueExposure, guard
-from agents.trade.opinions import RangeExposure, floored, hedged_quantity
+from agents.trade.opinions import RangeExposure, floor_to_step, hedged_quantity
 from agents.trade.payloads import DecisionDraft, RiskVerdict, snapshot_hash
-from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradePlan, identified
+from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradePlan, with_identity
 from agents.trade.risk_rules import HOLD, RiskFacts, RiskJudgment, RiskRule, Sizing, judge_risk
 from agents.trade.terms import DeskLimits, ExecutionStyle, Objective, SectionName, TradeDecision
 from agents.trade.triage import is_options_panic
@@ -157,7 +157,7 @@ def desk_limits(settings: DeskSettings) -> DeskLimits:
     return DeskLimits(order_usd=settings.order_usd, account_leverage=settings.account_leverage)
 
 
-def routed(account: AccountFacts, sizing: Sizing) -> tuple[AccountFacts, Sizing]:
+def route_sizing(account: AccountFacts, sizing: Sizing) -> tuple[AccountFacts, Sizing]:
     """Rule 5: spot takes a long within its limits, unlevered; the other venue takes the rest."""
     spot, notional = account.spot, sizing.notional(max(account.equity or 0.0, 0.0))
     if spot is None or sizing.decision is not TradeDecision.LONG or not notional:
@@ -229,7 +229,7 @@ def guard_facts(account: AccountFacts, least_notional: float) -> GuardFacts:
     return GuardFacts(account.equity, (*held, *waiting), least_notional)
 
 
-def guarded(case: RiskVerdict) -> tuple[Sizing, GuardJudgment, LadderStep]:
+def guard_sizing(case: RiskVerdict) -> tuple[Sizing, GuardJudgment, LadderStep]:
     last = case.ladder[-1]
     sizing = Sizing(last.decision, last.allocation_pct, last.leverage)
     asked = last.notional_usd if sizing.decision.opens else 0.0
@@ -249,9 +249,9 @@ def guarded(case: RiskVerdict) -> tuple[Sizing, GuardJudgment, LadderStep]:
     return after, judged, ladder_step("leverage_guard", after, case, *notes)
 
 
-def concluded(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
+def conclude_trade(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
     """The plan that is left after the guard, and what the guard saw."""
-    sizing, judged, step = guarded(case)
+    sizing, judged, step = guard_sizing(case)
     market, question = case.market, case.question
     coins = _coins(case, sizing, judged.notional)
     decision, reason = sizing.decision, case.reason
@@ -315,7 +315,7 @@ def concluded(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
         decided_by=case.decided_by,
         snapshot_hash=snapshot_hash(case.market),
     )
-    return identified(plan), judged
+    return with_identity(plan), judged
 
 
 def failed_plan(
@@ -323,7 +323,7 @@ def failed_plan(
 ) -> TradePlan:
     """A HOLD because the market could not be read: nothing about it is known."""
     account = question.account
-    return identified(
+    return with_identity(
         TradePlan(
             plan_id="",
             symbol=question.symbol,
@@ -363,7 +363,7 @@ def _coins(case: RiskVerdict, sizing: Sizing, allowed: float) -> float:
         return -held if hedge is None else question.hedge_short - wanted
     if not sizing.decision.opens:
         return 0.0
-    coins = floored(
+    coins = floor_to_step(
         allowed / market.mark if hedge is None else wanted - question.hedge_short,
         market.quantity_step,
     )
@@ -374,7 +374,7 @@ def _coins(case: RiskVerdict, sizing: Sizing, allowed: float) -> float:
 
 def _only_reduces(case: RiskVerdict, coins: float) -> bool:
     account, symbol = case.question.account, case.question.symbol
-    held = account.outright(symbol) if case.question.hedge is None else account.held(symbol)
+    held = account.outright(symbol) if case.question.hedge is None else account.quantity_of(symbol)
     return held * coins < 0 and abs(coins) <= abs(held)
 
 

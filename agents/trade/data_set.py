@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from agents.trade.plan import TradePlan
-from chain.base.home import FOLDER_MODE, append_line, locked
+from chain.base.home import FOLDER_MODE, append_line, hold_lock
 
 _LINES = "data-set.jsonl"
 _OLDER = "data-set.older.jsonl"
@@ -178,7 +178,7 @@ class DataSet:
         """On disk when it returns; raises OSError where it cannot be kept."""
         self._folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         path, line = self._folder / _LINES, msgspec.json.encode(row)
-        with locked(self._folder / f"{_LINES}.lock"):
+        with hold_lock(self._folder / f"{_LINES}.lock"):
             if path.exists() and path.stat().st_size + len(line) > self._most_bytes:
                 path.replace(self._folder / _OLDER)
             append_line(path, line)

@@ -156,7 +156,7 @@ class AccountFacts(Payload):
     terms: VenueTerms = VenueTerms()
     spot: SpotAccount | None = None
 
-    def held(self, symbol: str) -> float:
+    def quantity_of(self, symbol: str) -> float:
         return sum(position.quantity for position in self.positions if position.symbol == symbol)
 
     def hedging(self, symbol: str) -> float:
@@ -165,7 +165,7 @@ class AccountFacts(Payload):
 
     def outright(self, symbol: str) -> float:
         """Of what is held, that which hedges nothing."""
-        return self.held(symbol) - self.hedging(symbol)
+        return self.quantity_of(symbol) - self.hedging(symbol)
 
 
 class HedgeFacts(Payload):
@@ -306,7 +306,7 @@ class DeskQuestion(Payload):
         """Coins that are short for the position to be hedged."""
         if self.hedge is not None and self.hedge.short is not None:
             return self.hedge.short
-        return max(-self.account.held(self.symbol), 0.0)
+        return max(-self.account.quantity_of(self.symbol), 0.0)
 
 
 class TradeContext(Payload):

@@ -39,7 +39,7 @@ class RegimeCall(Payload):
     """What the numbers alone say, where a model has spoken."""
 
     @property
-    def measured(self) -> MarketRegime:
+    def by_measure(self) -> MarketRegime:
         return self.by_rules or self.regime
 
 
@@ -50,7 +50,7 @@ class TurnBudget(Payload):
     costs: dict[ExpertName, int]
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         return self.total - sum(self.costs.values())
 
 

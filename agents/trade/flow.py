@@ -17,7 +17,7 @@ from agents.bus.replay import Record, ReplayReport
 from agents.bus.run import ArgumentEnd, FlowOutcome, Listener, argument_end, replay_flow, run_flow
 from agents.bus.worker import Ambient, BusLimits, HandlerContext, Outgoing
 from agents.model.interface import Model
-from agents.model.speaking import Brief, model_thought, thought
+from agents.model.speaking import Brief, model_thought, thought_message
 from agents.trade import FLOW, payloads, services
 from agents.trade.briefing import chart_brief, expert_brief
 from agents.trade.concluding import desk_limits
@@ -107,10 +107,10 @@ async def chart(
     picture = ""
     if artist is not None:
         picture = await artist.draw(facts)
-        await context.say(services.pictured(picture))
+        await context.say(services.picture_fact(picture))
     levels = tuple((level.price, level.name) for level in facts.levels)
     drawn = "" if picture else " Nobody drew it."
-    yield thought(0, "chart", f"The chart shows {len(levels)} levels.{drawn}")
+    yield thought_message(0, "chart", f"The chart shows {len(levels)} levels.{drawn}")
     ready = payloads.ChartReady(**dict(case), levels=levels, picture=picture)
     yield Outgoing(payloads.TradeKind.CHART_READY, payloads.GEOMETRY, ready)
 
@@ -151,7 +151,7 @@ async def _argued(
         reply = spoken.reply
     if brief is None or reply is None:
         words = f"{finding.bias.value} at {finding.confidence:.0%}: {finding.rationale}"
-        yield thought(0, finding.anomaly, words)
+        yield thought_message(0, finding.anomaly, words)
     else:
         finding = bounded(reply, brief)
         lead = f"{finding.bias.value} at {finding.confidence:.0%}: "

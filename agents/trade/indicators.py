@@ -133,7 +133,7 @@ def nearest_beyond(
     return min(fitting, key=lambda one: (abs(one.price - price), one.name), default=None)
 
 
-def snapped(
+def nearest_level(
     levels: Sequence[PriceLevel], wanted: float, price: float, *, up: bool
 ) -> PriceLevel | None:
     """The level nearest to a wanted price among those on the right side of the market."""

@@ -221,7 +221,7 @@ def judge_trade(
     odds, reason = side.odds, side.reason
     drafted = _sized(case, vote, side.decision)
     if opinion is not None:
-        drafted = opinions.lowered(drafted, opinion.allocation_pct, opinion.leverage)
+        drafted = opinions.lower_sizing(drafted, opinion.allocation_pct, opinion.leverage)
     steps = [ladder_step("judge", drafted, case)]
     after = drafted
     if odds is not None and is_vetoed(odds.expected_pct):
@@ -314,7 +314,7 @@ def judge_hedge(
     The experts may argue for less; what they would do stands beside the plan.
     """
     vote = _vote(case, limits)
-    argued = hedge_ratio(case.regime.measured, vote, limits)
+    argued = hedge_ratio(case.regime.by_measure, vote, limits)
     if opinion is not None:
         argued = opinions.stepped_ratio(opinion.ratio, argued)
     hedge, market = case.question.hedge, case.market
@@ -610,7 +610,7 @@ def _reasoning(
         technical="" if geometry is None else geometry.rationale,
         derivatives=funding,
         experts="; ".join(
-            f"{finding.expert.spoken} {finding.bias.value} {finding.confidence:.0%}"
+            f"{finding.expert.spoken_name} {finding.bias.value} {finding.confidence:.0%}"
             for finding in case.findings
         ),
         narrative=case.context.section(SectionName.NARRATIVE).status.value,

@@ -29,7 +29,7 @@ from agents.trade.findings import (
     RiskReply,
     SynthesisReply,
 )
-from agents.trade.indicators import PriceLevel, snapped
+from agents.trade.indicators import PriceLevel, nearest_level
 from agents.trade.plan import DraftReasoning
 from agents.trade.risk_rules import HOLD, Sizing
 from agents.trade.terms import ExpertName, TradeDecision
@@ -96,10 +96,10 @@ def hedged_quantity(delta: float, ratio: float, step: float) -> float:
     """Coins to be short at this ratio, a multiple of the venue's step, never more."""
     if not 0 <= ratio <= 1:
         raise ValueError(f"{ratio} is no share of the coins")
-    return floored(max(delta, 0.0) * ratio, step)
+    return floor_to_step(max(delta, 0.0) * ratio, step)
 
 
-def floored(number: float, step: float) -> float:
+def floor_to_step(number: float, step: float) -> float:
     """The largest multiple of the step that is not above the number."""
     steps = int(number / step + 1e-9)
     return round(steps * step, 10)
@@ -284,7 +284,7 @@ def agreed_decision(by_vote: TradeDecision, asked: TradeDecision, held: float) -
     return TradeDecision.HOLD
 
 
-def lowered(sizing: Sizing, allocation_pct: float, leverage: float) -> Sizing:
+def lower_sizing(sizing: Sizing, allocation_pct: float, leverage: float) -> Sizing:
     """Never more than it was."""
     if not sizing.decision.opens:
         return sizing
@@ -311,8 +311,8 @@ def asked_prices(
     )
     if wrong:
         return AskedPrices(None, None, wrong_side=True)
-    below = None if stop is None else snapped(levels, stop, entry, up=sign < 0)
-    above = None if profit is None else snapped(levels, profit, entry, up=sign > 0)
+    below = None if stop is None else nearest_level(levels, stop, entry, up=sign < 0)
+    above = None if profit is None else nearest_level(levels, profit, entry, up=sign > 0)
     return AskedPrices(
         None if below is None else below.price,
         None if above is None else above.price,
@@ -326,13 +326,13 @@ def stepped_ratio(asked: float, by_rules: float) -> float:
     return HEDGE_RATIOS[min(max(place, own - 1), own + 1)]
 
 
-def tightened(reply: RiskReply, sizing: Sizing) -> Sizing:
+def tighten_sizing(reply: RiskReply, sizing: Sizing) -> Sizing:
     """What the risk officer leaves: less, nothing, or the same."""
     if reply.verdict == "hold":
         return HOLD
     if reply.verdict == "concur":
         return sizing
-    less = lowered(sizing, reply.allocation_pct, reply.leverage)
+    less = lower_sizing(sizing, reply.allocation_pct, reply.leverage)
     return less if less.allocation_pct > 0 else HOLD
 
 

@@ -240,5 +240,5 @@ def trade_plan_identity(plan: TradePlan, *, as_written: bool = False) -> str:
     return f"plan_{digest(canonical(content))[:16]}"
 
 
-def identified(plan: TradePlan) -> TradePlan:
+def with_identity(plan: TradePlan) -> TradePlan:
     return plan.model_copy(update={"plan_id": trade_plan_identity(plan)})

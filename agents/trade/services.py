@@ -11,7 +11,7 @@ from agents.bus.replay import Record
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.interface import Model, PromptImage
 from agents.model.recorded import RecordedModel
-from agents.model.speaking import Brief, Spoken, about_the_model, ask, thought
+from agents.model.speaking import Brief, Spoken, about_the_model, ask, thought_message
 from agents.trade.facts import ContextSection, DeskQuestion, HedgeFacts, MarketSnapshot
 from agents.trade.indicators import (
     LiquidationPool,
@@ -112,13 +112,13 @@ class TradeServices(Struct, frozen=True):
     """The model that each role asks first."""
 
 
-def observed(seen: DeskObservation) -> Outgoing:
+def observation_fact(seen: DeskObservation) -> Outgoing:
     """What was seen, for the record: so that it can be seen again."""
     value = seen.model_dump(mode="json", by_alias=True)
     return Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=_OBSERVATION, value=value))
 
 
-def pictured(sha256: str) -> Outgoing:
+def picture_fact(sha256: str) -> Outgoing:
     """Which picture was drawn, for the record."""
     return Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=_PICTURE, value=sha256))
 
@@ -193,4 +193,6 @@ def asides(context: HandlerContext[TradeServices], spoken: Spoken[Reply]) -> Ite
     yield from about_the_model(0, spoken)
     first = context.services.names.get(context.role, "")
     if spoken.model and spoken.model != first:
-        yield thought(0, STAND_IN, f"{first} could not answer; {spoken.model} speaks for it.")
+        yield thought_message(
+            0, STAND_IN, f"{first} could not answer; {spoken.model} speaks for it."
+        )

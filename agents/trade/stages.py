@@ -7,10 +7,16 @@ from typing import Generic, NamedTuple, TypeVar
 from agents.bus.envelope import CLI, Envelope
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.model.interface import Unavailability
-from agents.model.speaking import Brief, model_thought, thought
+from agents.model.speaking import Brief, model_thought, thought_message
 from agents.trade import payloads
 from agents.trade.briefing import judge_brief, meta_brief, risk_brief, synthesis_brief
-from agents.trade.concluding import concluded, desk_limits, failed_plan, judged_risk, routed
+from agents.trade.concluding import (
+    conclude_trade,
+    desk_limits,
+    failed_plan,
+    judged_risk,
+    route_sizing,
+)
 from agents.trade.expert_rules import classify
 from agents.trade.facts import TradeContext
 from agents.trade.findings import (
@@ -31,11 +37,11 @@ from agents.trade.opinions import (
     careful_regime,
     hedge_opinion,
     judge_opinion,
-    tightened,
+    tighten_sizing,
     worded_map,
 )
 from agents.trade.risk_rules import HOLD, RiskRule, Sizing
-from agents.trade.services import TradeServices, asides, asked_model, observed, office_reply
+from agents.trade.services import TradeServices, asides, asked_model, observation_fact, office_reply
 from agents.trade.terms import (
     HIERARCHY,
     Bias,
@@ -89,7 +95,9 @@ def _consensus(findings: Mapping[ExpertName, AnyFinding]) -> tuple[str, ...]:
     signs = {finding.bias.sign for finding in findings.values() if finding.bias.sign}
     if len(signs) != 1:
         return ()
-    who = ", ".join(finding.expert.spoken for finding in findings.values() if finding.bias.sign)
+    who = ", ".join(
+        finding.expert.spoken_name for finding in findings.values() if finding.bias.sign
+    )
     geometry = findings.get(ExpertName.GEOMETRY)
     places = ""
     if geometry is not None and geometry.expert is ExpertName.GEOMETRY:
@@ -102,7 +110,7 @@ def _consensus(findings: Mapping[ExpertName, AnyFinding]) -> tuple[str, ...]:
 
 def _tiebreaker(one: ExpertName, other: ExpertName, mode: TradeMode) -> str:
     first = min(one, other, key=HIERARCHY[mode].index)
-    return f"{first.spoken} decides on even votes in {mode.value} trading"
+    return f"{first.spoken_name} decides on even votes in {mode.value} trading"
 
 
 def _dominant(findings: Sequence[AnyFinding], regime: RegimeCall) -> Bias:
@@ -118,8 +126,8 @@ def _uncertainty(
 ) -> str:
     if opposed:
         first, other = opposed[0]
-        return f"Who is right, {first.expert.spoken} or {other.expert.spoken}?"
-    silent = [finding.expert.spoken for finding in findings if not finding.bias.sign]
+        return f"Who is right, {first.expert.spoken_name} or {other.expert.spoken_name}?"
+    silent = [finding.expert.spoken_name for finding in findings if not finding.bias.sign]
     if silent:
         return f"The {silent[0]} expert sees too little to vote: what would change that?"
     return "What would have to happen for all of them to be wrong at once?"
@@ -144,16 +152,16 @@ async def desk(
     if not isinstance(start, payloads.FlowDeskStart):
         return
     seen = await context.services.eyes.look(start.question)
-    await context.say(observed(seen))
+    await context.say(observation_fact(seen))
     gathered = TradeContext(sections=seen.sections)
     fresh = sum(section.status is SectionStatus.OK for section in seen.sections)
-    yield thought(0, "sources", f"{fresh} of {len(seen.sections)} sources are fresh.")
+    yield thought_message(0, "sources", f"{fresh} of {len(seen.sections)} sources are fresh.")
     if seen.market is None:
         plan = failed_plan(start.question, seen.unreadable, seen.sections, seen.time)
-        yield thought(0, "degraded", f"The market cannot be read: {seen.unreadable}.")
+        yield thought_message(0, "degraded", f"The market cannot be read: {seen.unreadable}.")
         yield Outgoing(payloads.TradeKind.TRADE_PLAN_READY, CLI, payloads.TradePlanReady(plan=plan))
         return
-    yield thought(0, "market", f"{seen.market.symbol} stands at {seen.market.mark:,.2f}.")
+    yield thought_message(0, "market", f"{seen.market.symbol} stands at {seen.market.mark:,.2f}.")
     taken = payloads.SnapshotTaken(question=start.question, market=seen.market)
     yield Outgoing(payloads.TradeKind.DESK_SNAPSHOT, payloads.META, taken)
     yield Outgoing(
@@ -166,7 +174,7 @@ async def meta(
 ) -> AsyncGenerator[Outgoing, None]:
     """Names the regime, before any expert is heard."""
     gathered = envelope.payload
-    taken = context.board.heard(payloads.TradeKind.DESK_SNAPSHOT)
+    taken = context.board.messages_of(payloads.TradeKind.DESK_SNAPSHOT)
     if not isinstance(gathered, payloads.ContextGathered) or not taken:
         return
     first = taken[0].payload
@@ -186,9 +194,9 @@ async def meta(
             yield model_thought(0, "regime", reply.rationale, brief, lead=lead)
             if regime.regime is not reply.regime:
                 words = f"{reply.regime.value} would allow more than the numbers do: overruled."
-                yield thought(0, "floor", words)
+                yield thought_message(0, "floor", words)
     if reply is None:
-        yield thought(0, "regime", f"{regime.regime.value}: {regime.rationale}.")
+        yield thought_message(0, "regime", f"{regime.regime.value}: {regime.rationale}.")
     yield Outgoing(
         payloads.TradeKind.REGIME_CLASSIFIED,
         payloads.TRIAGE,
@@ -207,7 +215,7 @@ async def triage(
         return
     report = triage_report(case)
     words = ", ".join(anomaly.value for anomaly in report.anomalies) or "nothing unusual"
-    yield thought(0, "triage", f"{words}.")
+    yield thought_message(0, "triage", f"{words}.")
     done = payloads.TriageDone(**dict(case), triage=report)
     for role in (
         payloads.SYNTHESIS,
@@ -260,8 +268,12 @@ async def synthesis(
     """Waits for all four experts, then distils them; who was faster makes no difference."""
     if not isinstance(envelope.payload, payloads.ExpertSpoke | payloads.TriageDone):
         return
-    begun = [message.payload for message in context.board.heard(payloads.TradeKind.TRIAGE_DONE)]
-    spoken = [message.payload for message in context.board.heard(payloads.TradeKind.EXPERT_FINDING)]
+    begun = [
+        message.payload for message in context.board.messages_of(payloads.TradeKind.TRIAGE_DONE)
+    ]
+    spoken = [
+        message.payload for message in context.board.messages_of(payloads.TradeKind.EXPERT_FINDING)
+    ]
     findings = tuple(
         payload.finding for payload in spoken if isinstance(payload, payloads.ExpertSpoke)
     )
@@ -279,7 +291,7 @@ async def synthesis(
         if worded.reply is not None:
             conflicts = worded_map(worded.reply, conflicts, brief)
             yield model_thought(0, "summary", worded.reply.summary, brief)
-    yield thought(
+    yield thought_message(
         0,
         "synthesis",
         f"{conflicts.dominant_signal.value}, {len(conflicts.conflicts)} conflicts. "
@@ -331,12 +343,12 @@ async def judge(
     for aside in told:
         yield aside
     if said is None:
-        yield thought(0, "counter", judged.draft.reasoning.counter_scenario)
+        yield thought_message(0, "counter", judged.draft.reasoning.counter_scenario)
     else:
         reply, brief = said
         yield model_thought(0, "counter", reply.counter_scenario, brief)
         yield model_thought(0, "logic", reply.final_logic, brief)
-    yield thought(0, "draft", f"{judged.draft.decision.value}: {judged.reason}.")
+    yield thought_message(0, "draft", f"{judged.draft.decision.value}: {judged.reason}.")
     yield Outgoing(
         payloads.TradeKind.DECISION_DRAFT,
         payloads.RISK_MANAGER,
@@ -363,9 +375,9 @@ async def risk_manager(
     last = case.ladder[-1]
     sizing = Sizing(last.decision, last.allocation_pct, last.leverage)
     if case.question.objective is Objective.TRADE:
-        account, sizing = routed(case.question.account, sizing)
+        account, sizing = route_sizing(case.question.account, sizing)
         if account is not case.question.account:
-            yield thought(
+            yield thought_message(
                 0, "route", f"It fits {account.venue}, spot and unlevered: it goes there."
             )
             there = case.question.model_copy(update={"account": account})
@@ -381,7 +393,7 @@ async def risk_manager(
             yield aside
         if spoken.reply is not None:
             yield model_thought(0, spoken.reply.verdict, spoken.reply.rationale, brief)
-            tighter = tightened(spoken.reply, after)
+            tighter = tighten_sizing(spoken.reply, after)
             fired += [] if tighter == after else [RiskRule.OFFICER.value]
             after = tighter
         elif spoken.reason in _UNREADABLE:
@@ -389,7 +401,7 @@ async def risk_manager(
             fired.append(RiskRule.UNPARSABLE.value)
     step = ladder_step("risk_officer", after, case, *fired)
     words = ", ".join(step.notes) or "no rule is broken"
-    yield thought(0, "risk", f"{after.decision.value}: {words}.")
+    yield thought_message(0, "risk", f"{after.decision.value}: {words}.")
     yield Outgoing(
         payloads.TradeKind.RISK_VERDICT,
         payloads.LEVERAGE_GUARD,
@@ -404,7 +416,7 @@ async def leverage_guard(
     case = envelope.payload
     if not isinstance(case, payloads.RiskVerdict):
         return
-    plan, judged = concluded(case)
+    plan, judged = conclude_trade(case)
     verdict = payloads.GuardVerdict(
         equity=case.question.account.equity,
         exposure_usd=judged.exposure,
@@ -413,6 +425,6 @@ async def leverage_guard(
         notional_usd=judged.notional,
         reason=judged.reason.value,
     )
-    yield thought(0, "guard", f"{judged.reason.value}: {plan.decision.value}.")
+    yield thought_message(0, "guard", f"{judged.reason.value}: {plan.decision.value}.")
     yield Outgoing(payloads.TradeKind.GUARD_VERDICT, CLI, verdict)
     yield Outgoing(payloads.TradeKind.TRADE_PLAN_READY, CLI, payloads.TradePlanReady(plan=plan))

@@ -55,7 +55,7 @@ class ExpertName(StrEnum):
     GEOMETRY = "vlm_geometry"
 
     @property
-    def spoken(self) -> str:
+    def spoken_name(self) -> str:
         """As people read it."""
         return self.value.removeprefix("vlm_")
 

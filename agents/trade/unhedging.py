@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from agents.trade.facts import AccountFacts, HedgeFacts
-from agents.trade.opinions import floored
-from agents.trade.plan import HedgePlan, PlannedOrder, TradePlan, identified
+from agents.trade.opinions import floor_to_step
+from agents.trade.plan import HedgePlan, PlannedOrder, TradePlan, with_identity
 from agents.trade.terms import DeskLimits, ExecutionStyle, Objective, TradeDecision, TradeMode
 from chain.protocols.reference import position_label
 
@@ -31,9 +31,9 @@ def unhedge_plan(
     Never more than the venue holds: what somebody closed there by hand cannot be closed again.
     """
     short = position.short or 0.0
-    held = max(-account.held(contract.symbol), 0.0)
+    held = max(-account.quantity_of(contract.symbol), 0.0)
     coins = min(short if share == 1 else short * share, held)
-    quantity = floored(coins, contract.quantity_step)
+    quantity = floor_to_step(coins, contract.quantity_step)
     if quantity <= 0:
         return None
     left = max(short - quantity, 0.0)
@@ -44,7 +44,7 @@ def unhedge_plan(
     exposure = sum(
         abs(position.quantity * (position.mark or 0.0)) for position in account.positions
     )
-    return identified(
+    return with_identity(
         TradePlan(
             plan_id="",
             symbol=contract.symbol,

@@ -80,7 +80,7 @@ def clean_text(raw: str | bytes, *, limit: int = MESSAGE_LIMIT) -> str:
     return _cut(_visible(window.text), limit, more=window.more)
 
 
-def quoted(raw: str, *, limit: int = QUOTE_LIMIT) -> str:
+def quote_words(raw: str, *, limit: int = QUOTE_LIMIT) -> str:
     """Somebody else's words inside a sentence of ours, as “…”; empty when nothing can be shown.
 
     Without this a revert reason could end our sentence and go on with a hint that looks like ours.
@@ -276,7 +276,7 @@ class Redactor:
             text = text.replace(form, REDACTED)
         return text
 
-    def unfinished(self, text: str) -> int:
+    def unfinished_length(self, text: str) -> int:
         """How many characters at the end of a text may be the beginning of a secret."""
         return max((_overlap(text, form) for form in self._forms), default=0)
 

@@ -207,7 +207,7 @@ def take_lock(path: Path, *, wait: bool = False, folder: bool = False) -> int | 
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Wait until no other process holds the lock at this path, then hold it."""
     path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     descriptor = take_lock(path, wait=True, folder=path.is_dir())

@@ -120,7 +120,7 @@ class Numeral(Struct, frozen=True):
     def value(self) -> Fraction:
         return self.digits * Fraction(10) ** -self.places
 
-    def scaled(self, decimals: int) -> int | None:
+    def scale(self, decimals: int) -> int | None:
         """The number times ten to the `decimals`; None when that is not whole."""
         shift = decimals - self.places
         whole, rest = divmod(self.digits * 10 ** max(0, shift), 10 ** max(0, -shift))
@@ -137,7 +137,7 @@ def read_numeral(text: str) -> Numeral:
     return Numeral(text, digits, len(fraction) - _SCALES[match["scale"].lower()])
 
 
-def written(units: int, decimals: int) -> str:
+def write_amount(units: int, decimals: int) -> str:
     """Smallest units as a number of whole tokens, to the last digit: `1,500.25`."""
     whole, rest = divmod(units, 10**decimals)
     fraction = f"{rest:0{decimals}d}".rstrip("0") if rest else ""
@@ -147,7 +147,7 @@ def written(units: int, decimals: int) -> str:
 def spelled_out(numeral: Numeral) -> str:
     """Digits and a point alone: no 1,000 and no 1k."""
     places = numeral.places
-    return written(numeral.digits * 10 ** max(0, -places), max(0, places)).replace(",", "")
+    return write_amount(numeral.digits * 10 ** max(0, -places), max(0, places)).replace(",", "")
 
 
 def age_text(seconds: int) -> str:
@@ -161,7 +161,7 @@ def age_text(seconds: int) -> str:
 _MOST_TIMES = 1_000
 
 
-def listed(names: Sequence[str]) -> str:
+def list_words(names: Sequence[str]) -> str:
     """`A`, `A and B`, `A, B and C`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 

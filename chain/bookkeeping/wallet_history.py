@@ -26,7 +26,7 @@ from chain.positions.overview import Sources, WalletWorth, currencies, tokens_at
 from chain.positions.performance import read_past
 from chain.positions.search import WalletPositions
 from chain.prices.coingecko import coingecko_prices_at
-from chain.prices.ladder import laddered, median_of_two, with_ether
+from chain.prices.ladder import median_of_two, price_by_ladder, with_ether
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
 from chain.prices.price import said_words
 from chain.protocols.past import NOTHING, LiquidityChange
@@ -42,7 +42,7 @@ from chain.protocols.snapshot import PositionIdentity, PositionSnapshot, identif
 from chain.protocols.v4.changes import ChangeMemory, ChangeReader
 from chain.protocols.v4.circumstances import PastWords, read_past_words
 from chain.protocols.v4.holdings import TRANSFER, owner_words
-from chain.read.block_reader import OneBlock, expected, read_slots, settle_in_parts, sound_answers
+from chain.read.block_reader import OneBlock, expect, read_slots, settle_in_parts, sound_answers
 from chain.read.logs import ScanProgress, in_chain_order, scan_parts
 from chain.rpc import requests
 from chain.rpc.records import Block, Log, LogFilter
@@ -156,8 +156,8 @@ def price_of_then(
     """The market's; where somebody says otherwise the source tells what each says."""
     if market is None or isinstance(market, Unknown):
         return pools
-    price = laddered(market, pools)
-    if isinstance(price.usd, Unknown) or not price.disputed:
+    price = price_by_ladder(market, pools)
+    if isinstance(price.usd, Unknown) or not price.is_disputed:
         return price.usd
     block = None if isinstance(pools, Unknown) else pools.block
     return Known(price.usd.value, f"disputed: {said_words(price)}", block, price.usd.time)
@@ -398,7 +398,7 @@ async def _custody_at_once(
     )
     if not all(isinstance(answer, tuple) for answer in answers):
         return ()
-    told = in_chain_order([expected(answer, tuple) for answer in answers])
+    told = in_chain_order([expect(answer, tuple) for answer in answers])
     named = partial(PositionRef, protocol.name)
     return tuple(_change(log, named) for log in told if int(log.topics[3], 16))
 

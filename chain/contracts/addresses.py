@@ -13,7 +13,7 @@ def keccak(data: bytes) -> bytes:
 
 
 @lru_cache(maxsize=1024)
-def checksummed(address: Address) -> str:
+def checksum(address: Address) -> str:
     """The address with EIP-55 capitals."""
     digits = address.removeprefix("0x").lower()
     nibbles = keccak(digits.encode()).hex()
@@ -23,9 +23,9 @@ def checksummed(address: Address) -> str:
     )
 
 
-def shortened(address: Address) -> str:
+def shorten_address(address: Address) -> str:
     """`0xA0b8…eB48`, for beside a name; never enough to tell two addresses apart for sure."""
-    full = checksummed(address)
+    full = checksum(address)
     return f"{full[:6]}…{full[-4:]}"
 
 

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
-from chain.base.home import FILE_MODE, FOLDER_MODE, cache_folder, locked, write_atomically
+from chain.base.home import FILE_MODE, FOLDER_MODE, cache_folder, hold_lock, write_atomically
 from chain.base.loopback_http import HOST
 from chain.base.scratch import scratch_folder
 from chain.contracts.delegation import NOBODY, delegated_code
@@ -125,7 +125,7 @@ def package_folder(environment: Mapping[str, str], package: LockedPackage) -> Pa
 def ensure_package(package: LockedPackage, environment: Mapping[str, str]) -> Path:
     """The folder with the package's files, fetched where one is missing or damaged."""
     folder = package_folder(environment, package)
-    with locked(folder.with_suffix(".lock")):
+    with hold_lock(folder.with_suffix(".lock")):
         if not all(_is_sound(folder / file.file_name, file) for file in package.files):
             for file, content in _fetched(package):
                 write_atomically(folder / file.file_name, content, mode=file.mode)
@@ -327,7 +327,7 @@ class Anvil:
     def pid(self) -> int:
         return self._process.pid
 
-    def ended(self) -> str | None:
+    def why_ended(self) -> str | None:
         """Why it runs no more; None while it runs."""
         code = self._process.poll()
         return None if code is None else _ending(code, self._said)

@@ -122,21 +122,21 @@ class Perpetual(Struct):
             self._interest.append(before * (1 + grown - pull))
         return self._interest[hour]
 
-    def moved(self, time: int, minutes: int) -> float:
+    def price_change(self, time: int, minutes: int) -> float:
         minute = self.minute_of(time)
         return self.price(minute) / self.price(minute - minutes) - 1
 
-    def liquidated(self, time: int) -> tuple[float, float]:
+    def liquidations(self, time: int) -> tuple[float, float]:
         """Dollars of longs and of shorts within the hour: a fast move throws out who is wrong."""
         worth = self.open_interest(time) * self.price(self.minute_of(time))
-        moved = self.moved(time, 60)
+        moved = self.price_change(time, 60)
         thrown = worth * max(abs(moved) - 0.002, 0.0) * 0.05
         quiet = worth * 2e-6
         return (thrown + quiet, quiet) if moved < 0 else (quiet, thrown + quiet)
 
     def volatility(self, time: int) -> float:
         """What the last day's hours come to in a year, in percent."""
-        hours = [self.moved(time - HOUR * hour, 60) for hour in range(24)]
+        hours = [self.price_change(time - HOUR * hour, 60) for hour in range(24)]
         return math.sqrt(sum(hour * hour for hour in hours) / len(hours) * 24 * 365) * 100
 
     def _lean(self, minute: int) -> float:
@@ -337,12 +337,12 @@ def _interest_history(exchange: DemoExchange, asked: Mapping[str, str], now: int
 def _surroundings(exchange: DemoExchange, asked: Mapping[str, str], now: int) -> object:
     """What other sources tell of a real market, made up around this one's own course."""
     contract = exchange.contract(asked)
-    day, daily = 24 * HOUR, contract.moved(now, 24 * 60)
+    day, daily = 24 * HOUR, contract.price_change(now, 24 * 60)
     days = [contract.volatility(now - day * back) for back in range(7)]
     mean = sum(days) / len(days)
     spread = math.sqrt(sum((day - mean) ** 2 for day in days) / len(days)) or 1.0
-    longs, shorts = contract.liquidated(now)
-    before = contract.moved(now - day, 24 * 60)
+    longs, shorts = contract.liquidations(now)
+    before = contract.price_change(now - day, 24 * 60)
     return {
         "time": now * 1000,
         "fear_greed": {"value": _mood(daily), "before": _mood(before)},

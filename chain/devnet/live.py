@@ -194,7 +194,7 @@ class LiveWorld:
             sender = intent.account.address
             nonce = nonces.get(sender) or state.nonce(sender)
             nonces[sender] = nonce + 1
-            signed.append(intent.signed(nonce, base_fee=base_fee, chain_id=self.world.chain_id))
+            signed.append(intent.sign(nonce, base_fee=base_fee, chain_id=self.world.chain_id))
         return signed
 
     def _head(self) -> _Head:

@@ -345,7 +345,7 @@ def _serve(world: World, control: ControlServer, *, speed: float, stop: _Stop) -
         if not world.anvil.has_ended_within(_END_SECONDS):
             raise
     control.server_close()
-    if why := world.anvil.ended():
+    if why := world.anvil.why_ended():
         sys.stderr.write(f"Anvil ended while the embedded chain ran. {why}\n")
         return 1
     return 0

@@ -13,7 +13,7 @@ from chain.execution.plan.facts import (
     SpenderAllowance,
     TokenAllowances,
 )
-from chain.read.block_reader import OneBlock, expected
+from chain.read.block_reader import OneBlock, expect
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -44,7 +44,7 @@ async def read_chain_facts(
         network=network,
         sender=sender,
         head_time=at.timestamp,
-        nonce=expected(answers.beside[0], int),
+        nonce=expect(answers.beside[0], int),
         fees=FeeCaps(
             max_fee_per_gas=_FEE_HEADROOM * base + price.value.priority_fee,
             max_priority_fee_per_gas=price.value.priority_fee,

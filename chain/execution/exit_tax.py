@@ -124,7 +124,7 @@ def _missing(
         part = position.liquidity if liquidity is None else liquidity
         held = position.span.holds(price, part, round_up=False)
         pair = key.currency0, key.currency1
-        for token, amount, fee in zip(pair, held, position.owed, strict=True):
+        for token, amount, fee in zip(pair, held, position.amounts_owed, strict=True):
             owed[effect.paid_as(token)] += amount + fee
         if hook_passport(key.hooks, key.fee).can_tax_exit:
             taxed.update(pair)

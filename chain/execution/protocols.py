@@ -12,7 +12,7 @@ ALL: tuple[ProtocolReader, ...] = (V4CallReader(), V3CallReader())
 _NAMED = {protocol.name: protocol for protocol in ALL}
 
 
-def named(name: str) -> ProtocolReader:
+def reader_named(name: str) -> ProtocolReader:
     return _NAMED[name]
 
 

@@ -17,9 +17,9 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from chain.base.clean_text import quoted
+from chain.base.clean_text import quote_words
 from chain.contracts.abi import WORD, AbiError, decode, encode_call, selector, topic
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from chain.contracts.delegation import NOBODY
 from chain.contracts.networks import NATIVE, Address
 from chain.execution.decode.titles import name_title
@@ -40,7 +40,7 @@ _DEEPEST = 3
 
 
 def refusal_words(data: bytes, depth: int = 0) -> str:
-    said = quoted(revert_reason(data))
+    said = quote_words(revert_reason(data))
     if said:
         return f"the contract says: {said}"
     if not data:
@@ -114,8 +114,8 @@ _SUBSCRIBER_ERRORS = (
 def _wrapped(values: tuple[Any, ...], _depth: int) -> str:
     """What another contract refused, told by who it is; a pool asks its hook most of all."""
     target, _, reason, details = values
-    who, kind = shortened(target), details[:_SELECTOR]
-    said = quoted(revert_reason(reason))
+    who, kind = shorten_address(target), details[:_SELECTOR]
+    said = quote_words(revert_reason(reason))
     saying = f" (it says: {said})" if said else ""
     if kind in map(selector, _TOKEN_ERRORS):
         return (

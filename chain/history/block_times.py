@@ -54,7 +54,7 @@ async def read_block_times(
             raise Reorged(number, wanted[number], block.hash)
     anchors = sorted((number, block.timestamp) for number, block in headers.items())
     estimated = frozenset(missing) - frozenset(asked)
-    guessed = {number: interpolated(anchors, number) for number in estimated}
+    guessed = {number: interpolate_time(anchors, number) for number in estimated}
     return BlockTimes({**dict(anchors), **guessed}, estimated)
 
 
@@ -113,7 +113,7 @@ def spread(numbers: Sequence[int], most: int) -> list[int]:
     return [numbers[index * last // (most - 1)] for index in range(most)]
 
 
-def interpolated(anchors: Sequence[tuple[int, int]], number: int) -> int:
+def interpolate_time(anchors: Sequence[tuple[int, int]], number: int) -> int:
     """The time of a block that lies between two known ones, as if blocks came evenly."""
     after = bisect_left(anchors, (number, 0))
     (low, low_time), (high, high_time) = anchors[after - 1], anchors[after]

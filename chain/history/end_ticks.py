@@ -11,7 +11,7 @@ from chain.history.block_times import check_unmoved
 from chain.history.events import by_protocol
 from chain.protocols.past import PoolLogs
 from chain.protocols.protocol import LiquidityProtocol
-from chain.read.block_reader import expected, sound_answers
+from chain.read.block_reader import expect, sound_answers
 from chain.read.logs import NARROWABLE, scan_logs
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -56,13 +56,13 @@ async def read_end_ticks(
             *(requests.logs(log_filter) for log_filter in filters if newest < head.number),
         ]
     )
-    check_unmoved(expected(here, Block), head)
-    start = None if since is None else expected(since, Block)
+    check_unmoved(expect(here, Block), head)
+    start = None if since is None else expect(since, Block)
     if start is not None and start.hash == landmarks[0][1]:
         if not any(isinstance(answer, NARROWABLE) for answer in found):
             ticks: dict[PoolId, list[tuple[int, int]]] = {}
             for (protocol, _), answer in zip(told_by, found, strict=False):
-                ticks |= end_ticks(expected(answer, tuple), protocol)
+                ticks |= end_ticks(expect(answer, tuple), protocol)
             return EndTicks(ticks, start)
     else:
         start = await _still_there(client, landmarks[1:])

@@ -543,7 +543,7 @@ class _HourReader:
         last = Landmark(end.number, end.hash, end.timestamp)
         since = recent_since(self.head.timestamp)
         after = {
-            pool: hours.extended(swaps[pool], last, since, self._terms[pool])
+            pool: hours.extend(swaps[pool], last, since, self._terms[pool])
             if hours.last.number < last.number
             else hours
             for pool, hours in before.items()

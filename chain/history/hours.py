@@ -79,7 +79,7 @@ class HourRow(Struct, frozen=True, array_like=True):
     path: FeePath = ()
     """Where the price went when they were paid."""
 
-    def joined(self, later: HourRow) -> HourRow:
+    def join(self, later: HourRow) -> HourRow:
         """This row and one of later swaps of the same hour."""
         return HourRow(
             self.hour,
@@ -240,7 +240,7 @@ def joined_rows(rows: Sequence[HourRow], later: Iterable[HourRow]) -> tuple[Hour
     by_hour = {row.hour: row for row in rows}
     for row in later:
         before = by_hour.get(row.hour)
-        by_hour[row.hour] = row if before is None else before.joined(row)
+        by_hour[row.hour] = row if before is None else before.join(row)
     return tuple(by_hour[hour] for hour in sorted(by_hour))
 
 
@@ -276,7 +276,7 @@ class KeptHours(Struct, frozen=True):
             return self.rows[-1].close
         return None if self.proof is None else self.proof.mark.sqrt_price_x96 or None
 
-    def extended(
+    def extend(
         self, swaps: Sequence[RecentSwap], last: Landmark, kept_since: int, terms: FeeTerms
     ) -> KeptHours:
         """The same with the swaps of the blocks up to another one."""

@@ -55,7 +55,7 @@ class Band(NamedTuple):
         return tuple(edge for edge in span.sqrt_prices if self.lowest < edge < self.highest)
 
 
-def narrowed(bips: Bips, span: Span) -> Bips:
+def narrow_drift(bips: Bips, span: Span) -> Bips:
     """Drift no wider than a part of the range: a band as wide as it would promise nothing.
 
     A tick is about a basis point.
@@ -65,7 +65,7 @@ def narrowed(bips: Bips, span: Span) -> Bips:
 
 def drift_band(sqrt_price: int, bips: Bips, span: Span) -> Band:
     """The drift to survive, narrowed with the range."""
-    return price_band(sqrt_price, narrowed(bips, span))
+    return price_band(sqrt_price, narrow_drift(bips, span))
 
 
 def price_band(sqrt_price: int, bips: Bips) -> Band:

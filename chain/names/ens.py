@@ -11,7 +11,7 @@ from msgspec import Struct
 from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
 from chain.base.recursion_limit import kept_recursion_limit
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import NATIVE, Address, Network, network_named
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Reverted
@@ -117,7 +117,7 @@ class _Lookup:
         from ens.exceptions import InvalidName
 
         try:
-            found = await self._names.name(checksummed(address))
+            found = await self._names.name(checksum(address))
         except InvalidName:
             return None
         return None if found is None else clean_text(found)
@@ -137,7 +137,7 @@ class _Lookup:
 
         # Instead of web3's own: the client has judged the head's age by the network's clock.
         middleware = ((Web3Middleware, "stalecheck"),)
-        return AsyncENS(ClientProvider(), checksummed(registry), middleware)
+        return AsyncENS(ClientProvider(), checksum(registry), middleware)
 
     async def _answer(self, method: str, params: Iterable[Json]) -> RPCResponse:
         from web3.types import RPCError

@@ -7,7 +7,7 @@ from chain.contracts.abi import encode_call
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, HookPassport
 from chain.contracts.networks import Address
 from chain.math.ticks import MAX_TICK, MIN_TICK
-from chain.read.block_reader import expected
+from chain.read.block_reader import expect
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcRefused
 from chain.rpc.requests import Reader
@@ -43,7 +43,7 @@ async def read_hook_targets(
     One request, two where a hook has a beacon.
     """
     questions = [requests.storage(hook, "0x" + slot.hex()) for hook in hooks for slot in _SLOTS]
-    words = [expected(answer, str) for answer in await reader.settle(questions)]
+    words = [expect(answer, str) for answer in await reader.settle(questions)]
     named = {
         hook: words[at : at + len(_SLOTS)]
         for hook, at in zip(hooks, range(0, len(words), len(_SLOTS)), strict=True)
@@ -69,7 +69,7 @@ async def _implementations(
     answers = await reader.settle(asked)
     return {
         # Whoever wrote the beacon may have it fail in any way: that must blind nobody.
-        beacon: () if isinstance(answer, Reverted | RpcRefused) else _word(expected(answer, bytes))
+        beacon: () if isinstance(answer, Reverted | RpcRefused) else _word(expect(answer, bytes))
         for beacon, answer in zip(beacons, answers, strict=True)
     }
 

@@ -15,7 +15,7 @@ from chain.read.block_reader import (
     Answers,
     OneBlock,
     decode_words,
-    expected,
+    expect,
     read_words,
     sound_answers,
     word_chunks,
@@ -124,7 +124,7 @@ class BatchReader:
             for chunk, outcome in zip(chunks, told[len(asked) :], strict=True):
                 self._words.update(decode_words(chunk, outcome))
         for (reader, address), code in zip(wanted, answers.beside[len(beside) :], strict=True):
-            reader.take_code(address, expected(code, bytes))
+            reader.take_code(address, expect(code, bytes))
         return Answers(answers.outcomes[: len(calls)], answers.beside[: len(beside)])
 
     def put_listed_off(self) -> None:

@@ -120,13 +120,13 @@ class Discovery(Struct, eq=False):
                 owner,
                 [start, *self.memory.checkpoints(owner)],
                 searches.get(owner),
-                self.memory.named(owner),
+                self.memory.named_positions(owner),
             )
             for owner in owners
         ]
 
     def _must_be_searched(self, trail: WalletTrail, wallet: WalletPositions) -> bool:
-        state, missing = trail.search, wallet.balance_of - wallet.found
+        state, missing = trail.search, wallet.balance_of - wallet.found_count
         if trail.searches > _MOST_SEARCHES:
             return False
         if missing > 0:
@@ -248,7 +248,9 @@ class Discovery(Struct, eq=False):
             return None
         balances = dict(zip(before, map(decode_count, answers.outcomes), strict=False))
         approvals = dict(zip(known, answers.outcomes[len(before) :], strict=True))
-        news = question.answered(answers.beside) if with_logs else LogDelta(None, frozenset(), ())
+        news = (
+            question.read_answers(answers.beside) if with_logs else LogDelta(None, frozenset(), ())
+        )
         if news.lost:
             for trail in trails:
                 if trail.owner in news.lost:

@@ -297,7 +297,7 @@ class WalletWorth(Struct, frozen=True):
     def total(self) -> Fraction:
         return self.overview.portfolio.total + self.idle_value
 
-    def owned(self, address: Address) -> Quantity[int]:
+    def total_of(self, address: Address) -> Quantity[int]:
         """All of one token, in the wallet and in positions with their uncollected fees."""
         idle = next(
             (balance.amount for balance in self.idle if balance.token.address == address), None
@@ -313,7 +313,7 @@ class WalletWorth(Struct, frozen=True):
         return idle.map(lambda amount: amount + inside)
 
     @property
-    def unpriced(self) -> tuple[Unpriced, ...]:
+    def unpriced_tokens(self) -> tuple[Unpriced, ...]:
         """What is in no total, and why."""
         beside = tuple(
             Unpriced(

@@ -56,12 +56,12 @@ class WalletPositions(Struct, frozen=True):
         )
 
     @property
-    def found(self) -> int:
+    def found_count(self) -> int:
         return len(self.positions)
 
     @property
     def complete(self) -> bool:
-        return self.found == self.balance_of
+        return self.found_count == self.balance_of
 
     @property
     def missing(self) -> str | None:
@@ -70,7 +70,7 @@ class WalletPositions(Struct, frozen=True):
             return None
         return (
             f"The wallet holds {self.balance_of} positions at block {self.block.number}, but"
-            f" {self.found} could be found: the endpoint leaves logs out, or gives none."
+            f" {self.found_count} could be found: the endpoint leaves logs out, or gives none."
             " Name the others: zuno watch-ids ID…, or ask another endpoint:"
             " zuno --rpc URL positions"
         )
@@ -202,7 +202,7 @@ class WalletSearch(Struct):
     def confirm(self, owners: Mapping[int, Address | None]) -> None:
         self.mine |= {v4_position(token) for token, owner in owners.items() if owner == self.owner}
 
-    def took(self, logs: Iterable[Log]) -> SearchState:
+    def after_logs(self, logs: Iterable[Log]) -> SearchState:
         """The state after some logs, in whatever order: who owns an id is asked anyway."""
         arrived, operators = set(self.state.found), set(self.state.operators)
         word = holdings.owner_words([self.owner])
@@ -351,7 +351,7 @@ class PositionSearch:
         ):
             logs = holdings.by_owner(part.logs)
             for wallet in self._wallets:
-                wallet.state = wallet.took(logs.get(wallet.owner, ()))
+                wallet.state = wallet.after_logs(logs.get(wallet.owner, ()))
             self._memory.remember_minted(holdings.minted_in(part.logs))
             self._learn(part.width)
             self._worked += part.width.good
@@ -479,6 +479,6 @@ class PositionSearch:
                 total=total,
                 seconds_left=left,
                 blocks_at_once=0 if self._known is None else self._known.blocks,
-                limited=self._client.limited,
+                limited=self._client.is_limited,
             )
         )

@@ -92,7 +92,7 @@ def price_book(
     """The better source of each token, with the other beside it."""
     nothing = Unknown("nobody was asked")
     prices = {
-        address: laddered(market.get(address, nothing), pools.get(address, nothing))
+        address: price_by_ladder(market.get(address, nothing), pools.get(address, nothing))
         for address in dict.fromkeys((*market, *pools))
     }
     ether = ether_address(network)
@@ -156,7 +156,7 @@ def median_of_two(one: Quantity[Fraction], other: Quantity[Fraction]) -> Quantit
     )
 
 
-def laddered(market: Quantity[Fraction], pools: Quantity[Fraction]) -> DollarPrice:
+def price_by_ladder(market: Quantity[Fraction], pools: Quantity[Fraction]) -> DollarPrice:
     """The market's price with the pools' beside it; the pools' where the market has none."""
     if isinstance(market, PricedTwice):
         return _of_several(market, pools)
@@ -173,7 +173,7 @@ def _of_several(market: PricedTwice, pools: Quantity[Fraction]) -> DollarPrice:
         return DollarPrice(market, market.said[1], market.said)
     said = (*market.said, pools)
     two = DollarPrice(market.said[0], market.said[1])
-    if not two.disputed:
+    if not two.is_disputed:
         return DollarPrice(market, pools, said)
     return DollarPrice(sorted(said, key=lambda one: one.value)[1], pools, said)
 

@@ -44,7 +44,7 @@ class DepthMemory:
         self._chain = f"{network.chain_id}/{network.contracts.pool_manager}"
         self._now = now
 
-    def known(self, states: Iterable[PoolState]) -> dict[PoolId, Amounts]:
+    def read_depths(self, states: Iterable[PoolState]) -> dict[PoolId, Amounts]:
         """What each pool trades near its price, of those looked at lately that have not changed."""
         by_key = {self._key(state): state for state in states}
         kept = self._store.get_many(_NAMESPACE, by_key)
@@ -120,7 +120,7 @@ class PoolPriceQuestion(Struct, frozen=True):
     ) -> dict[PoolId, Amounts]:
         """What each believable pool trades near its price."""
         states = self.believable(words)
-        nearby = {} if memory is None else memory.known(states)
+        nearby = {} if memory is None else memory.read_depths(states)
         unseen = [state for state in states if state.pool_id not in nearby]
         if unseen:
             depths = await read_depths(here, self.network, unseen)

@@ -61,7 +61,7 @@ class DollarPrice(Struct, frozen=True):
         return max(self.sources, key=lambda source: source.value, default=self.usd)
 
     @property
-    def disputed(self) -> bool:
+    def is_disputed(self) -> bool:
         difference = self.difference
         return difference is not None and difference >= DISPUTED_FROM
 
@@ -94,15 +94,15 @@ class PriceBook(Struct, frozen=True):
         return self.price(token.address, unit).map(lambda price: price * whole)
 
     @property
-    def disputed(self) -> tuple[Address, ...]:
+    def disputed_tokens(self) -> tuple[Address, ...]:
         """The tokens whose sources disagree."""
-        return tuple(address for address, entry in self.prices.items() if entry.disputed)
+        return tuple(address for address, entry in self.prices.items() if entry.is_disputed)
 
     def dispute_words(self, tokens: Mapping[Address, Token]) -> tuple[str, ...]:
         """A sentence for each of these tokens whose sources disagree, with what each says."""
         return tuple(
             f"The price of {tokens[address].label} is disputed: {said_words(self.prices[address])}"
-            for address in self.disputed
+            for address in self.disputed_tokens
             if address in tokens
         )
 

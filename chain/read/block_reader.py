@@ -123,7 +123,7 @@ class OneBlock:
             first, *answers = await self.client.settle([requests.block(self.ref), *questions])
             if first is None:
                 raise NoSuchBlockError(self.ref)
-            header = expected(first, Block)
+            header = expect(first, Block)
         self._block = header
         self.ref = header.hash
         return answers
@@ -134,7 +134,7 @@ class OneBlock:
 
     def _checked(self, answer: object, *, pinned: bool) -> list[CallOutcome] | None:
         """The outcomes, or None when they are of a newer head and must be asked for again."""
-        outcomes: list[CallOutcome] = expected(answer, list)
+        outcomes: list[CallOutcome] = expect(answer, list)
         proof = len(self._whereabouts())
         if self._is_here(outcomes[:proof]):
             return outcomes[proof:]
@@ -164,7 +164,7 @@ class OneBlock:
         return all(outcome.success for outcome in proof) and told == here[: len(told)]
 
 
-def expected(answer: object, kind: type[T]) -> T:
+def expect(answer: object, kind: type[T]) -> T:
     """The answer of one request among several, or its error."""
     if isinstance(answer, RpcError):
         raise answer
@@ -225,7 +225,7 @@ async def settle_in_parts(client: RpcClient, asked: Sequence[Request[T]]) -> lis
     answers: list[T | RpcError] = []
     limits = 0
     while len(answers) < len(asked):
-        size = client.calls_at_once if client.limited else _AT_ONCE
+        size = client.calls_at_once if client.is_limited else _AT_ONCE
         try:
             answers += await client.settle(asked[len(answers) : len(answers) + size])
             limits = 0

@@ -38,7 +38,7 @@ class GasPrice(Struct, frozen=True):
     """What goes to whoever builds the block: the whole price where there is no base fee."""
 
     @property
-    def expected(self) -> int:
+    def usual_price(self) -> int:
         return (self.base_fee or 0) + self.priority_fee
 
     @property
@@ -88,7 +88,7 @@ async def read_gas_cost(
         return price
     operator_fee: int | Unknown = 0
     if network.stack == "arbitrum":
-        data_fee = _parent_gas(answers, price.value.expected)
+        data_fee = _parent_gas(answers, price.value.usual_price)
     else:
         data_fee = _fees(answers[0::2])
         # Before Isthmus the oracle knows no operator fee and reverts: then there is none.
@@ -99,7 +99,7 @@ async def read_gas_cost(
         return data_fee
     if isinstance(operator_fee, Unknown):
         return operator_fee
-    execution = price.value.expected * sum(weight.gas for weight in weights)
+    execution = price.value.usual_price * sum(weight.gas for weight in weights)
     source = price.source + _BESIDE_GAS[network.stack]
     return Known(GasCost(execution, data_fee, operator_fee), source, price.block, price.time)
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.networks import Address
-from chain.read.block_reader import expected
+from chain.read.block_reader import expect
 from chain.rpc import errors, requests
 from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import KnownRange
@@ -185,7 +185,7 @@ async def scan_logs(
         most_calls=most_calls,
         every_header=True,
     ):
-        yield ScannedRange(expected(part.header, Block), part.logs)
+        yield ScannedRange(expect(part.header, Block), part.logs)
 
 
 async def scan_parts(
@@ -221,9 +221,9 @@ async def scan_parts(
             for start, end in ranges:
                 asked = end - start + 1
                 found = itertools.islice(answers, len(filters))
-                logs = in_chain_order([expected(answer, tuple) for answer in found])
+                logs = in_chain_order([expect(answer, tuple) for answer in found])
                 header = told.get((start, end))
-                yield ScannedPart(end, None if header is None else expected(header, Block), logs)
+                yield ScannedPart(end, None if header is None else expect(header, Block), logs)
                 first = end + 1
                 width = width.after_answer(asked, len(logs))
         except errors.RateLimited as limit:
@@ -263,7 +263,7 @@ async def scan_logs_back(
             for start, end in ranges:
                 asked = end - start + 1
                 found = itertools.islice(answers, len(filters))
-                logs = in_chain_order([expected(answer, tuple) for answer in found])
+                logs = in_chain_order([expect(answer, tuple) for answer in found])
                 width = width.after_answer(asked, len(logs))
                 last = start - 1
                 yield ScannedBack(start, logs, width)

@@ -138,7 +138,7 @@ class RpcClient(Reader):
         return max(1, min(_CALLS_AT_ONCE, most, int(min(2 * rate, _CALLS_AT_ONCE))))
 
     @property
-    def limited(self) -> bool:
+    def is_limited(self) -> bool:
         """Whether every endpoint has said that it was asked too often."""
         return all(endpoint.pace.rate < math.inf for endpoint in self._endpoints)
 
@@ -246,7 +246,7 @@ class RpcClient(Reader):
 
     async def _sent(self, request: Request[T]) -> T | RpcError:
         """One attempt at one endpoint of the right chain: a second could send it twice."""
-        chosen = await self._failover.run(self._exchange.checked)
+        chosen = await self._failover.run(self._exchange.check_chain)
         endpoint = chosen.endpoint
         try:
             outcome = await self._exchange.send(endpoint, request)
@@ -350,7 +350,7 @@ class Failover(Struct, frozen=True):
         now = self.monotonic()
         endpoint.last_fault = fault.with_traceback(None)
         if isinstance(fault, RateLimited):
-            endpoint.pace.limited(now, fault.retry_after)
+            endpoint.pace.back_off(now, fault.retry_after)
         if fault.retry_after is not None:
             endpoint.rests_until = now + min(fault.retry_after, self.limits.most_rest_seconds)
         if isinstance(fault, WrongChain):
@@ -358,11 +358,11 @@ class Failover(Struct, frozen=True):
         if fault.kind in _SETS_BACK:
             endpoint.behind_until = now + self.limits.most_rest_seconds
         if fault.kind in _BREAKING:
-            endpoint.breaker.failed(now)
+            endpoint.breaker.record_failure(now)
             # Whatever answers after a rest may be another machine.
             endpoint.chain_checked = endpoint.chain_checked and endpoint.breaker.wait(now) == 0
         else:
-            endpoint.breaker.released()
+            endpoint.breaker.release()
 
     async def _tried(
         self, run: _Run, endpoint: Endpoint, attempt: Attempt, seconds: float
@@ -376,12 +376,12 @@ class Failover(Struct, frozen=True):
         except TimeoutError:
             fault = TimedOut(seconds, endpoint=endpoint.label)
         except BaseException:
-            endpoint.breaker.released()
+            endpoint.breaker.release()
             raise
         else:
             missing = _retryable_errors(answered)
             if not missing:
-                endpoint.breaker.succeeded()
+                endpoint.breaker.record_success()
                 return answered
             fault = missing[0]
             if run.limited_in_part and (

@@ -43,18 +43,18 @@ class RequestPace:
         """Seconds until the next request; 0 when it may go out now."""
         return max(0.0, self._free_at - now)
 
-    def sent(self, calls: int, now: float) -> None:
+    def record_request(self, calls: int, now: float) -> None:
         self._sent.append((now, calls))
         self._forget(now)
         if self.rate < math.inf:
             turn = min(calls / self.rate, _LONGEST_TURN)
             self._free_at = max(now, self._free_at) + turn
 
-    def answered(self) -> None:
+    def record_answer(self) -> None:
         self.limits_in_a_row = 0
         self.rate += _RATE_STEP
 
-    def limited(self, now: float, retry_after: float | None) -> None:
+    def back_off(self, now: float, retry_after: float | None) -> None:
         """Go half as fast after a rest, which doubles while nothing is answered."""
         if self.limits_in_a_row and now < self._free_at:
             return  # one of several requests that met the same limit
@@ -123,12 +123,12 @@ class Breaker:
         self._probing = self.faults >= self._limits.faults_to_rest
         return True
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         self.faults = 0
         self._probing = False
         self._rests_until = 0.0
 
-    def failed(self, now: float) -> None:
+    def record_failure(self, now: float) -> None:
         self.faults += 1
         self._probing = False
         beyond = self.faults - self._limits.faults_to_rest
@@ -136,7 +136,7 @@ class Breaker:
             rest = self._limits.rest_seconds * 2.0 ** min(beyond, 16)
             self._rests_until = now + min(rest, self._limits.most_rest_seconds)
 
-    def released(self) -> None:
+    def release(self) -> None:
         """A try that ended without telling anything, such as one that was cancelled."""
         self._probing = False
 
@@ -195,7 +195,7 @@ class Endpoint(Struct, eq=False):
         """Seconds until it may be asked; 0 when it may be asked now."""
         return max(self.rests_until - now, self.breaker.wait(now), 0.0)
 
-    def cleaned(self, server_text: str) -> str:
+    def clean(self, server_text: str) -> str:
         """What a server said, fit to show: servers like to quote the key they were called with."""
         for secret in self.secrets:
             server_text = server_text.replace(secret, "[hidden]")

@@ -8,7 +8,7 @@ server sent is cleaned before it gets here, and stands in a sentence only betwee
 from enum import StrEnum
 from typing import ClassVar
 
-from chain.base.clean_text import quoted
+from chain.base.clean_text import quote_words
 from chain.base.errors import Failure, ZunoError
 from chain.base.units import MEGABYTE, age_text
 from chain.contracts.networks import Network
@@ -253,8 +253,8 @@ class Reverted(RpcError):
 
     def __init__(self, data: bytes = b"", reason: str = "", *, endpoint: str = "") -> None:
         said = (
-            f": {quoted(reason)}"
-            if quoted(reason)
+            f": {quote_words(reason)}"
+            if quote_words(reason)
             else f" with {_shortened(data)}"
             if data
             else " without a reason"
@@ -437,7 +437,7 @@ class SendUnclear(RpcError):
 
 
 def _reason_given(message: str) -> str:
-    return quoted(message) or "it gave no reason"
+    return quote_words(message) or "it gave no reason"
 
 
 def _shortened(data: bytes) -> str:

@@ -168,7 +168,7 @@ class RpcExchange(Struct, frozen=True):
                     self._learn(endpoint, alone=(*endpoint.batches.alone, alone))
                     continue
                 # Too many bytes say nothing of how many short questions it takes.
-                too_long = too_long or len(wire.written(chunk, 0)) > _LONG_BYTES
+                too_long = too_long or len(wire.encode_requests(chunk, 0)) > _LONG_BYTES
                 size = smaller_batch(refused.error, len(chunk))
                 continue
             except errors.TooLarge:
@@ -198,7 +198,7 @@ class RpcExchange(Struct, frozen=True):
         )
         self.batch_learned(endpoint)
 
-    async def checked(self, endpoint: Endpoint, seconds: float) -> list[Outcome]:
+    async def check_chain(self, endpoint: Endpoint, seconds: float) -> list[Outcome]:
         """Make sure of the chain before something is sent that must travel alone."""
         if not endpoint.chain_checked:
             await self.ask(endpoint, (), seconds)
@@ -212,13 +212,13 @@ class RpcExchange(Struct, frozen=True):
     async def _post(
         self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
     ) -> _Answered:
-        endpoint.pace.sent(len(questions), self.monotonic())
+        endpoint.pace.record_request(len(questions), self.monotonic())
         first_id = next(self.ids)
         for _ in questions[1:]:
             next(self.ids)
         answer = await self.transport.post(
             endpoint,
-            wire.written(questions, first_id),
+            wire.encode_requests(questions, first_id),
             seconds=max(0.001, min(seconds - _SECONDS_TO_SAY_SO, self.limits.answer_seconds)),
             most_bytes=self._most_bytes(questions),
         )
@@ -250,7 +250,7 @@ class RpcExchange(Struct, frozen=True):
         if not any(
             isinstance(reply, wire.ServerError) and is_rate_limit(reply) for reply in replies
         ):
-            endpoint.pace.answered()
+            endpoint.pace.record_answer()
         return _Answered(replies, len(answer.body))
 
     async def _await_turn(self, endpoint: Endpoint, seconds: float) -> None:

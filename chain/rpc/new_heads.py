@@ -68,7 +68,7 @@ async def follow_heads(
                 listener.line_changed(None)
                 async for number in heads:
                     faults = 0
-                    announcer.heard(number)
+                    announcer.on_head(number)
         except Exception as error:  # polling goes on, whatever it was
             listener.line_changed(_fault(error, endpoint, limits))
         finally:
@@ -99,7 +99,7 @@ class _Announcer:
         self._not_before = 0.0
         self._due: asyncio.TimerHandle | None = None
 
-    def heard(self, number: int) -> None:
+    def on_head(self, number: int) -> None:
         self._newest = number
         if self._due is None:
             loop = asyncio.get_running_loop()
@@ -142,10 +142,10 @@ _SUBSCRIBE: Request[str] = Request("eth_subscribe", ("newHeads",), records.text)
 async def _ask(
     socket: ClientConnection, endpoint: Endpoint, request: Request[_T], number: int
 ) -> _T:
-    await socket.send(wire.written((request,), number).decode())
+    await socket.send(wire.encode_requests((request,), number).decode())
     (reply,) = wire.read(await _received(socket), number, 1)
     if isinstance(reply, wire.ServerError):
-        raise RpcRefused(reply.code, endpoint.cleaned(reply.message), endpoint=endpoint.label)
+        raise RpcRefused(reply.code, endpoint.clean(reply.message), endpoint=endpoint.label)
     return request.parse(reply.value)
 
 

@@ -49,7 +49,7 @@ class RecentBlocks:
         """The number of a block by its hash, where it was told of."""
         return self._numbers.get(block_hash)
 
-    def awaited(self, question: Request[object], outcome: object, looks: int = 0) -> bool:
+    def is_behind(self, question: Request[object], outcome: object, looks: int = 0) -> bool:
         """Whether its machine has not got a new block yet, or says null of one that exists."""
         named = block_named(question)
         null = outcome is None and question.method in _BLOCK_QUESTIONS
@@ -175,7 +175,7 @@ async def settle_patiently(
         late = [
             place
             for place, question in enumerate(questions)
-            if exchange.recent.awaited(question, outcomes[place], looks)
+            if exchange.recent.is_behind(question, outcomes[place], looks)
         ]
         if not late:
             break

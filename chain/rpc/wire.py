@@ -50,7 +50,7 @@ class BatchRefusedError(Exception):
         self.error = error
 
 
-def written(requests: Sequence[Request[object]], first_id: int) -> bytes:
+def encode_requests(requests: Sequence[Request[object]], first_id: int) -> bytes:
     """One question as an object, several as a batch, numbered from `first_id`."""
     calls = [
         {"jsonrpc": "2.0", "id": first_id + place, "method": asked.method, "params": asked.params}
@@ -251,7 +251,7 @@ _SEND_REFUSALS: tuple[tuple[str, SendRefusal], ...] = (
 def typed_error(error: ServerError, method: str, endpoint: Endpoint) -> RpcError:
     """The error a caller can act on, with the server's words cleaned and cut."""
     words = error.message[:_LOOKED_AT].lower()
-    shown = endpoint.cleaned(error.message)
+    shown = endpoint.clean(error.message)
     label = endpoint.label
     if method == "eth_sendRawTransaction":
         return _send_error(error, words, shown, label)
@@ -259,7 +259,7 @@ def typed_error(error: ServerError, method: str, endpoint: Endpoint) -> RpcError
         return _logs_error(error, words, shown, label)
     if error.code in _REVERT_CODES or re.search(_REVERTED, words):
         data = revert_data(error.data)
-        return Reverted(data, endpoint.cleaned(revert_reason(data)), endpoint=label)
+        return Reverted(data, endpoint.clean(revert_reason(data)), endpoint=label)
     return _unanswered(error, words, shown, label)
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from chain.base.clean_text import clean_text
 from chain.base.errors import Failure, ZunoError
 from chain.contracts.abi import AbiError, decode, encode_call
-from chain.contracts.addresses import checksummed, keccak
+from chain.contracts.addresses import checksum, keccak
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.safe import SafeVersion, multi_sends, safe_versions
 from chain.rpc import requests
@@ -51,7 +51,7 @@ class SafeFacts(Struct, frozen=True):
     handler_code: str
 
     @property
-    def known(self) -> SafeVersion | None:
+    def known_version(self) -> SafeVersion | None:
         """None where the code behind it is none that was shipped with zuno."""
         found = safe_versions().get(self.version)
         # A Safe that was updated keeps the proxy that it was made with.
@@ -68,21 +68,21 @@ class SafeFacts(Struct, frozen=True):
     @property
     def multi_send(self) -> Address:
         """What makes several calls one; the owners' own tools use that of the same version."""
-        found = self.known
+        found = self.known_version
         return next(iter(multi_sends())) if found is None else found.multi_send[0]
 
     def refuse_unfit(self) -> None:
         """Refuse what could be something else than it says."""
         if tuple(int(part) for part in self.version.split(".")) < _OLDEST:
             raise SafeError(
-                f"{checksummed(self.address)} is a Safe {self.version}. Below 1.3.0 what owners "
+                f"{checksum(self.address)} is a Safe {self.version}. Below 1.3.0 what owners "
                 "sign names no chain, so it could be carried out on another one, too. Update it "
                 "in the Safe's own app first. Nothing was signed."
             )
-        if self.known is None:
+        if self.known_version is None:
             raise SafeError(
-                f"The code behind {checksummed(self.address)} is not that of a known Safe "
-                f"{self.version}: {self.proxy_code} leads to {checksummed(self.singleton)} with "
+                f"The code behind {checksum(self.address)} is not that of a known Safe "
+                f"{self.version}: {self.proxy_code} leads to {checksum(self.singleton)} with "
                 f"{self.singleton_code}. "
                 "Nothing was signed."
             )
@@ -93,7 +93,7 @@ async def read_safe(client: RpcClient, address: Address, at: BlockRef = "latest"
     code = await client.ask(requests.code(address, at))
     if not code:
         raise SafeError(
-            f"{checksummed(address)} is no contract on {client.network.title}, so no Safe."
+            f"{checksum(address)} is no contract on {client.network.title}, so no Safe."
         )
     try:
         version, owners, threshold, nonce, modules = await client.together(
@@ -113,7 +113,7 @@ async def read_safe(client: RpcClient, address: Address, at: BlockRef = "latest"
             raise AbiError("its version is none")
     except (Reverted, AbiError) as error:
         raise SafeError(
-            f"{checksummed(address)} does not answer as a Safe does. Is it one, and on "
+            f"{checksum(address)} does not answer as a Safe does. Is it one, and on "
             f"{client.network.title}?"
         ) from error
     slots: list[int | str] = [0, _GUARD, _MODULE_GUARD, _HANDLER]

@@ -9,10 +9,10 @@ from typing import Literal
 from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
-from chain.base.home import locked, write_atomically
+from chain.base.home import hold_lock, write_atomically
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.abi import AbiError
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.safe import FIELDS, SafeTransaction, joined_signatures, signer_of
 from chain.safe.facts import SafeError, SafeFacts
@@ -62,7 +62,7 @@ class SafePlan(Struct, frozen=True):
             if owner in self.signatures and signer_of(digest, self.signatures[owner]) == owner
         )
 
-    def joined(self, facts: SafeFacts) -> bytes:
+    def join_signatures(self, facts: SafeFacts) -> bytes:
         """As many as are needed, in the order that the Safe demands."""
         enough = sorted(self.signed_by(facts))[: facts.threshold]
         return joined_signatures({owner: self.signatures[owner] for owner in enough})
@@ -75,13 +75,13 @@ def plan_file(plan: SafePlan) -> bytes:
     file = _File(
         schema=_SCHEMA,
         chain_id=str(made.chain_id),
-        safe=checksummed(made.safe),
+        safe=checksum(made.safe),
         safe_tx_hash="0x" + made.hash.hex(),
         domain_hash="0x" + made.domain_hash.hex(),
         message_hash="0x" + made.message_hash.hex(),
         transaction={name: _text(value) for (name, _), value in zip(FIELDS, values, strict=True)},
         signatures=tuple(
-            _Signature(checksummed(owner), "0x" + plan.signatures[owner].hex())
+            _Signature(checksum(owner), "0x" + plan.signatures[owner].hex())
             for owner in sorted(plan.signatures)
         ),
     )
@@ -123,7 +123,7 @@ def read_plan(content: bytes, where: str) -> SafePlan:
         for each in file.signatures:
             owner, signature = parsed_address(each.owner), _bytes(each.signature)
             if signer_of(made.hash, signature) != owner or owner in signatures:
-                raise ValueError(f"the signature of {checksummed(owner)} is not of this")
+                raise ValueError(f"the signature of {checksum(owner)} is not of this")
             signatures[owner] = signature
     except (InvalidJsonError, ValidationError, WalletError, AbiError, ValueError) as error:
         reason = str(error) if type(error) is ValueError else "it is damaged"
@@ -189,5 +189,5 @@ class SafePlans:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with locked(self.folder / ".lock"):
+        with hold_lock(self.folder / ".lock"):
             yield

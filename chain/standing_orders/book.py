@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from chain.base import strict_json
 from chain.base.clean_text import clean_text
 from chain.base.errors import ZunoError
-from chain.base.home import locked, locked_if_free, write_atomically
+from chain.base.home import hold_lock, locked_if_free, write_atomically
 from chain.contracts.abi import AbiError
 from chain.protocols.reference import PositionRef
 from chain.standing_orders.order import PricePast, StandingOrder, StandingProgress, StandingState
@@ -39,7 +39,7 @@ class KeptOrder(Struct, frozen=True):
         return self.progress.state in (StandingState.WAITING, StandingState.SENT)
 
     @property
-    def doubted(self) -> "KeptOrder":
+    def without_vouching(self) -> "KeptOrder":
         """The same where nobody vouches for what its file says of it."""
         return KeptOrder(self.order, _told_of(self.progress), vouched=False)
 
@@ -60,13 +60,13 @@ class StandingOrders:
         self._seal = seal
 
     def all(self) -> tuple[KeptOrder, ...]:
-        """By number; what cannot be read is left out, and `damaged` names it."""
+        """By number; what cannot be read is left out, and `damaged_files` names it."""
         return tuple(
             found for path in self._paths() if (found := self._read_order(path)) is not None
         )
 
     @property
-    def damaged(self) -> tuple[Path, ...]:
+    def damaged_files(self) -> tuple[Path, ...]:
         """Files of orders that cannot be read, or that are gone while their progress is there."""
         unread = [path for path in self._paths() if self._read_order(path) is None]
         names = (path.name.partition(".")[0] for path in self.folder.glob("*.progress.json"))
@@ -80,7 +80,9 @@ class StandingOrders:
         from chain.standing_orders.call import position_in
 
         return tuple(
-            kept for kept in self.standing(chain_id) if position_in(kept.order.signed) == ref
+            kept
+            for kept in self.standing(chain_id)
+            if position_in(kept.order.delegation_signed) == ref
         )
 
     def find(self, number: int) -> KeptOrder:
@@ -150,7 +152,7 @@ class StandingOrders:
         return ""
 
     @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether this machine is held back."""
         return (self.folder / _STOP).exists()
 
@@ -171,7 +173,7 @@ class StandingOrders:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with locked(self.folder / ".lock"):
+        with hold_lock(self.folder / ".lock"):
             yield
 
     def _paths(self) -> list[Path]:
@@ -198,7 +200,7 @@ class StandingOrders:
             progress.tag.encode(), _tag(self._seal, order, progress).encode()
         )
         kept = KeptOrder(order, progress)
-        return kept if vouched else kept.doubted
+        return kept if vouched else kept.without_vouching
 
 
 def _tag(seal: bytes, order: StandingOrder, progress: StandingProgress) -> str:
@@ -218,7 +220,7 @@ def _told_of(progress: StandingProgress) -> StandingProgress:
 
 def _is_sound(order: StandingOrder) -> bool:
     """Whether its words are words, and its delegation one."""
-    order.signed  # noqa: B018 - raises for what is none
+    order.delegation_signed  # noqa: B018 - raises for what is none
     stored = isinstance(order.condition, PricePast) and order.condition.words
     return all(clean_text(symbol) == symbol for symbol in order.pair) and not (
         stored and order.version > 1

@@ -163,7 +163,7 @@ class StandingOrder(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     """In older files: what closes a position ends its other orders without that."""
 
     @property
-    def signed(self) -> SignedDelegation:
+    def delegation_signed(self) -> SignedDelegation:
         return delegation_of(self.delegation)
 
     @property

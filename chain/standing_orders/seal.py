@@ -62,7 +62,7 @@ def _numbers_of(order: StandingOrder) -> tuple[int, int, int]:
 
 def is_sealed(order: StandingOrder, call: OrderCall) -> bool:
     """Whether its file says what was signed; whatever version it claims."""
-    return bool(order.secret) and order.signed.salt == salt_of(order, call)
+    return bool(order.secret) and order.delegation_signed.salt == salt_of(order, call)
 
 
 def is_signed(order: StandingOrder) -> bool:

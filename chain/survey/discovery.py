@@ -28,7 +28,7 @@ from chain.protocols.pool import PoolState
 from chain.protocols.registry import all_protocols, protocol_named
 from chain.protocols.v4.events import INITIALIZE, initialize_event
 from chain.protocols.v4.storage import candidate_pools
-from chain.read.block_reader import EventError, NoSuchBlockError, OneBlock, expected
+from chain.read.block_reader import EventError, NoSuchBlockError, OneBlock, expect
 from chain.read.logs import ScanProgress, scan_logs
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -306,7 +306,7 @@ async def discover_pools(
     )
     # Decimals that only one of several endpoints told are not for keeping.
     lasting = store if len(client.endpoints) == 1 else None
-    tokens = question.answered(answers.outcomes, lasting, now=clock())
+    tokens = question.read_outcomes(answers.outcomes, lasting, now=clock())
     states = answers.states
     own = [state for state in states if protocol_named(state.key.protocol).in_pool_manager]
     there = tuple(state.key for state in states if state not in own)
@@ -326,7 +326,7 @@ async def discover_pools(
     values = {
         state.pool_id: _worth(nearby[state.pool_id], state.key, tokens, book) for state in states
     }
-    shown = ranked(states, values)[: plan.most_pools]
+    shown = rank_pools(states, values)[: plan.most_pools]
     codes = await _hook_codes(here, shown)
     return PoolSurvey(
         network=network,
@@ -359,7 +359,7 @@ def _other_keys(
     return tuple(key for each in outside for key in each.candidates(network, wanted))
 
 
-def ranked(
+def rank_pools(
     states: Iterable[PoolState], values: Mapping[PoolId, Quantity[Fraction]]
 ) -> list[PoolState]:
     """The most valuable first, those of unknown worth last."""
@@ -408,5 +408,5 @@ async def _hook_codes(here: OneBlock, states: Sequence[PoolState]) -> dict[Addre
     if not hooks:
         return {}
     answers = await here.read((), [requests.code(hook, here.ref) for hook in hooks])
-    codes = (expected(answer, bytes) for answer in answers.beside)
+    codes = (expect(answer, bytes) for answer in answers.beside)
     return dict(zip(hooks, codes, strict=True))

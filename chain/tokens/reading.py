@@ -119,7 +119,7 @@ class TokenQuestion(Struct, frozen=True):
             for signature in ("symbol()", "decimals()")
         )
 
-    def answered(
+    def read_outcomes(
         self, outcomes: Sequence[CallOutcome], store: Store | None, *, now: float
     ) -> dict[Address, Token]:
         """All the tokens, from the outcomes of `calls`; a store remembers what was read well."""
@@ -182,7 +182,7 @@ async def read_tokens(
     """
     question = ask_tokens(network, addresses, store)
     outcomes = await _outcomes(client, network, question.calls, at)
-    return question.answered(outcomes, store if remember else None, now=now)
+    return question.read_outcomes(outcomes, store if remember else None, now=now)
 
 
 def remembered_tokens(store: Store, network: Network) -> dict[Address, Token]:

@@ -9,7 +9,7 @@ from functools import cache
 from msgspec import Struct, convert, json
 
 from chain.base.clean_text import without_own_marks
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Address, Network
 from chain.data import data_file
 
@@ -35,7 +35,7 @@ class Token(Struct, frozen=True):
         """The name to print: a bare symbol only for a token known by its address."""
         if self.verified:
             return self.symbol
-        told = f"?{_one_word(self.symbol)} {shortened(self.address)}"
+        told = f"?{_one_word(self.symbol)} {shorten_address(self.address)}"
         return f"{told} look-alike" if self.suspicious else told
 
 

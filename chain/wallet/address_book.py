@@ -13,9 +13,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, ValidationError, convert, field, to_builtins
 from msgspec.structs import replace
 
-from chain.base.home import locked, write_atomically
+from chain.base.home import hold_lock, write_atomically
 from chain.base.strict_json import InvalidJsonError, loads
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address
 from chain.wallet.errors import NoSuchWalletError, WalletError
 from chain.wallet.files import read_bounded
@@ -67,7 +67,7 @@ class AddressBook(Struct, frozen=True):
             "No wallet goes by that name or address. See which there are: zuno wallet list"
         )
 
-    def named(self, chosen: str | None) -> str:
+    def free_name(self, chosen: str | None) -> str:
         """A name for a new wallet: the chosen one when it is free, else the next number."""
         taken = {wallet.name for wallet in self.wallets}
         if chosen is None:
@@ -121,7 +121,7 @@ def read_book(folder: Path) -> AddressBook:
 
 def change_book(folder: Path, change: Callable[[AddressBook], AddressBook]) -> AddressBook:
     """Read, change and write the book while no other process does."""
-    with locked(folder / _LOCK_NAME):
+    with hold_lock(folder / _LOCK_NAME):
         book = change(read_book(folder))
         content = to_builtins(_BookFile(_VERSION, book.current, book.wallets))
         write_atomically(folder / _FILE_NAME, json.dumps(content, indent=2).encode())
@@ -134,6 +134,6 @@ def parsed_address(text: str) -> Address:
     if not _ADDRESS.fullmatch(lowered):
         raise WalletError("That is not an address: 0x and 40 hexadecimal digits are needed.")
     digits = text.strip()[2:]
-    if digits not in (digits.lower(), digits.upper()) and digits != checksummed(lowered)[2:]:
+    if digits not in (digits.lower(), digits.upper()) and digits != checksum(lowered)[2:]:
         raise WalletError("That address has a typing error: its capitals do not fit its digits.")
     return lowered

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from chain.base.clean_text import clean_text
 from chain.base.strict_json import InvalidJsonError, loads
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.key_holder import (
     PARITY,
@@ -58,7 +58,7 @@ class JsonRpcKey:
         self._asking("Confirm in your wallet: the typed data.")
         signature = _bytes_in(
             self._server.ask(
-                "eth_signTypedData_v4", [checksummed(self.address), json.dumps(data.document)]
+                "eth_signTypedData_v4", [checksum(self.address), json.dumps(data.document)]
             )
         )
         if len(signature) != 65 or signature[64] not in (0, 1, PARITY, PARITY + 1):
@@ -170,8 +170,8 @@ class _UnixConnection(HTTPConnection):
 def _asked(transaction: UnsignedTransaction) -> dict[str, Json]:
     return {
         "type": "0x2",
-        "from": checksummed(transaction.sender),
-        "to": checksummed(transaction.to),
+        "from": checksum(transaction.sender),
+        "to": checksum(transaction.to),
         "chainId": hex(transaction.chain_id),
         "nonce": hex(transaction.nonce),
         "gas": hex(transaction.gas),

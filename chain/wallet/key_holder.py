@@ -25,7 +25,7 @@ class Point(NamedTuple):
     s: int
 
     @property
-    def packed(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """As contracts take it."""
         return (
             self.r.to_bytes(32, "big") + self.s.to_bytes(32, "big") + bytes([PARITY + self.parity])

@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from chain.base.home import Home
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address, Network, network_named
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.demo import DEMO_NETWORK, demo_key, refuse_demo_elsewhere, refuse_known_key
@@ -63,7 +63,7 @@ def keep_key(
     if before is not None and not before.watch_only:
         raise WalletError(f"The wallet {before.name} already holds this key. Nothing was changed.")
     refuse_known_key(key.address)
-    name = before.name if before is not None and name is None else known.named(name)
+    name = before.name if before is not None and name is None else known.free_name(name)
     home.prepare()
     keeping, place, why = store_key(home, key, choice, new_passphrase)
     wallet = Wallet(key.address, name, keeping)
@@ -83,8 +83,8 @@ def watch(
     known = read_book(home.keystore)
     before = known.at(address)
     if before is not None and (keeping is KeyStorage.NOWHERE or not before.watch_only):
-        raise WalletError(f"{checksummed(address)} is already here, as {before.name}.")
-    own = before.name if before is not None and name is None else known.named(name)
+        raise WalletError(f"{checksum(address)} is already here, as {before.name}.")
+    own = before.name if before is not None and name is None else known.free_name(name)
     wallet = Wallet(address, own, keeping, path)
     home.prepare()
     book = change_book(home.keystore, lambda book: book.holding(wallet))
@@ -154,7 +154,7 @@ def open_signer(
     wallet = read_book(home.keystore).at(address)
     if wallet is None:
         raise NoSuchWalletError(
-            f"zuno holds no key for {checksummed(address)}. Add it with: zuno wallet import"
+            f"zuno holds no key for {checksum(address)}. Add it with: zuno wallet import"
         )
     holder: KeyHolder
     match wallet.keeping:

@@ -8,7 +8,7 @@ from typing import cast
 
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.base.strict_json import InvalidJsonError, loads
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address
 from chain.wallet.errors import KeystoreError, WalletError, WrongPassphraseError, discreetly
 from chain.wallet.files import read_bounded, write_once
@@ -129,8 +129,8 @@ def read_keystore(path: Path, passphrase: Passphrase) -> PrivateKey:
     if claimed is not None and claimed != key.address:
         key.wipe()
         raise KeystoreError(
-            f"{path.name} says it is {checksummed(claimed)}, but its key is that of "
-            f"{checksummed(key.address)}. The file was changed; nothing was taken from it."
+            f"{path.name} says it is {checksum(claimed)}, but its key is that of "
+            f"{checksum(key.address)}. The file was changed; nothing was taken from it."
         )
     return key
 

@@ -83,7 +83,7 @@ class Signer:
         point = self._holder.sign_typed_data(data)
         if not discreetly(lambda: point.signs(data.digest, self.address), _unreadable):
             raise WalletError("The signature is not of what was to be signed. It was dropped.")
-        return point.packed
+        return point.to_bytes
 
     def close(self) -> None:
         self._holder.close()

@@ -25,9 +25,9 @@ from chain.exchange.orders.venues.paper.venue import (
     MarketCourse,
     MarketMoment,
     PaperAccount,
-    cancelled,
-    placed,
-    settled,
+    cancel_order,
+    place_order,
+    settle_candles,
 )
 from chain.exchange.public.market import BookLevel, Candle, ContractRules, OrderBook
 from tests.fakes.exchange import ExchangeDouble, Refusal
@@ -122,7 +122,7 @@ class AccountDouble(ExchangeDouble):
         course = MarketCourse(
             ETH, 60, (Candle(start, low, high, low, high, volume, volume / 2),), (), 0.0
         )
-        self.keep(settled(replace(held, settled_at={**held.settled_at, ETH: start}), course))
+        self.keep(settle_candles(replace(held, settled_at={**held.settled_at, ETH: start}), course))
 
     def _arrive(self) -> None:
         """What was held up on its way."""
@@ -199,7 +199,9 @@ class AccountDouble(ExchangeDouble):
                 gone = found is None or not found.is_open or (kind == "algoOrder" and found.filled)
                 if found is None or gone:
                     return error(400, -2011, "Unknown order sent.")
-                self.keep(cancelled(self.held(), found.order.client_id, self.now, "by its owner"))
+                self.keep(
+                    cancel_order(self.held(), found.order.client_id, self.now, "by its owner")
+                )
                 ended = {"status": "CANCELED", "algoStatus": "CANCELED"}
                 return _json({**_entry(found, kind), **ended})
             case ("GET", "account"):
@@ -279,7 +281,7 @@ class AccountDouble(ExchangeDouble):
         if self.refuses.get(order.type, 0) > 0:
             self.refuses[order.type] -= 1
             return error(400, -2021, "Order would immediately trigger.")
-        account = placed(self.held(), order, self._moment(asked["symbol"]))
+        account = place_order(self.held(), order, self._moment(asked["symbol"]))
         done = account.orders[name]
         if done.state is OrderState.REFUSED:
             if "margin" in done.reason:

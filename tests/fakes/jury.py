@@ -108,7 +108,7 @@ async def expert(
 async def judge(
     envelope: Envelope, context: HandlerContext[JuryServices]
 ) -> AsyncGenerator[Outgoing, None]:
-    opinions = context.board.heard(JuryKind.OPINION)
+    opinions = context.board.messages_of(JuryKind.OPINION)
     yield aloud(f"{envelope.sender} is number {len(opinions)}")
     if len(opinions) < len(EXPERTS):
         return

@@ -14,7 +14,7 @@ from eth_account import Account
 from eth_keys.datatypes import PrivateKey as CurveKey
 from rlp.codec import encode
 
-from chain.contracts.addresses import checksummed, keccak
+from chain.contracts.addresses import checksum, keccak
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +84,7 @@ class LedgerDouble:
                 return bytes([2 | self.blind_signing, *self.version]), _OK
             case 0x02:
                 key = self.key_at(_path(data)[0]).public_key
-                text = checksummed(key.to_address())[2:].encode()
+                text = checksum(key.to_address())[2:].encode()
                 return b"\x41\x04" + key.to_bytes() + bytes([len(text)]) + text, _OK
             case 0x04:
                 return self._transaction(first, data)

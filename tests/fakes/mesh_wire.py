@@ -91,7 +91,7 @@ class Members:
     book: PeerBook
 
     def peer(self, name: str) -> Peer:
-        peer = self.book.named(name)
+        peer = self.book.find(name)
         assert peer is not None
         return peer
 
@@ -139,7 +139,7 @@ async def desk_on(
 ) -> AsyncIterator[RemoteAgents]:
     async with endpoint(members, "desk", wire) as ours:
         peers = tuple(members.peer(role) for role in roles)
-        assert await ours.met(peers, 10) == peers
+        assert await ours.meet(peers, 10) == peers
         routes = dict(zip(roles, peers, strict=True))
         # A lossy wire beside a busy machine needs its time: what is given up is not on record.
         transport = DeskTransport(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.home import cache_folder, locked
+from chain.base.home import cache_folder, hold_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +61,7 @@ def installed() -> Sdk:
     digest = hashlib.sha256(b"".join((HERE / name).read_bytes() for name in FILES)).hexdigest()
     target = cache_folder(os.environ) / "sdk" / digest[:16]
     # Test workers start together: the first installs, the others wait for it.
-    with locked(target.with_suffix(".lock")):
+    with hold_lock(target.with_suffix(".lock")):
         if not target.exists():
             _install(target)
     return Sdk(target / "node_modules")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.base.home import Home
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.wallet.address_book import read_book
 from tests import node_rpc
 from tests.chain.names.ens_on_chain import EnsOnChain
@@ -54,7 +54,7 @@ def test_a_name_stands_for_its_address_which_is_told(
     printed = capsys.readouterr()
     assert json.loads(printed.out)["owner"] == devnet.wallet
     assert printed.err.count("demo.eth") == 1
-    assert checksummed(devnet.wallet) in printed.err
+    assert checksum(devnet.wallet) in printed.err
 
 
 def test_an_address_that_goes_by_another_name_is_said(
@@ -95,5 +95,5 @@ async def test_a_desk_goes_to_a_name_and_says_whose_it_is(
         said = await desk.until(Said, lambda told: told.tone == "warn")
         await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
 
-    assert checksummed(devnet.wallet) in said.words
+    assert checksum(devnet.wallet) in said.words
     assert "demo.eth" in said.words

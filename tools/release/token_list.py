@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chain.base.strict_json import loads
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import all_networks
 from chain.tokens.token import MOST_DECIMALS
 
@@ -108,7 +108,7 @@ def _rows(tokens: Sequence[object], chain_id: int) -> Iterator[tuple[str, str, i
                 if not _ADDRESS.fullmatch(lowered) or not 0 <= decimals <= MOST_DECIMALS:
                     raise ValueError(f"The list's {symbol!r} on chain {chain} cannot be used.")
                 if _SYMBOL.fullmatch(symbol):
-                    yield checksummed(lowered), symbol, decimals
+                    yield checksum(lowered), symbol, decimals
 
 
 def _file_text(source: Mapping[str, str], rows: Sequence[tuple[str, str, int]]) -> str:

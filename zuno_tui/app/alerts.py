@@ -27,7 +27,7 @@ from agents.monitor.heartbeat import Beat, Holder, current_holder, last_beat
 from chain.base.home import Home
 from chain.base.store import Store, StoreError
 from chain.base.units import NumeralError, Quantity, Unknown, age_text, read_numeral, spelled_out
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import all_networks, network_named
 from chain.prices.ladder import read_prices
 from chain.protocols.reference import PositionRef, position_label
@@ -93,7 +93,7 @@ class WatchHealth(Struct, frozen=True):
             return ()
         whole = () if self.beat.trouble is None else (self.beat.trouble,)
         parts = (
-            f"{sight.network} {shortened(sight.wallet_address)}"
+            f"{sight.network} {shorten_address(sight.wallet_address)}"
             f" {'cannot be seen' if sight.block is None else 'is not wholly seen'}: {sight.trouble}"
             for sight in self.beat.sights
             if sight.trouble is not None and sight.trouble != self.beat.trouble
@@ -101,7 +101,7 @@ class WatchHealth(Struct, frozen=True):
         return (*whole, *parts)
 
 
-def undelivered(channels: Mapping[str, Progress]) -> tuple[str, ...]:
+def delivery_troubles(channels: Mapping[str, Progress]) -> tuple[str, ...]:
     """A sentence for each channel that refuses alerts, and for each that gave some up."""
     return tuple(
         sentence
@@ -115,7 +115,7 @@ def _channel_sentences(name: str, progress: Progress) -> tuple[str, ...]:
     refusing = f"{name} is stopped: {progress.trouble} It is tried again every {minutes:.0f} min."
     given_up = ", ".join(map(str, progress.set_aside[-_MOST_NAMED:]))
     aside = f"{name} never took {len(progress.set_aside)} events; the last: {given_up}."
-    return (*((refusing,) if progress.stopped else ()), *((aside,) if given_up else ()))
+    return (*((refusing,) if progress.is_stopped else ()), *((aside,) if given_up else ()))
 
 
 def watch_health(home: Home, *, now: float) -> WatchHealth:
@@ -259,7 +259,7 @@ def _list(session: Session, store: AlertStore, *, ended: bool, now: float) -> Co
             "channels": [
                 {
                     "name": name,
-                    "stopped": progress.stopped,
+                    "stopped": progress.is_stopped,
                     "trouble": progress.trouble,
                     "sentUpTo": progress.cursor,
                     "waiting": len(progress.waiting),
@@ -279,7 +279,7 @@ def _remarks(store: AlertStore, health: WatchHealth, more: int) -> tuple[str, ..
         health.sentence,
         *health.troubles,
         health.next_step,
-        *undelivered(health.channels),
+        *delivery_troubles(health.channels),
         store.trouble or "",
     )
     return tuple(dict.fromkeys(filter(None, words)))
@@ -322,7 +322,7 @@ def _read_moment(text: str, now: float) -> float:
 
 
 def _row(alert: Alert, now: float) -> tuple[str, ...]:
-    state = alert.state.value + (", muted" if alert.muted(now) else "")
+    state = alert.state.value + (", muted" if alert.is_muted(now) else "")
     what = alert.message if alert.active else f"{alert.message} Over: {alert.resolution}."
     next_command = alert.next_command if alert.active else ""
     return (

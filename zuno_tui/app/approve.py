@@ -58,7 +58,9 @@ async def approve_order(session: Session, make_action: ActionMaker) -> CommandAn
     return approval_answer(approved, session.address, _key(session))
 
 
-async def simulated(session: Session, plan_id: str | None, candidate: str | None) -> CommandAnswer:
+async def simulate_plan(
+    session: Session, plan_id: str | None, candidate: str | None
+) -> CommandAnswer:
     make_action = action_of_candidate(session, stored_plan(session, plan_id).plan, candidate)
     async with session.sources() as sources:
         dry_run = await dry_run_made(session, sources, make_action)

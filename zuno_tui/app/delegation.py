@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.delegation import delegate_in, delegate_named
 from chain.contracts.networks import Address, Network
 from chain.rpc import requests
@@ -47,4 +47,4 @@ def account_words(network: Network, code: bytes | None) -> str:
     if known is not None:
         orders = "" if known.orders else ", no standing orders"
         return f"delegated: plans go as one transaction{orders}"
-    return f"delegated to {checksummed(delegate)}, left alone: plans go as several transactions"
+    return f"delegated to {checksum(delegate)}, left alone: plans go as several transactions"

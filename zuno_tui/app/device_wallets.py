@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from contextlib import closing
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address
 from chain.wallet.address_book import KeyStorage, Wallet, read_book
 from chain.wallet.devices import Devices
@@ -49,7 +49,7 @@ def ledger_accounts(session: Session, arguments: Namespace) -> StoredKey | Comma
             "settings of its Ethereum app."
         )
     rows = [
-        (scheme, account.path, checksummed(account.address), _known(session, account.address))
+        (scheme, account.path, checksum(account.address), _known(session, account.address))
         for scheme, account in found
     ]
     return CommandAnswer(
@@ -71,13 +71,13 @@ def signer_accounts(session: Session, arguments: Namespace) -> StoredKey | Comma
     if arguments.account is not None:
         if arguments.account not in addresses:
             raise WalletError(
-                f"That program holds no key for {checksummed(arguments.account)}. "
+                f"That program holds no key for {checksum(arguments.account)}. "
                 "See which it holds: zuno wallet signer"
             )
         return watch(
             session.home, arguments.account, name=arguments.name, keeping=KeyStorage.PROGRAM
         )
-    rows = [(checksummed(each), _known(session, each)) for each in addresses]
+    rows = [(checksum(each), _known(session, each)) for each in addresses]
     return CommandAnswer(
         tuple(table(columns("ADDRESS", "HERE AS"), rows)),
         {"accounts": list(addresses)},

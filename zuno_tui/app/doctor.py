@@ -13,7 +13,7 @@ from chain.base.home import HomeError
 from chain.base.http import HttpClient, HttpError, HttpLimits
 from chain.base.store import Store
 from chain.base.units import MEGABYTE
-from chain.contracts.addresses import checksummed, keccak
+from chain.contracts.addresses import checksum, keccak
 from chain.contracts.networks import Address, Network, shipped_code_hashes
 from chain.positions.overview import Sources
 from chain.rpc import requests
@@ -47,9 +47,9 @@ async def memory_checks(sources: Sources) -> list[Check]:
         Check(
             _NAME,
             CheckState.BROKEN,
-            f"{what} of {checksummed(address)} is not what is remembered",
+            f"{what} of {checksum(address)} is not what is remembered",
             "If the chain is right, forget what was stored: "
-            f"zuno doctor --forget {checksummed(address)}",
+            f"zuno doctor --forget {checksum(address)}",
         )
         for address, what in wrong
     ]
@@ -83,8 +83,8 @@ def forget_contract(store: Store, network: Network, address: Address) -> str:
         if forget(store, network, address)
     ]
     if not gone:
-        return f"Nothing was stored about {checksummed(address)} on {network.title}."
-    return f"Forgot of {checksummed(address)} on {network.title}: {' and '.join(gone)}."
+        return f"Nothing was stored about {checksum(address)} on {network.title}."
+    return f"Forgot of {checksum(address)} on {network.title}: {' and '.join(gone)}."
 
 
 async def network_checks(session: Session) -> AsyncIterator[Check]:
@@ -190,7 +190,7 @@ def _code_check(session: Session, codes: Mapping[Address, bytes]) -> Check:
         return Check(
             "contracts",
             CheckState.BROKEN,
-            f"other code than it should be at {', '.join(map(checksummed, other))}",
+            f"other code than it should be at {', '.join(map(checksum, other))}",
             "Nothing is signed on this endpoint's word. Set another: zuno --rpc URL",
             about_network=True,
         )
@@ -257,7 +257,7 @@ async def _fault(settings: ModelSettings) -> str | None:
 _KEYRING_SECONDS = 3.0
 
 
-async def checked(session: Session) -> CommandAnswer:
+async def run_doctor(session: Session) -> CommandAnswer:
     checks = await _all_checks(session)
     rows = [(CHECK_MARKS[check.state], check.name, check.finding) for check in checks]
     columns = (OutputColumn(""), OutputColumn(session.network.title), OutputColumn(""))
@@ -287,7 +287,7 @@ def _code(checks: list[Check]) -> int:
     return NETWORK if any(check.about_network for check in broken) else FAILED
 
 
-def forgotten(session: Session, address: str) -> CommandAnswer:
+def forget_address(session: Session, address: str) -> CommandAnswer:
     with session.open_store() as store:
         words = forget_contract(store, session.network, address)
     return CommandAnswer((), {"forgotten": address}, remarks=(words,))
@@ -337,7 +337,7 @@ def _outbox_check(session: Session) -> Check:
         return Check("outbox", CheckState.WELL, "empty: nothing was ever sent from here")
     try:
         with Outbox.open(session.home.outbox) as outbox:
-            waiting = len(outbox.unresolved())
+            waiting = len(outbox.unresolved_dispatches())
     except OutboxError as error:
         return Check("outbox", CheckState.BROKEN, error.sentence, error.next_step)
     if waiting:
@@ -413,7 +413,7 @@ def _watch_checks(session: Session) -> list[Check]:
         progress = health.channels.get(channel.name)
         if progress is None or progress.trouble is None:
             checks.append(Check(channel.name, CheckState.WELL, "set; nothing has gone wrong"))
-        elif progress.stopped and progress.fingerprint == channel.fingerprint:
+        elif progress.is_stopped and progress.fingerprint == channel.fingerprint:
             checks.append(Check(channel.name, CheckState.BROKEN, f"stopped: {progress.trouble}"))
         else:
             checks.append(Check(channel.name, CheckState.CAUTION, f"delayed: {progress.trouble}"))

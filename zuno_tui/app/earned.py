@@ -107,7 +107,7 @@ class PositionEarnings(Struct, frozen=True):
     closed: int | None = None
     """When it was closed, or moved into another; None while it is held."""
 
-    def earned(self, count: int, *, without: int = 0) -> PeriodEarned:
+    def in_period(self, count: int, *, without: int = 0) -> PeriodEarned:
         """Of the last so many UTC days, the present one included; without the newest of them."""
         days = days_in(self.days, self.now, count, without=without)
         if not self.counts_in(count):
@@ -532,7 +532,7 @@ def _row(earnings: PositionEarnings, period: EarningPeriod) -> PositionEarned:
     pool = f"{earnings.pair} {fee_words(snapshot.pool.key)}"
     if period == "all":
         # All fees since it was opened; the net of the days that are known.
-        known = earnings.earned(_MOST_DAYS)
+        known = earnings.in_period(_MOST_DAYS)
         return PositionEarned(snapshot.ref, pool, earnings.fees, known.net, known.days)
     of_today = 1 if period == "yesterday" else 0
-    return PositionEarned(snapshot.ref, pool, *earnings.earned(_DAYS[period], without=of_today))
+    return PositionEarned(snapshot.ref, pool, *earnings.in_period(_DAYS[period], without=of_today))

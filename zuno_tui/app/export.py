@@ -1,7 +1,7 @@
 """`zuno export PLAN`: the approved transactions, unsigned, for a Safe or a hardware wallet."""
 
 from chain.base.units import time_text
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.execution.decode.decoder import decode, single_calls
 from chain.execution.decode.parties import deadlines_of
 from chain.execution.outbox.outbox import Outbox
@@ -19,7 +19,9 @@ from zuno_tui.present.output import Json, json_text
 from zuno_tui.present.receipt_lines import page_text
 
 
-async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> CommandAnswer:
+async def export_approval(
+    session: Session, plan_id: str | None, *, for_safe: bool
+) -> CommandAnswer:
     limits = gate_limits(session.settings.limits, session.network)
     async with session.sources() as sources, session.connections(sources) as connections:
         with Outbox.open(session.home.outbox) as outbox:
@@ -58,7 +60,7 @@ def _terms(approval: Approval, dispatch: Dispatch) -> tuple[str, ...]:
         f"Approved as {approval.hash}.",
         f"The approval ends at {time_text(approval.bounds.expires_at)}: after it, approve again.",
         refused,
-        f"Only {checksummed(dispatch.sender)} may send it, in this order.",
+        f"Only {checksum(dispatch.sender)} may send it, in this order.",
     )
 
 
@@ -71,11 +73,11 @@ def _safe_batch(approval: Approval, dispatch: Dispatch) -> Json:
         "meta": {
             "name": approval.headline,
             "description": " ".join(_terms(approval, dispatch)),
-            "createdFromSafeAddress": checksummed(dispatch.sender),
+            "createdFromSafeAddress": checksum(dispatch.sender),
         },
         "transactions": [
             {
-                "to": checksummed(step.transaction.to),
+                "to": checksum(step.transaction.to),
                 "value": str(step.transaction.value),
                 "data": "0x" + step.transaction.data.hex(),
                 "contractMethod": None,
@@ -106,8 +108,8 @@ def _raw(approval: Approval, step: PlanStep) -> Json:
         "type": "0x2",
         "chainId": hex(transaction.chain_id),
         "nonce": hex(transaction.nonce),
-        "from": checksummed(transaction.sender),
-        "to": checksummed(transaction.to),
+        "from": checksum(transaction.sender),
+        "to": checksum(transaction.to),
         "value": hex(transaction.value),
         "data": "0x" + transaction.data.hex(),
         "gas": hex(transaction.gas),

@@ -9,7 +9,7 @@ from agents.numbers.advice import edge_of
 from agents.numbers.rounding import significant
 from chain.base.errors import ZunoError
 from chain.base.units import Known, Quantity, Unknown, age_text
-from chain.contracts.addresses import checksummed, shortened
+from chain.contracts.addresses import checksum, shorten_address
 from chain.math.liquidity import Amounts
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import OnePosition, read_one
@@ -231,11 +231,11 @@ class PositionPage:
 
     def _custody(self) -> Iterator[tuple[str, str]]:
         custody = self._position.custody
-        yield "owner", checksummed(custody.owner) if custody.owner else UNKNOWN
+        yield "owner", checksum(custody.owner) if custody.owner else UNKNOWN
         if custody.approved:
-            yield "operator", f"{checksummed(custody.approved)} may move this position"
+            yield "operator", f"{checksum(custody.approved)} may move this position"
         if custody.subscriber:
-            yield "subscriber", f"{checksummed(custody.subscriber)} can refuse every change"
+            yield "subscriber", f"{checksum(custody.subscriber)} can refuse every change"
 
     def _both(self, amount0: int, amount1: int) -> str:
         return (
@@ -259,13 +259,13 @@ async def remember_ids(session: Session, refs: Sequence[PositionRef]) -> Command
         mine = [ref for ref, owner in owners.items() if owner == session.address]
         if not mine:
             raise MissingPositionError(
-                f"None of these positions is {shortened(session.address)}'s on"
+                f"None of these positions is {shorten_address(session.address)}'s on"
                 f" {session.network.title}. Name their owner: --address 0x…"
             )
         sources.memory.remember_named(session.address, mine)
-        named = sorted(sources.memory.named(session.address))
+        named = sorted(sources.memory.named_positions(session.address))
     return CommandAnswer(
-        heading=(f"{session.network.title} · {shortened(session.address)}",),
+        heading=(f"{session.network.title} · {shorten_address(session.address)}",),
         lines=(
             *(
                 f"{position_label(ref)}  {_whose(owner, session.address)}"
@@ -275,11 +275,11 @@ async def remember_ids(session: Session, refs: Sequence[PositionRef]) -> Command
         ),
         document={
             "network": session.network.name,
-            "address": checksummed(session.address),
+            "address": checksum(session.address),
             "positions": [
                 {
                     "tokenId": position_name(ref),
-                    "owner": None if owner is None else checksummed(owner),
+                    "owner": None if owner is None else checksum(owner),
                 }
                 for ref, owner in owners.items()
             ],
@@ -291,4 +291,4 @@ async def remember_ids(session: Session, refs: Sequence[PositionRef]) -> Command
 def _whose(owner: str | None, wallet: str) -> str:
     if owner is None:
         return "no position has this number, or it was burned"
-    return "yours" if owner == wallet else f"belongs to {shortened(owner)}, not shown"
+    return "yours" if owner == wallet else f"belongs to {shorten_address(owner)}, not shown"

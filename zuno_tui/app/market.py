@@ -116,7 +116,7 @@ def open_approvals(journal: Path) -> Mapping[str, int]:
         with Outbox.open(journal) as outbox:
             return {
                 given.hash: int(given.expires_at)
-                for given in outbox.unused()
+                for given in outbox.unused_approvals()
                 if given.kind is ActKind.SAFE
                 or (given.kind is ActKind.PLAN and outbox.dispatch(given.hash).ended is None)
             }

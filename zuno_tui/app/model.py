@@ -31,7 +31,7 @@ def chosen_settings(session: Session) -> DebateSettings:
     return debate_settings(session.settings, os.environ, profile=None, deterministic=False)
 
 
-async def listed(session: Session) -> CommandAnswer:
+async def list_models(session: Session) -> CommandAnswer:
     settings = chosen_settings(session)
     with session.open_store() as store:
         memory = AbilityMemory(store, time.time)
@@ -282,7 +282,7 @@ class TestedModel(Struct, frozen=True):
     able: ServerAbilities | None
 
 
-async def tested(session: Session, role: str | None) -> CommandAnswer:
+async def test_models(session: Session, role: str | None) -> CommandAnswer:
     settings = chosen_settings(session)
     choices = choice_of(settings, role)
     models = await with_keys(role_models(choices))

@@ -30,7 +30,7 @@ from agents.monitor.heartbeat import (
 from agents.monitor.poll import PollReport
 from agents.monitor.service import run_monitor
 from chain.base.home import Home, HomeError
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from zuno_tui.app.session import flags_of, say
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
@@ -110,7 +110,7 @@ class Speaker:
     def _round(self, beat: Beat, reports: Sequence[PollReport], seconds: float) -> None:
         for report in reports:
             self._line(_poll_document(report, beat))
-            about = f"{report.network} {shortened(report.wallet_address)}"
+            about = f"{report.network} {shorten_address(report.wallet_address)}"
             known = report.trouble == beat.trouble
             self._on_change(about, None if known else report.trouble)
         self._on_change("", beat.trouble)
@@ -161,8 +161,8 @@ def _poll_document(report: PollReport, beat: Beat) -> Json:
         "walletAddress": report.wallet_address,
         "block": report.block,
         "positions": report.positions,
-        "opened": report.opened,
-        "resolved": report.resolved,
+        "opened": report.opened_count,
+        "resolved": report.resolved_count,
         "requests": report.requests,
         "seconds": round(report.seconds, 3),
         "trouble": report.trouble,
@@ -336,7 +336,7 @@ async def _pulse(supervisor: Supervisor) -> None:
 
 def _headline(watchlist: HomeWatchlist) -> str:
     places = "; ".join(
-        f"{target.network.title}: {', '.join(shortened(wallet) for wallet in target.wallets)}"
+        f"{target.network.title}: {', '.join(shorten_address(wallet) for wallet in target.wallets)}"
         for target in watchlist.targets
     )
     channels = ", ".join(

@@ -106,10 +106,10 @@ async def _apply(session: Session, arguments: Namespace) -> int:
         with may_have_sent():
             result = await read_result(sources, connections, approval, dispatch)
             show_result(session, result, waiting.tokens)
-    for ref in approval.about.refs if result.done else ():
+    for ref in approval.about.refs if result.is_done else ():
         for words in what_outlives(session, ref):
             say(words)
-    return DONE if result.done else FAILED
+    return DONE if result.is_done else FAILED
 
 
 async def approval_page(
@@ -315,7 +315,7 @@ def resolve_half_done(
     """The person has dealt with what was left half done; it is no longer brought up."""
     open_ends = [
         dispatch
-        for dispatch in outbox.unresolved()
+        for dispatch in outbox.unresolved_dispatches()
         if dispatch.chain_id == chain_id
         and (dispatch.half_done or dispatch.ended is not None)
         and dispatch.resolved_at is None

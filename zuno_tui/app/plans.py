@@ -80,8 +80,8 @@ async def explanation(session: Session, plan_id: str | None) -> CommandAnswer:
     return CommandAnswer(
         lines=tuple(_lines(argued)),
         document=document,  # type: ignore[arg-type]
-        remarks=(edited_words(argued.plan),) if argued.edited else (),
-        code=FAILED if argued.edited else DONE,
+        remarks=(edited_words(argued.plan),) if argued.is_edited else (),
+        code=FAILED if argued.is_edited else DONE,
     )
 
 

@@ -65,7 +65,7 @@ async def read_weeks(
     for pool, hours in read.items():
         kept.keep(pool, days_of(hours, depths.get(pool)))
     if read:
-        kept.looked()
+        kept.record_look()
     return {pool: hour_sums(read[pool], WEEK) if pool in read else UNREAD for pool in terms}
 
 

@@ -10,9 +10,9 @@ from contextlib import closing
 from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import Alert
-from chain.base.clean_text import quoted
+from chain.base.clean_text import quote_words
 from chain.base.home import Home
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address, Network
 from chain.names.ens import ResolvedName, is_name, network_of_names, resolve_name
 from chain.positions.overview import WalletWorth, read_worths
@@ -62,12 +62,12 @@ async def looked_up(name: str, settings: Settings, network: Network) -> Resolved
 
 def name_words(found: ResolvedName) -> str:
     """The address is what counts, and so it stands there whole."""
-    told = f"{found.name} is {checksummed(found.address)}."
+    told = f"{found.name} is {checksum(found.address)}."
     if found.reverse == found.name:
         return told
     if found.reverse is None:
         return f"{told} That address has no name of its own: make sure it is the one you mean."
-    return f"{told} That address has another name of its own, {quoted(found.reverse)}."
+    return f"{told} That address has another name of its own, {quote_words(found.reverse)}."
 
 
 async def read_portfolio(

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from chain.base.units import Known, Quantity, Unknown
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from chain.prices.price import WorthUnit
 from chain.protocols.reference import position_label, position_name
 from zuno_tui.app.earned import (
@@ -131,7 +131,7 @@ def _wallet_rows(earnings: WalletEarnings, unit: WorthUnit, *, alone: bool) -> I
     if not alone:
         read = None if earnings.closed is None else _ever(earnings)
         group = _EarningsGroup(read, earnings.days, unit)
-        name = f"{entry.network.title} · {entry.label or shortened(entry.wallet)}"
+        name = f"{entry.network.title} · {entry.label or shorten_address(entry.wallet)}"
         yield group.row(key, name, owned, _trouble(earnings) or _unread([earnings]))
     if entry.worth is not None:
         held = _column_money(entry.worth.idle_value, unit)
@@ -186,7 +186,7 @@ class _EarningsGroup(NamedTuple):
     def _fees(self, count: int) -> str:
         if self.days < count:
             return "…"
-        found = [position.earned(count).fees for position in self.positions or ()]
+        found = [position.in_period(count).fees for position in self.positions or ()]
         return _column_worth(known_sum(found), self.unit)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from chain.positions.overview import Overview, Sources, read_overview
 from chain.protocols.reference import PositionRef, position_name
 from chain.protocols.v4.memory import SearchProgress
@@ -94,8 +94,8 @@ def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
     wallet, total = overview.wallet, overview.portfolio
     unit = session.settings.unit
     lines = [
-        f"{session.network.title} · block {wallet.block.number:,} · {shortened(wallet.owner)}"
-        f" · {wallet.found} of {wallet.balance_of} found",
+        f"{session.network.title} · block {wallet.block.number:,} · {shorten_address(wallet.owner)}"
+        f" · {wallet.found_count} of {wallet.balance_of} found",
         f"Total {money(total.total, unit)}, {money(total.fees, unit)} of it uncollected fees"
         + (f", {money(total.withdrawn, unit)} withdrawn" if total.withdrawn else "")
         + (f", {money(total.undivided, unit)} waiting" if total.undivided else ""),
@@ -108,7 +108,7 @@ def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
     ]
     lines += overview.prices.dispute_words(overview.tokens)
     lines += [
-        f"Anyone at {shortened(operator)} may move every position of this wallet."
+        f"Anyone at {shorten_address(operator)} may move every position of this wallet."
         for operator in wallet.operators
     ]
     if wallet.positions and wallet.approvals_from is not None:

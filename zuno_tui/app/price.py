@@ -12,7 +12,7 @@ from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.words import number, worth
 from zuno_tui.prompt.phrase_error import PhraseError
-from zuno_tui.prompt.pieces import listed
+from zuno_tui.prompt.pieces import list_names
 from zuno_tui.prompt.slots import names_symbol
 
 
@@ -50,7 +50,7 @@ def token_called(network: Network, symbol: str) -> Token:
     called = (token for token in tokens if names_symbol(symbol, token.symbol))
     found = next(exact, None) or next(called, None)
     if found is None:
-        known = listed(token.symbol for token in tokens) if tokens else "none"
+        known = list_names(token.symbol for token in tokens) if tokens else "none"
         raise PhraseError(f"{network.title} lists no token {symbol!r}. It lists {known}.", "")
     return found
 
@@ -74,20 +74,20 @@ async def gas_now(session: Session) -> CommandAnswer:
             code=NETWORK,
         )
     gas = price.value
-    coins = Fraction(gas.expected * _TRANSFER, _WEI)
+    coins = Fraction(gas.usual_price * _TRANSFER, _WEI)
     cost: Quantity[Fraction] = ether.map(lambda dollars: dollars * coins)
     base = None if gas.base_fee is None else gas.base_fee / _GWEI
     burned = "" if base is None else f", of it {base:.4g} burned"
     return CommandAnswer(
         lines=(
-            f"{where}: {gas.expected / _GWEI:.4g} gwei a unit of gas{burned}",
+            f"{where}: {gas.usual_price / _GWEI:.4g} gwei a unit of gas{burned}",
             f"a plain transfer costs {float(coins):.4g} {session.network.native_symbol}"
             f" = {worth(cost, unit.USD)}",
         ),
         document={
             "network": session.network.name,
             "chainId": session.network.chain_id,
-            "gwei": gas.expected / _GWEI,
+            "gwei": gas.usual_price / _GWEI,
             "baseFeeGwei": base,
             "priorityFeeGwei": gas.priority_fee / _GWEI,
             "transferCoins": float(coins),

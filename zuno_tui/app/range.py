@@ -266,7 +266,7 @@ def _document(form: RangeForm, ticks: TickRange, network: Network, twin: str) ->
     low, high = form.chart(ticks).low, form.chart(ticks).high
     pool = form.evaluation.observed.pool
     try:
-        own = form.evaluated(ticks).candidate
+        own = form.evaluate_range(ticks).candidate
     except LiquidityError:
         own = None
     return {

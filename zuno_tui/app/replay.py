@@ -41,7 +41,7 @@ class Replayed(Struct, frozen=True):
         return judgment_words(self.judged, lines)
 
 
-async def replayed(home: Home, path: Path) -> Replayed:
+async def run_replay(home: Home, path: Path) -> Replayed:
     """Read, run again with no model and no chain, and held against the plan that came of it."""
     record = read_record(path)
     planned = PlanStore(home.plans).record_hash(record.request_id)
@@ -69,7 +69,7 @@ async def _debate_again(record: Record) -> RunAgain:
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
-    again = asyncio.run(replayed(session.home, record_path(session, arguments.record)))
+    again = asyncio.run(run_replay(session.home, record_path(session, arguments.record)))
     _show(session, again)
     return DONE if again.judged.holds else FAILED
 

@@ -97,7 +97,7 @@ def _needed(home: Home) -> frozenset[Path]:
 
 
 def _open(dispatch: Dispatch) -> bool:
-    return not dispatch.finished or dispatch.needs_attention
+    return not dispatch.is_finished or dispatch.needs_attention
 
 
 def _request_of(plan: Path) -> str:

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address
 from chain.positions.overview import Sources
 from chain.rpc.records import BlockRef
@@ -27,7 +27,7 @@ async def watch_safe(session: Session, arguments: Namespace) -> CommandAnswer:
     remarks = [*warnings_of(facts), f"Its positions: zuno positions --address {kept.wallet.name}"]
     if kept.current:
         remarks[-1] = "It is the current wallet. Its positions: zuno positions"
-    lines = (f"{kept.wallet.name}  {checksummed(address)}", *fact_lines(facts, _names(session)))
+    lines = (f"{kept.wallet.name}  {checksum(address)}", *fact_lines(facts, _names(session)))
     return CommandAnswer(
         lines,
         {"name": kept.wallet.name, **safe_document(facts), "current": book.current == address},
@@ -46,7 +46,7 @@ async def agreed_safe(
             break
         if await read_safe(witness.client, address, block) != found:
             raise GateRefusedError(
-                f"Endpoints disagree about the Safe {checksummed(address)}: {witness.host} tells "
+                f"Endpoints disagree about the Safe {checksum(address)}: {witness.host} tells "
                 "of others who own it, or of another code. Nothing was signed. Leave one out: "
                 "--rpc URL,URL",
                 RefusalCode.ENDPOINTS_DISAGREE,
@@ -59,9 +59,9 @@ def _names(session: Session) -> dict[Address, str]:
 
 
 def fact_lines(facts: SafeFacts, names: dict[Address, str]) -> tuple[str, ...]:
-    known = "known code" if facts.known else "unknown code"
+    known = "known code" if facts.known_version else "unknown code"
     owners = [
-        f"  owner     {checksummed(each)}" + (f" ({names[each]})" if each in names else "")
+        f"  owner     {checksum(each)}" + (f" ({names[each]})" if each in names else "")
         for each in facts.owners
     ]
     return (
@@ -69,8 +69,8 @@ def fact_lines(facts: SafeFacts, names: dict[Address, str]) -> tuple[str, ...]:
         f"  signs     {facts.threshold} of {len(facts.owners)} owners",
         *owners,
         f"  nonce     {facts.nonce}",
-        f"  modules   {', '.join(map(checksummed, facts.modules)) or 'none'}",
-        f"  guard     {checksummed(facts.guard) if facts.guard else 'none'}",
+        f"  modules   {', '.join(map(checksum, facts.modules)) or 'none'}",
+        f"  guard     {checksum(facts.guard) if facts.guard else 'none'}",
         f"  handler   {_handler(facts)}",
     )
 
@@ -78,19 +78,19 @@ def fact_lines(facts: SafeFacts, names: dict[Address, str]) -> tuple[str, ...]:
 def _handler(facts: SafeFacts) -> str:
     if facts.handler is None:
         return "none"
-    return checksummed(facts.handler) + ("" if facts.handler_is_known else ", unknown code")
+    return checksum(facts.handler) + ("" if facts.handler_is_known else ", unknown code")
 
 
 def warnings_of(facts: SafeFacts) -> tuple[str, ...]:
     """What may act for the Safe, or keep it from acting, besides its owners."""
     found = [
-        f"! {checksummed(each)} is a module: it can act for the Safe with no owner's signature."
+        f"! {checksum(each)} is a module: it can act for the Safe with no owner's signature."
         for each in facts.modules
     ]
     if facts.guard is not None:
-        found.append(f"! Guard {checksummed(facts.guard)} is asked each time, and can forbid it.")
+        found.append(f"! Guard {checksum(facts.guard)} is asked each time, and can forbid it.")
     if facts.module_guard is not None:
-        found.append(f"! Guard {checksummed(facts.module_guard)} is asked of what modules do.")
+        found.append(f"! Guard {checksum(facts.module_guard)} is asked of what modules do.")
     if not facts.handler_is_known:
         found.append("! Its fallback handler is none that zuno knows.")
     return tuple(found)
@@ -100,7 +100,7 @@ def safe_document(facts: SafeFacts) -> dict[str, Json]:
     return {
         "safe": facts.address,
         "version": facts.version,
-        "knownCode": facts.known is not None,
+        "knownCode": facts.known_version is not None,
         "owners": list(facts.owners),
         "threshold": facts.threshold,
         "nonce": facts.nonce,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.errors import WalletError, WalletRefusedError
@@ -50,7 +50,7 @@ def _import(session: Session, arguments: Namespace) -> int:
 
     if arguments.seed_phrase:
         with ask_seed_phrase(arguments.account) as key:
-            say(f"Account {arguments.account} of it is {checksummed(key.address)}.")
+            say(f"Account {arguments.account} of it is {checksum(key.address)}.")
             return _keep(session, arguments, key, None)
     plain: Path | None = arguments.unsafe_key_file
     with ask_key() if plain is None else key_in_file(plain) as key:
@@ -104,7 +104,7 @@ def _report_key(session: Session, kept: StoredKey) -> int:
             }
         )
         return DONE
-    print_lines([checksummed(wallet.address)])
+    print_lines([checksum(wallet.address)])
     say(f"{wallet.name}: {_STORED[wallet.keeping].format(place=kept.place)}")
     if kept.current:
         say("It is the current wallet.")
@@ -180,7 +180,7 @@ def _list(session: Session, _: Namespace) -> int:
         (
             "●" if wallet.address == book.current else "",
             wallet.name,
-            checksummed(wallet.address),
+            checksum(wallet.address),
             wallet.keeping.value,
             _signs(wallet),
             accounts[wallet.address],
@@ -210,7 +210,7 @@ def _use(session: Session, arguments: Namespace) -> int:
             {**_document(wallet, current=True), "overruledBy": chosen if overruled else None}
         )
         return DONE
-    say(f"{wallet.name} is the current wallet: {checksummed(wallet.address)}")
+    say(f"{wallet.name} is the current wallet: {checksum(wallet.address)}")
     if overruled:
         say(f"But an address is set in {session.home.settings} or ZUNO_ADDRESS, which goes first.")
     return DONE
@@ -243,7 +243,7 @@ def _remove(session: Session, arguments: Namespace) -> int:
     if not _confirmed(wallet, arguments.confirm):
         raise WalletRefusedError(
             f"{wallet.name} was not removed. Type its name when asked, "
-            f"or without a terminal: --confirm {checksummed(wallet.address)}"
+            f"or without a terminal: --confirm {checksum(wallet.address)}"
         )
     remove(session.home, wallet)
     if session.as_json:
@@ -268,7 +268,7 @@ def _confirmed(wallet: Wallet, given: str | None) -> bool:
 
     if given is not None:
         return given.lower() == wallet.address
-    say(f"{wallet.name}: {checksummed(wallet.address)} ({wallet.keeping.value})")
+    say(f"{wallet.name}: {checksum(wallet.address)} ({wallet.keeping.value})")
     if wallet.keeping in (KeyStorage.KEYRING, KeyStorage.FILE):
         say("Its key will be deleted from this machine. Without a copy, what it holds is lost.")
     return typed_word(f"Type {wallet.name} to remove it: ") == wallet.name

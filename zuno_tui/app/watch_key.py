@@ -6,7 +6,7 @@ from argparse import Namespace
 from msgspec.structs import replace
 
 from chain.base.units import Unknown
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address, all_networks
 from chain.execution.build.gas_bill import gas_bill
 from chain.execution.transaction import UnsignedTransaction
@@ -77,7 +77,7 @@ async def _tell(session: Session, found: WatchKey) -> int:
         price = await read_gas_price(sources.client)
     if not isinstance(price, Unknown):
         needed = 3 * ORDER_GAS * price.value.cap
-    address = checksummed(found.address)
+    address = checksum(found.address)
     if not await asyncio.to_thread(is_proven, session.home, session.network):
         say("Its passphrase is not at hand, so this address is only what watch-key.json says.")
     if session.as_json:
@@ -106,7 +106,7 @@ async def _remove(session: Session, arguments: Namespace) -> int:
     if session.network.name == DEMO_NETWORK:
         raise WalletRefusedError("The embedded chain's watch key belongs to it, and stays.")
     await refuse_funded(session, found.address)
-    address = checksummed(found.address)
+    address = checksum(found.address)
     given = arguments.confirm or typed_word(f"Type {address[:6]} to remove {address}: ")
     if given.lower() not in (found.address, found.address[:6]):
         raise WalletRefusedError(
@@ -170,7 +170,7 @@ async def sweep(session: Session, arguments: Namespace) -> int:
             raise WalletError("What it holds would not pay for the transfer. Nothing was sent.")
         transaction = replace(transaction, value=held - bill.total)
         coin = session.network.native_symbol
-        words = f"{format_amount(transaction.value, 18)} {coin} to {checksummed(to)}"
+        words = f"{format_amount(transaction.value, 18)} {coin} to {checksum(to)}"
         if arguments.confirm is None and typed_word(f"Type sweep to send {words}: ") != "sweep":
             raise WalletRefusedError("That was not the word 'sweep'. Nothing was sent.")
         if arguments.confirm is not None and arguments.confirm.lower() != to:

@@ -27,7 +27,7 @@ from chain.wallet.errors import WalletError
 from zuno_tui.catalog.feature import features
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.settings.channels import ChannelSettings, channel_settings
-from zuno_tui.settings.load import told
+from zuno_tui.settings.load import environment_value
 from zuno_tui.settings.monitor import monitor_settings
 
 
@@ -57,7 +57,12 @@ def _networks(
     settings: Settings, flags: Flags, environment: Mapping[str, str]
 ) -> tuple[Network, ...]:
     chosen = settings.chosen_network()
-    named = (flags.network, flags.rpc, told(environment, "network"), told(environment, "rpc"))
+    named = (
+        flags.network,
+        flags.rpc,
+        environment_value(environment, "network"),
+        environment_value(environment, "rpc"),
+    )
     if any(named):
         networks = [chosen]
     else:

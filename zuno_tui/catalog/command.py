@@ -189,7 +189,7 @@ class Verb(Struct, frozen=True):
     """Whether it makes sense just now; an impossible verb is understood, but not proposed."""
 
     @property
-    def written(self) -> str:
+    def usage_text(self) -> str:
         return self.usage or self.name
 
 

@@ -30,7 +30,7 @@ def _read_acknowledge(said: Remaining) -> Acknowledge:
 
 def _read_mute(said: Remaining) -> MuteAlert:
     before, _, duration = said.text.lower().partition(" for ")
-    said = said.restarted(before)
+    said = said.restart(before)
     alert_id = said.alert()
     said.end("alert", "alerts")
     seconds = read_duration(duration) if duration else _MUTED_SECONDS

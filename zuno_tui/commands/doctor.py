@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 async def _answer(session: Session, intent: Doctor) -> CommandAnswer:
-    from zuno_tui.app.doctor import checked, forgotten
+    from zuno_tui.app.doctor import forget_address, run_doctor
 
     if intent.forget is not None:
-        return forgotten(session, intent.forget)
-    return await checked(session)
+        return forget_address(session, intent.forget)
+    return await run_doctor(session)
 
 
 COMMAND = Command(

@@ -39,7 +39,7 @@ COMMAND = Command(
     does="write unsigned transactions for another signer or a Safe",
     group=Group.ACTING,
     intent=ExportPlan,
-    answer=lambda session, intent: app.export.exported(
+    answer=lambda session, intent: app.export.export_approval(
         session, intent.plan_id, for_safe=intent.format == _SAFE
     ),
     verbs=(Verb("export", _read, "export [PLAN]", possible=with_plan),),

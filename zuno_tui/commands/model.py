@@ -31,7 +31,7 @@ COMMAND = Command(
     group=Group.AGENTS,
     reaches_network=False,
     intent=ListModels,
-    answer=lambda session, _: app.model.listed(session),
+    answer=lambda session, _: app.model.list_models(session),
     verbs=(Verb("model", alone(ListModels(), "which", "models"), spoken=("models",)),),
     suggest=always(ListModels()),
     subcommands=(
@@ -39,7 +39,7 @@ COMMAND = Command(
             does="ask each agent's model once, and say what its server can do",
             group=Group.AGENTS,
             intent=AskModels,
-            answer=lambda session, intent: app.model.tested(session, intent.role),
+            answer=lambda session, intent: app.model.test_models(session, intent.role),
             verbs=(Verb("test model", alone(AskModels(), "all"), spoken=("model test",)),),
         ),
         Command(

@@ -23,7 +23,7 @@ def _read(said: Remaining) -> MovePosition:
     ref = said.leading_position()
     example = f"move {write_ref(ref)} 2900 3300"
     if without := _NO_SWAP.search(said.text):
-        rest = said.restarted(said.text[: without.start()])
+        rest = said.restart(said.text[: without.start()])
         if not rest.text.strip():
             return MovePosition(ref, no_swap=True)
         low, high = _price(rest, example), _price(rest, example)

@@ -19,7 +19,7 @@ _PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCI
 
 def _read(said: Remaining) -> ChooseRange:
     if not said:
-        return ChooseRange(write_ref(said.restarted("it").position()))
+        return ChooseRange(write_ref(said.restart("it").position()))
     of_position = _of_position(said)
     if of_position is not None:
         return of_position
@@ -32,7 +32,7 @@ def _of_position(said: Remaining) -> ChooseRange | None:
     """A position, then nothing or two prices; None where the words name an amount."""
     place, *prices = [word for word in said.text.split() if word.lower() not in _BETWEEN] or [""]
     if place.lower() in DEICTIC:
-        place = write_ref(said.restarted(place).position())
+        place = write_ref(said.restart(place).position())
     fits = _POSITION.fullmatch(place) is not None and len(prices) in (0, 2)
     if not fits or not all(map(_PRICE.fullmatch, prices)):
         return None

@@ -27,7 +27,7 @@ _GOAL = re.compile(
 
 def _read(said: Remaining) -> Recommend:
     if goal := _GOAL.search(said.text):
-        asked = _read(said.restarted(said.text[: goal.start()]))
+        asked = _read(said.restart(said.text[: goal.start()]))
         named = goal["token"] or goal["held"] or goal["long"]
         return replace(asked, keep=named, until=goal["day"])
     profile = said.profile()

@@ -22,7 +22,9 @@ COMMAND = Command(
     does="try a plan without approving it",
     group=Group.ACTING,
     intent=SimulatePlan,
-    answer=lambda session, intent: app.approve.simulated(session, intent.plan_id, intent.candidate),
+    answer=lambda session, intent: app.approve.simulate_plan(
+        session, intent.plan_id, intent.candidate
+    ),
     verbs=(
         Verb(
             "simulate",

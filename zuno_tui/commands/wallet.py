@@ -225,7 +225,7 @@ def _delegating(*, back: bool) -> Callable[[Session, Intent], ActionMaker]:
         by_device = not back and delegates_by_device(session)
         # Whatever came of them: what a file says of that is not asked here.
         stand = back and any(
-            kept.order.signed.delegator == session.address
+            kept.order.delegation_signed.delegator == session.address
             for kept in StandingOrders(session.home.orders).all()
             if kept.order.chain_id == session.network.chain_id
         )

@@ -139,7 +139,7 @@ class Approvals:
     def _show(self, argued: ArguedPlan) -> None:
         path = self._context.session.home.plans / f"{argued.plan.plan_id}.json"
         show_plan(self._context, self._card, argued, made_at=path.stat().st_mtime)
-        if argued.edited:
+        if argued.is_edited:
             self._context.tell(Said(edited_words(argued.plan), "bad"))
         self._context.tell(ViewAsked("plan"))
 
@@ -178,7 +178,7 @@ class Approvals:
         key = signing_key(context.session.home, context.session.network, context.wallet)
         view = approved_view(dry_run, approved.hash, context.wallet, key)
         subject = dry_run.prepared.action.subject
-        self._card.approved(view, [snapshot.ref for snapshot in subject.snapshots])
+        self._card.show_approval(view, [snapshot.ref for snapshot in subject.snapshots])
         context.bring("plan", began)
         context.tell(
             Said(f"{view.headline}: approved for ten minutes. To sign it: apply", "good", twin)

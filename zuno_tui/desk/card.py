@@ -130,13 +130,13 @@ class Card:
             words = again.recommendation
             self.show(replace(self._view, recommendation=words, reasons=again.reasons))
 
-    def approved(self, approval: ApprovalView, refs: Sequence[PositionRef] = ()) -> None:
+    def show_approval(self, approval: ApprovalView, refs: Sequence[PositionRef] = ()) -> None:
         """What is signed is on the card, even if another run of zuno approved it."""
         if self._view is None or self._view.plan_id != approval.plan_id:
-            self._view = unargued(approval, refs, now=self._clock())
+            self._view = view_without_debate(approval, refs, now=self._clock())
         self._change(approval, (), None)
 
-    def lapsed(self) -> None:
+    def show_lapse(self) -> None:
         """What was approved has ended, and nobody applied it."""
         if self._view is not None:
             self.show(replace(self._view, approval=None, progress=(), result=None, lapsed=True))
@@ -148,21 +148,21 @@ class Card:
             before += (StepProgress(""),) * (place - len(before))
             self.show(replace(self._view, progress=(*before[:place], step, *before[place + 1 :])))
 
-    def refused(self, result: ResultView) -> None:
+    def show_refusal(self, result: ResultView) -> None:
         """Nothing was signed; what was approved may still be."""
         if self._view is not None:
             self._change(self._view.approval, self._view.progress, result)
 
-    def failed(self, plan_id: str, error: Exception, *, sent: str = "") -> None:
+    def show_failure(self, plan_id: str, error: Exception, *, sent: str = "") -> None:
         """`sent` says where to look where something may have left before it failed."""
         words = fault_words(error)
         lines = tuple(str(error).splitlines()) if foreseen(error) else (words,)
         if sent:
-            self.ended(ResultView(plan_id, "interrupted", (*lines, sent), None))
+            self.show_end(ResultView(plan_id, "interrupted", (*lines, sent), None))
         else:
-            self.refused(ResultView(plan_id, "refused", lines, None))
+            self.show_refusal(ResultView(plan_id, "refused", lines, None))
 
-    def ended(self, result: ResultView) -> None:
+    def show_end(self, result: ResultView) -> None:
         if self._view is not None:
             signed = self._view.approval
             steps = () if signed is None else signed.steps
@@ -187,7 +187,9 @@ class Card:
             )
 
 
-def unargued(approval: ApprovalView, refs: Sequence[PositionRef], *, now: float) -> PlanView:
+def view_without_debate(
+    approval: ApprovalView, refs: Sequence[PositionRef], *, now: float
+) -> PlanView:
     """A change nobody argued about: there is one option, and it is the approval itself."""
     return PlanView(
         plan_id=approval.plan_id,

@@ -15,7 +15,7 @@ _FIGURES = frozenset((float, int))
 _BLANKED = dict.fromkeys(DROP, " ")
 
 
-def cleaned(record: Record) -> Record:
+def clean_record(record: Record) -> Record:
     """The same record with every text in it fit for a terminal; itself when nothing was unfit."""
     changes = {}
     for name in record.__struct_fields__:
@@ -51,5 +51,5 @@ def _clean(value: object) -> object:
     if isinstance(value, dict):
         return {_clean(key): _clean(part) for key, part in value.items()}
     if isinstance(value, Struct):
-        return cleaned(value)
+        return clean_record(value)
     return value

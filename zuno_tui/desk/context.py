@@ -40,7 +40,7 @@ class StatusBoard:
     def view(self) -> StatusView:
         return self._view
 
-    def seen(self, block: int, at: float) -> None:
+    def show_block(self, block: int, at: float) -> None:
         """The chain answered, and so there is no trouble with it."""
         view = self._view
         lately = view.seen_at is not None and at - view.seen_at < _COARSE_SECONDS
@@ -48,7 +48,7 @@ class StatusBoard:
             return
         self._show(replace(self._view, block=block, seen_at=at, trouble=None))
 
-    def troubled(self, words: str) -> None:
+    def show_trouble(self, words: str) -> None:
         self._show(replace(self._view, trouble=words))
 
     def working(self, jobs: tuple[JobView, ...]) -> None:
@@ -64,13 +64,13 @@ class StatusBoard:
     def trading(self, words: str | None, *, paused: bool) -> None:
         self._show(replace(self._view, market=words, market_paused=paused))
 
-    def subscribed(self, state: Literal["live", "lost"]) -> None:
+    def show_subscription(self, state: Literal["live", "lost"]) -> None:
         self._show(replace(self._view, subscription=state))
 
     def thinking(self, words: str) -> None:
         self._show(replace(self._view, model=words))
 
-    def meshed(self, words: str, at: float | None) -> None:
+    def show_mesh(self, words: str, at: float | None) -> None:
         """How the mesh was found, and when it was asked; nothing where there is none."""
         self._show(replace(self._view, mesh=words, mesh_at=at if words else None))
 

@@ -126,7 +126,7 @@ class DebateHearing:
     def on_places(self, places: AgentPlaces) -> None:
         if places.peers or places.reason:
             self._view = replace(self._view, place=places.words)
-        self._context.status.meshed(places.summary, self._context.clock())
+        self._context.status.show_mesh(places.summary, self._context.clock())
         self._context.tell(DebateChanged(self._view))
         if places.peers or places.reason:
             tone: Literal["plain", "warn"] = "warn" if places.reason else "plain"
@@ -155,7 +155,7 @@ class Debates:
         settings = self._settings(None)
         if settings.transport is not TransportChoice.LOCAL:
             found = agents_note(self._context.session.home)
-            self._context.status.meshed(found, None)
+            self._context.status.show_mesh(found, None)
 
     def recommend(self, intent: Recommend) -> None:
         settings = self._settings(intent.profile)
@@ -310,7 +310,7 @@ async def judge_earlier(context: DeskContext, card: Card, argued: ArguedPlan) ->
 
     plan = argued.plan
     scores = ScoreStore(context.sources.store, plan.chain_id, context.clock)
-    plans = await asyncio.to_thread(_unfinished, context, plan.chain_id, scores.finished())
+    plans = await asyncio.to_thread(_unfinished, context, plan.chain_id, scores.finished_plans())
     if is_any_due(plans, scores.scores(), plan.time) and not context.jobs.is_running(JUDGING):
         context.jobs.start(
             JUDGING,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Address, UnknownNetworkError, network_named
 from chain.names.ens import is_name
 from chain.positions.overview import Overview
@@ -34,7 +34,7 @@ from zuno_tui.catalog.intents import (
     SwitchNetwork,
     UseWallet,
 )
-from zuno_tui.desk.cleaning import cleaned
+from zuno_tui.desk.cleaning import clean_record
 from zuno_tui.desk.context import DeskContext, DeskOpening, StatusBoard, Tell
 from zuno_tui.desk.events import (
     AlertsChanged,
@@ -137,23 +137,23 @@ class Workspace:
         status, tell = self.context.status, self.context.tell
         before = status.view.subscription
         if fault is None:
-            status.subscribed("live")
+            status.show_subscription("live")
             if before == "lost":
                 tell(Said(subscription_words(None), "good"))
         elif before != "lost":
-            status.subscribed("lost")
+            status.show_subscription("lost")
             tell(Said(subscription_words(fault.sentence), "warn"))
 
     def _noticed(self, overview: Overview) -> None:
         loading = self._loading
         if loading.done() and not loading.cancelled() and loading.exception() is None:
-            loading.result().noticed(overview.wallet.block)
+            loading.result().check_expiry(overview.wallet.block)
 
 
 def _named(session: Session, wallet: Address) -> str:
     """By the name the person gave it, where there is one."""
     known = read_book(session.home.keystore).at(wallet)
-    return shortened(wallet) if known is None else f"{known.name} {shortened(wallet)}"
+    return shorten_address(wallet) if known is None else f"{known.name} {shorten_address(wallet)}"
 
 
 # What is to be typed stands whole on a line of 80 columns: 76 of them are left for a hint.
@@ -189,7 +189,7 @@ class Guide(Struct, frozen=True):
     to_collect: Mapping[PositionRef, str] = field(default_factory=dict)
     """Dollars of fees by position, where collecting is worth a word."""
 
-    def heard(self, event: Event) -> Guide:
+    def after_event(self, event: Event) -> Guide:
         """The guide after the desk has told something."""
         match event:
             case PositionsChanged(positions):
@@ -409,11 +409,13 @@ class Desk:
 
     async def _examine(self, intent: Doctor) -> None:
         """What a desk that is not open can still be told: why, and what is missing."""
-        from zuno_tui.app.doctor import checked
+        from zuno_tui.app.doctor import run_doctor
         from zuno_tui.desk.pages import page_of
 
         now = self._opening.clock()
-        self._tell(await page_of(lambda session, _: checked(session), self._session, intent, now))
+        self._tell(
+            await page_of(lambda session, _: run_doctor(session), self._session, intent, now)
+        )
 
     def _show_settings(self) -> None:
         from zuno_tui.present.settings import setting_rows
@@ -447,9 +449,9 @@ class Desk:
         return found.address
 
     def _tell(self, event: Event) -> None:
-        self._heard(cleaned(event))
+        self._heard(clean_record(event))
         if self._opening.demo:
-            self._guide = self._guide.heard(event)
+            self._guide = self._guide.after_event(event)
             if self._guide.hint != self._hint:
                 self._hint = self._guide.hint
                 self._heard(HintChanged(self._hint))

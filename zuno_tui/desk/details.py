@@ -11,7 +11,7 @@ from agents.lp.advice_words import edge_sentence
 from agents.numbers.advice import week_edge
 from chain.base.units import DAY, Known, Quantity, Unknown
 from chain.bookkeeping.wallet_history import WalletHistory, read_wallet_history
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_given_hours
 from chain.math.liquidity import Amounts
@@ -228,7 +228,7 @@ class Details:
             hook=hook.sentences if hook.present else (),
             figures=tuple(page.key_figures()),
             standing=page.standing,
-            owned_by="" if owner == self._context.wallet else checksummed(owner),
+            owned_by="" if owner == self._context.wallet else checksum(owner),
             copied=tuple(
                 f"{name}: {words}" if name else f"  {words}"
                 for name, words in [(position_label(ref), title), *facts]

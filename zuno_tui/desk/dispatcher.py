@@ -169,7 +169,7 @@ class Dispatcher:
         for part in self._features.values():
             part.close()
 
-    def noticed(self, head: Block) -> None:
+    def check_expiry(self, head: Block) -> None:
         """What is approved ends by the network's clock, whether anybody looks or not."""
         view = self.card.view
         approval = None if view is None else view.approval
@@ -178,7 +178,7 @@ class Dispatcher:
             return
         now = head.timestamp if by_head and not approval.venue else self._context.clock()
         if now >= approval.expires_at and not self._questions.answering:
-            self.card.lapsed()
+            self.card.show_lapse()
             words = f"{approval.headline}: the approval lapsed. Nothing was signed."
             self._questions.withdraw(approval.hash, words)
             self._loops.append(asyncio.create_task(self._happened(), name="zuno after expiry"))

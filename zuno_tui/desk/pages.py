@@ -14,7 +14,7 @@ from chain.execution.outbox.outbox import Outbox
 from chain.survey.discovery import SurveyPlan, survey_pools
 from zuno_tui.app.outbox import dispatch_view, resolve_half_done
 from zuno_tui.app.pools import pool_records, ranked_pools, read_surveyed
-from zuno_tui.app.replay import record_path, replayed
+from zuno_tui.app.replay import record_path, run_replay
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import Intent
 from zuno_tui.catalog.intents import ListPools, Replay
@@ -131,7 +131,7 @@ class Records:
     async def _hear(self, intent: Replay) -> None:
         session = self._context.session
         path = record_path(session, intent.record)
-        again = await replayed(session.home, path)
+        again = await run_replay(session.home, path)
         words = f"{again.words} Its last hash is {again.judged.last_hash}."
         turns = () if again.ended is None else again.ended.transcript
         ended = words if again.ended is None else f"{again.ended.ending} {words}"

@@ -25,7 +25,7 @@ from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
 from zuno_tui.desk.jobs import fault_words, sentences_of
 from zuno_tui.desk.portfolio import ClosedHours, EtherHistory
-from zuno_tui.present.charts import windowed, with_last_day
+from zuno_tui.present.charts import window_chart, with_last_day
 from zuno_tui.present.glance import DayGain, EtherSample, glance_of
 from zuno_tui.present.outage import OutageView, endpoint_words
 from zuno_tui.present.past_day import closed_hours, day_charts, ether_day
@@ -51,7 +51,7 @@ def remember(
     store.put(_NAMESPACE, _key(network, wallet), kept, now=now)
 
 
-def remembered(store: Store, network: Network, wallet: Address) -> PositionsView | None:
+def remembered_view(store: Store, network: Network, wallet: Address) -> PositionsView | None:
     """What was kept; None when there is nothing, or it was written by another version."""
     kept = store.get(_NAMESPACE, _key(network, wallet))
     if isinstance(kept, dict):
@@ -149,7 +149,7 @@ class PositionsReader:
 
     def show_remembered(self) -> None:
         context = self._context
-        known = remembered(context.sources.store, context.session.network, context.wallet)
+        known = remembered_view(context.sources.store, context.session.network, context.wallet)
         if known is not None:
             self._won = {
                 row.ref: Won(
@@ -214,7 +214,7 @@ class PositionsReader:
         words, context = fault_words(error), self._context
         context.status.reading(None)
         self._show(replace(shown, stale=words))
-        context.status.troubled(words)
+        context.status.show_trouble(words)
         trouble = "has no new block" if isinstance(error, StaleHead) else "cannot be read"
         self._tell_outage(trouble, sentences_of(error) or words)
 
@@ -245,7 +245,7 @@ class PositionsReader:
         self._remember_ether(overview, now)
         self._overview = overview
         self._show(self._drawn(overview, now))
-        context.status.seen(overview.wallet.block.number, now)
+        context.status.show_block(overview.wallet.block.number, now)
         self._noticed(overview)
         if now - self._noted_at >= self._rhythm.between_notes:
             self._noted_at = now
@@ -278,7 +278,7 @@ class PositionsReader:
             network = context.session.network
             remember(context.sources.store, network, context.wallet, view, now=context.clock())
         except StoreError as error:
-            context.status.troubled(fault_words(error))
+            context.status.show_trouble(fault_words(error))
 
     async def _read_gains(self, overview: Overview) -> None:
         context, began = self._context, self._context.clock()
@@ -286,7 +286,7 @@ class PositionsReader:
             async with asyncio.timeout(self._rhythm.patience):
                 performance = await read_performance(self._reading, overview.wallet.positions)
         except Exception as error:  # the rows are there without it; it is tried again when due
-            context.status.troubled(fault_words(error))
+            context.status.show_trouble(fault_words(error))
         else:
             session, daily = context.session, performance.daily
             self._won = won_by_position(overview, performance, session.settings.unit)
@@ -324,7 +324,7 @@ class PositionsReader:
                 earned = await read_earnings(sources, overview, unit, _WEEK, lambda _: None)
                 closed = await read_closed(sources, overview, unit, _WEEK, lambda _: None)
         except Exception as error:  # the rest is there without it; an hour later it is tried again
-            self._context.status.troubled(fault_words(error))
+            self._context.status.show_trouble(fault_words(error))
             return
         self._fees_by_day = fees_by_day((*earned, *closed.positions), begin)
         self._end_weeks(_week_charts(sources.network, overview, earned))
@@ -374,7 +374,7 @@ class PositionsReader:
         try:
             self._history.add(sample, now=now)
         except StoreError as error:
-            self._context.status.troubled(fault_words(error))
+            self._context.status.show_trouble(fault_words(error))
 
     def _scanning(self, progress: SearchProgress) -> None:
         self._context.status.reading(search_words(progress))
@@ -411,7 +411,7 @@ def _week_charts(
             continue
         chart = past_chart(pair, snapshot, position.hours, position.account, each)
         if chart is not None:
-            charts[snapshot.ref] = windowed(chart, _WEEK * DAY)
+            charts[snapshot.ref] = window_chart(chart, _WEEK * DAY)
     return charts
 
 

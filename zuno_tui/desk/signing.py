@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
 from chain.base.units import APPROVAL_SECONDS
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address, Network
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import STOPPED, SUCCEEDED, PlanStep
@@ -61,7 +61,7 @@ def resumption_view(resumption: Resumption, network: Network, *, expires_at: flo
         expires_at=expires_at,
         steps=(StepView(step.title, (resumption.headline, *resumption.words(network))),),
         outcome=() if host is None else (f"Sent through {host} alone.",),
-        wallet=checksummed(dispatch.sender),
+        wallet=checksum(dispatch.sender),
         signs_with="nothing: it is signed already, and sent as it is",
         can_sign=True,
         needs_passphrase=False,
@@ -141,7 +141,7 @@ class Signing:
                     )
                 except GateRefusedError as refusal:
                     lines = tuple(str(refusal).splitlines())
-                    self._card.refused(ResultView(approval.plan_id, "refused", lines, None))
+                    self._card.show_refusal(ResultView(approval.plan_id, "refused", lines, None))
                     raise
         waiting = waiting_of(session.network, approval, dispatch, judgment)
         key = signing_key(session.home, session.network, dispatch.sender)
@@ -217,7 +217,7 @@ class Signing:
             block = None if step.inclusion is None else step.inclusion.block_number
             card.went_on(step.position, StepProgress(step_words(step), _how_far(step), block))
 
-        card.approved(view)
+        card.show_approval(view)
         try:
             async with session.connections(context.sources) as connections:
                 with Outbox.open(session.home.outbox) as outbox:
@@ -237,7 +237,7 @@ class Signing:
                         )
                 result = await read_result(context.sources, connections, approval, dispatch)
         except Exception as error:
-            card.failed(view.plan_id, error, sent=_LOOK if begun else "")
+            card.show_failure(view.plan_id, error, sent=_LOOK if begun else "")
             self._questions.end(view.hash, fault_words(error))
             return
         minted = result.minted[0] if result.minted else None
@@ -247,24 +247,24 @@ class Signing:
             else ExpectedOutcome(view.receipt, waiting.changes, usd_per_unit)
         )
         network = self._context.session.network
-        card.ended(
+        card.show_end(
             ResultView(
                 view.plan_id,
                 result.state,
                 tuple(result_notes(result, waiting.tokens, network, expected)),
                 minted,
-                result.done,
+                result.is_done,
                 tuple(sent_transactions(result, network)),
                 result_headline(result) or view.headline,
             )
         )
         context.tell(
             Said(
-                f"{view.headline}: {'done' if result.done else result.state}.",
-                "good" if result.done else "bad",
+                f"{view.headline}: {'done' if result.is_done else result.state}.",
+                "good" if result.is_done else "bad",
             )
         )
-        for left in approval.about.refs if result.done else ():
+        for left in approval.about.refs if result.is_done else ():
             for words in what_outlives(context.session, left):
                 context.tell(Said(words, "warn"))
 

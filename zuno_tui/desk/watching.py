@@ -25,9 +25,9 @@ from agents.monitor.service import run_monitor
 from chain.base.clock import loop_time
 from chain.base.store import StoreError
 from chain.base.units import age_text
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
-from zuno_tui.app.alerts import undelivered
+from zuno_tui.app.alerts import delivery_troubles
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
 from zuno_tui.catalog.intents import ALL_ALERTS, Acknowledge
 from zuno_tui.catalog.intents import MuteAlert as AskedMute
@@ -42,7 +42,7 @@ from zuno_tui.settings import Flags
 def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
     """As seen from a desk that shows one wallet on one network."""
     elsewhere = alert.network if alert.chain_id != network.chain_id else ""
-    other = shortened(alert.wallet_address) if alert.wallet_address != wallet else ""
+    other = shorten_address(alert.wallet_address) if alert.wallet_address != wallet else ""
     return AlertRow(
         alert_id=str(alert.id),
         severity=alert.severity.value,
@@ -207,7 +207,7 @@ class Watching:
         now = self._context.clock()
         for event in self._book.events_after(self._events):
             self._events = event.number
-            if event.kind in RAISING and not event.alert.muted(now):
+            if event.kind in RAISING and not event.alert.is_muted(now):
                 self._context.tell(AlertRaised(self._row(event.alert)))
 
     def _row(self, alert: Alert) -> AlertRow:
@@ -240,7 +240,7 @@ class Watching:
         self._store_seen = now
         store = self._context.sources.store
         try:
-            self._undelivered = undelivered(all_progress(store))
+            self._undelivered = delivery_troubles(all_progress(store))
             beat = last_beat(store)
         except (StoreError, sqlite3.Error):
             # What keeps it from being read is the alert book's to say.
@@ -259,7 +259,7 @@ class Watching:
             return "The monitor has not been seen for too long: zuno alerts"
         for sight in self._beat.sights:
             if sight.block is None:
-                return f"{sight.network} {shortened(sight.wallet_address)} cannot be seen."
+                return f"{sight.network} {shorten_address(sight.wallet_address)} cannot be seen."
         if (network.name, wallet) not in {
             (sight.network, sight.wallet_address) for sight in self._beat.sights
         }:

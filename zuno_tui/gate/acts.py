@@ -20,7 +20,7 @@ def seal(content: Mapping[str, object]) -> str:
     return digest(canonical(dict(content)))
 
 
-def vouched(
+def make_given_approval(
     kind: ActKind, plan_id: str, sealed: str, terms: Mapping[str, object], *, now: float
 ) -> GivenApproval:
     """An approval as it is stored: with the tag that whoever edits the store cannot make."""
@@ -115,7 +115,7 @@ def refuse_over(given: GivenApproval, now: float) -> None:
 
 
 def _whose(outbox: Outbox, given: GivenApproval, confirmed: str) -> str:
-    other = outbox.given(confirmed)
+    other = outbox.find_given(confirmed)
     if other is None:
         return "Nothing with that hash is approved."
     if other.plan_id != given.plan_id:

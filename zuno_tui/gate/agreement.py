@@ -210,10 +210,10 @@ async def require_agreement(
     )
     by_host = {witness.host: answer for witness, answer in zip(witnesses, answers, strict=True)}
     told = statement(ours) | {"newest block": block.number}
-    return compared(told, by_host, alone=connections.alone)
+    return compare_statements(told, by_host, alone=connections.alone)
 
 
-def compared(
+def compare_statements(
     ours: Statement, answers: Mapping[str, Statement | Silent], *, alone: bool
 ) -> Agreement:
     """Those who tell the same, if they are enough and nobody contradicts them."""

@@ -251,7 +251,7 @@ def approval_in(outbox: Outbox, given: GivenApproval) -> Approval:
 
 def given_for(outbox: Outbox, dispatch: Dispatch) -> tuple[Approval, GivenApproval]:
     """What a dispatch was approved under, whether it was used or not."""
-    given = outbox.given(dispatch.hash)
+    given = outbox.find_given(dispatch.hash)
     if given is None:
         raise GateRefusedError("What was approved is no longer known. Approve again: zuno approve")
     return approval_in(outbox, given), given
@@ -259,7 +259,7 @@ def given_for(outbox: Outbox, dispatch: Dispatch) -> tuple[Approval, GivenApprov
 
 def unread_approval(outbox: Outbox, sealed: str) -> str:
     """Why what was approved cannot be told."""
-    given = outbox.given(sealed)
+    given = outbox.find_given(sealed)
     # The hash is the key and stands in no document.
     known = {each.encode_name: each.required for each in fields(Approval) if each.name != "hash"}
     names = set() if given is None else {*given.terms}
@@ -272,7 +272,7 @@ def unread_approval(outbox: Outbox, sealed: str) -> str:
 
 def read_approval(outbox: Outbox, sealed: str) -> Approval | None:
     """What is kept under a hash; None when it is nothing, or nothing that can be read."""
-    given = outbox.given(sealed)
+    given = outbox.find_given(sealed)
     if given is None:
         return None
     try:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from chain.base.store import Store
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from chain.contracts.hooks import touches_swaps
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
@@ -211,4 +211,4 @@ def contradicts(one: object, other: object) -> bool:
 
 
 def _name(token: Address) -> str:
-    return "ETH" if token == NATIVE else shortened(token)
+    return "ETH" if token == NATIVE else shorten_address(token)

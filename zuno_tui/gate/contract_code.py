@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from chain.base.store import Store
-from chain.contracts.addresses import checksummed, keccak, shortened
+from chain.contracts.addresses import checksum, keccak, shorten_address
 from chain.contracts.delegation import DELEGATION_MANAGER, NONCES, delegates_on
 from chain.contracts.networks import NATIVE, Address, Network, shipped_code_hashes
 from chain.execution import protocols
@@ -31,7 +31,7 @@ def refuse_other_protocol(network: Network, codes: CodeHashes) -> None:
     for address, name in _protocol(network).items():
         if codes.now.get(address) != codes.pinned.get(address):
             raise GateRefusedError(
-                f"The code of {name} at {checksummed(address)} is not the known code. "
+                f"The code of {name} at {checksum(address)} is not the known code. "
                 "Nothing was signed. Ask another endpoint: --rpc URL, or see: zuno doctor",
                 RefusalCode.CONTRACT_CODE,
             )
@@ -45,7 +45,7 @@ def trust_words(network: Network, codes: CodeHashes) -> tuple[str, ...]:
         names[DELEGATION_MANAGER], names[NONCES] = "DelegationManager", "its nonces"
 
     def name_all(addresses: Iterable[Address]) -> str:
-        return ", ".join(names.get(each, shortened(each)) for each in addresses)
+        return ", ".join(names.get(each, shorten_address(each)) for each in addresses)
 
     same = [each for each in codes.pinned if codes.now[each] == codes.pinned[each]]
     evaluations = {
@@ -59,8 +59,8 @@ def trust_words(network: Network, codes: CodeHashes) -> tuple[str, ...]:
     }
     words = [f"Code {why}: {name_all(which)}." for why, which in evaluations.items() if which]
     words += [
-        f"Code of {checksummed(each)} has changed since it was first seen. If that is right, "
-        f"forget what was stored: zuno doctor --forget {checksummed(each)}"
+        f"Code of {checksum(each)} has changed since it was first seen. If that is right, "
+        f"forget what was stored: zuno doctor --forget {checksum(each)}"
         for each in codes.pinned
         if each not in same
     ]
@@ -87,7 +87,7 @@ def called_contracts(
     run = {each.address: each.orders for each in delegates_on(network) if each.address in lent}
     lending = (*run, *(() if True not in run.values() else (DELEGATION_MANAGER, NONCES)))
     # What is of no protocol is held to the first one's, as every plan was before there were two.
-    used = [protocols.named(name) for name in dict.fromkeys(of)] or [protocols.ALL[0]]
+    used = [protocols.reader_named(name) for name in dict.fromkeys(of)] or [protocols.ALL[0]]
     own = [address for protocol in used for address in protocol.contracts(network)]
     candidates = (*own, *led_to, *lending)
     return tuple(dict.fromkeys(each for each in candidates if each != NATIVE))

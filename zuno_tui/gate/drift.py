@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chain.contracts.abi import encode_call
-from chain.contracts.addresses import keccak, shortened
+from chain.contracts.addresses import keccak, shorten_address
 from chain.contracts.delegation import delegate_in
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
 from chain.contracts.networks import Address
@@ -210,7 +210,7 @@ def kept_drifts(told: Mapping[Address, int], kept: Iterable[ExitTax]) -> Iterato
     for each in kept:
         share = told.get(each.token, 0)
         if each.exceeds(share):
-            what = f"kept of the {shortened(each.token)} that comes out"
+            what = f"kept of the {shorten_address(each.token)} that comes out"
             yield Drift(what, f"{share / 10_000:.2f}%", f"{each.millionths / 10_000:.2f}%")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address, Network
 from chain.execution.decode.decoder import single_calls
 from chain.execution.decode.parties import mentions_of
@@ -22,7 +22,7 @@ from chain.positions.overview import Sources, tokens_at
 from chain.protocols.reference import PositionRef, position_label
 from chain.tokens import Token
 from zuno_tui.gate.actions.action import Action, subject_of
-from zuno_tui.gate.acts import vouched
+from zuno_tui.gate.acts import make_given_approval
 from zuno_tui.gate.agreement import Agreement, Connections, require_agreement
 from zuno_tui.gate.approvals import approval_of, dispatch_of, notional_of_today
 from zuno_tui.gate.basis import Basis, BasisQuestion, SwapInput
@@ -119,7 +119,7 @@ def _dismissal_words(
     """A subscriber could refuse what is done, so its subscription ends first; nothing renews it."""
     for ref in mentions_of(steps, network).dismissed:
         held = positions.get(ref)
-        named = "" if held is None or held.subscriber is None else checksummed(held.subscriber)
+        named = "" if held is None or held.subscriber is None else checksum(held.subscriber)
         yield (
             f"This ends the subscription of {position_label(ref)}"
             f"{f' to {named}' if named else ''}: any rewards it pays stop."
@@ -201,7 +201,9 @@ def approve(journal: Path, dry_run: DryRun) -> Approved:
                 "The same transactions were applied before. Wait for the next block and try again.",
                 RefusalCode.ALREADY_APPLIED,
             )
-        given = vouched(ActKind.PLAN, approval.plan_id, sealed, approval.terms, now=prepared.now)
+        given = make_given_approval(
+            ActKind.PLAN, approval.plan_id, sealed, approval.terms, now=prepared.now
+        )
         if dispatch.expires_at is None:
             outbox.approve(sealed, now=prepared.now, given=given)
         else:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.delegation import NOBODY, delegates_on
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import NATIVE, Address, Network
@@ -228,13 +228,13 @@ async def judge_again(
             f"{network.title}. Nothing was sent. Name its network: --network NAME",
             RefusalCode.ANOTHER_CHAIN,
         )
-    steps = decoded(approval.plan_id, [step.transaction for step in dispatch.steps])
+    steps = decode_stored(approval.plan_id, [step.transaction for step in dispatch.steps])
     parties = parties_of(steps)
     refuse_strangers(network, parties)
     fresh = sources.without_memory()
     subject = await _subject_since(fresh, approval, dispatch)
     if subject is None:
-        raise changed(approval, [Drift(str(approval.about), "there", "gone")])
+        raise drift_error(approval, [Drift(str(approval.about), "there", "gone")])
     block = subject.block
     head_time, now = earliest_time(sources, block), network_time(sources, block.timestamp)
     refuse_over(given_for(outbox, dispatch)[1], now)
@@ -265,7 +265,7 @@ async def judge_again(
         *_rerouted(dispatch.private_host, connections.route.private_host),
         *_joined(waiting),
     ):
-        raise changed(approval, moved)
+        raise drift_error(approval, moved)
     context = await read_context(
         fresh,
         steps,
@@ -285,7 +285,7 @@ async def judge_again(
     if more := tuple(
         kept_drifts(approval.kept, kept_back(steps, basis.simulation, subject.positions))
     ):
-        raise changed(approval, more)
+        raise drift_error(approval, more)
     sources.store.absorb(fresh.store, now=sources.clock())
     gas = await gas_bill(sources.client, network, question.transactions, block.hash)
     return SigningJudgment(now, steps, parties, basis, agreement, gas)
@@ -314,7 +314,7 @@ async def judge_transactions(
 
     What it moves was counted against the day's limit when the plan began.
     """
-    steps = decoded(plan_id, transactions)
+    steps = decode_stored(plan_id, transactions)
     parties = parties_of(steps)
     refuse_strangers(sources.network, parties)
     if isinstance(steps[0].call, SafeExecution):
@@ -348,7 +348,9 @@ async def judge_transactions(
     return parties
 
 
-def decoded(plan_id: str, transactions: Sequence[UnsignedTransaction]) -> tuple[DecodedStep, ...]:
+def decode_stored(
+    plan_id: str, transactions: Sequence[UnsignedTransaction]
+) -> tuple[DecodedStep, ...]:
     try:
         return tuple(decode(transaction) for transaction in transactions)
     except DecodingError as error:
@@ -366,8 +368,8 @@ def refuse_strangers(network: Network, parties: Parties) -> None:
     foreign = (*parties.strangers, *between)
     if foreign:
         raise GateRefusedError(
-            f"The bytes give tokens to {', '.join(map(checksummed, foreign))}, which is not the "
-            f"wallet {checksummed(parties.sender)}. Nothing was signed, and nothing like it was "
+            f"The bytes give tokens to {', '.join(map(checksum, foreign))}, which is not the "
+            f"wallet {checksum(parties.sender)}. Nothing was signed, and nothing like it was "
             "ever approved here. Look for who changed it: zuno outbox",
             RefusalCode.FOREIGN_RECIPIENT,
         )
@@ -382,7 +384,7 @@ def refuse_by_policy(verdict: object) -> None:
         )
 
 
-def changed(approval: Approval, found: Sequence[Drift]) -> GateRefusedError:
+def drift_error(approval: Approval, found: Sequence[Drift]) -> GateRefusedError:
     lines = "\n".join(f"  {drift}" for drift in found)
     return GateRefusedError(
         f"Things changed since {approval.plan_id} was approved. Nothing was sent.\n{lines}\n"

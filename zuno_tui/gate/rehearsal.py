@@ -61,7 +61,7 @@ class Rehearsal(Struct, frozen=True):
     def as_approved(self) -> bool:
         """Whether every step succeeded and what came and left is exactly what was approved."""
         known = self.result.approval.quoted is not None
-        return self.result.done and known and not self.differences
+        return self.result.is_done and known and not self.differences
 
 
 async def rehearse(

@@ -218,7 +218,7 @@ class ApplyResult(Struct, frozen=True):
         return None if self.unclear else self.dispatch.safe_state
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         return (
             not self.unclear
             and self.dispatch.ended is None
@@ -262,7 +262,7 @@ async def read_result(
         usd_per_wei=await _usd_per_wei(sources),
     )
     result = result.without_doubtful_amounts
-    return result if result.done else await _with_aftermath(sources, result)
+    return result if result.is_done else await _with_aftermath(sources, result)
 
 
 async def _usd_per_wei(sources: Sources) -> float | None:
@@ -311,7 +311,7 @@ async def _effect(
     place, alike = most_told([did for _, _, did in told])
     reads, receipt, did = told[place]
     held = await read_held_changes(reads, receipt, wallet, tokens)
-    enough = bool(sound) and alike >= evidence.needed
+    enough = bool(sound) and alike >= evidence.needed_answers
     return _Effect(step, did, held, enough and not contradicts(receipt, did, held))
 
 

@@ -31,7 +31,7 @@ from chain.tokens import Token, read_tokens
 from zuno_tui.gate.agreement import Connections, evidence_of, refuse_silent_route
 from zuno_tui.gate.approvals import given_for, refuse_tampered
 from zuno_tui.gate.drift import network_time
-from zuno_tui.gate.judgment import decoded, judge_transactions
+from zuno_tui.gate.judgment import decode_stored, judge_transactions
 from zuno_tui.gate.limits import GateLimits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.results import stands
@@ -185,7 +185,7 @@ class Replacement(Struct, frozen=True):
         """Out of the bytes; what cancels gives nothing to anybody."""
         if self.action == CANCEL:
             return _nobody(self.transaction)
-        return parties_of(decoded(self.dispatch.plan_id, [self.transaction]))
+        return parties_of(decode_stored(self.dispatch.plan_id, [self.transaction]))
 
     @property
     def words(self) -> str:

@@ -58,7 +58,7 @@ def order_worth(tokens: Mapping[Address, Token], book: PriceBook) -> ActionWorth
 def _at_most(book: PriceBook, token: Token) -> Quantity[Fraction]:
     """Of one unit: a limit must hold whichever source is right."""
     price = book.prices.get(token.address)
-    if price is None or not price.disputed:
+    if price is None or not price.is_disputed:
         return book.value(token, 1)
     highest = DollarPrice(price.highest, None)
     return PriceBook({token.address: highest}, book.ether).value(token, 1)

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from chain.base.home import Home
 from chain.base.units import time_text
-from chain.contracts.addresses import checksummed, keccak
+from chain.contracts.addresses import checksum, keccak
 from chain.contracts.networks import Address, Network, network_named
 from chain.execution import protocols
 from chain.execution.decode.decoder import single_calls
@@ -48,7 +48,7 @@ class SigningKey(Struct, frozen=True):
     device: str = ""
     """Where the person compares hashes, such as `the Ledger`; empty for a key that is here."""
 
-    def compared(self, transactions: Iterable[UnsignedTransaction]) -> tuple[Term, ...]:
+    def device_hashes(self, transactions: Iterable[UnsignedTransaction]) -> tuple[Term, ...]:
         """The very hashes that the device shows; one that follows from another signature is
         told when it is asked for."""
         if not self.device:
@@ -125,13 +125,13 @@ def approved_view(
             *(f"! {warning}" for warning in dry_run.warnings),
             *(line.strip() for line in outcome_lines(dry_run)),
         ),
-        wallet=checksummed(wallet),
+        wallet=checksum(wallet),
         signs_with=key.words,
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(parties),
         terms=(
-            *key.compared(step.transaction for step in prepared.steps),
+            *key.device_hashes(step.transaction for step in prepared.steps),
             *signing.terms(
                 network,
                 parties,
@@ -184,13 +184,13 @@ def waiting_view(
         steps=_steps(waiting.words, facts),
         receipt=receipt_of(facts),
         outcome=tuple(line.strip() for line in signing.outcome_lines(waiting)),
-        wallet=checksummed(judgment.parties.sender),
+        wallet=checksum(judgment.parties.sender),
         signs_with=key.words,
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(judgment.parties),
         terms=(
-            *key.compared(step.transaction for step in judgment.steps),
+            *key.device_hashes(step.transaction for step in judgment.steps),
             *signing.terms(
                 network,
                 judgment.parties,
@@ -237,14 +237,14 @@ def replacement_view(
         expires_at=expires_at,
         steps=(StepView(step.title, (replacement.words,)),),
         outcome=() if host is None else (f"Sent through {host} alone.",),
-        wallet=checksummed(dispatch.sender),
+        wallet=checksum(dispatch.sender),
         signs_with=key.words,
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         word=replacement.action,
         recipients=signing.recipients(replacement.parties),
         terms=(
-            *key.compared([replacement.transaction]),
+            *key.device_hashes([replacement.transaction]),
             *signing.terms(network, replacement.parties, replacement.gas, {}),
         ),
     )

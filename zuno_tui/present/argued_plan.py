@@ -39,7 +39,7 @@ class ArguedPlan(Struct, frozen=True):
     """As it is kept, and printed for programs."""
 
     @property
-    def edited(self) -> bool:
+    def is_edited(self) -> bool:
         """Whether its file was changed since it was made."""
         return was_edited(self.plan)
 

@@ -119,7 +119,7 @@ def plain(line: Iterable[StyledText]) -> str:
     return "".join(piece.text for piece in line)
 
 
-def merged(pieces: Iterable[StyledText]) -> Line:
+def merge_pieces(pieces: Iterable[StyledText]) -> Line:
     """Neighbours of one tone joined, so that a line of cells costs a few pieces."""
     joined: list[StyledText] = []
     for piece in pieces:
@@ -221,7 +221,7 @@ def price_chart(
     inside = _between(scale, view)
     below = _below(view, columns, summed=False)
     lines = [
-        merged(
+        merge_pieces(
             [
                 *_row(cells[row], "plain" if row in inside else "dim", edges.get(row)),
                 StyledText(" "),
@@ -260,7 +260,7 @@ def price_caption(view: ChartView) -> Line:
     )
 
 
-def windowed(view: ChartView, seconds: float | None) -> ChartView:
+def window_chart(view: ChartView, seconds: float | None) -> ChartView:
     """The same of the last so many seconds; of None since liquidity first came."""
     end = view.times[-1]
     entry = view.changes[0][0] if view.changes else view.times[0]
@@ -342,7 +342,7 @@ def result_chart(
         else:
             drawn = _row(cells[row], "good" if row < zero else "bad")
         tone: Tone = won if row == now else "dim"
-        lines.append(merged([*drawn, StyledText(f" {labels.get(row, '')}", tone)]))
+        lines.append(merge_pieces([*drawn, StyledText(f" {labels.get(row, '')}", tone)]))
     return [*lines, (StyledText(_time_axis(times, columns), "dim"),)]
 
 
@@ -728,7 +728,9 @@ def _range_line(span: _Span, low: float, high: float, price: float) -> Line:
         cells[right] = "┤" if high <= span.last else "›"
     at = span.place(price)
     mark = StyledText("●" if low <= price < high else "○", "warn")
-    return merged([StyledText("".join(cells[:at])), mark, StyledText("".join(cells[at + 1 :]))])
+    return merge_pieces(
+        [StyledText("".join(cells[:at])), mark, StyledText("".join(cells[at + 1 :]))]
+    )
 
 
 def _axis(span: _Span, low: float, high: float, now: float) -> Line:

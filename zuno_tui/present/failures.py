@@ -4,7 +4,7 @@ import os
 import sys
 import traceback
 
-from chain.base.clean_text import quoted
+from chain.base.clean_text import quote_words
 from chain.base.errors import Failure, ZunoError, error_kind
 from zuno_tui.present.exit_codes import FAILED, NETWORK, REFUSED, USAGE
 
@@ -33,6 +33,6 @@ def foreseen(error: Exception) -> tuple[int, str] | None:
 
 
 def unforeseen(error: Exception) -> str:
-    name, words = error_kind(error), quoted(str(error))
+    name, words = error_kind(error), quote_words(str(error))
     said = f"{name}: {words}" if words else name
     return f"Unexpected error ({said})."

@@ -13,7 +13,7 @@ from chain.base.units import Known, Quantity, Unknown, combine
 from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
 from chain.bookkeeping.results import PositionLife, StoryResult
 from chain.bookkeeping.wallet_history import WalletHistory
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.pool_key import PoolKey
 from chain.prices.price import WorthUnit
 from chain.protocols.reference import PositionRef, position_label, position_name
@@ -188,7 +188,7 @@ def moment_text(seconds: int) -> str:
 
 
 def wallet_address(chapter: HistoryChapter) -> str:
-    return checksummed(chapter.entry.wallet)
+    return checksum(chapter.entry.wallet)
 
 
 CsvFormat: TypeAlias = Literal["csv", "koinly", "cointracking"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from zuno_tui.present.terminal import OutputColumn, cell_width, fitted, table, terminal_of
+from zuno_tui.present.terminal import OutputColumn, cell_width, fit_lines, table, terminal_of
 
 if TYPE_CHECKING:
     from agents.bus.envelope import SpokenCell, SpokenTable
@@ -50,7 +50,7 @@ def print_json_line(value: Json) -> None:
 
 def print_lines(lines: Iterable[str]) -> None:
     """For people: no wider than the terminal, with its colours."""
-    sys.stdout.write("".join(f"{line}\n" for line in fitted(lines, terminal_of(sys.stdout))))
+    sys.stdout.write("".join(f"{line}\n" for line in fit_lines(lines, terminal_of(sys.stdout))))
     sys.stdout.flush()
 
 

@@ -29,13 +29,13 @@ from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.numbers.calibrated import calibration_words
 from agents.numbers.fees import apr
 from agents.numbers.outlook import HOURS_PER_WEEK
-from agents.numbers.rounding import gained
+from agents.numbers.rounding import gain_over
 from agents.numbers.rules import (
     PlanVerdict,
 )
 from agents.scorecard.track_record import TrackRecord, track_record
 from chain.base.store import Store
-from chain.base.units import UNKNOWN, hours, hours_cell, listed, percent, usd
+from chain.base.units import UNKNOWN, hours, hours_cell, list_words, percent, usd
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.protocols.reference import position_label
@@ -46,7 +46,7 @@ from zuno_tui.present.argued_plan import ArguedPlan, silences_in
 from zuno_tui.present.charts import bar
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import OutputColumn, table
-from zuno_tui.present.transcript import wrapped
+from zuno_tui.present.transcript import wrap_text
 from zuno_tui.present.words import (
     amount_of,
     fee_text,
@@ -283,7 +283,7 @@ _CENT = 0.01
 
 def plan_answer(argued: ArguedPlan, store: Store | None = None) -> CommandAnswer:
     """What was edited since it was made is said to be, and is no success."""
-    edited, record = argued.edited, track_record(argued.plan, store)
+    edited, record = argued.is_edited, track_record(argued.plan, store)
     shown = {
         **argued.document,
         **({"edited": True} if edited else {}),
@@ -302,9 +302,9 @@ def plan_lines(
 ) -> Iterator[str]:
     plan = argued.plan
     yield f"{plan.plan_id} · {headline(plan)}"
-    yield wrapped(plan_sentence(plan, pools, record), indent=0)
+    yield wrap_text(plan_sentence(plan, pools, record), indent=0)
     decided = decided_words(plan)
-    yield wrapped(decided, indent=0)
+    yield wrap_text(decided, indent=0)
     yield ""
     options = {name.upper(): option for name, option in listed_options(plan).items()}
     columns = [OutputColumn(""), *(OutputColumn(name, "right") for name in options)]
@@ -320,7 +320,7 @@ def plan_lines(
         *record_words(argued),
     ):
         if sentence.rstrip(".") not in decided:
-            yield wrapped(f"  {sentence}", indent=2)
+            yield wrap_text(f"  {sentence}", indent=2)
 
 
 def listed_options(plan: Plan) -> dict[str, Candidate]:
@@ -627,7 +627,9 @@ def _ruled_out(plan: Plan) -> Iterator[Statement]:
             if (found := finding_words(against, move)).words == words
             for made in found.claims
         )
-        yield Statement(screen_words(f"{listed(letters)} {are} ruled out: {told}."), tuple(claims))
+        yield Statement(
+            screen_words(f"{list_words(letters)} {are} ruled out: {told}."), tuple(claims)
+        )
 
 
 def limits_broken(move: Candidate) -> tuple[str, ...]:
@@ -651,7 +653,7 @@ def _of_each(words: str) -> str:
 
 def _pays_faster(move: Candidate, hold: Candidate) -> bool:
     """Whether a reader who divides the cost by the week's gain comes to another time."""
-    more, cost, needed = gained(move.net_7d, hold.net_7d), move.cost_usd, move.break_even_hours
+    more, cost, needed = gain_over(move.net_7d, hold.net_7d), move.cost_usd, move.break_even_hours
     if more is None or not cost or not needed or more + cost <= 0:
         return False
     return abs(HOURS_PER_WEEK * cost / (more + cost) / needed - 1) > _ROUNDING
@@ -703,7 +705,7 @@ def figures_of(plan: Plan) -> dict[str, _CandidateCell]:
 
 def _over_keep(hold: Candidate) -> _CandidateCell:
     def tell(candidate: Candidate, _pool: PlanPool | None) -> str:
-        more = gained(candidate.net_7d, hold.net_7d)
+        more = gain_over(candidate.net_7d, hold.net_7d)
         if candidate == hold or more is None:
             return "–"
         return f"+{usd(more)}" if more > 0 else usd(more)

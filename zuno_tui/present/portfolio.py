@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from agents.monitor.alerts.alert import Alert, alert_document
 from chain.base.units import HOUR, Known, Quantity, Unknown
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Address, Network
 from chain.positions.overview import IdleAmount, WalletWorth
 from chain.prices.price import WorthUnit
@@ -53,7 +53,8 @@ class WholePortfolio(Struct, frozen=True):
     def whole(self) -> bool:
         """Whether every network could be read, every position found and every token priced."""
         return all(
-            entry.whole and entry.worth and not entry.worth.unpriced for entry in self.entries
+            entry.whole and entry.worth and not entry.worth.unpriced_tokens
+            for entry in self.entries
         )
 
     @property
@@ -162,7 +163,7 @@ def portfolio_document(whole: WholePortfolio) -> dict[str, Json]:
 
 def wallet_words(entry: PortfolioEntry) -> str:
     """The wallet as a person knows it: by its name and enough of its address."""
-    return f"{entry.label} {shortened(entry.wallet)}".strip()
+    return f"{entry.label} {shorten_address(entry.wallet)}".strip()
 
 
 def left_out(whole: WholePortfolio) -> tuple[str, ...]:
@@ -176,7 +177,7 @@ def _left_out(whole: WholePortfolio) -> Iterator[str]:
         if entry.worth is None:
             yield f"Not in the sum: {where} ({entry.trouble})"
             continue
-        for amount in entry.worth.unpriced:
+        for amount in entry.worth.unpriced_tokens:
             yield f"Not in the sum: {amount.token.label} of {where} ({amount.reason})"
 
 
@@ -233,7 +234,7 @@ def _token_document(worth: WalletWorth, address: str) -> dict[str, Json]:
     overview = worth.overview
     token = overview.tokens[address]
     idle = next((amount.amount for amount in worth.idle if amount.token.address == address), None)
-    amount = worth.owned(address)
+    amount = worth.total_of(address)
     return {
         "token": token.label,
         "address": address,

@@ -100,7 +100,7 @@ def positions_view(
         rows=tuple(replace(row, week=weeks.get(row.ref)) for row in rows) if weeks else rows,
         total=money(whole.total, unit),
         fees=money(whole.fees, unit),
-        found=f"{wallet.found} of {wallet.balance_of} found",
+        found=f"{wallet.found_count} of {wallet.balance_of} found",
         block=wallet.block.number,
         read_at=read_at,
     )
@@ -331,7 +331,7 @@ def wallet_document(
         "blockHash": wallet.block.hash,
         "time": wallet.block.timestamp,
         "owner": wallet.owner,
-        "found": wallet.found,
+        "found": wallet.found_count,
         "balanceOf": wallet.balance_of,
         "missing": wallet.missing,
         "operators": list(wallet.operators),

@@ -74,14 +74,14 @@ class RangeForm(Struct, frozen=True, eq=False):
     def begins(self) -> TickRange:
         """The range that was named or is held now, or the profile's own around the price."""
         held = self.named or self.evaluation.current
-        return held or self.centred(round(2 * self.evaluation.base_half_width))
+        return held or self.centre(round(2 * self.evaluation.base_half_width))
 
     @property
     def step(self) -> int:
         spacing = self.evaluation.observed.pool.tick_spacing
         return max(1, round(self.begins.width / _STEPS_ACROSS / spacing)) * spacing
 
-    def moved(self, ticks: TickRange, low: int, high: int) -> TickRange:
+    def move_edges(self, ticks: TickRange, low: int, high: int) -> TickRange:
         """Both edges moved by ticks of the shown price; they stay apart and on usable ticks."""
         spacing = self.evaluation.observed.pool.tick_spacing
         down, up = (-high, -low) if self.pair.inverted else (low, high)
@@ -95,7 +95,7 @@ class RangeForm(Struct, frozen=True, eq=False):
             return TickRange(upper - spacing, upper)
         return TickRange(lower, lower + spacing)
 
-    def centred(self, width: int) -> TickRange:
+    def centre(self, width: int) -> TickRange:
         """So wide, with the price in its middle."""
         pool = self.evaluation.observed.pool
         spacing = pool.tick_spacing
@@ -111,7 +111,7 @@ class RangeForm(Struct, frozen=True, eq=False):
             told = self._with_figures(told, None)
             return replace(told, trouble="This is the range it has now.")
         try:
-            own = self.evaluated(ticks)
+            own = self.evaluate_range(ticks)
         except LiquidityError:
             words = "That is more than a pool can hold in so narrow a range."
             return replace(told, trouble=words)
@@ -121,7 +121,7 @@ class RangeForm(Struct, frozen=True, eq=False):
             objections=tuple(objection.words for objection in judged.objections),
         )
 
-    def evaluated(self, ticks: TickRange) -> Evaluated:
+    def evaluate_range(self, ticks: TickRange) -> Evaluated:
         """By the arithmetic of every candidate; LiquidityError where a pool cannot hold it."""
         return evaluate(self.evaluation, _named_range(self.evaluation, ticks), 0)
 

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chain.base.units import LAST_SECOND, UNKNOWN, minute_text, time_text, usd
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.delegation import NOBODY
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import DYNAMIC_FEE, CalldataPool
@@ -334,7 +334,7 @@ def step_brief(step: DecodedStep, facts: ReceiptFacts) -> str:
 def _lending(facts: ReceiptFacts, delegate: Address) -> str:
     if delegate == NOBODY:
         return "end it: the account runs no other code, plans go as several transactions"
-    known = facts.names.contracts.get(delegate, "").removeprefix("the ") or checksummed(delegate)
+    known = facts.names.contracts.get(delegate, "").removeprefix("the ") or checksum(delegate)
     return f"let the {known} run as this account: several calls in one transaction, all or nothing"
 
 
@@ -363,7 +363,7 @@ def given_right(step: DecodedStep, facts: ReceiptFacts) -> StepPermission | None
 
 
 def _spender(facts: ReceiptFacts, spender: Address) -> str:
-    return facts.names.contracts.get(spender, "").removeprefix("the ") or checksummed(spender)
+    return facts.names.contracts.get(spender, "").removeprefix("the ") or checksum(spender)
 
 
 def _leave(facts: ReceiptFacts, spender: Address, amount: int, token: Address) -> str:
@@ -418,7 +418,7 @@ def _pool_line(
     pair = pair_of(facts.network, *tokens, pool.sqrt_price_x96)
     dynamic = key.fee == DYNAMIC_FEE
     fee = f"{fee_text(pool.lp_fee)} now, dynamic" if dynamic else fee_text(key.fee)
-    hook = "no hook" if int(key.hooks, 16) == 0 else f"hook {checksummed(key.hooks)}"
+    hook = "no hook" if int(key.hooks, 16) == 0 else f"hook {checksum(key.hooks)}"
     which = changed or "new position"
     if opened is not None and changed:
         which = f"{changed} → new position"

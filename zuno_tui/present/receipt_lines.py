@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from chain.base.clean_text import DROP
-from chain.base.units import listed, usd
+from chain.base.units import list_words, usd
 from zuno_tui.present.charts import DrawnTone, Line, StyledText, plain, wide_gauge
 from zuno_tui.present.output import Json
 from zuno_tui.present.views import ApprovalView, ReceiptLine, ReceiptView, StepProgress, StepView
@@ -64,11 +64,11 @@ def receipt_lines(approval: ApprovalView, width: int, *, brief: bool = False) ->
     """
     for line in approval.outcome:
         if line.startswith("!"):
-            yield from wrapped(line, width, "", "strong warn")
+            yield from wrap_line(line, width, "", "strong warn")
     receipt = approval.receipt
     if receipt is None:
         for line in approval.outcome:
-            yield from wrapped(line, width, "")
+            yield from wrap_line(line, width, "")
         return
     room, column = min(width, receipt_width(approval)), _dollar_column(receipt)
     expected = [line for line in receipt.lines if line.part != "bound"]
@@ -115,7 +115,7 @@ def page_text(approval: ApprovalView, width: int | None = None) -> Iterator[str]
     # Where nobody reads it in a terminal, a sentence stays in one line.
     room = width or line_width() or _UNBROKEN
     for line in (
-        *wrapped(words, room, f"{who:<{LABEL}}"),
+        *wrap_line(words, room, f"{who:<{LABEL}}"),
         *detail_lines(approval, room),
     ):
         yield plain(line).rstrip()
@@ -143,7 +143,7 @@ def _titled(title: str, beside: str, width: int, tone: DrawnTone = "dim") -> Ite
         yield heading(title), StyledText(f"  {beside}", tone)
         return
     yield (heading(title),)
-    yield from wrapped(beside, width, "", tone)
+    yield from wrap_line(beside, width, "", tone)
 
 
 def _costs_joined(lines: Sequence[ReceiptLine]) -> list[ReceiptLine]:
@@ -196,7 +196,7 @@ def step_lines(
     for row, (_, step) in zip(rows, steps, strict=False):
         label, before = "" if step.part == before else _ACTS[step.part], step.part
         mark = f"{row.mark} " if row.mark else ""
-        first, *rest = wrapped(row.words, room, mark, head=row.tone, under=2)
+        first, *rest = wrap_line(row.words, room, mark, head=row.tone, under=2)
         pad = room + column - cell_len(plain(first)) - cell_len(row.beside)
         beside = " " * max(1, pad) + row.beside if row.beside else ""
         label = label.ljust(left)[:left]
@@ -206,12 +206,12 @@ def step_lines(
         return
     under = "" if brief else " " * left
     for kind, words in _lasting_words(approval):
-        yield from wrapped(
+        yield from wrap_line(
             words, width, under and kind.ljust(len(under)), "warn" if kind else "dim"
         )
     if not brief:
         for words in _permission_words(approval, steps):
-            yield from wrapped(words, width, under, "dim")
+            yield from wrap_line(words, width, under, "dim")
 
 
 def _lasting_words(approval: ApprovalView) -> Iterator[tuple[str, str]]:
@@ -280,37 +280,37 @@ def _together(steps: Sequence[StepView]) -> str:
     ended = [step.ends for step in steps if step.ends is not None]
     if ended:
         spenders, tokens = (tuple(dict.fromkeys(names)) for names in zip(*ended, strict=True))
-        return f"revoke the {listed(tokens)} allowances of {listed(spenders)}"
+        return f"revoke the {list_words(tokens)} allowances of {list_words(spenders)}"
     amounts: dict[str, list[str]] = {}
     for step in steps:
         if step.allows is not None:
             amounts.setdefault(step.allows.spender, []).append(step.allows.amount)
     if len({tuple(each) for each in amounts.values()}) != 1:
         return ""
-    named = listed(next(iter(amounts.values())))
-    return f"let {listed(tuple(amounts))} move up to {named}"
+    named = list_words(next(iter(amounts.values())))
+    return f"let {list_words(tuple(amounts))} move up to {named}"
 
 
 def detail_lines(approval: ApprovalView, width: int) -> Iterator[Line]:
     """Everything the bytes say, to the last digit: contracts, ends, every sentence, the hash."""
     yield from term_lines(approval, width)
     if approval.signs_with:
-        yield from wrapped(approval.signs_with, width, f"{'key':<{LABEL}}")
+        yield from wrap_line(approval.signs_with, width, f"{'key':<{LABEL}}")
     # In one line of a terminal of eighty columns, to be compared with another.
-    yield from wrapped(approval.hash, width, "hash ")
+    yield from wrap_line(approval.hash, width, "hash ")
     yield ()
     for line in approval.outcome:
-        yield from wrapped(line, width, "→ ")
+        yield from wrap_line(line, width, "→ ")
     for place, step in enumerate(approval.steps, 1):
         yield (StyledText(f"{place} {step.brief or step.name}".translate(DROP), "strong"),)
         for sentence in step.sentences:
-            yield from wrapped(sentence, width, "  ")
+            yield from wrap_line(sentence, width, "  ")
 
 
 def term_lines(approval: ApprovalView, width: int) -> Iterator[Line]:
     """Whom the bytes let move tokens, what they call, and when they end."""
     for label, words in approval.terms:
-        yield from wrapped(words, width, f"{label:<{LABEL}}")
+        yield from wrap_line(words, width, f"{label:<{LABEL}}")
 
 
 def receipt_width(approval: ApprovalView) -> int:
@@ -327,7 +327,7 @@ def _part_cells(approval: ApprovalView, width: int) -> int:
     return LABEL if width >= _ROOMY else len("execute ")
 
 
-def wrapped(
+def wrap_line(
     text: str,
     width: int,
     bullet: str,

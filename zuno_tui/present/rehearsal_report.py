@@ -68,7 +68,7 @@ def rehearsal_lines(
 def verdict(rehearsal: Rehearsal, tokens: Mapping[Address, Token]) -> str:
     if rehearsal.as_approved:
         return _AS_APPROVED
-    if not rehearsal.result.done:
+    if not rehearsal.result.is_done:
         return "It would stop part-way. Nothing was signed or sent."
     if rehearsal.result.approval.quoted is None:
         return "Every step succeeds. What it brings was unknown at approval, so nothing compares."

@@ -152,7 +152,7 @@ def _total_cost(result: ApplyResult, expected: ExpectedOutcome) -> str | None:
     """As on the page that was signed: what came less than expected is a cost of the swap."""
     swap, network = expected.receipt.swap_cost, expected.receipt.network_cost
     rate, prices = result.usd_per_wei, expected.usd_per_unit
-    if not result.done or swap is None or network is None or rate is None:
+    if not result.is_done or swap is None or network is None or rate is None:
         return None
     less = 0.0
     for token, shown in expected.changes.items():

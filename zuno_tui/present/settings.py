@@ -11,7 +11,7 @@ from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE
 from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import shortened_urls
 from chain.base.units import GWEI
-from chain.contracts.addresses import checksummed, shortened
+from chain.contracts.addresses import checksum, shorten_address
 from chain.contracts.networks import all_networks
 from chain.prices.price import WorthUnit
 from chain.wallet.address_book import read_book
@@ -21,7 +21,13 @@ from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.check import SWITCH, choices_at, expected_at
 from zuno_tui.settings.debates import READING_SECONDS, SetValue, debate_settings, model_choices
-from zuno_tui.settings.load import VARIABLES, TransportChoice, read_settings_file, told, variable_of
+from zuno_tui.settings.load import (
+    VARIABLES,
+    TransportChoice,
+    environment_value,
+    read_settings_file,
+    variable_of,
+)
 from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.settings.schema import SettingsFile
 
@@ -213,7 +219,7 @@ def _values(sources: _Sources) -> Iterator[tuple[str, str]]:
     yield "unit", settings.unit.value.lower()
     yield WALLET, _wallet(session)
     if settings.address is not None:
-        yield "address", checksummed(settings.address)
+        yield "address", checksum(settings.address)
     urls = (*settings.endpoints_for(session.network), *settings.sockets_for(session.network))
     if urls:
         yield "rpc", ", ".join(map(shortened_urls, urls))
@@ -224,7 +230,7 @@ def _values(sources: _Sources) -> Iterator[tuple[str, str]]:
         table, _, name = place.partition(".")
         if not name:
             continue
-        said = told(sources.environment, place) if place in VARIABLES else None
+        said = environment_value(sources.environment, place) if place in VARIABLES else None
         value = said or getattr(getattr(settings, table), name)
         if value is not None and value != ():
             yield place, _shown_value(place, value)
@@ -258,7 +264,7 @@ def _wallet(session: Session) -> str:
     if address is None:
         return "none"
     known = book.at(address)
-    return shortened(address) if known is None else f"{known.name} {shortened(address)}"
+    return shorten_address(address) if known is None else f"{known.name} {shorten_address(address)}"
 
 
 def _defaults(sources: _Sources) -> dict[str, str]:
@@ -330,7 +336,7 @@ def change_words(
         return ChangeWords(f"{kept}, but {missing}", counts=False)
     rows = setting_rows(session, environment, by_flags or {})
     row = next((row for row in rows if row.name == place), None)
-    if row is not None and row.overruled:
+    if row is not None and row.is_overruled:
         words = f"{kept}, but it has no effect yet: {row.origin} overrides the file."
         return ChangeWords(words, counts=False)
     if row is not None and row.later:

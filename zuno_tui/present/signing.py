@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.units import time_text
-from chain.contracts.addresses import checksummed, shortened
+from chain.contracts.addresses import checksum, shorten_address
 from chain.contracts.delegation import (
     DELEGATION_MANAGER,
     ENTRY_POINT,
@@ -39,7 +39,7 @@ class Term(NamedTuple):
 
 def recipients(parties: Parties) -> tuple[str, ...]:
     """Whoever the bytes give tokens or a position to, as addresses with a checksum."""
-    return tuple(map(checksummed, parties.recipients))
+    return tuple(map(checksum, parties.recipients))
 
 
 def terms(
@@ -67,7 +67,7 @@ def executor(network: Network, parties: Parties) -> str:
     delegate = next((each for each in delegates_on(network) if each.form == form), None)
     if delegate is None:
         return ""
-    return f"{checksummed(delegate.address)} ({delegate.name.removeprefix('the ')})"
+    return f"{checksum(delegate.address)} ({delegate.name.removeprefix('the ')})"
 
 
 def _sent_as(network: Network, parties: Parties, account_code: str | None) -> Iterator[Term]:
@@ -86,16 +86,17 @@ def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> It
             if delegate == SIMPLE_ACCOUNT.address:
                 yield Term(
                     "who else",
-                    f"its EntryPoint {shortened(SIMPLE_ACCOUNT.entry_point)} could act for the "
-                    "account, but only with a signature of your key; zuno never signs one for it",
+                    f"its EntryPoint {shorten_address(SIMPLE_ACCOUNT.entry_point)} could act for "
+                    "the account, but only with a signature of your key; zuno never signs one "
+                    "for it",
                 )
                 yield Term("orders", "none: this code lets no watch key act")
                 yield Term(UNDOING, "undelegate")
                 continue
             yield Term(
                 "who else",
-                f"its EntryPoint {shortened(ENTRY_POINT)} and DelegationManager "
-                f"{shortened(DELEGATION_MANAGER)} could act for the account, but only with a "
+                f"its EntryPoint {shorten_address(ENTRY_POINT)} and DelegationManager "
+                f"{shorten_address(DELEGATION_MANAGER)} could act for the account, but only with a "
                 "signature of your key; zuno never signs one for the EntryPoint",
             )
             yield Term("pause", "MetaMask can pause orders, never your own transactions")
@@ -116,7 +117,7 @@ def _named(names: Names, address: Address) -> str:
     known = names.contracts.get(address, "").removeprefix("the ")
     if token is not None and token.verified:
         known = token.symbol
-    return f"{known} {shortened(address)}" if known else checksummed(address)
+    return f"{known} {shorten_address(address)}" if known else checksum(address)
 
 
 def outcome_lines(waiting: WaitingApproval) -> Iterator[str]:

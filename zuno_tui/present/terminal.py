@@ -54,7 +54,7 @@ def table(
     titles = tuple(column.title for column in columns)
     cells = [titles, *(tuple(cell.translate(DROP) for cell in row) for row in rows)]
     widths = widths_of(columns, cells)
-    lines = [TableRow(aligned(row, columns, widths, gap=gap)) for row in cells]
+    lines = [TableRow(align_cells(row, columns, widths, gap=gap)) for row in cells]
     for line, row in zip(lines, cells, strict=True):
         line.cells, line.columns, line.key = row, tuple(columns), id(lines)
     return [*lines]
@@ -72,7 +72,7 @@ def cell_width(text: str) -> int:
     )
 
 
-def aligned(
+def align_cells(
     cells: Sequence[str],
     columns: Sequence[OutputColumn],
     widths: Sequence[int],
@@ -121,7 +121,7 @@ def terminal_of(stream: TextIO) -> Terminal:
     return Terminal(None if width is None else max(NARROWEST, width), there and not plain)
 
 
-def fitted(lines: Iterable[str], terminal: Terminal) -> Iterator[str]:
+def fit_lines(lines: Iterable[str], terminal: Terminal) -> Iterator[str]:
     """Tables folded to the width, other lines broken between words."""
     for key, group in groupby(lines, lambda line: line.key if isinstance(line, TableRow) else None):
         if key is None:
@@ -152,7 +152,7 @@ def _table(rows: Sequence[TableRow], terminal: Terminal) -> Iterator[str]:
                 parts = [cell[line] if line < len(cell) else "" for cell in shown]
                 room = [limit.get(at, widths[at]) for at in group]
                 tones = _tones(row, group, title=place == 0) if terminal.colours else None
-                text = aligned(parts, [columns[at] for at in group], room, tones)
+                text = align_cells(parts, [columns[at] for at in group], room, tones)
                 if text:
                     yield f"{_INDENT if number else ''}{text}"
 

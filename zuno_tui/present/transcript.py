@@ -34,7 +34,7 @@ def turn_line(role: str, thought: Thought) -> str:
     """One turn, wrapped under itself where the lines have an end."""
     head = _head(role, thought.round)
     mark = BY_MODEL if thought.by_model else ""
-    words = wrapped(f"{head}{mark}{readable(thought)}", indent=len(head))
+    words = wrap_text(f"{head}{mark}{readable(thought)}", indent=len(head))
     return "\n".join((words, *_table(thought, len(head))))
 
 
@@ -42,7 +42,7 @@ BY_MODEL = "model: "
 """Before a model's own words: what has no mark was said by code."""
 
 
-def wrapped(text: str, *, indent: int) -> str:
+def wrap_text(text: str, *, indent: int) -> str:
     """Text broken to the width of the terminal; whole when there is none to see it."""
     width = line_width()
     if width is None:
@@ -59,7 +59,7 @@ def _table(thought: Thought, indent: int) -> list[str]:
         lines = table_lines(spoken, None if width is None else width - far)
         if width is None or all(cell_width(line) + far <= width for line in lines):
             return [" " * far + line for line in lines]
-    return [wrapped(" " * _TABLE_INDENT + line, indent=2 * _TABLE_INDENT) for line in lines]
+    return [wrap_text(" " * _TABLE_INDENT + line, indent=2 * _TABLE_INDENT) for line in lines]
 
 
 def readable(thought: Thought) -> str:

@@ -513,6 +513,6 @@ class SettingRow(Struct, frozen=True):
     """Whether a change counts when zuno is opened again."""
 
     @property
-    def overruled(self) -> bool:
+    def is_overruled(self) -> bool:
         """Whether something goes before the file, so that a change there would not count."""
         return self.origin.startswith(("environment", "flag"))

@@ -275,7 +275,7 @@ class _Reader:
             return Wrong(str(error))
         if not unit:
             return numeral
-        pips = numeral.scaled(places)
+        pips = numeral.scale(places)
         if pips is None:
             return Wrong(f"No pool charges {piece.text}{unit}: fees go in steps of 0.0001%.")
         if not 0 <= pips <= PIPS:

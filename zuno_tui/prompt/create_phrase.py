@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from chain.base.units import Numeral, written
+from chain.base.units import Numeral, write_amount
 from chain.contracts.networks import NATIVE, Address, Network
 from zuno_tui.present.words import fee_text
 from zuno_tui.prompt.create_parts import (
@@ -33,7 +33,7 @@ from zuno_tui.prompt.create_parts import (
 )
 from zuno_tui.prompt.named_networks import take_networks
 from zuno_tui.prompt.phrase_error import PhraseError
-from zuno_tui.prompt.pieces import LONGEST_PHRASE, choose_one, cut, listed, unknown
+from zuno_tui.prompt.pieces import LONGEST_PHRASE, choose_one, cut, list_names, unknown
 
 if TYPE_CHECKING:
     from agents.lp.facts import CreateGoal
@@ -50,7 +50,7 @@ class NamedHolding(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        return f"{written(self.units, self.token.decimals)} {self.token.symbol}"
+        return f"{write_amount(self.units, self.token.decimals)} {self.token.symbol}"
 
 
 class FoundCapital(Struct, frozen=True):
@@ -118,7 +118,7 @@ def _unowned(numeral: Numeral, choices: Mapping[int, KnownToken]) -> str:
 
 
 def _holding(numeral: Numeral, token: KnownToken) -> NamedHolding | Wrong:
-    units = numeral.scaled(token.decimals)
+    units = numeral.scale(token.decimals)
     amount = f"{numeral.text} {token.symbol}"
     if numeral.digits <= 0:
         return Wrong(f"{amount} is too little: an amount must be above zero.")
@@ -176,7 +176,7 @@ class Draft(Struct, frozen=True):
         if not held:
             return "/".join(others)
         amounts = " and ".join(holding.text for holding in self.capital)
-        return f"{amounts} with {listed(others)}" if others else amounts
+        return f"{amounts} with {list_names(others)}" if others else amounts
 
     def _exposure_text(self) -> str:
         if self.exposure is None:
@@ -275,10 +275,10 @@ def _pair_faults(
 
 def _too_many(tokens: Sequence[KnownToken], pair: NamedPair | None) -> str:
     if pair is None:
-        named = listed(token.symbol for token in tokens)
+        named = list_names(token.symbol for token in tokens)
         return f"A pool holds two tokens, but {named} are named."
     outside = (token.symbol for token in tokens if token not in (pair.first, pair.second))
-    return f"The pair {pair.name} does not hold {listed(outside)}."
+    return f"The pair {pair.name} does not hold {list_names(outside)}."
 
 
 def _wrapping(tokens: Iterable[KnownToken], network: Network) -> str:
@@ -297,13 +297,13 @@ def _long_in(
     if kept is not None:
         if kept in held:
             return kept
-        symbols = listed(token.symbol for token in held)
+        symbols = list_names(token.symbol for token in held)
         faults.append(f"{kept.symbol} cannot be kept: the capital is {symbols}.")
         return None
     moving = [token for token in held if not token.stable]
     if len(held) == 1 or len(moving) == 1:
         return moving[0] if moving else held[0]
-    offers = listed(f"'{_STAY_LONG} {token.symbol}'" for token in held)
+    offers = list_names(f"'{_STAY_LONG} {token.symbol}'" for token in held)
     faults.append(f"Stay long in which token? {offers} say it.")
     return None
 

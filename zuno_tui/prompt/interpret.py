@@ -23,10 +23,10 @@ from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.line_slots import no_such_position
 from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, PhraseError, UnclearError
-from zuno_tui.prompt.pieces import LONGEST_PHRASE, listed
+from zuno_tui.prompt.pieces import LONGEST_PHRASE, list_names
 from zuno_tui.prompt.remaining import Remaining
 from zuno_tui.prompt.sentences import Lines, Meaning, PlainAnswer, filling_verbs, sentence_meaning
-from zuno_tui.prompt.slots import ALIASES, called, is_known_word, is_look, read_sentence
+from zuno_tui.prompt.slots import ALIASES, common_symbol, is_known_word, is_look, read_sentence
 from zuno_tui.prompt.words import tokens_of
 
 _PROGRAM = "zuno "
@@ -69,7 +69,7 @@ class FilledLine(Struct, frozen=True):
     def note(self) -> str:
         if not self.others:
             return "Press Enter to run."
-        return f"Press Enter to run. Then: {listed(self.others)}."
+        return f"Press Enter to run. Then: {list_names(self.others)}."
 
 
 def understand(
@@ -89,7 +89,7 @@ def understand(
     if found.question is None:
         return Misunderstood(found.answer or "", answered=True)
     shown = found.lines[:_MOST_OFFERED] or tuple(map(typed_line, found.choices))
-    offers = f" Type one: {listed(shown)}." if shown else ""
+    offers = f" Type one: {list_names(shown)}." if shown else ""
     return Misunderstood(f"{found.question}{offers}", missing=True)
 
 
@@ -281,7 +281,7 @@ def _with_symbols(intent: Intent, context: PhraseContext) -> Intent:
     """Tokens by the symbol they have where the wallet holds them: BTC as WBTC."""
     named = {name: getattr(intent, name, None) for name in _NAMES_TOKEN}
     changed = {
-        name: called(symbol, context)
+        name: common_symbol(symbol, context)
         for name, symbol in named.items()
         if isinstance(symbol, str) and symbol.upper() in ALIASES
     }
@@ -340,7 +340,7 @@ def _nearly(
         return Interpretation(misunderstood=by_verb)
     verb = known[near]
     if verb.money:
-        typed = f"{by_verb.sentence} What moves money is typed exactly: {verb.written}"
+        typed = f"{by_verb.sentence} What moves money is typed exactly: {verb.usage_text}"
         return Interpretation(misunderstood=Misunderstood(typed))
     numbers = [word for word in words if _BARE_POSITION.fullmatch(word)]
     sentence = f"{by_verb.sentence} The nearest is {verb.name}: {commands.purpose(verb.name)}."

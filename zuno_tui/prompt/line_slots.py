@@ -9,9 +9,17 @@ from zuno_tui.catalog.arguments import read_ref
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.figures import edges, named_term, two_prices, width
 from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
-from zuno_tui.prompt.pieces import listed
+from zuno_tui.prompt.pieces import list_names
 from zuno_tui.prompt.positions import position_of, positions_meant
-from zuno_tui.prompt.slots import DOLLARS, STABLE, Amount, Sentence, called, names_symbol, symbol_of
+from zuno_tui.prompt.slots import (
+    DOLLARS,
+    STABLE,
+    Amount,
+    Sentence,
+    common_symbol,
+    names_symbol,
+    symbol_of,
+)
 from zuno_tui.prompt.words import plain
 
 Filler = Callable[[str, Sentence, PhraseContext], Sequence[str]]
@@ -44,7 +52,7 @@ def _in_stables(
 def _held_symbol(amount: Amount, ref: PositionRef | None, context: PhraseContext) -> str:
     position = None if ref is None else position_of(ref, context)
     if position is None:
-        return called(amount.symbol, context)
+        return common_symbol(amount.symbol, context)
     symbols = [symbol for symbol in position.symbols if names_symbol(amount.symbol, symbol)]
     if amount.symbol in position.symbols:
         return amount.symbol
@@ -74,11 +82,11 @@ def swap_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequenc
             for symbol in position.symbols
             if symbol in STABLE
         )
-        lines = [f"swap {number} {called(sold, context)} {symbol}" for symbol in stables]
+        lines = [f"swap {number} {common_symbol(sold, context)} {symbol}" for symbol in stables]
         raise UnclearSlotError("For which token?", lines)
     if len(others) != 1 or _is_bought(sold, sentence) or "from" in sentence.words:
         raise UnclearSlotError(example)
-    return (f"{number} {called(sold, context)} {called(others[0], context)}",)
+    return (f"{number} {common_symbol(sold, context)} {common_symbol(others[0], context)}",)
 
 
 def _is_bought(symbol: str, sentence: Sentence) -> bool:
@@ -109,16 +117,16 @@ def token_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequen
         if sentence.has("stable"):
             return ("USDC",)
         raise UnclearSlotError("Of which token? Like: price ETH")
-    return (called(sentence.symbols[0], context),)
+    return (common_symbol(sentence.symbols[0], context),)
 
 
 def create_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     """The words of `create`: amounts, the other token, profile, fee, and prices."""
     if not sentence.amounts:
         raise UnclearSlotError(f"How much of what? {_example_create(sentence, context)}")
-    parts = [f"{number} {called(symbol, context)}" for number, symbol in sentence.amounts]
-    held = [called(symbol, context) for _, symbol in sentence.amounts]
-    named = [called(symbol, context) for symbol in sentence.symbols]
+    parts = [f"{number} {common_symbol(symbol, context)}" for number, symbol in sentence.amounts]
+    held = [common_symbol(symbol, context) for _, symbol in sentence.amounts]
+    named = [common_symbol(symbol, context) for symbol in sentence.symbols]
     if held == ["ETH"] and "WETH" in named and len(named) > 2:
         # `enter weth usdc with 2 eth`
         held, parts = ["WETH"], [f"{sentence.amounts[0].number} WETH"]
@@ -140,7 +148,7 @@ def _example_create(sentence: Sentence, context: PhraseContext) -> str:
     """With the pair and the fee that were named."""
     if len(sentence.symbols) < 2:
         return _EXAMPLE_CREATE
-    pair = "/".join(called(symbol, context) for symbol in sentence.symbols[:2])
+    pair = "/".join(common_symbol(symbol, context) for symbol in sentence.symbols[:2])
     fee = "" if sentence.fee is None else f" {plain(sentence.fee)}%"
     return f"Like: create 0.5 {pair}{fee}"
 
@@ -216,7 +224,7 @@ def _unheld(sentence: Sentence, context: PhraseContext) -> Sequence[str] | None:
 
 def no_such_position(number: str, context: PhraseContext) -> str:
     held = [position_label(ref) for ref in context.positions]
-    shown = f" You hold {listed(held)}." if held else ""
+    shown = f" You hold {list_names(held)}." if held else ""
     return f"You have no position #{number}.{shown} Which one do you mean?"
 
 
@@ -228,7 +236,7 @@ def _is_empty(ref: PositionRef, context: PhraseContext) -> bool:
 def _which(verb: str, ids: Sequence[PositionRef], context: PhraseContext) -> UnclearSlotError:
     held = [position_of(ref, context) for ref in ids]
     names = [position.words for position in held if position is not None]
-    known = f" You hold {listed(names)}." if names else ""
+    known = f" You hold {list_names(names)}." if names else ""
     whole = verb not in ("decrease", "increase", "move")
     every = [f"{verb} all"] * (verb in ("collect", "compound") and tuple(ids) == context.positions)
     choices = [*every, *(f"{verb} {position_name(ref)}" for ref in ids if whole)]
@@ -303,7 +311,7 @@ def _price_alert(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequ
     levels = [*(token.text for token in sentence.numbers), *sentence.dollars]
     if len(levels) != 1 or len(sentence.symbols) != 1:
         raise UnclearSlotError("At which price of which token? Like: alert ETH below 3000")
-    symbol, level = called(sentence.symbols[0], context), levels[0]
+    symbol, level = common_symbol(sentence.symbols[0], context), levels[0]
     below = sentence.has("below", "falls") or "<" in sentence.words
     above = sentence.has("above", "rises") or ">" in sentence.words
     if below == above:
@@ -339,7 +347,7 @@ def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[st
         if about:
             return about
         if context.alerts_of is not None:
-            which = listed(map(position_label, meant.ids))
+            which = list_names(map(position_label, meant.ids))
             raise UnclearSlotError(f"There is no open alert about {which}.")
     ordinal = next((place for place, word in enumerate(_ORDINALS) if word in sentence.words), None)
     if ordinal is not None and ordinal < len(context.alerts):

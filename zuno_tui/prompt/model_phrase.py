@@ -76,7 +76,7 @@ def _looked_at(
 
 def _prompt(text: str, commands: CommandRegistry) -> ModelPrompt:
     shown = "\n".join(
-        f"{verb.written}: {commands.purpose(verb.name)}"
+        f"{verb.usage_text}: {commands.purpose(verb.name)}"
         for verb in commands.verbs
         if is_look(verb.name.split()[0]) and not verb.money and verb.name not in ("quit", "cancel")
     )

@@ -13,14 +13,14 @@ from chain.base.clean_text import clean_text
 _MOST_OFFERS = 6
 
 
-def listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """At least one name, as `a`, `a and b` or `a, b and c`."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def choose_one(kind: str, names: Iterable[str]) -> str:
-    return f"You named several {kind}, {listed(names)}: choose one."
+    return f"You named several {kind}, {list_names(names)}: choose one."
 
 
 def unknown(words: Iterable[str], known: Iterable[str]) -> str:
@@ -28,7 +28,7 @@ def unknown(words: Iterable[str], known: Iterable[str]) -> str:
     spelled = {item.lower(): item for item in known}
     different = list(dict.fromkeys(words))
     first, rest = different[:_MOST_OFFERS], different[_MOST_OFFERS:]
-    return listed((*(f"{word!r}{_offer(word, spelled)}" for word in first), *map(repr, rest)))
+    return list_names((*(f"{word!r}{_offer(word, spelled)}" for word in first), *map(repr, rest)))
 
 
 def _offer(word: str, spelled: dict[str, str]) -> str:

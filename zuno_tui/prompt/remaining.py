@@ -12,7 +12,7 @@ from chain.protocols.reference import PositionRef, position_label, position_name
 from zuno_tui.catalog.arguments import read_ref
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, UnclearError
-from zuno_tui.prompt.pieces import listed
+from zuno_tui.prompt.pieces import list_names
 
 Found = TypeVar("Found")
 
@@ -68,7 +68,7 @@ class Remaining:
     def text(self) -> str:
         return " ".join(self._words)
 
-    def restarted(self, text: str) -> Remaining:
+    def restart(self, text: str) -> Remaining:
         """The same verb with other words after it."""
         return Remaining(self.verb, text.split(), self.context)
 
@@ -111,7 +111,7 @@ class Remaining:
         if held:
             shown = [position_label(ref) for ref in held[:_MOST_OFFERED]]
             more = len(held) - len(shown)
-            listing = f" You hold {listed((*shown, f'{more} more') if more else shown)}."
+            listing = f" You hold {list_names((*shown, f'{more} more') if more else shown)}."
         example = (*held, v4_position(7))[0] if it is None else it
         self.refuse(f"which position.{listing}", f"{self.verb} {position_name(example)}")
 
@@ -129,7 +129,7 @@ class Remaining:
         named = named.removeprefix("#")
         known, index = self.context.candidates, option_index(named)
         if known and not {named, "" if index is None else option_letter(index)} & {*known}:
-            moves = listed(sorted(known))
+            moves = list_names(sorted(known))
             self.refuse(f"which option is {named}: the plan on the card has {moves}.")
         return named
 
@@ -159,7 +159,7 @@ class Remaining:
             pointed = known[0]
         if not self.points() or pointed is None:
             shown = known[:_MOST_OFFERED]
-            listing = f" There are {listed(shown)}." if len(shown) > 1 else ""
+            listing = f" There are {list_names(shown)}." if len(shown) > 1 else ""
             self.refuse(f"which alert.{listing}", f"{self.verb} {pointed or (*shown, '1')[0]}")
         return pointed
 

@@ -295,7 +295,7 @@ def symbol_of(word: str) -> str | None:
     return _COMMON_NAMES.get(upper, upper) if upper in symbols_anywhere() else None
 
 
-def called(symbol: str, context: PhraseContext) -> str:
+def common_symbol(symbol: str, context: PhraseContext) -> str:
     """The symbol of what people call so: BTC is WBTC to a wallet whose positions hold that."""
     name = _COMMON_NAMES.get(symbol.upper(), symbol.upper())
     held = {known for position in context.held or () for known in position.symbols}

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from zuno_tui.screen.graphics.picture import PictureWay, picture_way
 from zuno_tui.settings import Settings, SettingsError
-from zuno_tui.settings.load import told
+from zuno_tui.settings.load import environment_value
 from zuno_tui.settings.schema import ScreenTable
 
 
@@ -28,14 +28,18 @@ def read_look(settings: Settings, environment: Mapping[str, str], arguments: Nam
         keymap = keymap_from(settings.keys)
     except KeymapError as error:
         raise SettingsError(str(error)) from error
-    theme = arguments.theme or told(environment, "screen.theme") or settings.screen.theme
+    theme = (
+        arguments.theme or environment_value(environment, "screen.theme") or settings.screen.theme
+    )
     plain = arguments.ascii or settings.screen.ascii
     return Look(
         ascii_only=plain,
         bell=not arguments.no_bell and settings.screen.bell,
         theme=None if theme is None else _theme(theme),
         keymap=keymap,
-        reading_pace=_pace(told(environment, "screen.reading_pace"), settings.screen.reading_pace),
+        reading_pace=_pace(
+            environment_value(environment, "screen.reading_pace"), settings.screen.reading_pace
+        ),
         pictures="blocks" if plain else picture_way(settings.screen.pictures, environment),
     )
 

@@ -13,8 +13,8 @@ from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE, Pace, QuietHou
 from agents.monitor.deliver.telegram import TELEGRAM_URL, Telegram, TelegramSettings
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from chain.base.units import HOUR
-from zuno_tui.settings.check import SettingsError, checked, refuse_plain
-from zuno_tui.settings.load import VARIABLES, Settings, told
+from zuno_tui.settings.check import SettingsError, check_as, refuse_plain
+from zuno_tui.settings.load import VARIABLES, Settings, environment_value
 from zuno_tui.settings.schema import HOURS, PaceTable, TelegramTable, WebhookTable
 
 T = TypeVar("T", bound=PaceTable)
@@ -42,9 +42,9 @@ def channel_settings(settings: Settings, environment: Mapping[str, str]) -> Chan
 def _with_environment(name: str, table: T, environment: Mapping[str, str]) -> T:
     """The table with what the environment says in place of it, held to the same types."""
     places = (place.partition(".") for place in VARIABLES if place.startswith(f"{name}."))
-    found = {key: told(environment, f"{name}.{key}") for _, _, key in places}
+    found = {key: environment_value(environment, f"{name}.{key}") for _, _, key in places}
     said = {key: value for key, value in found.items() if value}
-    return checked(type(table), {**to_builtins(table), **said}, name)
+    return check_as(type(table), {**to_builtins(table), **said}, name)
 
 
 def _telegram(table: TelegramTable) -> TelegramSettings | None:

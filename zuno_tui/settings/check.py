@@ -42,7 +42,7 @@ class UnfitError(ValueError):
     """Settings that do not go together: a sentence, raised while a table is read."""
 
 
-def checked(kind: type[T], given: object, place: str = "") -> T:
+def check_as(kind: type[T], given: object, place: str = "") -> T:
     """What was given as this type; no message repeats it, since it may be a misplaced secret."""
     try:
         return convert(given, kind)

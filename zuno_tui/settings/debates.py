@@ -12,8 +12,8 @@ from agents.model.budget import NANO, BudgetLimits, TokenRate, known_prices
 from agents.model.interface import DEBATE_SECONDS, PROVIDERS, ModelLimits, ModelSettings, RoleModels
 from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import SecretStruct
-from zuno_tui.settings.check import SettingsError, checked, refuse_plain
-from zuno_tui.settings.load import VARIABLES, Settings, TransportChoice, told
+from zuno_tui.settings.check import SettingsError, check_as, refuse_plain
+from zuno_tui.settings.load import VARIABLES, Settings, TransportChoice, environment_value
 from zuno_tui.settings.schema import (
     KEY_VARIABLE,
     KEYRING,
@@ -144,9 +144,9 @@ def _name(
 ) -> tuple[str, str]:
     if own.name is not None:
         return own.name.strip(), f"{_FILE}, role {role}"
-    if wish := told(environment, "model.name"):
+    if wish := environment_value(environment, "model.name"):
         variable = VARIABLES["model.name"]
-        return checked(ModelName, wish, variable).strip(), variable
+        return check_as(ModelName, wish, variable).strip(), variable
     if table.name is not None:
         return table.name.strip(), _FILE
     usual = PROVIDERS[server.provider].model if server.provider else None
@@ -218,8 +218,8 @@ def debate_settings(
     transport: str | None = None,
 ) -> DebateSettings:
     table = settings.debate
-    chosen = profile or told(environment, "debate.profile") or table.profile
-    rounds = told(environment, "debate.rounds")
+    chosen = profile or environment_value(environment, "debate.profile") or table.profile
+    rounds = environment_value(environment, "debate.rounds")
     alone = deterministic or rules_only(settings, environment)
     limits = _limits(settings.model.budget)
     prices = {
@@ -242,14 +242,16 @@ def debate_settings(
         seconds=settings.model.debate_seconds or DEBATE_SECONDS,
         limits=limits,
         prices=prices,
-        transport=_transport(transport or told(environment, "debate.transport") or table.transport),
+        transport=_transport(
+            transport or environment_value(environment, "debate.transport") or table.transport
+        ),
         reading_seconds=table.reading_seconds or READING_SECONDS,
     )
 
 
 def rules_only(settings: Settings, environment: Mapping[str, str]) -> bool:
     """Whether the person wants no model to be asked."""
-    wish = (told(environment, "debate.deterministic") or "").lower()
+    wish = (environment_value(environment, "debate.deterministic") or "").lower()
     if wish not in ("", "true", "false"):
         raise SettingsError(f"ZUNO_DETERMINISTIC is {wish!r}, but it may be true or false.")
     return wish == "true" if wish else settings.debate.deterministic
@@ -286,7 +288,7 @@ def _profile(value: object) -> RiskProfile:
 
 def _rounds(text: str) -> int:
     rounds = int(text) if text.isascii() and text.isdigit() else 0
-    return checked(Rounds, rounds, "ZUNO_MAX_DEBATE_ROUNDS")
+    return check_as(Rounds, rounds, "ZUNO_MAX_DEBATE_ROUNDS")
 
 
 def _limits(table: BudgetTable) -> BudgetLimits:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from chain.base.home import FOLDER_MODE, locked, write_atomically
+from chain.base.home import FOLDER_MODE, hold_lock, write_atomically
 from zuno_tui.settings.check import SettingsError, UnfitError
 from zuno_tui.settings.load import checked_file, read_settings_file
 from zuno_tui.settings.schema import network_called
@@ -80,7 +80,7 @@ def without_setting(text: str, table: str, name: str) -> str:
 def _alone_at(path: Path) -> Iterator[None]:
     """No other process of this home writes meanwhile."""
     path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-    with locked(path.parent):
+    with hold_lock(path.parent):
         yield
 
 

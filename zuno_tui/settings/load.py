@@ -19,7 +19,7 @@ from zuno_tui.settings.check import (
     SettingsError,
     UnfitError,
     UnknownSetting,
-    checked,
+    check_as,
     refuse_plain,
     without_unknown,
 )
@@ -126,7 +126,7 @@ def variable_of(place: str) -> str | None:
     return VARIABLES.get(place) or VARIABLES.get(place.partition(".")[0])
 
 
-def told(environment: Mapping[str, str], place: str) -> str | None:
+def environment_value(environment: Mapping[str, str], place: str) -> str | None:
     """What the environment says in a setting's stead; one that is empty says nothing."""
     return environment.get(VARIABLES[place]) or None
 
@@ -289,7 +289,7 @@ def load_settings(path: Path, environment: Mapping[str, str], flags: Flags) -> S
         words = str(error) if str(path) in str(error) else f"{path}: {error}"
         raise SettingsError(words, error.place) from None
     # First of all, because endpoints given for this run belong to the network of this run.
-    if network := flags.network or told(environment, "network"):
+    if network := flags.network or environment_value(environment, "network"):
         settings = replace(settings, network=network)
     settings = _from_environment(settings, environment)
     if settings.coingecko_key is not None:
@@ -305,7 +305,7 @@ def checked_file(written: Mapping[str, object]) -> Settings:
 
 
 def _from_file(written: Mapping[str, object]) -> Settings:
-    file = checked(SettingsFile, written)
+    file = check_as(SettingsFile, written)
     default = Settings()
     return Settings(
         network=default.network if file.network is None else file.network,
@@ -336,25 +336,25 @@ def _network(table: str, name: str) -> str:
 
 
 def _from_environment(settings: Settings, environment: Mapping[str, str]) -> Settings:
-    if address := told(environment, "address"):
+    if address := environment_value(environment, "address"):
         settings = replace(settings, address=_address(address, "ZUNO_ADDRESS"))
-    if unit := told(environment, "unit"):
+    if unit := environment_value(environment, "unit"):
         settings = replace(settings, unit=_unit(unit))
-    if url := told(environment, "coingecko.url"):
+    if url := environment_value(environment, "coingecko.url"):
         settings = replace(settings, coingecko_url=checked_url(url, "ZUNO_COINGECKO_URL"))
-    if key := told(environment, "coingecko.key"):
+    if key := environment_value(environment, "coingecko.key"):
         settings = replace(settings, coingecko_key=key)
-    if url := told(environment, "defillama.url"):
+    if url := environment_value(environment, "defillama.url"):
         settings = replace(settings, defillama_url=checked_url(url, "ZUNO_DEFILLAMA_URL"))
-    if text := told(environment, "limits.answer_seconds"):
-        wanted = checked(AnswerSeconds, _number(text), "ZUNO_ANSWER_SECONDS")
+    if text := environment_value(environment, "limits.answer_seconds"):
+        wanted = check_as(AnswerSeconds, _number(text), "ZUNO_ANSWER_SECONDS")
         limits = replace(settings.limits, answer_seconds=wanted)
         settings = replace(settings, limits=limits)
-    if anvil := told(environment, "demo.anvil"):
+    if anvil := environment_value(environment, "demo.anvil"):
         settings = replace(settings, demo=DemoTable(anvil))
-    if rpc := told(environment, "rpc"):
+    if rpc := environment_value(environment, "rpc"):
         settings = _with_endpoint(settings, rpc, "ZUNO_RPC")
-    if private := told(environment, "send"):
+    if private := environment_value(environment, "send"):
         name = settings.chosen_network().name
         private = checked_url(private, "ZUNO_SEND_RPC")
         settings = replace(settings, sends={**settings.sends, name: private})
@@ -391,7 +391,7 @@ def _with_endpoint(settings: Settings, urls: str, place: str) -> Settings:
 
 
 def _address(value: object, place: str) -> Address:
-    return checked(OwnAddress, value, place).strip().lower()
+    return check_as(OwnAddress, value, place).strip().lower()
 
 
 def _unit(text: str) -> WorthUnit:

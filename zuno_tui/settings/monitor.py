@@ -9,7 +9,7 @@ from msgspec.structs import asdict, replace
 
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.protocols.reference import PositionRef
-from zuno_tui.settings.check import checked
+from zuno_tui.settings.check import check_as
 from zuno_tui.settings.load import Settings
 from zuno_tui.settings.schema import Interval, ThresholdsTable, network_called, position_called
 
@@ -35,7 +35,7 @@ def monitor_settings(settings: Settings) -> WatchSettings:
 
 def monitor_interval(value: object) -> float:
     """Seconds between polls, as a flag gives them."""
-    return checked(Interval, value, "The monitor's interval")
+    return check_as(Interval, value, "The monitor's interval")
 
 
 def _positions(

@@ -9,7 +9,7 @@ from chain.base.clean_text import SecretStruct
 from chain.base.units import ADDRESS
 from chain.contracts.networks import UnknownNetworkError, network_named
 from chain.protocols.reference import PositionRef, read_position_ref
-from zuno_tui.settings.check import UnfitError, checked
+from zuno_tui.settings.check import UnfitError, check_as
 
 MOST_ROUNDS = 6
 
@@ -448,7 +448,7 @@ def position_called(name: str, place: str) -> tuple[str | None, PositionRef]:
 
 def checked_url(value: object, place: str) -> str:
     """It may hold a key: the message does not repeat it."""
-    return checked(Url, value, place).strip()
+    return check_as(Url, value, place).strip()
 
 
 def _is_time_zone(name: str) -> bool:

@@ -61,7 +61,7 @@ def usd_per_unit(
         source = "counted as one dollar"
     else:
         source = "plain pools of the network"
-    if address in prices.disputed:
+    if address in prices.disputed_tokens:
         source = f"{source}, disputed"
     return Known(price.value / 10**decimals, source, price.block, price.time)
 

@@ -84,7 +84,7 @@ class Movement(Struct, frozen=True):
     @property
     def estimate(self) -> SigmaEstimate | None:
         """By both windows of the one source; None where σ is assumed."""
-        if self.assumed:
+        if self.is_assumed:
             return None
         return estimate_sigma(figure(self.sigma_24h), figure(self.sigma_7d))
 
@@ -96,7 +96,7 @@ class Movement(Struct, frozen=True):
         return significant(measured.daily_sigma)
 
     @property
-    def assumed(self) -> bool:
+    def is_assumed(self) -> bool:
         return self.volatility.step is VolatilityStep.ASSUMED
 
     @property
@@ -320,7 +320,7 @@ def observed_pool(
     market = MarketFacts(
         sigma=moved.sigma,
         sigma_source=moved.sigma_source,
-        sigma_assumed=moved.assumed,
+        sigma_assumed=moved.is_assumed,
         sigma_24h=figure(moved.sigma_24h),
         sigma_7d=figure(moved.sigma_7d),
         sigma_30d=figure(moved.sigma_30d),

@@ -150,7 +150,7 @@ class Alert(Struct, frozen=True, rename="camel"):
         """Whether the matter still stands, acknowledged or not."""
         return self.state is not AlertState.RESOLVED
 
-    def muted(self, now: float) -> bool:
+    def is_muted(self, now: float) -> bool:
         return self.muted_until is not None and now < self.muted_until
 
 
@@ -287,7 +287,9 @@ class LifecycleStep(NamedTuple):
     """None when only its figures were brought up to date."""
 
 
-def opened(number: int, raised: Raised, mutes: Iterable[AlertMute], now: float) -> LifecycleStep:
+def open_alert(
+    number: int, raised: Raised, mutes: Iterable[AlertMute], now: float
+) -> LifecycleStep:
     """A subject's first alert."""
     finding = raised.finding
     alert = Alert(
@@ -307,7 +309,7 @@ def opened(number: int, raised: Raised, mutes: Iterable[AlertMute], now: float) 
         updated_at=now,
         muted_until=muted_until(raised.subject, mutes, now),
     )
-    alert = replace(alert, rose_muted=alert.muted(now))
+    alert = replace(alert, rose_muted=alert.is_muted(now))
     return LifecycleStep(_refreshed(alert, finding, now), EventKind.OPENED)
 
 
@@ -326,7 +328,7 @@ def after(alert: Alert, change: Change, now: float) -> LifecycleStep | None:
             acked_at=None,
             resolved_at=None,
             resolution=None,
-            rose_muted=alert.muted(now),
+            rose_muted=alert.is_muted(now),
         )
         return LifecycleStep(_refreshed(again, change.finding, now), EventKind.REOPENED)
     if change.finding.severity.rank > alert.severity.rank:
@@ -338,7 +340,7 @@ def after(alert: Alert, change: Change, now: float) -> LifecycleStep | None:
             severity=change.finding.severity,
             block=change.block,
             acked_at=None,
-            rose_muted=alert.muted(now),
+            rose_muted=alert.is_muted(now),
         )
         return LifecycleStep(_refreshed(risen, change.finding, now), EventKind.RISEN)
     if (
@@ -349,14 +351,14 @@ def after(alert: Alert, change: Change, now: float) -> LifecycleStep | None:
     return None
 
 
-def acked(alert: Alert, now: float) -> LifecycleStep | None:
+def acknowledge(alert: Alert, now: float) -> LifecycleStep | None:
     if not alert.active or alert.state is AlertState.ACKED:
         return None
     known = replace(alert, state=AlertState.ACKED, acked_at=now, updated_at=now, rose_muted=False)
     return LifecycleStep(known, EventKind.ACKED)
 
 
-def muted(alert: Alert, until: float, now: float) -> LifecycleStep | None:
+def mute(alert: Alert, until: float, now: float) -> LifecycleStep | None:
     """Silence until then; a time that has passed ends it."""
     if until <= now:
         return _unmuted(alert, now)
@@ -369,7 +371,7 @@ def muted(alert: Alert, until: float, now: float) -> LifecycleStep | None:
 
 def mute_ended(alert: Alert, now: float) -> LifecycleStep | None:
     """What the end of its mute makes of an alert; None while it lasts, or where there is none."""
-    return None if alert.muted(now) else _unmuted(alert, now)
+    return None if alert.is_muted(now) else _unmuted(alert, now)
 
 
 def _unmuted(alert: Alert, now: float) -> LifecycleStep | None:

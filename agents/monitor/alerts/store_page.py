@@ -164,7 +164,7 @@ class StorePage(Struct):
             if alert is not None:
                 self._take(life.after(alert, change, now))
             elif isinstance(change, life.Raised):
-                self._take(life.opened(self.next_id, change, self.mutes, now))
+                self._take(life.open_alert(self.next_id, change, self.mutes, now))
                 self.next_id += 1
         self.polls.append(poll)
 
@@ -176,14 +176,14 @@ class StorePage(Struct):
     def ack(self, alert_id: int, now: float) -> None:
         now = life.to_milliseconds(now)
         for alert in [alert for alert in self.alerts.values() if alert.id == alert_id]:
-            self._take(life.acked(alert, now))
+            self._take(life.acknowledge(alert, now))
 
     def mute(self, mute: AlertMute, now: float) -> None:
         now = life.to_milliseconds(now)
         self.mutes.append(mute)
         self.new_mutes.append(mute)
         for alert in [alert for alert in self.alerts.values() if mute.matches(alert.subject)]:
-            self._take(life.muted(alert, mute.until, now))
+            self._take(life.mute(alert, mute.until, now))
 
     def _take(self, lived: LifecycleStep | None) -> None:
         if lived is None:

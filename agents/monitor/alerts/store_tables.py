@@ -28,7 +28,7 @@ from agents.monitor.alerts.store_page import (
     read_alert,
     read_view,
 )
-from chain.base.home import locked, set_aside, write_atomically
+from chain.base.home import hold_lock, set_aside, write_atomically
 from chain.base.sqlite import is_damage, open_database, set_database_aside, transaction
 from chain.base.store import read_as
 from chain.protocols.reference import PositionRef, stored_position
@@ -321,7 +321,7 @@ def open_tables(database: Path, view: Path, known: Collection[Alert], *, now: fl
 
 def abandon(database: Path, inode: int, *, now: float) -> str | None:
     """Set a damaged database aside, unless somebody already has; says where it is kept."""
-    with locked(database.parent):
+    with hold_lock(database.parent):
         if not database.exists() or database.stat().st_ino != inode:
             return None
         return _set_aside(database, now)
@@ -345,7 +345,7 @@ def renew_view(
 
 
 def _anew(database: Path, notices: list[str], now: float) -> sqlite3.Connection:
-    with locked(database.parent):
+    with hold_lock(database.parent):
         # Another process may have seen the same damage and mended it meanwhile.
         try:
             return connect(database)

@@ -84,7 +84,7 @@ class Channel(Protocol):
 
 def is_news(event: AlertEvent) -> bool:
     """Whether a person must hear of it: what they did themselves, or muted, they need not."""
-    return event.kind in _NEWS and not event.alert.muted(event.at)
+    return event.kind in _NEWS and not event.alert.is_muted(event.at)
 
 
 def event_id(event: AlertEvent) -> str:

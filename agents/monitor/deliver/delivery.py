@@ -175,7 +175,7 @@ class ChannelWorker:
         if progress.trial is not None:
             # Another one was just taken: what fails now fails by itself.
             return tuple(event for event in due if event.number in progress.suspects[:1]) or due
-        if progress.failures < (REFUSALS_BEFORE_SUSPECT if progress.stopped else SUSPECT_AFTER):
+        if progress.failures < (REFUSALS_BEFORE_SUSPECT if progress.is_stopped else SUSPECT_AFTER):
             return due
         # The first every second time, so that they keep their order should all be well again.
         turn, others = divmod(progress.failures, 2)
@@ -214,7 +214,7 @@ class ChannelWorker:
         progress = self._without_suspects(gone)
         ledger = progress.ledger
         if self._channel.pace.looks_back:
-            ledger = ledger.spoken(events, self._clock(), merged=merged)
+            ledger = ledger.after_message(events, self._clock(), merged=merged)
         self._save(
             replace(
                 progress,
@@ -244,7 +244,7 @@ class ChannelWorker:
             )
         )
         if refused:
-            return Stopped(self.channel, outcome.reason, first=not progress.stopped)
+            return Stopped(self.channel, outcome.reason, first=not progress.is_stopped)
         return Postponed(self.channel, outcome.reason, self.progress.rest_seconds)
 
     def _note_suspect(self, number: int, outcome: Delayed | ChannelRefused) -> Step:
@@ -328,7 +328,7 @@ class ChannelWorker:
             waiting = no_longer_needed(waiting, event.alert.id)
         if self._channel.wants(event):
             waiting = taken_in(waiting, event, pace, ledger)
-        return waiting, ledger.known(event)
+        return waiting, ledger.after_known(event)
 
     def _find_place(self) -> bool:
         try:

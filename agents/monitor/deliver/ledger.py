@@ -115,7 +115,7 @@ class DeliveryLedger(Struct, frozen=True):
         merged_at = None if self.merged_at is None else min(self.merged_at, now)
         return DeliveryLedger(told, messages, merged_at)
 
-    def known(self, event: AlertEvent) -> DeliveryLedger:
+    def after_known(self, event: AlertEvent) -> DeliveryLedger:
         """After something that ends reminders, whether or not it is told."""
         told = self.told.get(event.alert.id)
         if told is None or event.kind not in _ENDING_REMINDERS:
@@ -124,7 +124,9 @@ class DeliveryLedger(Struct, frozen=True):
         changed = replace(told, standing=False, over=over or told.over)
         return replace(self, told={**self.told, event.alert.id: changed})
 
-    def spoken(self, events: Sequence[AlertEvent], now: float, *, merged: bool) -> DeliveryLedger:
+    def after_message(
+        self, events: Sequence[AlertEvent], now: float, *, merged: bool
+    ) -> DeliveryLedger:
         """After a message with these in it."""
         told, messages = dict(self.told), dict(self.messages)
         for position in dict.fromkeys(position_of(event.alert) for event in events):
@@ -137,7 +139,7 @@ class DeliveryLedger(Struct, frozen=True):
             told[alert.id] = LastMessage(position_of(alert), alert.episode, critical, now, critical)
         later = DeliveryLedger(told, messages, now if merged else self.merged_at)
         for event in events:
-            later = later.known(event)
+            later = later.after_known(event)
         return later
 
     def spoken_of(self, alert: Alert) -> tuple[float, ...]:
@@ -183,7 +185,7 @@ class Progress(Struct, frozen=True):
     ledger: DeliveryLedger = field(default_factory=DeliveryLedger)
 
     @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         return self.stopped_at is not None
 
 

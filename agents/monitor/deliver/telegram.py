@@ -22,7 +22,7 @@ from agents.monitor.deliver.channel import (
 )
 from agents.monitor.deliver.delivery import announcement
 from agents.monitor.deliver.ledger import FOR_PEOPLE, Pace
-from chain.base.clean_text import Redactor, SecretStruct, clean_text, quoted, without_own_marks
+from chain.base.clean_text import Redactor, SecretStruct, clean_text, quote_words, without_own_marks
 from chain.base.home import write_atomically
 from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpLimits
 from chain.base.strict_json import InvalidJsonError, loads
@@ -85,7 +85,7 @@ class BotConnection:
             return Delayed("something that is not Telegram answered")
         # Redacted after cleaning, which may join a token's pieces, and before the cut.
         words = without_own_marks(clean_text(str(answer.get("description", ""))))
-        said = quoted(self._redactor.text(words))
+        said = quote_words(self._redactor.text(words))
         reason = f"HTTP {posted.status}, {said or 'no reason given'}"
         if posted.status in (_BUSY, _CONFLICT):
             return Delayed(reason, _retry_after(answer) or posted.wait(now))
@@ -403,14 +403,14 @@ async def send_reply(
         return await connection.send("sendMessage", _message(chat, reply.text), now=now)
     fits = text_units(reply.text) <= MOST_CAPTION_UNITS
     caption = reply.text if fits else reply.text.partition("\n")[0]
-    body, kind = photo_body(chat, shortened(caption, MOST_CAPTION_UNITS), reply.png)
+    body, kind = photo_body(chat, shorten_text(caption, MOST_CAPTION_UNITS), reply.png)
     outcome = await connection.send("sendPhoto", body, now=now, kind=kind)
     if fits or isinstance(outcome, Delayed):
         return outcome
     return await connection.send("sendMessage", _message(chat, reply.text), now=now)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten_text(text: str, most: int) -> str:
     """As many whole lines as fit, with a mark where there were more."""
     if text_units(text) <= most:
         return text
@@ -424,7 +424,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def _message(chat: str, text: str) -> bytes:
-    return message_body(chat, shortened(text, MOST_UNITS))
+    return message_body(chat, shorten_text(text, MOST_UNITS))
 
 
 def _rest(outcome: Delayed, failures: int) -> float:

@@ -159,7 +159,7 @@ class Baseline(Struct, frozen=True, rename="camel"):
             others_tick=position.pool.tick,
         )
 
-    def followed(
+    def follow_position(
         self,
         position: PositionSnapshot,
         standing: RangeState,

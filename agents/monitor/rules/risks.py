@@ -16,7 +16,7 @@ from agents.numbers.edges import TickRange, edges_of, price_tick
 from agents.numbers.regime import daily_ticks
 from agents.numbers.survival import HOURS_PER_DAY, survival
 from chain.base.units import PIPS, percent
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Address, Network
 from chain.history.volatility import Volatility
 from chain.math.ticks import sqrt_price_at_tick
@@ -216,9 +216,11 @@ def approval_changed(situation: Situation, _: Thresholds, __: bool) -> Finding |
         return None
     undo = " If that was not you, take it back."
     if custody.approved != baseline.approved and custody.approved is not None:
-        told, severity = f"{shortened(custody.approved)} may move it now", Severity.CRITICAL
+        told, severity = f"{shorten_address(custody.approved)} may move it now", Severity.CRITICAL
     elif custody.subscriber != baseline.subscriber and custody.subscriber is not None:
-        told = f"{shortened(custody.subscriber)} is told of its changes now and can refuse them"
+        told = (
+            f"{shorten_address(custody.subscriber)} is told of its changes now and can refuse them"
+        )
         severity = Severity.WARNING
     elif custody.subscriber != baseline.subscriber:
         told, severity, undo = "its subscription ended", Severity.INFO, ""
@@ -239,7 +241,7 @@ def owner_changed(network: Network, position_id: PositionRef, owner: Address) ->
     return Finding(
         AlertKind.OWNER_CHANGED,
         Severity.CRITICAL,
-        f"{position_label(position_id)} left this wallet: it belongs to {shortened(owner)} now.",
+        f"{position_label(position_id)} left this wallet: it belongs to {shorten_address(owner)}.",
         "the position belongs to somebody else",
         f"zuno --network {network.name} inspect {position_name(position_id)}",
         {"owner": owner},
@@ -253,7 +255,7 @@ def operators_changed(
     come, gone = sorted(set(now) - set(before)), sorted(set(before) - set(now))
     if not come and not gone:
         return None
-    names = ", ".join(map(shortened, come or gone))
+    names = ", ".join(map(shorten_address, come or gone))
     told = f"{names} may move every position of it now" if come else f"{names} no longer may"
     undo = " If that was not you, take it back." if come else ""
     return Finding(

@@ -61,13 +61,13 @@ class SectionReader(Protocol):
 
 
 class VenueAnswers(Protocol):
-    """What several venues told; `failed` are the words of those that told nothing."""
+    """What several venues told; `failures` are the words of those that told nothing."""
 
     @property
-    def found(self) -> tuple[VenueReading, ...]: ...
+    def readings(self) -> tuple[VenueReading, ...]: ...
 
     @property
-    def failed(self) -> tuple[str, ...]: ...
+    def failures(self) -> tuple[str, ...]: ...
 
 
 class Elsewhere(Protocol):
@@ -208,7 +208,7 @@ class LiquidationsReader:
 
     async def read(self, coin: str) -> ContextSection:
         now = self._clock()
-        hour = await self._source.liquidated(coin, now)
+        hour = await self._source.liquidations(coin, now)
         least = "" if hour.whole else "at least "
         return section(
             SectionName.LIQUIDATIONS,
@@ -372,7 +372,7 @@ class MarketObserver(Struct, eq=False):
         async with self.stream.following(symbol) as live:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_STREAM_SECONDS):
-                    await live.known()
+                    await live.wait_for_book()
             return await self._looks(symbol, live)
 
     async def _looks(
@@ -468,7 +468,7 @@ def _funding_section(
 ) -> ContextSection:
     if isinstance(funding, MarketError):
         return unavailable(SectionName.FUNDING, venue, clean_text(str(funding)))
-    others = () if elsewhere is None else elsewhere.found
+    others = () if elsewhere is None else elsewhere.readings
     paid = "" if funding.interval_hours == 8 else f", paid every {funding.interval_hours:g} h"
     return section(
         SectionName.FUNDING,
@@ -493,9 +493,9 @@ def _elsewhere_words(elsewhere: VenueAnswers | None, mark: float) -> str:
         f"{market.venue} {market.price / mark - 1:+.2%}"
         + ("" if market.funding_rate is None else f", funding {market.funding_rate:+.4%}")
         + ("" if market.interest_usd is None else f", open interest ${market.interest_usd:,.0f}")
-        for market in elsewhere.found
+        for market in elsewhere.readings
     ]
-    failed = [clean_text(reason) for reason in elsewhere.failed]
+    failed = [clean_text(reason) for reason in elsewhere.failures]
     return "".join(f" {sentence}." for sentence in (*told, *failed))
 
 

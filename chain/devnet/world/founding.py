@@ -50,7 +50,7 @@ LOOK_ALIKE_POOL = DevnetPool(
 """A pool that looks like the real one by name and pays in a token worth nothing."""
 
 
-def found(
+def found_world(
     writer: ChainWriter, codes: Mapping[deployment.ContractName, bytes], market: SimulatedMarket
 ) -> None:
     """Put everything on an empty chain, up to the first trade."""

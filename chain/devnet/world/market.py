@@ -196,7 +196,7 @@ class SimulatedMarket(Struct, frozen=True):
         first = draws.below(len(CROWD), "crowd", index)
         return [
             swap
-            for leg, goal in enumerate((*goals, floor.settled(pool, start + rest)))
+            for leg, goal in enumerate((*goals, floor.settled_price(pool, start + rest)))
             for swap in floor.trade(CROWD[(first + leg) % len(CROWD)], pool, goal)
         ]
 
@@ -207,7 +207,7 @@ class SimulatedMarket(Struct, frozen=True):
         that fraction of its fee, and movement takes an eighth of the fraction's square.
         """
         day_over = MARKET_OPENS + -(-(visit.time - MARKET_OPENS) // DAY) * DAY
-        due = self.risk(pool, day_over) * pool.crowd.pays // 100 - floor.paid(pool)
+        due = self.risk(pool, day_over) * pool.crowd.pays // 100 - floor.fees_paid(pool)
         visits = max(visit.left * pool.crowd.weight // 100, 1)
         return max(due * 2 // (5 * floor.point(pool).lp_fee * visits), 0)
 
@@ -241,7 +241,7 @@ class Floor:
         part = (point.sqrt_price_x96 - lower) * MILLITICKS
         return point.tick * MILLITICKS + part // (sqrt_price_at_tick(point.tick + 1) - lower)
 
-    def settled(self, pool: DevnetPool, milliticks: int) -> int:
+    def settled_price(self, pool: DevnetPool, milliticks: int) -> int:
         """The nearest price that no arbitrage would move."""
         market = pool.milliticks(self._prices)
         point = self.point(pool)
@@ -252,9 +252,9 @@ class Floor:
     def gain(self, pool: DevnetPool) -> int:
         """What arbitrage earns there, by how far beyond the fee the price is off and by depth."""
         here = self.milliticks(pool)
-        return int((self.settled(pool, here) - here) ** 2 * pool.depth)
+        return int((self.settled_price(pool, here) - here) ** 2 * pool.depth)
 
-    def paid(self, pool: DevnetPool) -> int:
+    def fees_paid(self, pool: DevnetPool) -> int:
         """Fees so far on what a full range is worth, in the squared milliticks of `risk`."""
         slots = pool_slots(pool.key.pool_id)
         growth0, growth1 = slots.fee_growth_global0, slots.fee_growth_global1
@@ -266,7 +266,7 @@ class Floor:
     def arbitrage(self, pool: DevnetPool, *, eager: bool = False) -> list[PlannedSwap]:
         """The trade that pays after the fee, if any; an eager one, however little it pays."""
         here = self.milliticks(pool)
-        goal = self.settled(pool, here)
+        goal = self.settled_price(pool, here)
         if goal == here or not (eager or abs(goal - here) >= pool.slack):
             return []
         return self.trade(ARBITRAGEUR, pool, goal)

@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from chain.base.home import cache_folder, locked, write_atomically
+from chain.base.home import cache_folder, hold_lock, write_atomically
 from chain.devnet.anvil import Anvil, AnvilError, bundled_lock, genesis_block, running_anvil
 from chain.devnet.defaults import BLOCK_SECONDS, CHAIN_ID
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
@@ -31,7 +31,7 @@ from chain.devnet.world.deployment import (
     genesis_accounts,
     place_delegations,
 )
-from chain.devnet.world.founding import found
+from chain.devnet.world.founding import found_world
 from chain.devnet.world.market import (
     SMALL_SIZE,
     WEEK_SIZE,
@@ -171,7 +171,7 @@ def _node_watched(anvil: Anvil) -> Iterator[None]:
     except NodeError as error:
         if not anvil.has_ended_within(_END_SECONDS):
             raise
-        words = f"Anvil ended while the market's history was written. {anvil.ended()}"
+        words = f"Anvil ended while the market's history was written. {anvil.why_ended()}"
         raise AnvilError(words) from error
 
 
@@ -182,7 +182,7 @@ def _written_world(making: WorldMaking, node: NodeClient, folder: Path) -> Saved
     file = folder / f"{making.size}-{making.seed}-{making_digest()}{kind}.world"
     saved = _read(file)
     if saved is None:
-        with locked(file.with_suffix(".lock")):
+        with hold_lock(file.with_suffix(".lock")):
             saved = _read(file)
             if saved is None:
                 saved = make_world(making, node)
@@ -213,7 +213,7 @@ def make_world(making: WorldMaking, node: NodeClient) -> SavedWorld:
     size = _SIZES[making.size]
     market = SimulatedMarket(seeded_path(making.seed), size.sparse_seconds)
     writer = writing.ChainWriter(node, making.chain_id, GENESIS_TIME)
-    found(writer, making.codes, market)
+    found_world(writer, making.codes, market)
     life = DemoLife(market)
     moments = _moments(market, life, size, v3=making.v3)
     for done, (time, act) in enumerate(moments):

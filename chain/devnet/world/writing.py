@@ -89,7 +89,7 @@ class UnsignedCall(Struct, frozen=True):
     value: int = 0
     gas: int = GAS
 
-    def signed(self, nonce: int, *, base_fee: int, chain_id: int) -> SignedBytes:
+    def sign(self, nonce: int, *, base_fee: int, chain_id: int) -> SignedBytes:
         return sign_transaction(
             self.account.key,
             nonce=nonce,
@@ -154,7 +154,7 @@ class BlockDraft(Struct):
         sender = intent.account.address
         if sender not in self._nonces:
             self._nonces[sender] = NodeState(self.node).nonce(sender)
-        signed = intent.signed(self._nonces[sender], base_fee=self.base_fee, chain_id=self.chain_id)
+        signed = intent.sign(self._nonces[sender], base_fee=self.base_fee, chain_id=self.chain_id)
         self._nonces[sender] += 1
         self.intents.append(intent)
         self.transactions.append(signed.raw)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from chain.base.clean_text import quoted
+from chain.base.clean_text import quote_words
 from chain.base.errors import Failure, ZunoError, error_kind
 from chain.exchange.orders.order import OrderProgress, OrderState, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError, TellsOfOrders, Venue, VenueKeys
@@ -198,7 +198,7 @@ class CcxtAsking:
         except self._errors.BaseError as error:
             raise MarketError(f"{self._name} answers {self._sentence(error)}") from None
 
-    async def sent(
+    async def send(
         self,
         order: VenueOrder,
         place: Callable[[], Awaitable[object]],
@@ -215,9 +215,9 @@ class CcxtAsking:
             # A name that is known already is this order; whoever is shut out does not ask again.
             told = self._errors.DDoSProtection, self._errors.RateLimitExceeded
             if isinstance(error, told):
-                return refused(order, self._sentence(error), time.time())
+                return refused_order(order, self._sentence(error), time.time())
             known = await _looked(find, order)
-            return known or refused(order, self._sentence(error), await now())
+            return known or refused_order(order, self._sentence(error), await now())
         found = await _looked(find, order)
         return found or await self._after_silence(order, find, None)
 
@@ -258,7 +258,7 @@ class CcxtAsking:
     def _sentence(self, error: Exception) -> str:
         """Why, and what the venue said: quoted, short and without anything of a request."""
         words = str(error).removeprefix(f"{self._client.id} ").partition("signature=")[0]
-        said = quoted(_message(words)) or "without a reason"
+        said = quote_words(_message(words)) or "without a reason"
         for phrase, sentence in self._sentences.items():
             if phrase in words:
                 return f"{sentence} ({said})"
@@ -286,7 +286,7 @@ def _message(words: str) -> str:
     return words
 
 
-def refused(order: VenueOrder, reason: str, now: float) -> OrderProgress:
+def refused_order(order: VenueOrder, reason: str, now: float) -> OrderProgress:
     return OrderProgress(
         order=order, state=OrderState.REFUSED, placed_at=now, changed_at=now, reason=reason
     )
@@ -414,8 +414,8 @@ _FUNDING_HOURS = 8
 
 
 class VenuesRead(NamedTuple):
-    found: tuple[VenueReading, ...]
-    failed: tuple[str, ...]
+    readings: tuple[VenueReading, ...]
+    failures: tuple[str, ...]
     """What those say that told nothing."""
 
 
@@ -449,7 +449,7 @@ class OtherVenues:
         except MarketError as error:
             return error
         except self._errors.BaseError as error:
-            said = quoted(str(error)) or "without a reason"
+            said = quote_words(str(error)) or "without a reason"
             return MarketError(f"{title} answers {error_kind(error)} ({said})")
 
 

@@ -116,8 +116,8 @@ async def send_orders(
         if waits:
             await sleep(part.slice_seconds)
         if part.finishes:
-            ended = await plan.ended(sent[-1])
-            left = 0.0 if ended is None else round(ended.left, _DIGITS)
+            ended = await plan.await_end(sent[-1])
+            left = 0.0 if ended is None else round(ended.remaining, _DIGITS)
             sent[-1] = ended or sent[-1]
             if left <= 0:
                 journal.mark(part.client_id, JournalState.ABANDONED, await venue.now())
@@ -469,7 +469,9 @@ class _Plan:
         if now - filled_at <= self._venue.late_seconds:
             return False
         opening = openings[0].order
-        return (await self._venue.account()).held(opening.symbol) * opening.side.sign <= _DUST
+        return (await self._venue.account()).quantity_of(
+            opening.symbol
+        ) * opening.side.sign <= _DUST
 
     async def _clear(
         self, rows: Sequence[JournalEntry], kind: NoticeKind = NoticeKind.CLEARED
@@ -552,7 +554,7 @@ class _Plan:
             reason="it never reached the venue",
         )
 
-    async def ended(self, resting: OrderProgress) -> OrderProgress | None:
+    async def await_end(self, resting: OrderProgress) -> OrderProgress | None:
         """A resting order when its time is over; None where nobody can tell how it ended."""
         order, seconds = resting.order, resting.order.expires_seconds or 0
         found: OrderProgress | None = resting
@@ -642,7 +644,7 @@ def _filled(rows: Sequence[JournalEntry]) -> float:
 def _stopped(rows: Sequence[JournalEntry]) -> float:
     """As much as stops would close that are known to rest."""
     stops = [row.answer for row in rows if _guards(row.order) and row.order.type is OrderType.STOP]
-    return sum(answer.left for answer in stops if answer is not None and answer.is_open)
+    return sum(answer.remaining for answer in stops if answer is not None and answer.is_open)
 
 
 def _is_refused(row: JournalEntry) -> bool:
@@ -653,7 +655,7 @@ def _may_close(row: JournalEntry) -> float:
     """What it would close when its price is reached, counting one that may be on its way."""
     if row.state is JournalState.SENDING:
         return row.order.quantity
-    return row.answer.left if row.answer is not None and row.answer.is_open else 0.0
+    return row.answer.remaining if row.answer is not None and row.answer.is_open else 0.0
 
 
 def _answers(rows: Sequence[JournalEntry]) -> tuple[OrderProgress, ...]:

@@ -62,7 +62,7 @@ class _Match(NamedTuple):
     time: float
 
     @property
-    def gained(self) -> float:
+    def gain(self) -> float:
         return (self.exit - self.entry) * self.quantity * self.sign - self.fees
 
 
@@ -169,7 +169,7 @@ def _ended(plan_id: str, matches: Sequence[_Match]) -> TradeClosing:
         sum(match.exit * match.quantity for match in matches) / quantity,
         quantity,
         last.exit_type,
-        sum(match.gained for match in matches),
+        sum(match.gain for match in matches),
     )
 
 
@@ -317,7 +317,7 @@ def position_hedges(
                 filled = HedgeFill(order.changed_at, sign * order.filled, order.average, order.fees)
                 mine.append(filled)
             if order.is_open:
-                waiting[start.key] = waiting.get(start.key, 0.0) + sign * order.left
+                waiting[start.key] = waiting.get(start.key, 0.0) + sign * order.remaining
     return {
         key: PositionHedge(some[0], some[-1], tuple(sorted(fills[key])), waiting.get(key, 0.0))
         for key, some in of_position.items()

@@ -89,7 +89,7 @@ class OrderProgress(Struct, frozen=True, kw_only=True):
     """Why it ended otherwise than filled."""
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         return max(self.order.quantity - self.filled, 0.0)
 
     @property
@@ -125,7 +125,7 @@ def would_take(order: VenueOrder, book: OrderBook) -> bool:
     return (order.price - others[0].price) * order.side.sign >= 0
 
 
-def fitted(order: VenueOrder, rules: ContractRules) -> VenueOrder:
+def fit_order(order: VenueOrder, rules: ContractRules) -> VenueOrder:
     """In whole steps of the venue, never more and never at a worse price than was asked for."""
     takes = order.type in (OrderType.MARKET, OrderType.STOP)
     step = rules.market_step or rules.quantity_step if takes else rules.quantity_step

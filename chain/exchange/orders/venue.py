@@ -12,7 +12,7 @@ from chain.exchange.orders.order import (
     OrderType,
     PerpetualPosition,
     VenueOrder,
-    fitted,
+    fit_order,
     market_parts,
 )
 from chain.exchange.public.binance import BinancePublic
@@ -46,7 +46,7 @@ class VenueAccount(Struct, frozen=True):
     marks: dict[str, float] = {}
     """In dollars, where the venue prices what is held itself."""
 
-    def held(self, symbol: str) -> float:
+    def quantity_of(self, symbol: str) -> float:
         """Above 0 long, below 0 short."""
         return sum(position.quantity for position in self.positions if position.symbol == symbol)
 
@@ -152,7 +152,7 @@ async def sized_parts(contracts: VenueContracts, order: VenueOrder) -> tuple[Ven
     """As the contract takes it; one in slices as the orders that it consists of."""
     rules = await contracts.rules(order.symbol)
     if order.type is not OrderType.SLICED:
-        return (fitted(order, rules),)
+        return (fit_order(order, rules),)
     return market_parts(order, rules, (await contracts.funding(order.symbol)).mark)
 
 

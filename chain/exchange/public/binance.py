@@ -281,20 +281,20 @@ class LiveBook:
         except StreamGapError as error:
             raise MarketError(f"{self._name}'s book is unknown: {error}") from None
 
-    async def known(self) -> None:
+    async def wait_for_book(self) -> None:
         """Until there is a book."""
         await self._known.wait()
 
-    def built(self, streamed: StreamedBook) -> None:
+    def rebuild(self, streamed: StreamedBook) -> None:
         self._streamed = streamed
         self.rebuilt += 1
-        self.heard()
+        self.mark_heard()
         self._known.set()
 
-    def heard(self) -> None:
+    def mark_heard(self) -> None:
         self._heard_at = _now()
 
-    def lost(self, why: str) -> None:
+    def mark_lost(self, why: str) -> None:
         self._streamed, self._why = None, why
         self._known.clear()
 
@@ -347,7 +347,7 @@ class BookStream:
                 why = "its stream cannot be read"
             except (OSError, WebSocketException):
                 pass
-            live.lost(why)
+            live.mark_lost(why)
             await asyncio.sleep(self._limits.rest_seconds)
 
     async def _keep(self, symbol: str, socket: ClientConnection, live: LiveBook) -> None:
@@ -360,12 +360,12 @@ class BookStream:
             try:
                 while True:
                     streamed.apply(waiting.pop() if waiting else await self._change(socket))
-                    live.heard()
+                    live.mark_heard()
                     if streamed.is_joined and not told:
-                        live.built(streamed)
+                        live.rebuild(streamed)
                         told = True
             except StreamGapError as gap:
-                live.lost(str(gap))
+                live.mark_lost(str(gap))
                 await asyncio.sleep(self._limits.rest_seconds)
 
     async def _change(self, socket: ClientConnection) -> BookChange:

@@ -31,7 +31,7 @@ class OkxPublic(MarketSource):
     name = SOURCE
     url = BASE_URL
 
-    async def liquidated(self, coin: str, now: float) -> LiquidatedHour:
+    async def liquidations(self, coin: str, now: float) -> LiquidatedHour:
         """Of the coin's perpetual contract in dollars, within the hour before now."""
         coins = await self._contract_coins(coin, now)
         since = now - _HOUR

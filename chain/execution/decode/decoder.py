@@ -164,7 +164,7 @@ def encode_call(call: records.Call) -> bytes:
         case records.Delegation():
             return b""
         case _:
-            return _by_record()[type(call)].written(call)
+            return _by_record()[type(call)].encode(call)
 
 
 def _read_call(data: bytes) -> records.Call:
@@ -287,7 +287,7 @@ def call_name(call: records.PlainCall) -> str:
         case records.Permit2Approval(_, _, amount):
             return "allow through Permit2" if amount else "revoke"
         case _ if (protocol := protocols.of_call(call)) is not None:
-            if protocol.dismissed(call) and not isinstance(call, records.Multicall):
+            if protocol.dismissed_positions(call) and not isinstance(call, records.Multicall):
                 return "unsubscribe"
             return _change_name(call)
         case _:

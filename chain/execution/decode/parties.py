@@ -127,7 +127,7 @@ def mentions_of(steps: Sequence[records.DecodedStep], network: Network) -> Menti
         for _, each in effects
         if isinstance(each, Withdrawal | Provision) and each.ref is not None
     ]
-    dismissed = [ref for protocol, call in found for ref in protocol.dismissed(call)]
+    dismissed = [ref for protocol, call in found for ref in protocol.dismissed_positions(call)]
     pools = [
         (protocol.pool_key(each.pool, network), each)
         for protocol, each in effects

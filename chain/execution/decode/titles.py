@@ -85,7 +85,9 @@ def call_title(call: records.Call, of_effect: Callable[[Effect], str] = effect_t
             protocol = protocols.of_call(call)
             if protocol is None:
                 return _ALONE.get(type(call), "")
-            dismissed = (f"unsubscribe {position_label(ref)}" for ref in protocol.dismissed(call))
+            dismissed = (
+                f"unsubscribe {position_label(ref)}" for ref in protocol.dismissed_positions(call)
+            )
             changed = listed_titles(map(of_effect, protocol.effects(call)))
             return ", ".join((*dismissed, *changed))
 

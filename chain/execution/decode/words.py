@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from chain.base.units import time_text
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.delegation import (
     DELEGATION_MANAGER,
     ENTRY_POINT,
@@ -119,7 +119,7 @@ def _call(
 def _cancelling(call: records.CancelOrder | records.CancelAllOrders) -> str:
     if isinstance(call, records.CancelAllOrders):
         return "Cancel every order signed so far, wherever its file is: the chain refuses them."
-    key = checksummed(call.delegation.delegate)
+    key = checksum(call.delegation.delegate)
     return f"Cancel the order that was signed for {key}: the chain refuses it from then on."
 
 
@@ -132,12 +132,12 @@ def _lending(delegate: Address, names: Names) -> Iterator[str]:
     yield "Several calls then go in one transaction, all or nothing. The code keeps nothing itself."
     if delegate == SIMPLE_ACCOUNT.address:
         yield (
-            f"EntryPoint {checksummed(SIMPLE_ACCOUNT.entry_point)} may act on the whole account, "
+            f"EntryPoint {checksum(SIMPLE_ACCOUNT.entry_point)} may act on the whole account, "
             "but only on what its key has signed for it. zuno signs nothing for it."
         )
         yield "Standing orders do not work with this code."
     else:
-        manager, entry = checksummed(DELEGATION_MANAGER), checksummed(ENTRY_POINT)
+        manager, entry = checksum(DELEGATION_MANAGER), checksum(ENTRY_POINT)
         yield (
             f"DelegationManager {manager} and EntryPoint {entry} may act on the whole account, but "
             "only on what its key has signed for them. zuno signs nothing for the EntryPoint."

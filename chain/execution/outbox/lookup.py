@@ -51,7 +51,7 @@ class Sighting(Struct, frozen=True):
     mined: bool = False
     """Whether one of its versions is in a block: its nonce went to no other transaction."""
 
-    def expired(self, step: PlanStep) -> bool:
+    def is_expired(self, step: PlanStep) -> bool:
         """Whether no block to come may run it: each is later than the head."""
         return step.deadline is not None and self.head.timestamp >= step.deadline
 
@@ -77,7 +77,7 @@ def _absent(step: PlanStep, seen: Sighting) -> NonceState:
         return NonceState.OTHER_CHAIN
     if step.was_included:
         return NonceState.GONE
-    return NonceState.EXPIRED if seen.expired(step) else NonceState.MISSING
+    return NonceState.EXPIRED if seen.is_expired(step) else NonceState.MISSING
 
 
 async def look_up(reads: Reader, dispatch: Dispatch, step: PlanStep, *, lags: bool) -> Sighting:
@@ -225,7 +225,7 @@ class Evidence(Struct, frozen=True):
     """Whether it is the embedded chain, where a head lower than seen before is a restart."""
 
     @property
-    def needed(self) -> int:
+    def needed_answers(self) -> int:
         return 2 if self.witnesses else 1
 
     def readers(self, usual: Reader) -> tuple[Reader, ...]:
@@ -263,10 +263,10 @@ async def find_verdict(
             seen.append(outcome)
     if not seen:
         raise silences[0]
-    return agreed(step, seen, evidence.needed)
+    return settle_verdict(step, seen, evidence.needed_answers)
 
 
-def agreed(step: PlanStep, seen: Sequence[Sighting], needed: int) -> Verdict:
+def settle_verdict(step: PlanStep, seen: Sequence[Sighting], needed: int) -> Verdict:
     """What enough of them tell alike; unclear where too few do."""
     groups: dict[object, list[Verdict]] = {}
     for sighting in seen:

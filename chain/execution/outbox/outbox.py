@@ -100,7 +100,7 @@ class Outbox:
             ).fetchall()
             return tuple(self._dispatch(dispatch_hash) for (dispatch_hash,) in rows)
 
-    def unresolved(self) -> tuple[Dispatch, ...]:
+    def unresolved_dispatches(self) -> tuple[Dispatch, ...]:
         """What was applied and is not settled, or was left half done."""
         return tuple(item for item in self.dispatches() if item.needs_attention)
 
@@ -156,7 +156,7 @@ class Outbox:
         with one_transaction(self._connection, may_have_sent=False):
             use_approval(self._connection, approval, now)
 
-    def given(self, approval: str) -> GivenApproval | None:
+    def find_given(self, approval: str) -> GivenApproval | None:
         with reading(self._connection):
             return read_approval(self._connection, approval)
 
@@ -164,7 +164,7 @@ class Outbox:
         with reading(self._connection):
             return newest_approval(self._connection, kind, plan_id)
 
-    def unused(self) -> tuple[GivenApproval, ...]:
+    def unused_approvals(self) -> tuple[GivenApproval, ...]:
         with reading(self._connection):
             return unused_approvals(self._connection)
 

@@ -67,7 +67,7 @@ async def read_realised(
     receipt = await once_there(reads, requests.receipt(transaction_hash))
     if receipt is None:
         raise NotIncludedError(f"{transaction_hash} is in no block. See it: zuno outbox")
-    return receipt, realised(
+    return receipt, realised_of(
         receipt, wallet, network, await _native(reads, receipt, wallet, nonces)
     )
 
@@ -83,7 +83,9 @@ async def once_there(reads: Reader, request: Request[T | None]) -> T | None:
     return found
 
 
-def realised(receipt: Receipt, wallet: Address, network: Network, native: NativeChange) -> Realised:
+def realised_of(
+    receipt: Receipt, wallet: Address, network: Network, native: NativeChange
+) -> Realised:
     return Realised(
         tokens=_token_changes(receipt.logs, wallet, network.wrapped_native),
         native=native,

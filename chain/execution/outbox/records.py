@@ -219,7 +219,7 @@ class Dispatch(Struct, frozen=True):
     steps: tuple[PlanStep, ...]
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether nothing about it can change any more."""
         return all(step.settled for step in self.steps)
 
@@ -258,7 +258,7 @@ class Dispatch(Struct, frozen=True):
     def needs_attention(self) -> bool:
         left_open = self.half_done or self.ended is not None
         return self.consumed_at is not None and (
-            not self.finished or (left_open and self.resolved_at is None)
+            not self.is_finished or (left_open and self.resolved_at is None)
         )
 
 

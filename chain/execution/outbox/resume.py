@@ -102,7 +102,7 @@ async def look(
         fault = error.sentence
     except TimeoutError:
         fault = _NO_ANSWER
-    hashes = [item.hash for item in outbox.unresolved() if item.chain_id == chain_id]
+    hashes = [item.hash for item in outbox.unresolved_dispatches() if item.chain_id == chain_id]
     with outbox.applying() as alone:
         for dispatch_hash in hashes if alone else ():
             reason = "zuno ended before it was signed"
@@ -160,7 +160,7 @@ class _Looking(Struct, frozen=True):
         A restarted chain may have the block a plan was built on, and no step of it; of a plan
         with a step that still stands, a reorganisation has only taken the later blocks.
         """
-        for dispatch in self.outbox.unresolved():
+        for dispatch in self.outbox.unresolved_dispatches():
             if dispatch.chain_id != chain_id:
                 continue
             stands, missing = False, False
@@ -203,7 +203,7 @@ class _Looking(Struct, frozen=True):
         step = observed.step
         match observed.standing:
             case NonceState.PENDING:
-                late = observed.seen.expired(step)
+                late = observed.seen.is_expired(step)
                 return StepSituation.PENDING_TOO_LATE if late else StepSituation.PENDING
             case NonceState.MISSING if step.state is not StepState.DROPPED:
                 return StepSituation.NOT_SENT

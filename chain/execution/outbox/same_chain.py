@@ -104,11 +104,11 @@ async def sight_chain(
             raise answer
         else:
             told.append((answer[1].number, *answer, each))
-    if len(told) < evidence.needed:
+    if len(told) < evidence.needed_answers:
         raise _too_few(silences, answered=len(told))
     # A single endpoint that tells of a far higher block than all others moves nothing.
     told.sort(key=lambda one: one[0], reverse=True)
-    _, genesis, head, reader = told[evidence.needed - 1]
+    _, genesis, head, reader = told[evidence.needed_answers - 1]
     chain = Genesis(chain_id, genesis)
     highest = outbox.highest_head(chain)
     state = ChainState.KNOWN
@@ -205,9 +205,9 @@ async def require_same_chain(
     check_not_over(outbox.dispatch(dispatch.hash))
     while True:
         same, other = await _anchors(reads, evidence, dispatch)
-        if same >= evidence.needed:
+        if same >= evidence.needed_answers:
             return sight.chain
-        if other >= evidence.needed or (evidence.embedded and not same):
+        if other >= evidence.needed_answers or (evidence.embedded and not same):
             code = EndCode.CHAIN_RESTARTED if evidence.embedded else EndCode.OTHER_CHAIN
             outbox.end(dispatch.hash, code, now=now)
             raise PlanOverError(dispatch, code)

@@ -8,7 +8,15 @@ from chain.contracts.networks import Address
 from chain.contracts.pool_key import CalldataPool
 from chain.execution.plan.context import PolicyContext, key_of
 from chain.execution.plan.effects import Provision, Sale, Withdrawal
-from chain.math.drift import Band, Span, least_paid, least_taken, most_taken, narrowed, price_band
+from chain.math.drift import (
+    Band,
+    Span,
+    least_paid,
+    least_taken,
+    most_taken,
+    narrow_drift,
+    price_band,
+)
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import MAX_TICK
 from chain.protocols.reference import position_label
@@ -58,7 +66,7 @@ def provision_faults(
 
 def swap_faults(swap: Sale, entered: CalldataPool, context: PolicyContext) -> Iterator[str]:
     """Whether the swap must pay what its pool was quoted for, and its pool is no worse a place."""
-    out = quoted(swap, context)
+    out = find_quote(swap, context)
     if out is None:
         yield "there is no quote for the swap it makes"
         return
@@ -107,7 +115,7 @@ def worth_faults(swap: Sale, context: PolicyContext) -> Iterator[str]:
         )
 
 
-def quoted(swap: Sale, context: PolicyContext) -> tuple[int, int] | None:
+def find_quote(swap: Sale, context: PolicyContext) -> tuple[int, int] | None:
     """What the swap was quoted to pay, and the price it leaves behind."""
     wanted = (swap.pool, swap.zero_for_one, swap.amount_in)
     for quote in context.quotes:
@@ -177,7 +185,7 @@ def _entry_faults(
 def _allowed_band(price: int, span: Span, context: PolicyContext) -> Band:
     """The prices amounts may be fixed for: within the limit, from where they were built on."""
     limit, drift = context.limits.slippage_bips, context.drift_bips
-    return price_band(price, narrowed(limit, span) + narrowed(drift, span))
+    return price_band(price, narrow_drift(limit, span) + narrow_drift(drift, span))
 
 
 def deadline_faults(deadline: int, context: PolicyContext) -> Iterator[str]:

@@ -56,7 +56,7 @@ class PositionFacts(Struct, frozen=True):
     """Taken out of the range before, and not collected yet."""
 
     @property
-    def owed(self) -> Amounts:
+    def amounts_owed(self) -> Amounts:
         """All that is paid out besides what the range holds."""
         return self.fees.plus(self.withdrawn)
 

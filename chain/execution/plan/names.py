@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address
 from chain.math.liquidity import Amounts
 from chain.protocols.reference import PositionRef
@@ -21,7 +21,7 @@ class Names(Struct, frozen=True):
     """Of positions, where their own calls do not name the tokens."""
 
     def place(self, address: Address) -> str:
-        full = checksummed(address)
+        full = checksum(address)
         if address == self.you:
             return f"{full} (you)"
         known = self.contracts.get(address)
@@ -36,7 +36,7 @@ class Names(Struct, frozen=True):
 
     def currency(self, address: Address) -> str:
         token = self.token(address)
-        return token.symbol if token.verified else f"{token.label} at {checksummed(address)}"
+        return token.symbol if token.verified else f"{token.label} at {checksum(address)}"
 
     def amount(self, amount: int, address: Address) -> str:
         return amount_text(amount, self.token(address))

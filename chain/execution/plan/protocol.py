@@ -63,7 +63,7 @@ class ProtocolReader(ABC):
     def effects(self, call: PlainCall) -> tuple[Effect, ...]: ...
 
     @abstractmethod
-    def dismissed(self, call: PlainCall) -> tuple[PositionRef, ...]:
+    def dismissed_positions(self, call: PlainCall) -> tuple[PositionRef, ...]:
         """Positions whose subscriber is dismissed."""
 
     @abstractmethod

@@ -33,7 +33,7 @@ class Function(NamedTuple):
         values = read(self.types, data)
         return self.record(*values) if self.parse is None else self.parse(values)
 
-    def written(self, record: Struct) -> bytes:
+    def encode(self, record: Struct) -> bytes:
         values = fields_of(record) if self.values is None else self.values(record)
         return self.selector + write(self.types, values)
 

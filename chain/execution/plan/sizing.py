@@ -16,7 +16,7 @@ from chain.math.drift import (
     least_paid,
     least_taken,
     most_taken,
-    narrowed,
+    narrow_drift,
     widest,
 )
 from chain.math.liquidity import Amounts
@@ -73,7 +73,7 @@ def guaranteed_by_exit(position: PositionFacts, tolerance: Tolerance) -> Amounts
     A swap that follows the exit must be sized, and quoted, on these.
     """
     least = exit_minimums(position, position.liquidity, tolerance)
-    return least.plus(position.owed)
+    return least.plus(position.amounts_owed)
 
 
 def part_of(position: PositionFacts, percent: int) -> int:
@@ -161,7 +161,7 @@ def size_move(
 
     def funds(sqrt_price: int) -> Amounts:
         held = position.span.holds(sqrt_price, position.liquidity, round_up=False)
-        return held.plus(position.owed)
+        return held.plus(position.amounts_owed)
 
     price = position.pool.sqrt_price_x96
     return _sized(span, price, funds, tolerance, position.span, liquidity=liquidity)
@@ -285,7 +285,7 @@ def survivable(
             spans = (span,)
         case _:
             return facts.tolerance
-    most = min(narrowed(facts.tolerance.slippage_bips, span) for span in spans)
+    most = min(narrow_drift(facts.tolerance.slippage_bips, span) for span in spans)
     # Nothing is left to chance within the drift: the whole of it is survived.
     return Tolerance(widest(lambda bips: builds(Tolerance(bips, BIPS)), most), idle_bips=BIPS)
 

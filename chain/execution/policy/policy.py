@@ -362,7 +362,11 @@ _ENTERS = 4
 
 def _dismisses(call: Call) -> bool:
     protocol = protocols.of_call(call)
-    return protocol is not None and isinstance(call, PlainCall) and bool(protocol.dismissed(call))
+    return (
+        protocol is not None
+        and isinstance(call, PlainCall)
+        and bool(protocol.dismissed_positions(call))
+    )
 
 
 def _moves_before(number: int, singles: tuple[DecodedStep, ...]) -> bool:

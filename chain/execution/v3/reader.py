@@ -57,7 +57,7 @@ class V3CallReader(ProtocolReader):
     def effects(self, call: PlainCall) -> tuple[Effect, ...]:
         return shapes.effects_of(call)
 
-    def dismissed(self, _call: PlainCall) -> tuple[PositionRef, ...]:
+    def dismissed_positions(self, _call: PlainCall) -> tuple[PositionRef, ...]:
         return ()
 
     def places(self, call: PlainCall, sender: Address) -> Places:

@@ -70,7 +70,7 @@ def take_out(
 ) -> Change:
     """Remove a part of the liquidity, of none nothing, and collect all that is owed then."""
     least = sizing.exit_minimums(position, liquidity, facts.tolerance)
-    paid = least.plus(position.owed)
+    paid = least.plus(position.amounts_owed)
     calls = [*_taken(position, liquidity, least, facts.sender, facts, ends=ends)]
     if native:
         calls = [*_taken(position, liquidity, least, NATIVE, facts, ends=ends)]

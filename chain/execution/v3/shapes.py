@@ -223,7 +223,7 @@ def _coin_faults(
     if wrapped not in pair or sweep.token not in pair or sweep.token == wrapped:
         yield "it pays out other tokens than the pool's"
         return
-    owed = dict(zip(pair, zip(least, position.owed, strict=True), strict=True))
+    owed = dict(zip(pair, zip(least, position.amounts_owed, strict=True), strict=True))
     paid: tuple[tuple[Address, UnwrapWeth | SweepToken], ...]
     paid = ((wrapped, unwrap), (sweep.token, sweep))
     for token, call in paid:
@@ -268,7 +268,10 @@ def _compound_faults(
 ) -> Iterator[str]:
     if paid_by.collect.token_id != call.token_id or paid_by.decrease or paid_by.burn:
         yield "it puts the fees of one position into another"
-    if call.amount0_desired > position.owed[0] or call.amount1_desired > position.owed[1]:
+    if (
+        call.amount0_desired > position.amounts_owed[0]
+        or call.amount1_desired > position.amounts_owed[1]
+    ):
         yield "it puts in more than is owed to the position"
 
 

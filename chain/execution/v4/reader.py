@@ -60,7 +60,7 @@ class V4CallReader(ProtocolReader):
         found = map(shapes.effect_of, v4.actions_of(call))
         return tuple(effect for effect in found if effect is not None)
 
-    def dismissed(self, call: PlainCall) -> tuple[PositionRef, ...]:
+    def dismissed_positions(self, call: PlainCall) -> tuple[PositionRef, ...]:
         calls = call.calls if isinstance(call, Multicall) else (call,)
         return tuple(
             v4_position(each.token_id) for each in calls if isinstance(each, v4.Unsubscribe)

@@ -256,7 +256,7 @@ def read_manager_call(data: bytes) -> DecodedPositionManagerCall:
 
 
 def write_manager_call(command: DecodedPositionManagerCall) -> bytes:
-    return MODIFY.written(command.call)
+    return MODIFY.encode(command.call)
 
 
 def actions_of(call: Call) -> tuple[Action, ...]:

@@ -12,8 +12,8 @@ from chain.contracts.pool_key import CalldataPool, DecodedPoolKey
 from chain.execution.plan.bounds import (
     deadline_faults,
     exit_faults,
+    find_quote,
     provision_faults,
-    quoted,
     swap_faults,
     worth_faults,
 )
@@ -286,7 +286,7 @@ def router_faults(call: Execute, value: int, context: PolicyContext) -> Iterator
     if faults:
         return
     yield from swap_faults(sale_of(recipe.swap), recipe.mint.pool, context)
-    quote = quoted(sale_of(recipe.swap), context)
+    quote = find_quote(sale_of(recipe.swap), context)
     moved = quote is not None and recipe.swap.pool == recipe.mint.pool
     yield from amount_faults(recipe.mint, context, quote[1] if quote and moved else None)
     yield from _funding_faults(recipe, value)

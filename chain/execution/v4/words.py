@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from chain.base.units import time_text
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import DYNAMIC_FEE, DecodedPoolKey
 from chain.execution.plan.names import Names
@@ -165,7 +165,7 @@ def _pair(actions: tuple[Action, ...]) -> tuple[Address, Address] | None:
 def _pool(pool: DecodedPoolKey, names: Names) -> str:
     pair = f"{names.currency(pool.currency0)}/{names.currency(pool.currency1)}"
     fee = "dynamic fee" if pool.fee == DYNAMIC_FEE else f"fee {pool.fee / 10_000:g}%"
-    hook = "" if pool.hooks == NATIVE else f", hook {checksummed(pool.hooks)}"
+    hook = "" if pool.hooks == NATIVE else f", hook {checksum(pool.hooks)}"
     return f"{pair} ({fee}, tick spacing {pool.tick_spacing}{hook})"
 
 

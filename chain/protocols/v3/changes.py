@@ -12,7 +12,7 @@ from chain.math.liquidity import Amounts
 from chain.protocols.past import NOT_ADDED_UP, NOTHING, LiquidityChange, PositionPast, log_place
 from chain.protocols.reference import PositionRef
 from chain.protocols.snapshot import PositionSnapshot
-from chain.read.block_reader import EventError, expected, settle_in_parts, sound_answers
+from chain.read.block_reader import EventError, expect, settle_in_parts, sound_answers
 from chain.read.logs import NARROWABLE
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -51,7 +51,7 @@ async def v3_past(
     )
     times = {
         block.number: block.timestamp
-        for block in (expected(answer, Block) for answer in answers[: len(numbers)])
+        for block in (expect(answer, Block) for answer in answers[: len(numbers)])
     }
     receipts = {
         transaction: answer if isinstance(answer, Receipt) else None

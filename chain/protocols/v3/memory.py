@@ -53,11 +53,11 @@ class V3Memory:
         found = {keys[key]: read_as(V3Place, value) for key, value in values}
         return {token_id: place for token_id, place in found.items() if place is not None}
 
-    def held(self, owner: Address) -> tuple[int, ...] | None:
+    def last_tokens(self, owner: Address) -> tuple[int, ...] | None:
         """The tokens a wallet had when last seen; None where nobody has looked."""
         return read_as(tuple[int, ...], self._store.get(_HELD, f"{self._prefix}/{owner}"))
 
-    def withdrawn(self, token_id: int, state: str) -> Quantity[Amounts] | None:
+    def withdrawn_amounts(self, token_id: int, state: str) -> Quantity[Amounts] | None:
         """What was told of a token in this very state, not long ago."""
         kept = self._store.read(_Withdrawn, _WITHDRAWN, f"{self._prefix}/{token_id}")
         if kept is None or kept.state != state or not 0 <= self._clock() - kept.at < _KEPT_SECONDS:
@@ -88,5 +88,5 @@ class V3Memory:
         }
         self._store.put_many(_PLACES, new, now=now)
         for owner, token_ids in held.items():
-            if self.held(owner) != token_ids:
+            if self.last_tokens(owner) != token_ids:
                 self._store.put(_HELD, f"{self._prefix}/{owner}", list(token_ids), now=now)

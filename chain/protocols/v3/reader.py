@@ -67,7 +67,7 @@ class V3Reader:
         """Read all that these wallets hold."""
         for owner in owners:
             if owner not in self._owners:
-                held = self._memory.held(owner)
+                held = self._memory.last_tokens(owner)
                 self._owners[owner] = held or ()
                 if held is None:
                     self._strangers.add(owner)
@@ -113,7 +113,7 @@ class V3Reader:
             record = self._record(token_id)
             if record is None or not (record.owed0 or record.owed1):
                 continue
-            known = self._memory.withdrawn(token_id, record.state)
+            known = self._memory.withdrawn_amounts(token_id, record.state)
             if known is None:
                 asked[token_id] = record
             else:

@@ -17,7 +17,7 @@ from chain.protocols.snapshot import PositionIdentity
 from chain.protocols.v4.circumstances import (
     ChangeCircumstances,
     Event,
-    accounted,
+    change_amounts,
     read_circumstances,
 )
 from chain.protocols.v4.events import MODIFY_LIQUIDITY, ModifyLiquidityEvent, modify_liquidity_event
@@ -301,7 +301,9 @@ class ChangeReader:
             for identity in identities
             if identity.ref in left_out or not seen[identity.ref]
         )
-        return {identity.ref: accounted(identity, seen[identity.ref]) for identity in identities}
+        return {
+            identity.ref: change_amounts(identity, seen[identity.ref]) for identity in identities
+        }
 
     async def _minted(
         self,
@@ -314,7 +316,7 @@ class ChangeReader:
         Where an endpoint gives few blocks at once the oldest is looked for: ids are given one after
         the other, so no other is older.
         """
-        minted = self._positions.minted(identity.ref for identity in identities)
+        minted = self._positions.mint_blocks(identity.ref for identity in identities)
         unknown = {identity.ref for identity in identities} - minted.keys() - past.keys()
         blocks = until - self._network.first_block + 1
         if not unknown or not is_worth_searching(self._client, blocks):

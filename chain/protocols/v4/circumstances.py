@@ -28,7 +28,7 @@ from chain.protocols.v4.events import (
     swap_event,
 )
 from chain.protocols.v4.storage import PositionLayout, layout_of
-from chain.read.block_reader import decode_words, expected, read_words, settle_in_parts
+from chain.read.block_reader import decode_words, expect, read_words, settle_in_parts
 from chain.read.logs import scan_parts
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -55,7 +55,7 @@ async def read_past_words(
         if isinstance(answer, StatePruned):
             words[number] = Unknown(f"the state of block {number} needs an archive node")
             continue
-        data = expected(answer, bytes)
+        data = expect(answer, bytes)
         # Before the PoolManager existed there was nothing in its storage.
         outcome = CallOutcome(success=True, data=data)
         read = decode_words(slots, outcome) if data else dict.fromkeys(slots, 0)
@@ -106,7 +106,7 @@ class ChangeCircumstances(Struct, frozen=True):
     """This position's part of what the transaction cost, in the smallest unit of the coin."""
 
 
-def accounted(
+def change_amounts(
     identity: PositionIdentity, events: Sequence[tuple[ModifyLiquidityEvent, ChangeCircumstances]]
 ) -> tuple[LiquidityChange, ...]:
     """What each change moved, from the first of the position on."""
@@ -207,9 +207,9 @@ async def _read_surroundings(
             *(requests.logs(_movements(network, *pool_block)) for pool_block in pool_blocks),
         ],
     )
-    blocks = [expected(answer, Block) for answer in answers[: len(numbers)]]
+    blocks = [expect(answer, Block) for answer in answers[: len(numbers)]]
     receipts = answers[len(numbers) : len(numbers) + len(transactions)]
-    logs = [expected(answer, tuple) for answer in answers[len(numbers) + len(transactions) :]]
+    logs = [expect(answer, tuple) for answer in answers[len(numbers) + len(transactions) :]]
     return _Surroundings(
         blocks={block.number: block for block in blocks},
         logs=dict(zip(pool_blocks, logs, strict=True)),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.protocols.reference import PositionRef, v4_position
-from chain.read.block_reader import expected
+from chain.read.block_reader import expect
 from chain.read.logs import Topics, in_chain_order
 from chain.rpc import requests
 from chain.rpc.errors import RangeTooWide, RpcError, RpcRefused
@@ -63,7 +63,7 @@ class LogDeltaQuestion:
             *map(requests.logs, filters),
         ]
 
-    def answered(self, answers: Sequence[object]) -> LogDelta:
+    def read_answers(self, answers: Sequence[object]) -> LogDelta:
         finalized, *others = answers
         count = len(self._landmarks)
         blocks = dict(zip(self._landmarks, others[:count], strict=True))
@@ -82,7 +82,7 @@ class LogDeltaQuestion:
         for answer in others[count:]:
             if isinstance(answer, RpcRefused):
                 raise RangeTooWide(answer.message, endpoint=answer.endpoint, sure=False)
-        logs = in_chain_order([expected(answer, tuple) for answer in others[count:]])
+        logs = in_chain_order([expect(answer, tuple) for answer in others[count:]])
         return LogDelta(finalized if isinstance(finalized, Block) else None, lost, logs)
 
 

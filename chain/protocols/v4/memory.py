@@ -121,14 +121,14 @@ class PositionMemory:
         }
         self.store.put_many(_POSITIONS, values, now=self.clock())
 
-    def subscribed(self) -> frozenset[PositionRef]:
+    def subscribed_positions(self) -> frozenset[PositionRef]:
         """Tokens that had a subscriber when last seen: a hint of what to ask."""
         return _read_ids(self.store.get(_SUBSCRIBED, self._place))
 
     def remember_subscribed(
         self, subscribed: set[PositionRef], *, out_of: Iterable[PositionRef]
     ) -> None:
-        before = self.subscribed()
+        before = self.subscribed_positions()
         now = before.difference(out_of) | subscribed
         if now != before:
             self.store.put(_SUBSCRIBED, self._place, _ids(now), now=self.clock())
@@ -199,15 +199,15 @@ class PositionMemory:
     def release_search(self, owner: Address) -> None:
         self.store.forget_key(_SEARCHERS, f"{self._place}/{owner}")
 
-    def named(self, owner: Address) -> frozenset[PositionRef]:
+    def named_positions(self, owner: Address) -> frozenset[PositionRef]:
         """The positions a person named as this wallet's."""
         return _read_ids(self.store.get(_NAMED, f"{self._place}/{owner}"))
 
     def remember_named(self, owner: Address, refs: Iterable[PositionRef]) -> None:
-        named = self.named(owner) | {*refs}
+        named = self.named_positions(owner) | {*refs}
         self.store.put(_NAMED, f"{self._place}/{owner}", _ids(named), now=self.clock())
 
-    def minted(self, refs: Iterable[PositionRef]) -> dict[PositionRef, int]:
+    def mint_blocks(self, refs: Iterable[PositionRef]) -> dict[PositionRef, int]:
         """The blocks in which those tokens came to be, as far as a scan has met them."""
         keys = {self._key(ref): ref for ref in refs}
         values = self.store.get_many(_MINTED, keys).items()

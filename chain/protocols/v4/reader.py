@@ -47,7 +47,7 @@ class V4Reader:
         self._memory = memory
         self._words = words
         self._also = also
-        self._subscribed = memory.subscribed()
+        self._subscribed = memory.subscribed_positions()
         self._named: dict[PositionRef, None] = {}
         self._identities: dict[PositionRef, PositionIdentity] = {}
         self._mistaken: set[PositionRef] = set()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address
 from chain.execution.transaction import Authorization
 from chain.wallet.errors import WalletError, WalletRefusedError
@@ -158,7 +158,7 @@ def _words(status: int, doing: str) -> str:
 def _authorization_refused(status: int, delegate: Address) -> WalletRefusedError:
     if status == _NOT_ALLOWED:
         return WalletRefusedError(
-            f"The Ledger does not delegate to {checksummed(delegate)}: its setting «Smart account "
+            f"The Ledger does not delegate to {checksum(delegate)}: its setting «Smart account "
             "upgrade» is off, or that contract is not on its list. Nothing was signed."
         )
     return WalletRefusedError(_words(status, "sign the authorization"))

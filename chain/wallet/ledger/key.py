@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from chain.contracts.addresses import checksummed, keccak
+from chain.contracts.addresses import checksum, keccak
 from chain.contracts.networks import Address
 from chain.execution.transaction import Authorization, UnsignedTransaction
 from chain.wallet.errors import WalletRefusedError
@@ -51,7 +51,7 @@ class LedgerKey:
         transport = self._ready()
         self._asking(
             "Confirm on the Ledger: delegate this account to "
-            f"{checksummed(authorization.delegate)}. The transaction that carries it follows."
+            f"{checksum(authorization.delegate)}. The transaction that carries it follows."
         )
         return app.sign_authorization(transport, self._path, authorization)
 
@@ -69,8 +69,8 @@ class LedgerKey:
                 there = app.address_at(transport, self._path)
                 if there != self.address:
                     raise WalletRefusedError(
-                        f"This Ledger has {checksummed(there)} at {self._path}, not "
-                        f"{checksummed(self.address)}: it is another device, or holds another "
+                        f"This Ledger has {checksum(there)} at {self._path}, not "
+                        f"{checksum(self.address)}: it is another device, or holds another "
                         "phrase. Nothing was signed."
                     )
             except BaseException:

@@ -69,7 +69,7 @@ class TcpTransport:
                 raise WalletError("The answer is longer than any of a Ledger. Nothing was signed.")
             return self._read(length), int.from_bytes(self._read(_STATUS_BYTES), "big")
         except OSError as error:
-            raise lost(error) from None
+            raise lost_error(error) from None
 
     def _read(self, count: int) -> bytes:
         data = b""
@@ -123,7 +123,7 @@ class UsbTransport:
                 self._device.write(b"\x00" + packet)
             answer = from_usb_packets(self._packets())
         except (OSError, ValueError) as error:
-            raise lost(error) from None
+            raise lost_error(error) from None
         return answer[:-_STATUS_BYTES], int.from_bytes(answer[-_STATUS_BYTES:], "big")
 
     def _packets(self) -> Iterator[bytes]:
@@ -164,7 +164,7 @@ def from_usb_packets(packets: Iterator[bytes]) -> bytes:
     raise OSError("the answer ended early")
 
 
-def lost(error: Exception) -> DisconnectedError:
+def lost_error(error: Exception) -> DisconnectedError:
     if isinstance(error, TimeoutError):
         return DisconnectedError(
             "The Ledger did not answer within five minutes. Nothing was signed. Try again, and "

@@ -14,7 +14,7 @@ from agents.backtest.report import BacktestError, BarUnits, bars_of_hours
 from agents.backtest.walking import (
     HeldRanges,
     bar_series,
-    earned,
+    fees_earned,
     held_ranges,
     realised_lvr,
     tokens_of,
@@ -145,7 +145,7 @@ def _one(lower: float, upper: float, liquidity: float) -> HeldRanges:
 
 def _earned(bars: PoolBars, held: HeldRanges) -> tuple[float, float]:
     count = len(bars.times)
-    found = earned(bar_series(bars, 1.0), np.array([0]), np.array([count]), held)
+    found = fees_earned(bar_series(bars, 1.0), np.array([0]), np.array([count]), held)
     return float(found.fees_usd[0]), float(found.bars_inside[0])
 
 
@@ -173,7 +173,7 @@ def test_a_bar_that_crosses_an_edge_counts_by_the_part_inside() -> None:
     bars = bars_along(np.array([100.0, 121.0]), fees=4.0, liquidity=1e9)
     held = _one(log(110), log(200), 1e12)
 
-    found = earned(bar_series(bars, 1.0), np.array([1]), np.array([2]), held)
+    found = fees_earned(bar_series(bars, 1.0), np.array([1]), np.array([2]), held)
 
     # From 100 to 121 is twice the way from 110 to 121; nearly all liquidity is one's own.
     assert found.bars_inside[0] == pytest.approx(0.5)
@@ -186,11 +186,11 @@ def test_windows_of_different_lengths_earn_what_they_earn_alone() -> None:
     first, last = np.array([0, 10, 200, 40]), np.array([100, 15, 300, 40])
     held = held_ranges(np.full(4, log(1900)), np.full(4, log(2100)), np.array([1e3, 2e3, 5.0, 1.0]))
 
-    together = earned(series, first, last, held)
+    together = fees_earned(series, first, last, held)
 
     for place in range(4):
         part = HeldRanges(*(field[place : place + 1] for field in held))
-        alone = earned(series, first[place : place + 1], last[place : place + 1], part)
+        alone = fees_earned(series, first[place : place + 1], last[place : place + 1], part)
         assert together.fees_usd[place] == pytest.approx(alone.fees_usd[0])
         assert together.bars_inside[place] == pytest.approx(alone.bars_inside[0])
 

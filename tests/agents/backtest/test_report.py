@@ -22,7 +22,7 @@ from agents.backtest.walking import (
     Decided,
     make_track,
     moment_at,
-    snapped,
+    snap_edges,
     walk,
 )
 from agents.numbers.advice import AdvisedAction, edge_ratio
@@ -229,7 +229,7 @@ def test_the_placebo_does_in_each_window_what_another_did_at_the_same_hours() ->
     windows = len(advised)
     opening = moment_at(track, 0, 0)
     half = first_half_width(opening, terms, BALANCED)
-    own = snapped(opening.log_price, half, terms.tick_spacing)
+    own = snap_edges(opening.log_price, half, terms.tick_spacing)
     hedged = []
     for shift in range(1, windows):
         like = np.roll(advised, shift, axis=0)
@@ -237,7 +237,7 @@ def test_the_placebo_does_in_each_window_what_another_did_at_the_same_hours() ->
         def decide(moment: Moment, _: WindowHoldings, like: npt.NDArray[np.int8] = like) -> Decided:
             width = first_half_width(moment, terms, BALANCED)
             return Decided(
-                like[:, moment.place], *snapped(moment.log_price, width, terms.tick_spacing)
+                like[:, moment.place], *snap_edges(moment.log_price, width, terms.tick_spacing)
             )
 
         hedged.append(walk(track, terms, own, decide).hedged)

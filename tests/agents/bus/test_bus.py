@@ -267,7 +267,7 @@ async def test_time_and_ids_come_from_outside() -> None:
 
 async def test_another_flow_brings_its_own_kinds_and_first_role() -> None:
     trader = Role("trader")
-    registry = REGISTRY.extended(
+    registry = REGISTRY.extend(
         {"trade_start": Start, "trade_ready": Plan}, roles=[trader], final=["trade_ready"]
     )
 

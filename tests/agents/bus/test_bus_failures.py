@@ -273,7 +273,7 @@ async def test_a_handler_that_never_stops_holds_nobody_up() -> None:
         await asyncio.wait_for(bus.cancel(flow.request_id), timeout=60)
         assert (await one(bus)).kind == SmallKind.PLAN_READY
         released.set()
-        await bus.settled()
+        await bus.wait_settled()
         assert bus.counters.late == 1
     assert failure(await flow.outcome()).cause == FailureCause.CANCELLED
 
@@ -394,7 +394,7 @@ async def test_fifty_debates_of_which_ten_are_killed_leave_nothing_behind() -> N
             for index in range(50)
         ]
         outcomes = await asyncio.gather(*(flow.outcome() for flow in flows))
-        await bus.settled()
+        await bus.wait_settled()
         assert asyncio.all_tasks() == listening
         assert bus.active == frozenset()
         assert bus.lanes == 0
@@ -429,7 +429,7 @@ async def test_every_flow_over_a_bad_mesh_ends_once_in_a_plan_or_a_failure(seed:
             asyncio.gather(*(debate(bus) for _ in range(40))), timeout=600
         )
         await transport.arrived()
-        await bus.settled()
+        await bus.wait_settled()
         assert bus.active == frozenset()
         assert bus.lanes == 0
     for outcome in outcomes:

@@ -204,7 +204,7 @@ def test_sealing_refuses_what_could_not_be_opened() -> None:
 
 
 def test_a_new_flow_adds_kinds_and_leaves_the_old_as_they_are() -> None:
-    wider = REGISTRY.extended({"trade_ready": Note}, final=("trade_ready",))
+    wider = REGISTRY.extend({"trade_ready": Note}, final=("trade_ready",))
     envelope = wider.seal(
         "req_2",
         sender=CRITIC,
@@ -225,7 +225,7 @@ def test_a_new_flow_adds_kinds_and_leaves_the_old_as_they_are() -> None:
 
 def test_a_new_flow_adds_roles_and_kinds_that_may_be_lost() -> None:
     trader = Role("trader")
-    wider = REGISTRY.extended({"price_seen": Note}, roles=[trader], droppable=["price_seen"])
+    wider = REGISTRY.extend({"price_seen": Note}, roles=[trader], droppable=["price_seen"])
     assert wider.roles == (CLI, STRATEGIST, CRITIC, trader)
     assert wider.is_droppable("price_seen")
     assert not REGISTRY.is_droppable("price_seen")
@@ -233,7 +233,7 @@ def test_a_new_flow_adds_roles_and_kinds_that_may_be_lost() -> None:
     envelope = wider.seal("req_2", payload=Note(text="up"), **seen)  # type: ignore[arg-type]
     assert wider.open(envelope.wire) == envelope
     with pytest.raises(EnvelopeError, match="from and to"):
-        REGISTRY.extended({"price_seen": Note}).open(envelope.wire)
+        REGISTRY.extend({"price_seen": Note}).open(envelope.wire)
 
 
 @pytest.mark.parametrize("name", ["", "Trader", "a b", "r" * 21, "../cli", "trader\n"])

@@ -162,10 +162,10 @@ async def test_a_board_is_the_same_whatever_came_first(tmp_path: Path) -> None:
             board.add(envelope)
         boards.append(board)
     first, second = boards
-    assert first.heard(JuryKind.OPINION) == second.heard(JuryKind.OPINION)
-    assert [one.sender for one in first.heard(JuryKind.OPINION)] == list(EXPERTS)
-    assert first.heard(JuryKind.OPINION, JuryKind.ASKED)[0].kind == JuryKind.ASKED
-    assert first.heard("nothing") == ()
+    assert first.messages_of(JuryKind.OPINION) == second.messages_of(JuryKind.OPINION)
+    assert [one.sender for one in first.messages_of(JuryKind.OPINION)] == list(EXPERTS)
+    assert first.messages_of(JuryKind.OPINION, JuryKind.ASKED)[0].kind == JuryKind.ASKED
+    assert first.messages_of("nothing") == ()
 
 
 async def test_a_replay_whose_next_speaker_is_silent_goes_on_without_order(tmp_path: Path) -> None:

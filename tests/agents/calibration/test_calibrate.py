@@ -13,7 +13,7 @@ from agents.calibration.calibrate import (
     WIDTHS,
     CentredSurvival,
     HourlyBars,
-    binned,
+    bin_chances,
     calibrate,
     calibration_error,
     estimated_sigmas,
@@ -117,7 +117,7 @@ def test_exits_are_where_a_plain_search_finds_them(bars: HourlyBars) -> None:
 def test_errors_by_hand() -> None:
     said = np.array([0.05, 0.05, 0.95, 1.0])
     stayed = np.array([True, False, True, True])
-    bins = binned(said, stayed)
+    bins = bin_chances(said, stayed)
     assert [each.windows for each in bins] == [2, 2]
     assert calibration_error(bins) == pytest.approx((0.9 + 0.05) / 4)
     assert width_reliability(3, said, stayed).bias_points == pytest.approx(100 * (2.05 - 3) / 4)

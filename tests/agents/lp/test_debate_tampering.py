@@ -10,7 +10,7 @@ from msgspec.structs import astuple
 from agents.bus.envelope import FailureCause
 from agents.lp.debate import HANDLERS
 from agents.lp.evaluation import exit_candidate, hold_candidate
-from agents.lp.judge import recomputed
+from agents.lp.judge import recompute
 from agents.lp.payloads import (
     CRITIC,
     STRATEGIST,
@@ -211,4 +211,4 @@ def test_what_nobody_touched_is_recomputed_to_the_same() -> None:
         ),
     )
     assert moves[SWAPPING].candidate.prep_action is not None
-    assert [astuple(move) for move in recomputed(debate)] == [astuple(move) for move in moves]
+    assert [astuple(move) for move in recompute(debate)] == [astuple(move) for move in moves]

@@ -83,7 +83,7 @@ async def test_forty_plans_ten_failures_and_nothing_left(devnet: DevnetReady) ->
             ]
             assert len(bus.active) == MANY
             ended = await asyncio.gather(*(flow.outcome() for flow in flows))
-            await bus.settled()
+            await bus.wait_settled()
             assert bus.active == frozenset()
             assert bus.lanes == 0
             assert transport.waiting() == 0

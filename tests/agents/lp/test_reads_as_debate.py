@@ -12,7 +12,7 @@ import pytest
 from agents.lp.advice_words import move_name, option_letter
 from agents.lp.statements import Relation
 from agents.model.interface import Answer, Usage
-from agents.numbers.rounding import gained
+from agents.numbers.rounding import gain_over
 from agents.numbers.rules import RiskProfile
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import DOLLAR_DOLLAR, TOKEN0, TOKEN1, Market
@@ -188,7 +188,7 @@ async def test_hold_and_exit_stand_beside_every_candidate() -> None:
 @pytest.mark.parametrize("name", TEN)
 async def test_where_close_looks_better_than_keep_a_reason_says_why_it_loses(name: str) -> None:
     plan = (await argue_over(TEN[name])).plan
-    more = None if plan.exit is None else gained(plan.exit.net_7d, plan.hold.net_7d)
+    more = None if plan.exit is None else gain_over(plan.exit.net_7d, plan.hold.net_7d)
     better = more is not None and more > 0 and plan.choice.kind == "hold"
     rivals = [made for made in plan.choice.claims if made.relation == Relation.NETS_MORE]
     assert not better or any((made.figures[0] or 0.0) >= (more or 0.0) for made in rivals)

@@ -12,7 +12,14 @@ from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import Capital, CreateContext, CreateGoal, depth_of
 from agents.lp.payloads import FlowCreateStart
 from agents.lp.plan import ShapeChoice
-from agents.numbers.rules import PROFILES, JudgmentVerdict, RiskProfile, Rule, cautioned, judge_move
+from agents.numbers.rules import (
+    PROFILES,
+    JudgmentVerdict,
+    RiskProfile,
+    Rule,
+    deserves_caution,
+    judge_move,
+)
 from agents.numbers.shapes import ExposureBias
 from chain.contracts import abi
 from chain.contracts.calldata import SwapExactIn
@@ -119,7 +126,7 @@ def test_an_own_swap_beyond_the_fee_is_warned_of_and_beyond_a_percent_refused(
     judged = _judged(dollars)
     (finding,) = [one for one in judged.findings if one.rule is Rule.OWN_SWAP]
     assert finding.verdict is verdict
-    assert cautioned(judged.findings) is warned
+    assert deserves_caution(judged.findings) is warned
 
 
 def _back(fork: Fork, move: Candidate) -> SwapExactIn:

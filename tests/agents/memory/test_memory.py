@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.memory.lesson_writing import FEEDBACK, POST_MORTEM, feedback, kind_records, worded
+from agents.memory.lesson_writing import FEEDBACK, POST_MORTEM, feedback, kind_records, word_lesson
 from agents.memory.memory import (
     CHANNEL,
     EndedTrade,
@@ -15,7 +15,7 @@ from agents.memory.memory import (
     PostMortem,
     TradeMemory,
     TradeSetup,
-    written,
+    write_lesson,
 )
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import parse_reply
@@ -37,14 +37,14 @@ def setup(plan: str, *words: str, symbol: str = "ETHUSDT", regime: str = "") -> 
 
 def mortem(plan: str, time: int, *words: str, symbol: str = "ETHUSDT") -> PostMortem:
     ended = EndedTrade(time, 3000.0, 2950.0, "stop", -1.7)
-    return written(setup(plan, *words, symbol=symbol), ended)
+    return write_lesson(setup(plan, *words, symbol=symbol), ended)
 
 
 @pytest.mark.parametrize(("pnl", "how"), [(40.0, "take_profit"), (-51.0, "stop"), (-3.0, "close")])
 def test_a_post_mortem_has_setup_outcome_and_constraint(pnl: float, how: str) -> None:
     ended = EndedTrade(9, 3000.0, 3040.0, how, pnl / 30)  # type: ignore[arg-type]
 
-    one = written(setup("plan_a", "true_breakout", regime="BULL_MOMENTUM"), ended)
+    one = write_lesson(setup("plan_a", "true_breakout", regime="BULL_MOMENTUM"), ended)
 
     assert one.setup
     assert one.outcome
@@ -54,7 +54,7 @@ def test_a_post_mortem_has_setup_outcome_and_constraint(pnl: float, how: str) ->
 
 
 def test_what_was_opened_elsewhere_is_neither_won_nor_lost() -> None:
-    one = written(
+    one = write_lesson(
         setup("plan_a", regime="BULL_MOMENTUM"), EndedTrade(9, None, 3040.0, "close", None)
     )
 
@@ -135,7 +135,7 @@ def test_a_line_that_was_cut_off_is_passed_over(tmp_path: Path) -> None:
 
 def ended(plan: str, decision: str, pnl: float, win: float | None = 55.0) -> PostMortem:
     setup = TradeSetup(plan, "ETHUSDT", "swing", "trade", decision, "RANGE_BOUND", (), (), win)
-    return written(setup, EndedTrade(1, 3000.0, 2950.0, "stop", pnl))
+    return write_lesson(setup, EndedTrade(1, 3000.0, 2950.0, "stop", pnl))
 
 
 class Writing:
@@ -156,14 +156,14 @@ class Writing:
 async def test_a_model_words_the_constraint_and_nothing_else() -> None:
     one = ended("plan_a", "LONG", -1.7)
     model = Writing(constraint="Ask for a stop wider than 97.5 dollars.")
-    said = await worded(one, model)
+    said = await word_lesson(one, model)
 
     assert said.constraint.startswith("Ask for a stop")
     assert "97.5" not in said.constraint
     assert (said.setup, said.outcome, said.pnl_pct) == (one.setup, one.outcome, one.pnl_pct)
     assert [role for role, _ in model.asked] == [POST_MORTEM]
-    assert await worded(one, Writing()) == one
-    assert await worded(one, None) == one
+    assert await word_lesson(one, Writing()) == one
+    assert await word_lesson(one, None) == one
 
 
 async def test_a_model_words_what_many_trades_taught() -> None:

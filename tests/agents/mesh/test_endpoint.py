@@ -164,10 +164,10 @@ async def test_a_greeting_is_answered_once_and_measured(played: Played) -> None:
     assert sight.round_trip is not None
     assert 0 < sight.round_trip < 5
     async with asyncio.timeout(60):
-        await played.desk.answered((played.peer(),), 60)
+        await played.desk.wait_for_answers((played.peer(),), 60)
     played.desk.greet(played.peer(CRITIC))
     both = asyncio.create_task(
-        played.desk.answered((played.peer(), played.peer(CRITIC)), 60), name="both"
+        played.desk.wait_for_answers((played.peer(), played.peer(CRITIC)), 60), name="both"
     )
     await settle()
     assert not both.done()
@@ -198,20 +198,20 @@ async def test_a_message_waits_for_its_peer_and_is_drained_when_acknowledged(
     await played.send(b"one")
     assert played.payloads() == []
     assert played.sent(FrameKind.HELLO)
-    assert not await played.desk.drained(0.01)
+    assert not await played.desk.wait_drained(0.01)
 
     await played.meet()
     [frame] = played.sent(FrameKind.DATA)
     assert frame.header.wants_ack
     assert (frame.payload, frame.header.to_boot) == (b"one", OURS)
-    assert not await played.desk.drained(0.01)
+    assert not await played.desk.wait_drained(0.01)
 
     await played.tell(FrameKind.ACK, acks=(frame.header.seq,))
-    assert await played.desk.drained(0.01)
+    assert await played.desk.wait_drained(0.01)
     assert played.desk.send_once(played.peer(), _data(played), b"by the way")
     await settle()
     assert not played.sent(FrameKind.DATA)[-1].header.wants_ack
-    assert await played.desk.drained(0.01)
+    assert await played.desk.wait_drained(0.01)
 
 
 async def test_all_is_drained_only_when_every_peer_acknowledged(played: Played) -> None:
@@ -220,10 +220,10 @@ async def test_all_is_drained_only_when_every_peer_acknowledged(played: Played) 
         await played.send(b"one", name=name)
     [frame] = played.sent(FrameKind.DATA)
     await played.tell(FrameKind.ACK, acks=(frame.header.seq,))
-    assert not await played.desk.drained(0.01)
+    assert not await played.desk.wait_drained(0.01)
     [frame] = played.sent(FrameKind.DATA, CRITIC)
     await played.tell(FrameKind.ACK, name=CRITIC, acks=(frame.header.seq,))
-    assert await played.desk.drained(0.01)
+    assert await played.desk.wait_drained(0.01)
 
 
 async def test_a_later_process_gets_what_the_earlier_did_not_acknowledge_first(
@@ -271,7 +271,7 @@ async def test_what_was_tried_as_often_as_it_may_is_given_up(played: Played) -> 
     await played.meet()
     await played.send(b"once", attempts=1)
     await played.send(b"twice", attempts=2)
-    assert await played.desk.drained(5)
+    assert await played.desk.wait_drained(5)
     assert Counter(played.payloads()) == {b"once": 1, b"twice": 2}
     assert played.desk.sight(played.peer()).resent == 1
 
@@ -337,13 +337,13 @@ async def test_an_endpoint_that_nobody_listens_at_takes_no_message() -> None:
 
 async def test_whoever_is_asked_for_is_greeted_until_it_answers(played: Played) -> None:
     peers = (played.peer(), played.peer(CRITIC))
-    assert await played.desk.met(peers, 0.7) == ()
+    assert await played.desk.meet(peers, 0.7) == ()
     # At once, after a quarter of a second and, where the machine is quick, 0.4 s later.
     assert len(played.sent(FrameKind.HELLO)) in (2, 3)
     await played.meet()
-    assert await played.desk.met(peers, 0.1) == (played.peer(),)
+    assert await played.desk.meet(peers, 0.1) == (played.peer(),)
     await played.meet(CRITIC)
-    assert await played.desk.met(peers, 5) == peers
+    assert await played.desk.meet(peers, 5) == peers
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from agents.bus.envelope import CLI, Role
 from agents.mesh.frame import new_key, write_key
-from agents.mesh.joining import joined
+from agents.mesh.joining import join_mesh
 from agents.mesh.peers import (
     KEY_FILE,
     MEMBER_FILE,
@@ -112,10 +112,10 @@ def test_a_folder_whose_peer_file_does_not_name_its_key_joins_no_mesh(tmp_path: 
     member = {"name": "scout", "engine": "nats", "url": "nats://127.0.0.1:1"}
     (tmp_path / MEMBER_FILE).write_bytes(msgspec.json.encode(member))
     write_key(tmp_path / KEY_FILE, scout)
-    endpoint, me, read = joined(tmp_path, OURS, asks="a model")
+    endpoint, me, read = join_mesh(tmp_path, OURS, asks="a model")
     assert (endpoint.me, me.name, read.url) == (scout.name, "scout", member["url"])
     assert endpoint.versions == OURS
     (tmp_path / KEY_FILE).unlink()
     write_key(tmp_path / KEY_FILE, new_key())
     with pytest.raises(MeshFileError, match="Copy the peer file"):
-        joined(tmp_path, OURS)
+        join_mesh(tmp_path, OURS)

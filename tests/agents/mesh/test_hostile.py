@@ -103,7 +103,7 @@ async def test_a_peer_is_not_heard_in_a_role_that_is_played_here(tmp_path: Path)
             await stack.enter_async_context(agent_on(wire, members, JURY, role, service))
         remote = await stack.enter_async_context(desk_on(wire, members, JURY, *elsewhere))
         endpoint = remote.transport._endpoint  # type: ignore[attr-defined]
-        await endpoint.met((members.peer(here),), 10)
+        await endpoint.meet((members.peer(here),), 10)
         running = asyncio.create_task(
             run_jury(tmp_path / "record.jsonl", remote=remote, limits=BusLimits(quiet_seconds=60))
         )

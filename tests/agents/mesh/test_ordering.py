@@ -62,7 +62,7 @@ def told(order: RequestOrder, event: object) -> None:
     if isinstance(event, Copy):
         order.add(event)
     else:
-        order.took(*event)  # type: ignore[misc]
+        order.record_taken(*event)  # type: ignore[misc]
 
 
 def test_every_order_of_arrival_gives_one_in_which_causes_come_first() -> None:
@@ -87,14 +87,14 @@ def test_what_an_agent_took_later_is_recorded_later() -> None:
     order.add(first)
     order.add(second)
     assert order.ready() == []
-    order.took(CRITIC, TakenMessage(1, SCOUT, 0))
-    order.took(CRITIC, TakenMessage(0, STRATEGIST, 0))
+    order.record_taken(CRITIC, TakenMessage(1, SCOUT, 0))
+    order.record_taken(CRITIC, TakenMessage(0, STRATEGIST, 0))
     assert order.ready() == [second.envelope, first.envelope]
 
 
 def test_a_lost_thought_holds_nobody_up_for_ever_and_a_lost_message_does() -> None:
     order = RequestOrder((SCOUT, STRATEGIST))
-    order.took(STRATEGIST, TakenMessage(0, SCOUT, 1))
+    order.record_taken(STRATEGIST, TakenMessage(0, SCOUT, 1))
     order.add(SAID[1])  # the thought before it never comes
     assert order.ready() == []
     assert order.ready(without_lost_thoughts=True) == [SAID[1].envelope]
@@ -120,7 +120,7 @@ async def test_the_desk_waits_for_a_lost_thought_as_long_as_it_was_told() -> Non
     request = _OpenRequest(RequestOrder((SCOUT, STRATEGIST)), copy(SCOUT, 9, 9).envelope)
     for one in (SAID[1], SAID[2]):
         request.order.add(one)
-    request.order.took(STRATEGIST, TakenMessage(0, SCOUT, 1))
+    request.order.record_taken(STRATEGIST, TakenMessage(0, SCOUT, 1))
     desk._release("req_1", request)
 
     with pytest.raises(TimeoutError):

@@ -122,11 +122,11 @@ async def test_a_burst_over_a_small_queue_arrives_once_each() -> None:
     async with endpoint(members, CLERK, wire) as clerk, endpoint(members, JUDGE, wire) as judge:
         judge.on_frame = lambda frame: taken.append(frame.payload)
         peer = members.peer(JUDGE)
-        assert await clerk.met((peer,), 10) == (peer,)
+        assert await clerk.meet((peer,), 10) == (peer,)
         header = FrameHeader(FrameKind.DATA, peer.key, "", 0, request="req_1")
         for number in range(250):
             await clerk.send(peer, header, b"%d" % number, attempts=60, droppable=False)
-        assert await clerk.drained(30)
+        assert await clerk.wait_drained(30)
     assert sorted(taken, key=int) == [b"%d" % number for number in range(250)]
 
 
@@ -142,10 +142,10 @@ async def test_a_message_that_breaks_its_reader_is_counted_and_the_next_is_taken
     async with endpoint(members, CLERK, wire) as clerk, endpoint(members, JUDGE, wire) as judge:
         judge.on_frame = take
         peer = members.peer(JUDGE)
-        assert await clerk.met((peer,), 10) == (peer,)
+        assert await clerk.meet((peer,), 10) == (peer,)
         header = FrameHeader(FrameKind.DATA, peer.key, "", 0, request="req_1")
         await clerk.send(peer, header, b"bad", attempts=1, droppable=False)
         await clerk.send(peer, header, b"good", attempts=60, droppable=False)
-        assert await clerk.drained(30)
+        assert await clerk.wait_drained(30)
         assert judge.dropped[DropCause.MALFORMED] >= 1
     assert taken == [b"good"]

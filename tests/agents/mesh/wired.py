@@ -14,7 +14,7 @@ from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import CRITIC
 from agents.lp.services import DebateServices
 from agents.mesh.frame import read_key
-from agents.mesh.joining import joined
+from agents.mesh.joining import join_mesh
 from agents.mesh.layout import DESK, MeshPlan, lay_out, planned_members
 from agents.mesh.peers import KEY_FILE, Engine, read_member
 from agents.mesh.transport import AgentTransport
@@ -79,7 +79,7 @@ class WiredMesh:
     async def agent(
         self, name: str, eyes: Eyes, spec: FlowSpec[DebateServices] = LP_FLOW
     ) -> AsyncIterator[None]:
-        endpoint, _, _ = joined(self.folder(name), running_versions(LP_FLOW.package))
+        endpoint, _, _ = join_mesh(self.folder(name), running_versions(LP_FLOW.package))
         role: Role = self.roles[name]
         async with endpoint:
             host: AgentHost[Any] = AgentHost(

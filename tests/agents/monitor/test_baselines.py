@@ -72,8 +72,8 @@ def test_when_the_depth_is_taken_anew(
     anew: bool,
 ) -> None:
     now = with_others(depth, tick=7, seconds=seconds)
-    later = before.followed(now, INSIDE, drained=drained, others_there=others_there)
-    out = before.followed(now, OUTSIDE, drained=drained, others_there=others_there)
+    later = before.follow_position(now, INSIDE, drained=drained, others_there=others_there)
+    out = before.follow_position(now, OUTSIDE, drained=drained, others_there=others_there)
 
     taken = (depth, now.block.timestamp, 7) if anew else (OTHERS, before.others_time, 0)
     assert (later.others, later.others_time, later.others_tick) == taken
@@ -84,7 +84,9 @@ def test_when_the_depth_is_taken_anew(
 def test_without_a_place_the_depth_is_taken_at_once(before: Baseline) -> None:
     unplaced = replace(before, others_tick=None)
 
-    later = unplaced.followed(with_others(5, tick=7), INSIDE, drained=True, others_there=None)
+    later = unplaced.follow_position(
+        with_others(5, tick=7), INSIDE, drained=True, others_there=None
+    )
 
     assert (later.others, later.others_tick) == (5, 7)
 

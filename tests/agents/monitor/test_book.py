@@ -107,9 +107,9 @@ def test_a_mute_covers_what_opens_later_and_ends(home: Home) -> None:
         next(one for one in book.current() if one.position_id == v4_position(n)) for n in (7, 8)
     )
 
-    assert muted.muted(NOW + 59)
-    assert not muted.muted(NOW + 60)
-    assert not other.muted(NOW)
+    assert muted.is_muted(NOW + 59)
+    assert not muted.is_muted(NOW + 60)
+    assert not other.is_muted(NOW)
 
 
 def test_a_worse_matter_than_the_acknowledged_one_asks_again(home: Home) -> None:
@@ -260,6 +260,6 @@ def test_a_book_that_called_positions_by_numbers_is_read_with_everything_in_plac
             [replace(poll, changes=(Cleared(three.subject, 2, NOW + 3, "in"),))], NOW
         )
         assert (again.kind, again.alert.position_id) == (EventKind.RESOLVED, of_v3)
-        assert again.alert.muted(NOW + 60)
+        assert again.alert.is_muted(NOW + 60)
     with closing(sqlite3.connect(home.database)) as now:
         assert not now.execute("SELECT 1 FROM alerts WHERE subject LIKE '%/-4/%'").fetchall()

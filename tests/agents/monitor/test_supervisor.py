@@ -179,7 +179,7 @@ def test_one_holds_it_and_readers_know_whom_until_it_is_killed(tmp_path: Path) -
 
     assert current_holder(path) is None
     assert mine.take()
-    assert mine.held
+    assert mine.is_held
     assert current_holder(path) == Holder(os.getpid(), os.uname().nodename, 1.0)
     mine.release()
     assert current_holder(path) is None

@@ -272,7 +272,7 @@ async def test_a_refused_channel_is_tried_every_quarter_of_an_hour_and_nothing_i
         assert TOKEN not in step.reason
         assert step.first is new
     assert numbers_in(one.text for one in bench.double.taken) == [1, 2]
-    assert (other.progress.trouble, other.progress.stopped) == (None, False)
+    assert (other.progress.trouble, other.progress.is_stopped) == (None, False)
     await again.close()
     await other.close()
 

@@ -131,8 +131,8 @@ async def test_not_seeing_for_several_polls_is_an_alert_until_it_sees_again(
             seeing = Watch(replace(watch.sources, client=alive), [devnet.wallet])
             [sees] = await poll_once(seeing, WatchSettings(), book, NOW + 300)
 
-    assert sees.resolved == 1
-    assert sees.opened == len(sees.events) - 1
+    assert sees.resolved_count == 1
+    assert sees.opened_count == len(sees.events) - 1
     [blind] = [one for one in book.current() if one.kind is AlertKind.BLIND]
     assert blind.state is AlertState.RESOLVED
 

@@ -78,7 +78,7 @@ def test_each_reason_decides_alone(asked: AdviceInputs, action: str, reason: str
     advice = advise(asked)
 
     assert (advice.action, advice.reasons[0]) == (action, reason)
-    assert advice.known == (not reason.endswith("unknown"))
+    assert advice.is_known == (not reason.endswith("unknown"))
 
 
 @given(st.floats(0, 0.999), st.booleans(), st.floats(0.01, 3))

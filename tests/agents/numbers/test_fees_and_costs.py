@@ -92,9 +92,9 @@ def test_lvr_of_a_year_at_three_percent_a_day(width: float, yearly: float) -> No
 
 
 def test_own_liquidity_belongs_in_the_denominator() -> None:
-    assert fees.diluted(100.0, 75.0, 25.0) == 1.0
-    assert fees.diluted(75.0, 75.0, 25.0) == 0.75
-    assert fees.diluted(0.0, 0.0, 0.0) == 0.0
+    assert fees.dilute_rate(100.0, 75.0, 25.0) == 1.0
+    assert fees.dilute_rate(75.0, 75.0, 25.0) == 0.75
+    assert fees.dilute_rate(0.0, 0.0, 0.0) == 0.0
 
 
 def test_a_position_in_range_is_taken_out_of_the_active_liquidity_once() -> None:

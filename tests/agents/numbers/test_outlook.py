@@ -114,12 +114,12 @@ def test_the_gain_is_the_difference_of_the_outlooks(
 
 
 def test_at_twice_the_volatility_arbitrage_takes_four_times_as_much_and_fees_stay() -> None:
-    wild = MARKET.changed(volatility=2.0)
+    wild = MARKET.at_multiples(volatility=2.0)
     assert wild.daily_sigma == 0.06
     assert wild.edge_7d == 0.5
     assert wild.fee_rate_7d == MARKET.fee_rate_7d
     assert wild.loss_rate == pytest.approx(4 * MARKET.loss_rate)
-    poor = MARKET.changed(fees=0.5)
+    poor = MARKET.at_multiples(fees=0.5)
     assert (poor.edge_7d, poor.daily_sigma) == (1.0, 0.03)
     assert poor.loss_rate == pytest.approx(MARKET.loss_rate)
 

@@ -31,10 +31,10 @@ from agents.scorecard.arms import (
     JudgedSituation,
     TakenRange,
     alone_brief,
-    answered,
+    answer_question,
     form_of,
-    guarded,
-    hedged,
+    guard_choice,
+    hedge_score,
     taken_by_rules,
     taken_of,
 )
@@ -115,7 +115,7 @@ def situation(number: int) -> JudgedSituation:
 
 @cache
 def best_form(one: JudgedSituation) -> ChosenForm:
-    return max(FORMS, key=lambda form: hedged(one, taken_of(guarded(one, form))) or 0.0)
+    return max(FORMS, key=lambda form: hedge_score(one, taken_of(guard_choice(one, form))) or 0.0)
 
 
 class Foreseer:
@@ -182,7 +182,7 @@ async def asked(
             allowance = 3_000
             for arm in arms:
                 question = ArmQuestion(arm, attempt, one, situations[place - 1], allowance)
-                answer = await answered(question, model, TERMS)
+                answer = await answer_question(question, model, TERMS)
                 allowance = answer.tokens if arm is Arm.DEBATE else allowance
                 answers.append(answer)
     return answers
@@ -262,11 +262,11 @@ async def test_most_voices_win_and_the_last_thought_of_one_who_looks_again() -> 
     one = replace(SITUATIONS[0], start=start)
     vote, again = Scripted(replies), Scripted(replies)
     question = ArmQuestion(Arm.VOTE, 0, one, SITUATIONS[1], 400)
-    voted = await answered(question, vote.open(), TERMS)
+    voted = await answer_question(question, vote.open(), TERMS)
     assert voted.form == ChosenForm("move", 2.0)
     assert voted.chance == pytest.approx(0.4)
     assert (voted.calls, voted.tokens, voted.nano_usd) == (4, 400, 0)
-    looked = await answered(question._replace(arm=Arm.SELF), again.open(), TERMS)
+    looked = await answer_question(question._replace(arm=Arm.SELF), again.open(), TERMS)
     assert looked.form == ChosenForm("move", 2.0)
     assert looked.chance == pytest.approx(0.4)
     assert [prompt.count("You answered before") for _, prompt in again.asked] == [0, 1, 1, 1]
@@ -279,7 +279,7 @@ async def test_noise_asks_the_critic_alone_about_another_situation() -> None:
     heard = {}
     for arm in (Arm.DEBATE, Arm.NOISE):
         model = Scripted(())
-        await answered(ArmQuestion(arm, 0, one, other, 0), model.open(), TERMS)
+        await answer_question(ArmQuestion(arm, 0, one, other, 0), model.open(), TERMS)
         heard[arm] = model.asked
     own = alone_brief(one.context).lines
     unrelated = next(line for line in alone_brief(other.context).lines if line not in own)
@@ -333,10 +333,10 @@ def test_any_range_can_be_judged_and_told_by_its_form() -> None:
     named = TakenRange(
         "move", own.pool_id, TICK // 10 * 10 - 70, TICK // 10 * 10 + 130, str(10**14), 1.0
     )
-    assert hedged(one, named) is not None
+    assert hedge_score(one, named) is not None
     for form in FORMS:
-        candidate = guarded(one, form)
-        again = guarded(one, form_of(one.context, candidate))
+        candidate = guard_choice(one, form)
+        again = guard_choice(one, form_of(one.context, candidate))
         assert taken_of(again) == taken_of(candidate)
 
 

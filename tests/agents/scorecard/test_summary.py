@@ -125,7 +125,7 @@ def test_chances_are_scored_and_binned() -> None:
 def test_fees_fall_inside_below_or_above() -> None:
     fees = tuple(FeeOutcome(1.0, 2.0, earned) for earned in (0.5, 1.0, 1.5, 2.5))
     found = summarise([scored(1, 0.1, days=1, fees=fees)]).fees
-    assert (found.inside, found.below, found.above, found.judged) == (2, 1, 1, 4)
+    assert (found.inside, found.below, found.above, found.judged_count) == (2, 1, 1, 4)
 
 
 def test_scores_are_kept_by_network_and_what_is_unreadable_is_as_if_unwritten() -> None:

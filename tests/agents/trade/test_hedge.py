@@ -11,7 +11,13 @@ from random import Random
 import pytest
 
 from agents.trade.geometry_rules import chart_shape, geometry_finding, price_turns
-from agents.trade.opinions import HEDGE_RATIOS, HedgeChange, RangeExposure, floored, hedged_quantity
+from agents.trade.opinions import (
+    HEDGE_RATIOS,
+    HedgeChange,
+    RangeExposure,
+    floor_to_step,
+    hedged_quantity,
+)
 from chain.exchange.public.market import Candle
 from tests.agents.trade.cases import context, hours, snapshot
 from tests.market_data import market_data
@@ -116,7 +122,7 @@ def test_a_hedge_is_a_share_of_the_coins_in_whole_steps(ratio: float) -> None:
 def test_a_share_beyond_the_whole_is_refused() -> None:
     with pytest.raises(ValueError, match="share"):
         hedged_quantity(1.0, 1.3, 0.001)
-    assert floored(0.3, 0.1) == 0.3
+    assert floor_to_step(0.3, 0.1) == 0.3
 
 
 def test_drift_is_told_as_a_share_of_what_is_wanted() -> None:

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from agents.model.interface import ModelUnavailable, Unavailability
-from agents.trade.concluding import routed
+from agents.trade.concluding import route_sizing
 from agents.trade.facts import AccountFacts, SpotAccount, VenueTerms
 from agents.trade.payloads import GEOMETRY, JUDGE, META
 from agents.trade.risk_rules import Sizing
@@ -196,4 +196,4 @@ async def test_rule_5_sends_a_long_to_spot_where_it_fits(
 def test_rule_5_sends_shorts_and_exits_to_the_other_venue() -> None:
     for decision in (TradeDecision.SHORT, TradeDecision.CANCEL_AND_CLOSE, TradeDecision.HOLD):
         before, sizing = _with_spot(1e6), Sizing(decision, 10.0, 2.0)
-        assert routed(before, sizing) == (before, sizing)
+        assert route_sizing(before, sizing) == (before, sizing)

@@ -19,7 +19,7 @@ from chain.base.clean_text import (
     clean_symbol,
     clean_text,
     masked_urls,
-    quoted,
+    quote_words,
     shortened_urls,
 )
 from chain.base.units import UNKNOWN, Known, Quantity, Unknown, combine, hours
@@ -121,12 +121,12 @@ def test_megabytes_cost_nothing() -> None:
     ],
 )
 def test_the_words_of_others_are_quoted_short_and_bare_of_our_marks(raw: str, shown: str) -> None:
-    assert quoted(raw) == shown
+    assert quote_words(raw) == shown
 
 
 @given(st.text(max_size=400))
 def test_no_text_gets_out_of_its_quotes(raw: str) -> None:
-    shown = quoted(raw)
+    shown = quote_words(raw)
     inside = shown[1:-1]
 
     assert shown == "" or (shown[0], shown[-1]) == ("“", "”")

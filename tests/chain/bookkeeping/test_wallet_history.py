@@ -64,7 +64,7 @@ async def test_a_range_that_was_left_swapped_and_entered_anew_is_one_story(
     assert _sums(after, EntryKind.ELSEWHERE) == _sums(before, EntryKind.ELSEWHERE)
     for history in (before, after):
         worth = history.facts.worth
-        assert _sums(history) == {one: _units(worth.owned(one)) for one in _sums(history)}
+        assert _sums(history) == {one: _units(worth.total_of(one)) for one in _sums(history)}
         usd = sum(one.usd.value for one in history.entries if isinstance(one.usd, Known))
         assert usd == worth.total
 

@@ -163,8 +163,8 @@ def test_one_that_ignores_its_end_is_killed(
     script = f"trap '' TERM\necho '{LISTENING}'\nwhile :; do sleep 1; done"
     with running_anvil(environment={"ZUNO_ANVIL": str(program(tmp_path, script))}) as node:
         assert node.url == "http://127.0.0.1:4711"
-        assert node.ended() is None
-    assert node.ended() == "It was ended by signal 9."
+        assert node.why_ended() is None
+    assert node.why_ended() == "It was ended by signal 9."
 
 
 def test_a_node_answers_in_order_and_says_why_it_refuses() -> None:

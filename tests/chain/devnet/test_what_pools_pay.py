@@ -78,7 +78,9 @@ def _compare_half_an_hour(world: World, chain: ChainView) -> None:
     for pool in POOLS:
         happened = [trade for trade in _trades(chain, pool) if trade.time > HISTORY_ENDS]
         assert [one.time for one in happened] == [one.time for one in paper[pool]], pool.name
-        assert on_chain.paid(pool) == pytest.approx(on_paper.paid(pool), rel=1e-3), pool.name
+        assert on_chain.fees_paid(pool) == pytest.approx(on_paper.fees_paid(pool), rel=1e-3), (
+            pool.name
+        )
         assert on_chain.milliticks(pool) == pytest.approx(on_paper.milliticks(pool), abs=1_000)
 
 
@@ -108,7 +110,7 @@ def test_what_a_pool_has_paid_is_read_from_its_storage(
     """The crowd goes by the fee growth in the pool's storage, which is the fees of its swaps."""
     floor = Floor(chain, small_world.market.prices(HISTORY_ENDS), HISTORY_ENDS)
     for pool in PAYING:
-        paid = floor.paid(pool) / MILLITICKS_SQUARED
+        paid = floor.fees_paid(pool) / MILLITICKS_SQUARED
         # A swap's event has the liquidity it ended in, its fee growth all that it met.
         assert paid == pytest.approx(_week(chain, pool).paid, rel=0.2), pool.name
 

@@ -12,7 +12,7 @@ from chain.exchange.orders.engine import NoticeKind, send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venue import AccountCheck, OrderUnansweredError
-from chain.exchange.orders.venues.paper.venue import cancelled
+from chain.exchange.orders.venues.paper.venue import cancel_order
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
@@ -401,7 +401,7 @@ async def test_a_trade_whose_orders_somebody_cancelled_is_told_of_until_it_is_cl
 ) -> None:
     await _lived(double, tmp_path, [BUY, *GUARDS], polls=0)
     for name in ("stop", "profit"):
-        double.keep(cancelled(double.held(), name, double.now, "by its owner"))
+        double.keep(cancel_order(double.held(), name, double.now, "by its owner"))
     told = []
     with TradeJournal.open(tmp_path / "trades.db") as journal:
         async with opened(double) as venue:
@@ -438,7 +438,7 @@ async def test_a_resting_entry_is_protected_part_by_part_as_it_fills(
     async def passing(_: float) -> None:
         account = double.held()
         stops = [one for one in account.open_orders() if one.order.type is OrderType.STOP]
-        covered.append((account.position(ETH).quantity, sum(one.left for one in stops)))
+        covered.append((account.position(ETH).quantity, sum(one.remaining for one in stops)))
         double.trade(1_400.0, 3_000.0, next(traded, 1e6))
 
     plan_id = "plan_1"
@@ -455,7 +455,7 @@ async def test_a_resting_entry_is_protected_part_by_part_as_it_fills(
 
 
 def _resting(double: AccountDouble) -> dict[str, float]:
-    return {one.order.client_id: round(one.left, 6) for one in double.held().open_orders()}
+    return {one.order.client_id: round(one.remaining, 6) for one in double.held().open_orders()}
 
 
 async def test_a_stop_is_as_large_as_what_its_profit_left(

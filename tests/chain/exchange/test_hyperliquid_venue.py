@@ -193,7 +193,7 @@ async def test_part_of_a_fill_is_told_with_its_price_and_fee() -> None:
 
     assert (done.state, done.filled, done.average) == (OrderState.CANCELLED, 0.2, 3_000.0)
     assert done.fees == pytest.approx(0.2 * 3_000 * 0.00045)
-    assert account.held(ETH) == 0.2
+    assert account.quantity_of(ETH) == 0.2
     assert account.equity == 10_000.0
 
 

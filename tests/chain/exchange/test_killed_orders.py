@@ -18,7 +18,7 @@ from chain.base.sqlite import open_database, transaction
 from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
-from chain.exchange.orders.venues.paper.venue import PaperAccount, cancelled, placed
+from chain.exchange.orders.venues.paper.venue import PaperAccount, cancel_order, place_order
 from tests.chain.exchange.markets import START, account, moment, order, unsettled
 from tests.chain.exchange.plain_venue import PlainVenue
 from tests.samples import some_of
@@ -77,7 +77,7 @@ class LastingVenue(PlainVenue):
     async def submit(self, order: VenueOrder) -> OrderProgress:
         self._moment()
         for _ in range(2 if self._habit == "twice" else 1):
-            after = self._change(lambda before: placed(before, order, moment()))
+            after = self._change(lambda before: place_order(before, order, moment()))
         self._moment()
         if self._habit == "silent":
             raise VenueSilentError
@@ -96,7 +96,9 @@ class LastingVenue(PlainVenue):
     async def cancel(self, order: VenueOrder) -> OrderProgress | None:
         self._moment()
         name = order.client_id
-        after = self._change(lambda before: cancelled(before, name, float(START), "by its owner"))
+        after = self._change(
+            lambda before: cancel_order(before, name, float(START), "by its owner")
+        )
         self._moment()
         return after.orders.get(name)
 

@@ -9,9 +9,9 @@ from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueO
 from chain.exchange.orders.venues.paper.venue import (
     MarketCourse,
     PaperAccount,
-    cancelled,
-    placed,
-    settled,
+    cancel_order,
+    place_order,
+    settle_candles,
 )
 from chain.exchange.public.market import Candle, FundingPayment
 from tests.chain.exchange.markets import BOOK, ETH, START, account, candle, moment, order
@@ -24,7 +24,7 @@ def course(*candles: Candle, payments: tuple[FundingPayment, ...] = ()) -> Marke
 
 
 def test_a_taker_walks_the_book_and_pays_the_fee() -> None:
-    after = placed(account(), order(BUY, OrderType.MARKET, 2.0), moment())
+    after = place_order(account(), order(BUY, OrderType.MARKET, 2.0), moment())
 
     progress = after.orders["one"]
     assert progress.state is OrderState.FILLED
@@ -35,7 +35,7 @@ def test_a_taker_walks_the_book_and_pays_the_fee() -> None:
 
 
 def test_what_the_book_does_not_hold_is_said_and_not_invented() -> None:
-    after = placed(account(100_000), order(SELL, OrderType.MARKET, 9.0), moment())
+    after = place_order(account(100_000), order(SELL, OrderType.MARKET, 9.0), moment())
 
     progress = after.orders["one"]
     assert (progress.state, progress.filled) == (OrderState.CANCELLED, 5.0)
@@ -43,7 +43,7 @@ def test_what_the_book_does_not_hold_is_said_and_not_invented() -> None:
 
 
 def test_a_limit_taker_stops_at_its_price() -> None:
-    after = placed(account(), order(BUY, OrderType.LIMIT_TAKER, 2.0, 3001.5), moment())
+    after = place_order(account(), order(BUY, OrderType.LIMIT_TAKER, 2.0, 3001.5), moment())
 
     progress = after.orders["one"]
     assert (progress.filled, progress.average) == (1.0, 3001.0)
@@ -54,9 +54,9 @@ def test_a_limit_taker_stops_at_its_price() -> None:
     ("low", "state"), [(2990.0, OrderState.OPEN), (2989.99, OrderState.FILLED)]
 )
 def test_a_maker_fills_only_when_traded_through(low: float, state: OrderState) -> None:
-    resting = placed(account(), order(BUY, OrderType.MAKER, 1.0, 2990.0), moment())
+    resting = place_order(account(), order(BUY, OrderType.MAKER, 1.0, 2990.0), moment())
 
-    after = settled(resting, course(candle(1, low=low, high=3000)))
+    after = settle_candles(resting, course(candle(1, low=low, high=3000)))
 
     assert after.orders["one"].state is state
     if state is OrderState.FILLED:
@@ -65,17 +65,19 @@ def test_a_maker_fills_only_when_traded_through(low: float, state: OrderState) -
 
 
 def test_a_maker_is_not_filled_by_what_was_traded_before_it() -> None:
-    resting = placed(account(), order(BUY, OrderType.MAKER, 1.0, 2990.0), moment(time=START + 90.0))
+    resting = place_order(
+        account(), order(BUY, OrderType.MAKER, 1.0, 2990.0), moment(time=START + 90.0)
+    )
 
-    after = settled(resting, course(candle(1, low=2900, high=3000)))
+    after = settle_candles(resting, course(candle(1, low=2900, high=3000)))
 
     assert after.orders["one"].filled == 0
 
 
 def test_a_maker_fills_no_more_than_was_traded() -> None:
-    resting = placed(account(), order(BUY, OrderType.MAKER, 1.0, 2990.0), moment())
+    resting = place_order(account(), order(BUY, OrderType.MAKER, 1.0, 2990.0), moment())
 
-    after = settled(resting, course(candle(1, low=2900, high=3000, volume=0.25)))
+    after = settle_candles(resting, course(candle(1, low=2900, high=3000, volume=0.25)))
 
     assert after.orders["one"].filled == 0.25
     assert after.orders["one"].is_open
@@ -86,7 +88,7 @@ def test_a_maker_that_the_market_has_passed_rests_at_a_better_price(
     side: OrderSide, limit: float
 ) -> None:
     now = moment()
-    after = placed(account(), order(side, OrderType.MAKER, 1.0, limit), now)
+    after = place_order(account(), order(side, OrderType.MAKER, 1.0, limit), now)
 
     own = now.book.bids if side is BUY else now.book.asks
     assert after.orders["one"].state is OrderState.OPEN
@@ -96,9 +98,13 @@ def test_a_maker_that_the_market_has_passed_rests_at_a_better_price(
 
 
 def test_a_maker_expires() -> None:
-    resting = placed(account(), order(BUY, OrderType.MAKER, 1.0, 2990.0, expires=120), moment())
+    resting = place_order(
+        account(), order(BUY, OrderType.MAKER, 1.0, 2990.0, expires=120), moment()
+    )
 
-    after = settled(resting, course(candle(1, low=2995, high=3000), candle(2, low=2900, high=3000)))
+    after = settle_candles(
+        resting, course(candle(1, low=2995, high=3000), candle(2, low=2900, high=3000))
+    )
 
     assert after.orders["one"].state is OrderState.EXPIRED
 
@@ -113,10 +119,10 @@ def test_slices_are_taken_over_time() -> None:
         slices=4,
         slice_seconds=120,
     )
-    after = placed(account(), sliced, moment())
+    after = place_order(account(), sliced, moment())
     filled = [after.orders["one"].filled]
     for minute in range(1, 8):
-        after = settled(after, course(candle(minute, low=3000, high=3001)))
+        after = settle_candles(after, course(candle(minute, low=3000, high=3001)))
         filled.append(after.orders["one"].filled)
 
     assert filled == [0.5, 1.0, 1.0, 1.5, 1.5, 2.0, 2.0, 2.0]
@@ -125,14 +131,14 @@ def test_slices_are_taken_over_time() -> None:
 
 def held() -> PaperAccount:
     """Long one coin from 3001, protected on both sides."""
-    after = placed(account(), order(BUY, OrderType.MARKET, 1.0), moment())
+    after = place_order(account(), order(BUY, OrderType.MARKET, 1.0), moment())
     stop = order(SELL, OrderType.STOP, 1.0, 2950.0, name="stop", reduce_only=True)
     profit = order(SELL, OrderType.TAKE_PROFIT, 1.0, 3100.0, name="profit", reduce_only=True)
-    return placed(placed(after, stop, moment()), profit, moment())
+    return place_order(place_order(after, stop, moment()), profit, moment())
 
 
 def test_a_stop_is_taken_before_a_profit_in_the_same_candle_and_ends_the_other() -> None:
-    after = settled(held(), course(candle(1, low=2900, high=3200, start=3000)))
+    after = settle_candles(held(), course(candle(1, low=2900, high=3200, start=3000)))
 
     assert after.orders["stop"].average == pytest.approx(2950 * 0.999)
     assert after.orders["profit"].state is OrderState.CANCELLED
@@ -140,7 +146,7 @@ def test_a_stop_is_taken_before_a_profit_in_the_same_candle_and_ends_the_other()
 
 
 def test_a_stop_that_was_jumped_over_fills_where_the_market_opened() -> None:
-    after = settled(held(), course(candle(1, low=2800, high=2900, start=2850)))
+    after = settle_candles(held(), course(candle(1, low=2800, high=2900, start=2850)))
 
     assert after.orders["stop"].average == pytest.approx(2850 * 0.999)
 
@@ -148,10 +154,10 @@ def test_a_stop_that_was_jumped_over_fills_where_the_market_opened() -> None:
 def test_a_protecting_order_waits_for_what_it_protects() -> None:
     entry = order(BUY, OrderType.MAKER, 1.0, 2990.0, name="entry")
     stop = order(SELL, OrderType.STOP, 1.0, 2950.0, name="stop", reduce_only=True)
-    waiting = placed(placed(account(), entry, moment()), stop, moment())
+    waiting = place_order(place_order(account(), entry, moment()), stop, moment())
 
-    untouched = settled(waiting, course(candle(1, low=2990, high=3000)))
-    through_both = settled(waiting, course(candle(1, low=2900, high=3000, start=3000)))
+    untouched = settle_candles(waiting, course(candle(1, low=2990, high=3000)))
+    through_both = settle_candles(waiting, course(candle(1, low=2900, high=3000, start=3000)))
 
     assert untouched.orders["stop"].is_open
     assert through_both.orders["entry"].state is OrderState.FILLED
@@ -162,7 +168,7 @@ def test_a_protecting_order_waits_for_what_it_protects() -> None:
 def test_what_only_reduces_never_opens() -> None:
     closing = order(SELL, OrderType.MARKET, 4.0, name="close", reduce_only=True)
 
-    after = placed(held(), closing, moment())
+    after = place_order(held(), closing, moment())
 
     assert not after.positions
     assert after.orders["close"].filled == 1.0
@@ -172,22 +178,22 @@ def test_what_only_reduces_never_opens() -> None:
 def test_longs_pay_funding_and_shorts_receive_it() -> None:
     payment = FundingPayment(START + 120, 0.0001, 3000.0)
     quiet = candle(1, low=2999, high=3000)
-    long = placed(account(), order(BUY, OrderType.MARKET, 1.0), moment())
-    short = placed(account(), order(SELL, OrderType.MARKET, 1.0), moment())
+    long = place_order(account(), order(BUY, OrderType.MARKET, 1.0), moment())
+    short = place_order(account(), order(SELL, OrderType.MARKET, 1.0), moment())
 
-    paid = settled(long, course(quiet, payments=(payment,)))
-    received = settled(short, course(quiet, payments=(payment,)))
+    paid = settle_candles(long, course(quiet, payments=(payment,)))
+    received = settle_candles(short, course(quiet, payments=(payment,)))
 
     assert paid.funding == pytest.approx(-0.3)
     assert received.funding == pytest.approx(0.3)
-    again = settled(paid, course(quiet, payments=(payment,)))
+    again = settle_candles(paid, course(quiet, payments=(payment,)))
     assert again == paid
 
 
 def test_the_same_name_is_the_same_order() -> None:
-    first = placed(account(), order(BUY, OrderType.MARKET, 1.0), moment())
+    first = place_order(account(), order(BUY, OrderType.MARKET, 1.0), moment())
 
-    assert placed(first, order(BUY, OrderType.MARKET, 1.0), moment()) == first
+    assert place_order(first, order(BUY, OrderType.MARKET, 1.0), moment()) == first
 
 
 @pytest.mark.parametrize(
@@ -198,7 +204,7 @@ def test_the_same_name_is_the_same_order() -> None:
     ],
 )
 def test_too_small_and_too_large_orders_are_refused(asked: VenueOrder, cash: float) -> None:
-    after = placed(account(cash), asked, moment())
+    after = place_order(account(cash), asked, moment())
 
     assert after.orders["one"].state is OrderState.REFUSED
     assert after.cash == cash
@@ -207,16 +213,16 @@ def test_too_small_and_too_large_orders_are_refused(asked: VenueOrder, cash: flo
 def test_an_empty_book_takes_no_order() -> None:
     nobody = replace(BOOK, asks=())
 
-    after = placed(account(), order(BUY, OrderType.MARKET, 1.0), moment(nobody))
+    after = place_order(account(), order(BUY, OrderType.MARKET, 1.0), moment(nobody))
 
     assert after.orders["one"].state is OrderState.REFUSED
 
 
 def test_a_cancelled_order_stays_cancelled() -> None:
-    resting = placed(account(), order(BUY, OrderType.MAKER, 1.0, 2990.0), moment())
+    resting = place_order(account(), order(BUY, OrderType.MAKER, 1.0, 2990.0), moment())
 
-    after = settled(
-        cancelled(resting, "one", START, "by its owner"), course(candle(1, low=2900, high=3000))
+    after = settle_candles(
+        cancel_order(resting, "one", START, "by its owner"), course(candle(1, low=2900, high=3000))
     )
 
     assert after.orders["one"].state is OrderState.CANCELLED
@@ -224,9 +230,9 @@ def test_a_cancelled_order_stays_cancelled() -> None:
 
 
 def test_turning_a_position_realises_the_old_one() -> None:
-    long = placed(account(), order(BUY, OrderType.MARKET, 1.0), moment())
+    long = place_order(account(), order(BUY, OrderType.MARKET, 1.0), moment())
 
-    after = placed(long, order(SELL, OrderType.MARKET, 2.0, name="turn"), moment())
+    after = place_order(long, order(SELL, OrderType.MARKET, 2.0, name="turn"), moment())
 
     assert after.position(ETH).quantity == -1.0
     assert after.cash == pytest.approx(10_000 - after.fees + (2998.5 - 3001))

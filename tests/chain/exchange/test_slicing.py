@@ -138,7 +138,7 @@ async def test_killed_at_any_step_each_part_is_there_once_or_known_to_be_missing
             assert (entry.state is JournalState.ACKNOWLEDGED) is there
     assert venue.taken[: len(taken)] == taken == NAMES[: len(taken)]
     assert all(name.startswith("stop") for name in venue.taken[len(taken) :])
-    stopped = [one.left for one in venue.held.open_orders() if one.order.reduce_only]
+    stopped = [one.remaining for one in venue.held.open_orders() if one.order.reduce_only]
     assert sum(stopped) == pytest.approx(venue.held.position(ETH).quantity)
 
 

@@ -60,7 +60,7 @@ async def test_coins_are_bought_held_and_what_is_held_is_sold() -> None:
     assert done.average == pytest.approx(PRICE)
     assert done.fees == pytest.approx(0.5 * PRICE * 0.0005)
     assert held.money_per_usd == WON
-    assert held.held(ETH) == 0.5
+    assert held.quantity_of(ETH) == 0.5
     assert held.equity == pytest.approx(10_000 - done.fees)
     assert rests.state is OrderState.OPEN
     assert [(one.order.client_id, one.order.reduce_only) for one in waiting] == [("gain", True)]

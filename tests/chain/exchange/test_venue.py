@@ -16,7 +16,7 @@ from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import AlreadySentError, JournalState, TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
 from chain.exchange.orders.venues import venue_entries
-from chain.exchange.orders.venues.paper.venue import PaperAccount, cancelled, placed
+from chain.exchange.orders.venues.paper.venue import PaperAccount, cancel_order, place_order
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from chain.exchange.public.market import VenueReading
 from chain.prices.market_http import RESTING
@@ -65,7 +65,7 @@ class MortalVenue(PlainVenue):
 
     async def submit(self, order: VenueOrder) -> OrderProgress:
         self._step()
-        self.held = placed(self.held, order, moment())
+        self.held = place_order(self.held, order, moment())
         self._step()
         return self.held.orders[order.client_id]
 
@@ -73,7 +73,7 @@ class MortalVenue(PlainVenue):
         return self.held.orders.get(order.client_id)
 
     async def cancel(self, order: VenueOrder) -> OrderProgress | None:
-        self.held = cancelled(self.held, order.client_id, float(START), "by its owner")
+        self.held = cancel_order(self.held, order.client_id, float(START), "by its owner")
         return self.held.orders.get(order.client_id)
 
 
@@ -255,9 +255,9 @@ async def test_venues_tell_price_funding_and_interest_and_each_may_be_missing_al
             double.faults = PAGES | {PLACES[name]: wrong}
             found = await venues.read("ETH")
             RESTING.clear()  # all three are one host here
-            assert name not in {one.venue.lower() for one in found.found}, wrong
-            assert (len(found.found), len(found.failed)) == (2, 1), wrong
-            assert len(found.failed[0]) < 220
+            assert name not in {one.venue.lower() for one in found.readings}, wrong
+            assert (len(found.readings), len(found.failures)) == (2, 1), wrong
+            assert len(found.failures[0]) < 220
         double.faults = PAGES | {BYBIT: Refusal(503)}
         observer = MarketObserver(market, elsewhere=venues, sample_seconds=0)
         seen = await observer.look(question())
@@ -266,9 +266,9 @@ async def test_venues_tell_price_funding_and_interest_and_each_may_be_missing_al
         late = await hasty.read("ETH")
         await hasty.close()
 
-    assert (late.found, len(late.failed)) == ((), 3)
-    assert whole.failed == ()
-    bybit_told, okx_told, upbit_told = whole.found
+    assert (late.readings, len(late.failures)) == ((), 3)
+    assert whole.failures == ()
+    bybit_told, okx_told, upbit_told = whole.readings
     assert bybit_told == VenueReading("Bybit", 3000.0, 0.0001, 1_500_000_000.0)
     assert (okx_told.venue, okx_told.price) == ("OKX", 3003.0)
     assert okx_told.funding_rate == pytest.approx(0.0001)

@@ -108,7 +108,7 @@ async def carried_to_its_end(bench: Bench, database: Path, kind: str) -> StepSit
         )
         dispatch = await sender.watch("hash")
         (step,) = dispatch.steps
-        assert dispatch.finished, dispatch
+        assert dispatch.is_finished, dispatch
         assert effects(bench, kind) == len(step.versions) <= 1
         spent = step.transaction.nonces if step.versions else 0
         assert bench.nonce() == step.transaction.nonce + spent >= first

@@ -32,7 +32,7 @@ from chain.execution.plan.requests import (
     WrapRequest,
 )
 from chain.execution.plan.sizing import guaranteed_by_exit, size_swap_entry
-from chain.math.drift import Span, narrowed
+from chain.math.drift import Span, narrow_drift
 from chain.math.liquidity import Amounts
 from tests.chain.execution.on_small_world import (
     MANAGER,
@@ -311,7 +311,7 @@ def test_what_the_wallet_holds_besides_lets_a_swap_plan_survive_the_drift(
     facts = chain.facts(key)
     built = build(request, facts)
     drift = built.tolerance.slippage_bips
-    assert drift == narrowed(narrowed(50, old.span), request.span)
+    assert drift == narrow_drift(narrow_drift(50, old.span), request.span)
     before = worth(old, wealth(chain, key))
     chain.drift(key, part * (drift - Fraction(1, 2)))
     token_id = minted(chain.run(built.transactions))

@@ -99,7 +99,7 @@ async def test_a_lower_embedded_chain_ends_every_plan_and_approval(
         dispatch = bench.outbox.dispatch(name)
         assert dispatch.ended is not None
         assert dispatch.ended.code is EndCode.CHAIN_RESTARTED
-        assert dispatch.finished
+        assert dispatch.is_finished
     with pytest.raises(PlanOverError):
         await bench.sender().apply("unused", bench.signer, at=bench.waits.now)
     assert len(bench.signer.signed) == 1

@@ -17,7 +17,7 @@ from msgspec.structs import astuple, replace
 import chain.execution
 from chain.contracts import abi
 from chain.contracts import calldata as actions
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import DYNAMIC_FEE, DecodedPoolKey, PoolKey
 from chain.execution.build.builder import GAS_CEILINGS
@@ -372,9 +372,9 @@ def told(data: bytes, to: Address = MANAGER, value: int = 0) -> tuple[str, ...]:
 def test_an_exit_says_what_is_received_and_where() -> None:
     burn = actions.Burn(28, 1_230_000_000_000_000_000, 456_000_000)
     for recipient, place in (
-        (YOU, f"{checksummed(YOU)} (you)"),
-        (STRANGER, f"{checksummed(STRANGER)} (not you)"),
-        (MANAGER, f"{checksummed(MANAGER)} (the PositionManager)"),
+        (YOU, f"{checksum(YOU)} (you)"),
+        (STRANGER, f"{checksum(STRANGER)} (not you)"),
+        (MANAGER, f"{checksum(MANAGER)} (the PositionManager)"),
         (actions.TO_SENDER, "the sender (you)"),
         (actions.TO_CONTRACT, "the contract itself"),
     ):
@@ -401,7 +401,7 @@ def test_a_move_says_what_is_opened() -> None:
     assert lines[0] == "Burn position #28: receive at least 1 WETH and 1 USDC besides fees."
     assert lines[1] == (
         "Open a position in WETH/USDC (fee 0.05%, tick spacing 10) from tick -600 to 600 with "
-        f"liquidity 77: pay at most 1 WETH and 2 USDC; its owner is {checksummed(YOU)} (you)."
+        f"liquidity 77: pay at most 1 WETH and 2 USDC; its owner is {checksum(YOU)} (you)."
     )
     assert lines[2].startswith("Settle WETH with you")
 
@@ -410,9 +410,9 @@ def test_hooks_hook_data_and_unknown_tokens_are_not_hidden() -> None:
     key = PoolKey(WETH, STRANGER, DYNAMIC_FEE, 60, HOOK)
     mint = actions.Mint(key, -60, 60, 1, 5, 6, YOU, b"\xab")
     (line, *_) = told(actions.modify_liquidities([mint], 2**200))
-    assert f"hook {checksummed(HOOK)}" in line
+    assert f"hook {checksum(HOOK)}" in line
     assert "dynamic fee" in line
-    assert checksummed(STRANGER) in line
+    assert checksum(STRANGER) in line
     assert "6 raw units" in line
     assert "It hands the hook 0xab." in line
     assert told(actions.modify_liquidities([mint], 2**200))[-1].endswith(f"second {2**200}.")
@@ -435,15 +435,15 @@ def test_a_swap_and_enter_is_told_step_by_step() -> None:
         ROUTER,
         10**18,
     )
-    assert lines[0] == f"Send 1 ETH along to {checksummed(ROUTER)} (the UniversalRouter)."
+    assert lines[0] == f"Send 1 ETH along to {checksum(ROUTER)} (the UniversalRouter)."
     assert lines[1] == (
         "Sell 1000 USDC in WETH/USDC (fee 0.05%, tick spacing 10) for at least "
         "0.000000000000000003 WETH."
     )
     assert lines[2] == "Pay what is owed in USDC from you."
-    assert f"to {checksummed(MANAGER)} (the PositionManager)" in lines[3]
+    assert f"to {checksum(MANAGER)} (the PositionManager)" in lines[3]
     assert lines[4].startswith("Move 1 WETH from you to")
-    assert lines[6].endswith(f"to {checksummed(STRANGER)} (not you).")
+    assert lines[6].endswith(f"to {checksum(STRANGER)} (not you).")
 
 
 @pytest.mark.parametrize(

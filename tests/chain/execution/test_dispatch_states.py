@@ -60,7 +60,10 @@ def test_when_a_plan_needs_attention() -> None:
     half = dispatch(S.FINAL, S.REVERTED, settled=(0, 1))
     over = replace(whole, ended=PlanEnd(EndCode.STEP_GONE, 5.0))
 
-    assert (whole.finished, dispatch(S.FINAL, S.FINAL, settled=(0,)).finished) == (True, False)
+    assert (whole.is_finished, dispatch(S.FINAL, S.FINAL, settled=(0,)).is_finished) == (
+        True,
+        False,
+    )
     assert not whole.needs_attention
     assert dispatch(S.FINAL, S.SENT, settled=(0,)).needs_attention
     for open_one in (half, over):

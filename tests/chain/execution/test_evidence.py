@@ -9,7 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from chain.execution.outbox.delivery import Route
-from chain.execution.outbox.lookup import Evidence, NamedReader, NonceState, Sighting, agreed
+from chain.execution.outbox.lookup import (
+    Evidence,
+    NamedReader,
+    NonceState,
+    Sighting,
+    settle_verdict,
+)
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Doubt, EndCode, StepState
 from chain.execution.outbox.resume import StepSituation, look
@@ -97,7 +103,7 @@ def test_two_must_tell_the_same(seen: tuple[Sighting, ...], standing: NonceState
     with Outbox.in_memory() as outbox:
         outbox.plan(planned(transfer(NONCE)), now=0)
         [step] = outbox.dispatch("hash").steps
-    found = agreed(step, seen, 2)
+    found = settle_verdict(step, seen, 2)
     assert found.standing is standing
     if seen == (IN, REVERTED, REVERTED):
         assert found.seen.receipt == REVERTED.receipt

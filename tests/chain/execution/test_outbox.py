@@ -66,8 +66,8 @@ def test_a_step_walks_from_planned_to_final_and_its_history_tells(outbox: Outbox
         (StepState.INCLUDED, 4),
         (StepState.FINAL, 5),
     ]
-    assert outbox.dispatch("hash").finished
-    assert outbox.unresolved() == ()
+    assert outbox.dispatch("hash").is_finished
+    assert outbox.unresolved_dispatches() == ()
 
 
 def test_an_approval_is_used_once(outbox: Outbox) -> None:
@@ -266,13 +266,13 @@ def test_a_plan_left_half_done_is_shown_until_it_is_resolved(outbox: Outbox) -> 
     step = outbox.mark_included(step, included(step), succeeded=True, now=4)
     outbox.settle(step, now=5)
     dispatch = outbox.discard_unsigned("hash", now=6, reason="its deadline passed")
-    assert dispatch.finished
+    assert dispatch.is_finished
     assert dispatch.half_done
     assert dispatch.stopped_at is not None
     assert dispatch.stopped_at.safe_state == "closed, both tokens in the wallet"
-    assert outbox.unresolved() == (dispatch,)
+    assert outbox.unresolved_dispatches() == (dispatch,)
     outbox.resolve("hash", now=7)
-    assert outbox.unresolved() == ()
+    assert outbox.unresolved_dispatches() == ()
 
 
 def test_the_approval_of_a_plan_that_is_over_cannot_be_spent(outbox: Outbox) -> None:

@@ -136,7 +136,7 @@ async def recovered(bench: Bench, database: Path) -> list[StepSituation]:
         if over:
             assert bench.nonce("pending") == sent_before
         else:
-            assert dispatch.finished, dispatch
+            assert dispatch.is_finished, dispatch
             assert done == signed
             assert bench.nonce() == dispatch.steps[0].transaction.nonce + len(signed)
             if len(done) == 1:

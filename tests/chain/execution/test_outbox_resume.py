@@ -244,7 +244,7 @@ async def test_a_plan_of_another_chain_is_over(bench: Bench) -> None:
     assert finding.situation is StepSituation.OVER
     assert finding.dispatch.ended is not None
     assert finding.dispatch.ended.code is EndCode.CHAIN_RESTARTED
-    assert finding.dispatch.finished
+    assert finding.dispatch.is_finished
     assert bench.received() == 0
 
 

@@ -20,7 +20,7 @@ from chain.execution.outbox.receipts import (
     once_there,
     read_held_changes,
     read_realised,
-    realised,
+    realised_of,
 )
 from chain.protocols.reference import v4_position
 from chain.rpc import requests
@@ -89,7 +89,7 @@ def test_wrapping_is_counted_once_whatever_else_is_minted(
     minted = _log(TWO, TRANSFER, 7, NATIVE, WALLET)
     receipt = replace(RECEIPT, logs=(*told, minted))
     expected = {TWO: 7} if changes is None else {wrapped: changes, TWO: 7}
-    assert realised(receipt, WALLET, BASE, NativeChange(0)).tokens == expected
+    assert realised_of(receipt, WALLET, BASE, NativeChange(0)).tokens == expected
 
 
 @pytest.mark.parametrize("succeeded", [True, False])
@@ -322,7 +322,7 @@ def test_positions_that_came_and_were_burned_are_told_by_their_transfers() -> No
         replace(_moved(NATIVE, WALLET, 15), topics=_moved(NATIVE, WALLET, 15).topics[:3]),
         replace(LOG, address=MANAGER),
     )
-    did = realised(replace(RECEIPT, logs=logs), WALLET, BASE, NativeChange(0))
+    did = realised_of(replace(RECEIPT, logs=logs), WALLET, BASE, NativeChange(0))
     assert (did.minted, did.burned, did.tokens) == (
         (v4_position(31), v4_position(8)),
         (v4_position(9),),
@@ -347,7 +347,7 @@ def test_what_came_and_left_is_summed_by_token_and_odd_logs_are_passed_over() ->
         _log(OTHER, TRANSFER, 3, ONE, TWO),
         _log(WALLET, TRANSFER, 6, NATIVE, WALLET),
     )
-    did = realised(replace(RECEIPT, logs=(*odd, *moved)), WALLET, BASE, NativeChange(0))
+    did = realised_of(replace(RECEIPT, logs=(*odd, *moved)), WALLET, BASE, NativeChange(0))
     assert did.tokens == {ONE: -2, WALLET: 6}
 
 
@@ -368,5 +368,5 @@ def test_wrapped_coin_is_counted_by_its_own_events_unless_it_logs_transfers_too(
     told = tuple(_log(wrapped, event, amount, *parties) for event, amount, *parties in logs)
     # The same events of another token wrap nothing.
     other = _log(TWO, "Deposit(address,uint256)", 7, WALLET)
-    did = realised(replace(RECEIPT, logs=(*told, other)), WALLET, BASE, NativeChange(0))
+    did = realised_of(replace(RECEIPT, logs=(*told, other)), WALLET, BASE, NativeChange(0))
     assert did.tokens == ({} if change is None else {wrapped: change})

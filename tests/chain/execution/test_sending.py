@@ -79,7 +79,7 @@ async def test_a_plan_is_signed_kept_sent_included_and_final(bench: Bench) -> No
     bench.waits.meanwhile = [lambda: bench.mine(63), lambda: None, lambda: bench.mine(1)]
     dispatch = await bench.sender().watch("hash")
     assert states(bench) == ["planned", "approved", "signed", "sent", "included", "final"]
-    assert dispatch.finished
+    assert dispatch.is_finished
     assert bench.waits.meanwhile == []
     assert len(bench.signer.signed) == 1
 
@@ -200,7 +200,7 @@ async def test_a_failing_second_step_leaves_a_named_safe_state(bench: Bench) -> 
     assert [step.state for step in dispatch.steps] == ["included", "reverted", "discarded"]
     assert dispatch.safe_state == HALF_WAY
     assert dispatch.half_done
-    assert bench.outbox.unresolved() == (dispatch,)
+    assert bench.outbox.unresolved_dispatches() == (dispatch,)
     assert len(bench.signer.signed) == 2
 
 
@@ -232,10 +232,10 @@ async def test_a_stranger_with_the_same_nonce_replaces_it(bench: Bench) -> None:
     ]
     dispatch = await bench.apply(bench.plan())
     assert dispatch.steps[0].state is StepState.REPLACED
-    assert not dispatch.finished
+    assert not dispatch.is_finished
     assert bench.received() == 5
     bench.waits.meanwhile = [lambda: bench.mine(64)]
-    assert (await bench.sender().watch("hash")).finished
+    assert (await bench.sender().watch("hash")).is_finished
 
 
 async def test_speeding_up_keeps_the_nonce_and_one_of_both_lands(bench: Bench) -> None:

@@ -20,10 +20,10 @@ from chain.execution.outbox.lookup import (
     NonceState,
     Sighting,
     Verdict,
-    agreed,
     find_spender,
     find_verdict,
     look_up,
+    settle_verdict,
     standing,
 )
 from chain.rpc.errors import Malformed, RpcError, RpcRefused, StatePruned
@@ -248,9 +248,11 @@ def test_a_step_that_is_gone_and_another_chain_are_not_the_same() -> None:
     _, step = sent()
     was_included = replace(step, was_included=True)
     elsewhere = replace(SEEN, same_chain=False)
-    assert agreed(was_included, [SEEN, SEEN], 2).standing is NonceState.GONE
-    assert agreed(was_included, [elsewhere, elsewhere], 2).standing is NonceState.OTHER_CHAIN
-    assert agreed(was_included, [SEEN, elsewhere], 2).standing is NonceState.UNCLEAR
+    assert settle_verdict(was_included, [SEEN, SEEN], 2).standing is NonceState.GONE
+    assert (
+        settle_verdict(was_included, [elsewhere, elsewhere], 2).standing is NonceState.OTHER_CHAIN
+    )
+    assert settle_verdict(was_included, [SEEN, elsewhere], 2).standing is NonceState.UNCLEAR
 
 
 def test_how_much_must_be_seen_and_for_how_long() -> None:
@@ -357,6 +359,6 @@ def test_the_least_that_enough_of_them_say_counts_from_the_lowest_head(
     _, step = sent()
     sightings = [replace(SEEN, **each) for each in seen]
     for order in (sightings, sightings[::-1]):
-        verdict = agreed(step, order, needed)
+        verdict = settle_verdict(step, order, needed)
         assert verdict == Verdict(found, verdict.seen)
         assert verdict.seen.head.number == head

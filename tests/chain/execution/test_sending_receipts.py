@@ -18,7 +18,7 @@ from chain.execution.outbox.receipts import (
     Realised,
     all_together,
     read_realised,
-    realised,
+    realised_of,
 )
 from chain.protocols.reference import v4_position
 from tests import node_rpc
@@ -104,7 +104,7 @@ async def test_wrapping_is_told_once_with_and_without_a_transfer(
     assert (result.tokens, result.native) == ({WETH.address: 777}, NativeChange(-777))
     assert len(receipt.logs) == 2
     [plain] = [log for log in receipt.logs if len(log.topics) == 2]
-    as_mainnet = realised(
+    as_mainnet = realised_of(
         replace(receipt, logs=(plain,)), DEMO_WALLET.address, network, result.native
     )
     assert as_mainnet == result
@@ -139,13 +139,13 @@ async def test_a_stranger_s_logs_move_nothing_of_ours(
     changing.mint(MEDIUM_PROVIDER, STABLE.key, [(-7, 7)], 10**12, WALLET)
     [mint] = changing.rpc("eth_getBlockByNumber", "latest", False)["transactions"]
     receipt, _ = await read_realised(desk.client, mint, WALLET, network)
-    nothing = realised(receipt, DEMO_WALLET.address, network, NativeChange(0))
+    nothing = realised_of(receipt, DEMO_WALLET.address, network, NativeChange(0))
     assert nothing == Realised({}, NativeChange(0), receipt.gas_used, nothing.gas_cost, (), ())
     odd = [replace(log, topics=(), data=b"\0" * 32) for log in receipt.logs] + [
         replace(log, data=log.data + b"\0") for log in receipt.logs
     ]
     # Positions are told by their topics, which stand; amounts need exactly one word.
-    told = realised(replace(receipt, logs=tuple(odd)), WALLET, network, NativeChange(0))
+    told = realised_of(replace(receipt, logs=tuple(odd)), WALLET, network, NativeChange(0))
     assert told.tokens == {}
 
 

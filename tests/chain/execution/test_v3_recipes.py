@@ -176,18 +176,18 @@ async def test_what_is_shown_is_realised_to_the_unit(
         assert changes[NATIVE] == 0
     match kind:
         case "collect":
-            assert paid == held.owed
+            assert paid == held.amounts_owed
             assert after is not None
             assert (after.liquidity, after.fees0, after.fees1) == (held.liquidity, 0, 0)
         case "decrease":
             part = held.span.holds(
                 held.pool.sqrt_price_x96, held.liquidity * 37 // 100, round_up=False
             )
-            assert paid == part.plus(held.owed)
+            assert paid == part.plus(held.amounts_owed)
             assert after is not None
             assert after.liquidity == held.liquidity - held.liquidity * 37 // 100
         case "close":
-            assert paid == inside.plus(held.owed)
+            assert paid == inside.plus(held.amounts_owed)
             assert after is None
         case "increase" | "compound":
             assert after is not None
@@ -195,11 +195,11 @@ async def test_what_is_shown_is_realised_to_the_unit(
             taken = held.span.holds(held.pool.sqrt_price_x96, added, round_up=True)
             assert added
             assert all(part <= most for part, most in zip(taken, bounds.taken, strict=True))
-            collected = held.owed if kind == "compound" else Amounts(0, 0)
+            collected = held.amounts_owed if kind == "compound" else Amounts(0, 0)
             assert paid == collected.less(taken)
         case "create" | "move":
             assert bounds.liquidity
-            left = inside.plus(held.owed) if kind == "move" else Amounts(0, 0)
+            left = inside.plus(held.amounts_owed) if kind == "move" else Amounts(0, 0)
             assert all(part + most >= 0 for part, most in zip(paid, bounds.taken, strict=True))
             assert all(part <= all_ for part, all_ in zip(paid, left, strict=True))
     # What was allowed is used, but for what rounding spared.
@@ -224,8 +224,8 @@ async def test_several_are_collected_compounded_and_closed_at_once(
         moving = [each for each in built.transactions if each.step.startswith(("co", "exit"))]
         assert len(moving) == 1
         if verb is CollectRequest:
-            assert changes[named[0]] == sum(one.owed[0] for one in held)
-            assert changes[named[1]] == sum(one.owed[1] for one in held)
+            assert changes[named[0]] == sum(one.amounts_owed[0] for one in held)
+            assert changes[named[1]] == sum(one.amounts_owed[1] for one in held)
         if verb is CloseRequest:
             assert [await here.snapshot(each) for each in ids] == [None] * 4
 
@@ -305,7 +305,7 @@ async def test_whatever_is_done_in_turn_the_chain_holds_what_was_shown(
         paid = Amounts(*(changes[token] for token in named[:2]))
         after = await here.snapshot(token_id)
         if kind == "close":
-            assert (after, paid) == (None, inside.plus(held.owed))
+            assert (after, paid) == (None, inside.plus(held.amounts_owed))
             ids.remove(token_id)
             if not ids:
                 break
@@ -316,13 +316,15 @@ async def test_whatever_is_done_in_turn_the_chain_holds_what_was_shown(
         waits = after.waiting
         match kind:
             case "collect" | "decrease":
-                assert (paid, waits) == (moved.plus(held.owed), Amounts(0, 0))
+                assert (paid, waits) == (moved.plus(held.amounts_owed), Amounts(0, 0))
             case "compound":
-                assert (paid, waits) == (held.owed.less(moved), Amounts(0, 0))
+                assert (paid, waits) == (held.amounts_owed.less(moved), Amounts(0, 0))
             case "increase":
                 assert paid == Amounts(0, 0).less(moved)
                 # Each change rounds what waits down to a unit.
-                assert all(0 <= was - now <= 1 for was, now in zip(held.owed, waits, strict=True))
+                assert all(
+                    0 <= was - now <= 1 for was, now in zip(held.amounts_owed, waits, strict=True)
+                )
 
 
 PLANS, MANY = 60, 320

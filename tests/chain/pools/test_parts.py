@@ -18,7 +18,13 @@ from chain.pools.depth import Depth
 from chain.pools.state import nearby_ticks
 from chain.protocols.pool import PoolState
 from chain.protocols.v4.storage import candidate_pools
-from chain.survey.discovery import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor, ranked
+from chain.survey.discovery import (
+    LogCoverage,
+    PoolMemory,
+    RememberedSurvey,
+    SurveyCursor,
+    rank_pools,
+)
 from tests.chain.pools.quoting import virtual_depth
 
 if TYPE_CHECKING:
@@ -93,10 +99,10 @@ def test_unknown_worth_comes_last_and_ties_keep_one_order() -> None:
         pools[2].pool_id: Known(Fraction(7), "pool"),
         pools[3].pool_id: Known(Fraction(5), "pool"),
     }
-    order = ranked(pools, values)
+    order = rank_pools(pools, values)
     assert order[0] is pools[2]
     assert order[3] is pools[0]
-    assert order == ranked(list(reversed(pools)), values)
+    assert order == rank_pools(list(reversed(pools)), values)
 
 
 def test_memory_gives_back_what_it_was_given() -> None:

@@ -12,7 +12,7 @@ from chain.positions.by_day import SinceEntry, since_entry
 from chain.positions.performance import earning_since
 from chain.protocols.past import LogPlace
 from chain.protocols.snapshot import PositionSnapshot, RangeStatus, range_status
-from chain.protocols.v4.circumstances import ChangeCircumstances, accounted
+from chain.protocols.v4.circumstances import ChangeCircumstances, change_amounts
 from chain.protocols.v4.events import ModifyLiquidityEvent
 from tests.chain.positions.examples import BLOCK, KEY, LIQUIDITY, OWNER, position, tick_of
 
@@ -43,7 +43,7 @@ def growth(value: int) -> Quantity[FeeGrowth]:
 
 def account(snapshot: PositionSnapshot, *changes: tuple[int, ChangeCircumstances]) -> SinceEntry:
     events = [(event(delta, number), one) for number, (delta, one) in enumerate(changes)]
-    return since_entry(snapshot, accounted(snapshot.identity, events))
+    return since_entry(snapshot, change_amounts(snapshot.identity, events))
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def tokens(wallet: WalletPositions) -> set[int]:
 async def test_a_wallet_that_never_had_a_position(desk: Desk) -> None:
     for _ in range(2):
         wallet = await desk.discovery.read(NEWCOMER)
-        assert (wallet.found, wallet.balance_of) == (0, 0)
+        assert (wallet.found_count, wallet.balance_of) == (0, 0)
         assert tokens(wallet) == set()
 
 
@@ -67,7 +67,7 @@ async def test_a_wallet_with_one(desk: Desk, changing: Moves) -> None:
 
 async def test_the_demo_wallet_shows_every_state(desk: Desk) -> None:
     wallet = await desk.discovery.read(DEMO_WALLET.address)
-    assert wallet.found == wallet.balance_of >= 7
+    assert wallet.found_count == wallet.balance_of >= 7
     by_pool = {one.pool.key: one for one in wallet.positions}
     assert {one.status for one in wallet.positions} == set(RangeStatus)
     assert by_pool[STABLE.key].custody.subscriber == SUBSCRIBER
@@ -189,10 +189,10 @@ async def test_a_node_that_answers_few_blocks_at_once(
     memory = through_door.memory
     slow = Discovery(through_door.client, desk.network, memory, watch=told.append)
     wallet = await slow.read(DEMO_WALLET.address)
-    assert wallet.found >= 7
+    assert wallet.found_count >= 7
     assert tokens(wallet)
     assert {one.by for one in told} == {"logs"}
-    assert told[-1].found == told[-1].wanted == wallet.found
+    assert told[-1].found == told[-1].wanted == wallet.found_count
     assert [one.done for one in told] == sorted({one.done for one in told})
     assert told[-1].blocks_at_once == 7
 
@@ -251,12 +251,12 @@ async def test_what_cannot_be_found_is_told_and_not_looked_for_on_every_look(
 
     door.meddle = neither_logs_nor_ids
     wallet = await through_door.discovery.read(DEMO_WALLET.address)
-    assert (wallet.found, wallet.balance_of) == (0, len(truth))
+    assert (wallet.found_count, wallet.balance_of) == (0, len(truth))
     assert wallet.missing is not None
     assert f"holds {len(truth)} positions" in wallet.missing
     door.requests = 0
     again = await through_door.discovery.read(DEMO_WALLET.address)
-    assert (again.found, door.requests) == (0, 1)
+    assert (again.found_count, door.requests) == (0, 1)
     changing.mint(MEDIUM_PROVIDER, STABLE.key, [(-7, 7)], 10**9, DEMO_WALLET.address)
     door.meddle = None
     assert tokens(await through_door.discovery.read(DEMO_WALLET.address)) > truth

@@ -242,7 +242,7 @@ async def test_each_is_read_as_if_it_were_alone_in_one_request(
     assert door.requests == 1
     assert list(map(seen, first[1:])) == list(map(seen, alone))
     assert list(map(seen, again)) == list(map(seen, first))
-    assert [one.found > 0 for one in again] == [True, True, True, False]
+    assert [one.found_count > 0 for one in again] == [True, True, True, False]
 
 
 async def test_what_goes_from_one_to_another_is_found_with_the_other(
@@ -279,7 +279,7 @@ async def test_a_node_that_gives_few_blocks_at_once_is_scanned_for_all_of_them(
             scanned = await discovery.read_all(OWNERS)
 
     assert list(map(seen, scanned)) == expected
-    assert told[-1] == sum(one.found for one in scanned)
+    assert told[-1] == sum(one.found_count for one in scanned)
 
 
 def test_what_another_wallet_allows_is_not_allowed_by_this_one() -> None:

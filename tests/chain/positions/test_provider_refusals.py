@@ -54,7 +54,7 @@ async def test_a_range_that_is_refused_is_narrowed(refusal: Refusal) -> None:
     chain = chain_of(profile, [2.0])
     looked = await looked_through(profile, chain)
     assert looked.wallet.complete
-    assert looked.wallet.found == 1
+    assert looked.wallet.found_count == 1
     assert looked.first.requests <= 40
 
 
@@ -63,7 +63,7 @@ async def test_too_many_logs_at_once_are_asked_for_in_parts() -> None:
     profile = Profile("counts", most_logs=2, too_many_logs=refusal)
     chain = chain_of(profile, [place / 100 for place in range(10)])
     looked = await looked_through(profile, chain)
-    assert looked.wallet.found == 10
+    assert looked.wallet.found_count == 10
     assert looked.wallet.complete
 
 

@@ -180,12 +180,12 @@ async def test_two_readers_of_one_wallet_search_once() -> None:
                 memory = PositionMemory(store, chain.network, chain.clock.read)
                 return await Discovery(client, chain.network, memory).read(HOLDER)
 
-            alone = (await read()).found, provider.methods.count("eth_getLogs")
+            alone = (await read()).found_count, provider.methods.count("eth_getLogs")
             for namespace in ("holdings", "log range", "endpoint batch"):
                 store.forget(namespace)
             provider.forget_counts()
             both = await asyncio.gather(read(), read())
-    assert [one.found for one in both] == [1, 1]
+    assert [one.found_count for one in both] == [1, 1]
     assert provider.methods.count("eth_getLogs") <= alone[1] + 20
 
 
@@ -221,7 +221,7 @@ async def sequences(count: int) -> None:
                 memory = PositionMemory(store, chain.network, chain.clock.read)
                 wallet = await Discovery(client, chain.network, memory).read(HOLDER)
             assert wallet.complete, place
-            assert wallet.found == 2
+            assert wallet.found_count == 2
 
 
 async def test_one_call_in_five_a_block_behind_fails_no_look() -> None:
@@ -333,6 +333,6 @@ async def test_owners_are_asked_for_in_ever_larger_calls_until_one_is_refused() 
     for gas in (50_000_000, 15_000_000, 8_000_000):
         profile = replace(profile_named("pruned geth"), call_gas=gas)
         looked = await looked_through(profile, chain_of(profile, [700.0]))
-        assert looked.wallet.found == 1
+        assert looked.wallet.found_count == 1
         calls.append(looked.first.calls)
     assert calls[0] < calls[1] < calls[2]

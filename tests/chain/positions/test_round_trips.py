@@ -76,7 +76,7 @@ async def test_the_demo_wallet(counted: Counted) -> None:
     assert cold <= 4
     wallet, warm = await counted.wallet(DEMO_WALLET.address)
     assert warm == 1
-    assert wallet.found == wallet.balance_of == len({one.ref for one in wallet.positions})
+    assert wallet.found_count == wallet.balance_of == len({one.ref for one in wallet.positions})
 
 
 async def test_a_new_block_costs_nothing_and_a_new_position_two_more(
@@ -89,7 +89,7 @@ async def test_a_new_block_costs_nothing_and_a_new_position_two_more(
     changing.mint(MEDIUM_PROVIDER, STABLE.key, [(-9, 9)], 10**9, DEMO_WALLET.address)
     after, requests = await counted.wallet(DEMO_WALLET.address)
     assert requests == 3
-    assert after.found == before.found + 1
+    assert after.found_count == before.found_count + 1
     _, requests = await counted.wallet(DEMO_WALLET.address)
     assert requests == 1
 
@@ -113,10 +113,10 @@ async def test_twenty_and_five_hundred_positions_cost_the_same(
     for _ in range(5):
         changing.mint(MEDIUM_PROVIDER, STABLE.key, [(-600, 600)] * 96, 10**9, COLLECTOR)
     wallet, cold = await counted.wallet(COLLECTOR)
-    assert (wallet.found, wallet.balance_of) == (500, 500)
+    assert (wallet.found_count, wallet.balance_of) == (500, 500)
     assert cold <= 4
     wallet, warm = await counted.wallet(COLLECTOR)
-    assert (wallet.found, wallet.balance_of) == (500, 500)
+    assert (wallet.found_count, wallet.balance_of) == (500, 500)
     assert warm == 1
     assert {one.liquidity for one in wallet.positions} == {10**9}
     assert all(one.owner == COLLECTOR for one in wallet.positions)

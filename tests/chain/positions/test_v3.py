@@ -150,7 +150,7 @@ async def test_twenty_of_each_take_one_request_when_known_and_four_when_not(
             )
             wallet = await reading.read(COLLECTOR)
             counts.append(door.requests)
-        assert (wallet.found, wallet.balance_of) == (40, 40)
+        assert (wallet.found_count, wallet.balance_of) == (40, 40)
         assert len(of_v3(wallet)) == 20
         assert {one.block.hash for one in wallet.positions} == {wallet.block.hash}
     assert counts[0] <= 4
@@ -166,7 +166,7 @@ async def test_what_came_and_went_is_noticed(desk: Desk, v3: V3Moves) -> None:
     second = v3.mint(MEDIUM_PROVIDER, STABLES, (-5, 5), (10**6, 10**6), here)
     both = await wallet_of(desk, here)
     assert of_v3(both).keys() == {v3_position(first), v3_position(second)}
-    assert both.found == both.balance_of == before.found + 2
+    assert both.found_count == both.balance_of == before.found_count + 2
     v3.give(DEMO_WALLET, NEIGHBOUR.address, first)
     after = await wallet_of(desk, here)
     assert of_v3(after).keys() == {v3_position(second)}
@@ -204,7 +204,7 @@ async def test_three_hundred_positions(desk: Desk, v3: V3Moves) -> None:
         ]
         v3.mint_many(MEDIUM_PROVIDER, PAIR, ranges, (10**16, 10**8), COLLECTOR)
     wallet = await wallet_of(desk, COLLECTOR)
-    assert (wallet.found, wallet.balance_of) == (300, 300)
+    assert (wallet.found_count, wallet.balance_of) == (300, 300)
 
 
 async def test_since_entry_is_what_went_in_and_came_out(desk: Desk, v3: V3Moves) -> None:

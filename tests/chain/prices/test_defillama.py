@@ -163,8 +163,8 @@ async def test_two_markets_are_told_as_one_and_a_liar_never_wins(
     price = book.prices[TOKEN]
     assert isinstance(price.usd, Known)
     assert price.usd.value == Fraction(usd)
-    assert price.disputed is disputed
+    assert price.is_disputed is disputed
     said = [one for one in (gecko, second, pools) if one is not None]
     highest = price.highest
     assert isinstance(highest, Known)
-    assert highest.value == max(said) if price.disputed else highest.value <= max(said)
+    assert highest.value == max(said) if price.is_disputed else highest.value <= max(said)

@@ -68,14 +68,14 @@ def test_the_market_is_believed_first_and_the_pools_stand_beside_it() -> None:
     book = price_book(ETHEREUM, {WETH: known(3000)}, {WETH: known(3003, "pool")})
     assert book.prices[WETH] == DollarPrice(known(3000), known(3003, "pool"))
     assert book.prices[WETH].difference == Fraction(3, 3003)
-    assert not book.prices[WETH].disputed
-    assert book.disputed == ()
+    assert not book.prices[WETH].is_disputed
+    assert book.disputed_tokens == ()
 
 
 def test_a_disagreement_is_told() -> None:
     book = price_book(ETHEREUM, {WETH: known(3000)}, {WETH: known(2900, "pool")})
-    assert book.prices[WETH].disputed
-    assert book.disputed == (WETH,)
+    assert book.prices[WETH].is_disputed
+    assert book.disputed_tokens == (WETH,)
 
 
 def test_without_a_market_the_pools_are_believed() -> None:

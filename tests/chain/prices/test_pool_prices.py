@@ -281,8 +281,8 @@ def test_a_depth_is_remembered_while_the_pool_is_as_it_was(
     now = replace(state, tick=state.tick + ticks, liquidity=int(state.liquidity * share))
     with Store.in_memory() as store:
         DepthMemory(store, ETHEREUM, 1000.0).remember([state], {state.pool_id: depth})
-        found = DepthMemory(store, ETHEREUM, 1000.0 + later).known([now])
-        elsewhere = DepthMemory(store, BASE, 1000.0).known([state])
+        found = DepthMemory(store, ETHEREUM, 1000.0 + later).read_depths([now])
+        elsewhere = DepthMemory(store, BASE, 1000.0).read_depths([state])
 
     assert found == ({state.pool_id: depth} if known else {})
     assert elsewhere == {}

@@ -129,7 +129,7 @@ async def test_the_price_is_the_next_base_fee_and_what_others_paid(plain: RpcCli
     assert plain.round_trips == before + 1
     assert isinstance(price, Known)
     assert price.value == GasPrice(base_fee=GWEI, priority_fee=GWEI // 5)
-    assert price.value.expected == GWEI + GWEI // 5
+    assert price.value.usual_price == GWEI + GWEI // 5
     assert price.value.cap == 2 * GWEI + GWEI // 5
     assert (price.block, price.time) == (head.number, head.timestamp)
     assert price.source == "base fee + median priority fee of 5 blocks"
@@ -152,7 +152,9 @@ async def test_arbitrum_charges_for_data_in_gas() -> None:
     assert isinstance(price, Known)
     assert isinstance(cost, Known)
     question = len(encode_call(PARENT_GAS, NODE_INTERFACE, False, bytes(500)))
-    assert cost.value == GasCost(100_000 * price.value.expected, question * price.value.expected, 0)
+    assert cost.value == GasCost(
+        100_000 * price.value.usual_price, question * price.value.usual_price, 0
+    )
     assert cost.source.endswith("+ NodeInterface")
 
 

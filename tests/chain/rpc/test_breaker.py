@@ -36,12 +36,12 @@ def test_it_rests_after_so_many_faults_and_longer_each_time() -> None:
     breaker, now = Breaker(LIMITS), 100.0
     for _ in range(2):
         assert breaker.admit(now)
-        breaker.failed(now)
+        breaker.record_failure(now)
         assert breaker.wait(now) == 0
     rests = []
     for _ in range(7):
         assert breaker.admit(now)
-        breaker.failed(now)
+        breaker.record_failure(now)
         assert not breaker.admit(now)
         rests.append(breaker.wait(now))
         now += breaker.wait(now)
@@ -51,13 +51,13 @@ def test_it_rests_after_so_many_faults_and_longer_each_time() -> None:
 def test_after_a_rest_one_probe_is_let_through() -> None:
     breaker = Breaker(LIMITS)
     for _ in range(3):
-        breaker.failed(0.0)
+        breaker.record_failure(0.0)
     assert not breaker.admit(4.9)
     assert breaker.admit(5.0)
     assert not breaker.admit(5.0)
-    breaker.released()
+    breaker.release()
     assert breaker.admit(5.0)
-    breaker.succeeded()
+    breaker.record_success()
     assert breaker.faults == 0
     assert all(breaker.admit(5.0) for _ in range(3))
 
@@ -65,9 +65,9 @@ def test_after_a_rest_one_probe_is_let_through() -> None:
 def test_a_success_between_faults_starts_the_count_anew() -> None:
     breaker = Breaker(LIMITS)
     for _ in range(10):
-        breaker.failed(0.0)
-        breaker.failed(0.0)
-        breaker.succeeded()
+        breaker.record_failure(0.0)
+        breaker.record_failure(0.0)
+        breaker.record_success()
     assert breaker.wait(0.0) == 0
 
 

@@ -250,7 +250,7 @@ async def test_whoever_asks_all_the_time_sees_an_endpoint_return(base: Network) 
     limits = replace(limits, reserve_seconds=0.2, most_rest_seconds=0.5)
     [endpoint] = endpoints_of(["http://127.0.0.1:1"], limits)
     failover = Failover(base, [endpoint], limits, virtual_now, lambda: 0.5, asyncio.sleep)
-    endpoint.breaker.failed(virtual_now())
+    endpoint.breaker.record_failure(virtual_now())
 
     async def attempt(asked: Endpoint, seconds: float) -> list[Outcome]:
         await pass_time(0.15)

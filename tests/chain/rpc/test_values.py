@@ -200,13 +200,13 @@ QUESTIONS: list[Request[object]] = [chain_id(), gas_price()]
 
 
 def test_questions_are_written_as_json_rpc() -> None:
-    assert json.loads(wire.written(QUESTIONS[:1], 7)) == {
+    assert json.loads(wire.encode_requests(QUESTIONS[:1], 7)) == {
         "jsonrpc": "2.0",
         "id": 7,
         "method": "eth_chainId",
         "params": [],
     }
-    assert [call["id"] for call in json.loads(wire.written(QUESTIONS, 7))] == [7, 8]
+    assert [call["id"] for call in json.loads(wire.encode_requests(QUESTIONS, 7))] == [7, 8]
 
 
 @given(st.permutations(range(5)), st.lists(st.text() | st.integers(), min_size=5, max_size=5))

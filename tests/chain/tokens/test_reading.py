@@ -15,7 +15,7 @@ import pytest
 from chain.base.store import Store
 from chain.base.units import Known
 from chain.contracts.abi import encode
-from chain.contracts.addresses import checksummed, shortened
+from chain.contracts.addresses import checksum, shorten_address
 from chain.contracts.networks import NATIVE, Network, all_networks, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.math.fees import ProtocolFee
@@ -49,7 +49,7 @@ def returned(types: str, value: object) -> CallOutcome:
 
 def read(symbol: CallOutcome, decimals: CallOutcome) -> Token:
     question = ask_tokens(ETHEREUM, [STRANGER])
-    return question.answered([symbol, decimals], None, now=0)[STRANGER]
+    return question.read_outcomes([symbol, decimals], None, now=0)[STRANGER]
 
 
 def test_an_ordinary_token_is_read_and_not_believed() -> None:
@@ -118,7 +118,7 @@ def test_what_was_read_is_remembered_and_judged_anew() -> None:
     store = Store.in_memory()
     question = ask_tokens(ETHEREUM, [STRANGER, OTHER], store)
     outcomes = [returned("string", "ＵＳＤＣ"), returned("uint8", 6), FAILED, FAILED]
-    first = question.answered(outcomes, store, now=1)
+    first = question.read_outcomes(outcomes, store, now=1)
     again = ask_tokens(ETHEREUM, [STRANGER, OTHER], store)
     assert again.known == {STRANGER: first[STRANGER]}
     assert again.known[STRANGER].suspicious
@@ -136,7 +136,7 @@ def test_a_damaged_memory_is_asked_again() -> None:
 
 def test_outcomes_must_answer_what_was_asked() -> None:
     with pytest.raises(ValueError, match="do not answer"):
-        ask_tokens(ETHEREUM, [STRANGER]).answered([FAILED], None, now=0)
+        ask_tokens(ETHEREUM, [STRANGER]).read_outcomes([FAILED], None, now=0)
 
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
@@ -147,14 +147,14 @@ def test_every_address_carries_its_checksum(name: str) -> None:
     text = files("chain.data").joinpath(name).read_text("utf-8")
     addresses = ADDRESS.findall(text)
     assert len(addresses) > 50
-    assert [one for one in addresses if one != checksummed(one.lower())] == []
+    assert [one for one in addresses if one != checksum(one.lower())] == []
 
 
 def test_a_wrong_letter_breaks_the_checksum() -> None:
     usdc = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
-    assert checksummed(usdc.lower()) == usdc
-    assert checksummed(usdc.lower().replace("eb48", "eb49")) != usdc.replace("eB48", "eB49")
-    assert shortened(usdc.lower()) == "0xA0b8…eB48"
+    assert checksum(usdc.lower()) == usdc
+    assert checksum(usdc.lower().replace("eb48", "eb49")) != usdc.replace("eB48", "eB49")
+    assert shorten_address(usdc.lower()) == "0xA0b8…eB48"
 
 
 @pytest.mark.parametrize("network", all_networks(), ids=lambda network: network.name)
@@ -222,7 +222,7 @@ def test_a_package_becomes_a_file_for_each_network_that_is_known() -> None:
 
     assert set(written) == {"base.json", "ethereum.json"}
     told = json.loads(written["base.json"])
-    assert told["tokens"] == [[checksummed("0x" + "ab" * 20), "APPLE", 9]]
+    assert told["tokens"] == [[checksum("0x" + "ab" * 20), "APPLE", 9]]
     assert (told["version"], told["integrity"]) == ("1.2.3", integrity(archive))
 
 
@@ -243,7 +243,7 @@ def test_the_pinned_list_agrees_with_our_own(network: Network) -> None:
     pinned = read_default_tokens(network.name)
     assert pinned is not None
     assert pinned.integrity.startswith("sha512-")
-    assert [row for row in pinned.tokens if row[0] != checksummed(row[0].lower())] == []
+    assert [row for row in pinned.tokens if row[0] != checksum(row[0].lower())] == []
     for item in listed_tokens(network).tokens:
         default = default_tokens(network.name).get(item.token.address)
         assert default is None or default.decimals == item.token.decimals

@@ -99,7 +99,7 @@ def test_an_unknown_wallet_is_said_to_be_so() -> None:
 )
 def test_a_name_that_would_mislead_is_refused(name: str) -> None:
     with pytest.raises(WalletError) as refusal:
-        BOOK.named(name)
+        BOOK.free_name(name)
 
     assert "\x1b" not in str(refusal.value)
 
@@ -107,9 +107,9 @@ def test_a_name_that_would_mislead_is_refused(name: str) -> None:
 def test_a_wallet_gets_the_name_that_is_chosen_or_the_next_free_one() -> None:
     taken = AddressBook((Wallet(FIRST.address, "wallet-1", KeyStorage.FILE),))
 
-    assert AddressBook().named(None) == "wallet-1"
-    assert taken.named(None) == "wallet-2"
-    assert [BOOK.named(name) for name in ("mine", "x" * 32)] == ["mine", "x" * 32]
+    assert AddressBook().free_name(None) == "wallet-1"
+    assert taken.free_name(None) == "wallet-2"
+    assert [BOOK.free_name(name) for name in ("mine", "x" * 32)] == ["mine", "x" * 32]
 
 
 def test_an_address_is_read_in_any_case_but_not_with_an_error() -> None:

@@ -14,7 +14,7 @@ from agents.monitor.alerts.alert import AlertKind, EventKind
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.poll import Watch, poll_once
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
-from agents.trade.opinions import floored
+from agents.trade.opinions import floor_to_step
 from chain.base.home import Home
 from chain.contracts import abi
 from chain.contracts.networks import network_named
@@ -181,7 +181,7 @@ async def rehedge(
         facts = await facts_of(sources, token_id)
         hedges = await read_hedges(trading.journal, trading.venue)
         short = sum(one.short for one in hedges.values())
-        wanted = floored(facts.delta * RATIO, 0.001)
+        wanted = floor_to_step(facts.delta * RATIO, 0.001)
         change = round(wanted - short, 3)
         side = OrderSide.SELL if change > 0 else OrderSide.BUY
         order = VenueOrder(

@@ -30,7 +30,7 @@ def aged(home: Home) -> None:
     """As if the last look had been two days ago, and nothing was kept of it."""
     store, _ = Store.open(home.database, now=0.0)
     with store:
-        PoolDayStore(store, CHAIN, lambda: time.time() - 2 * DAY).looked()
+        PoolDayStore(store, CHAIN, lambda: time.time() - 2 * DAY).record_look()
         for key in store.items("pool days"):
             store.forget_key("pool days", key)
 

@@ -108,7 +108,7 @@ def _ledger_amounts(chapter: HistoryChapter) -> dict[str, int]:
 def _owned(chapter: HistoryChapter) -> dict[str, int]:
     worth = chapter.entry.worth
     assert worth is not None
-    owned = {address: worth.owned(address) for address in _ledger_amounts(chapter)}
+    owned = {address: worth.total_of(address) for address in _ledger_amounts(chapter)}
     return {address: one.value for address, one in owned.items() if isinstance(one, Known)}
 
 

@@ -28,7 +28,7 @@ from chain.base.clean_text import Redactor
 from chain.base.home import Home
 from tests.agents.lp.debating import NOW, REQUEST, Seen, start_of
 from tests.agents.lp.made_up import Market
-from zuno_tui.app.replay import replayed
+from zuno_tui.app.replay import run_replay
 from zuno_tui.cli import main
 from zuno_tui.desk.pages import record_rows
 from zuno_tui.present.exit_codes import FAILED, REFUSED
@@ -95,7 +95,7 @@ def _with_other_fees() -> MarketContext:
 
 
 async def test_a_record_as_it_was_written_matches_its_plan(kept: Kept) -> None:
-    again = await replayed(kept.home, kept.record)
+    again = await run_replay(kept.home, kept.record)
 
     assert again.judged.verdict is ReplayVerdict.MATCHES
     assert again.judged.holds
@@ -107,7 +107,7 @@ async def test_a_record_written_whole_with_other_facts_is_found_out(kept: Kept) 
     kept.record.unlink()
     await _debate(kept.record, _with_other_fees())
 
-    again = await replayed(kept.home, kept.record)
+    again = await run_replay(kept.home, kept.record)
 
     assert again.report is not None
     assert again.report.matches, "by itself the forged record is flawless"
@@ -119,7 +119,7 @@ async def test_a_record_written_whole_with_other_facts_is_found_out(kept: Kept) 
 async def test_a_record_that_no_plan_names_is_said_to_be_unvouched(kept: Kept) -> None:
     kept.plan.unlink()
 
-    again = await replayed(kept.home, kept.record)
+    again = await run_replay(kept.home, kept.record)
 
     assert again.judged.verdict is ReplayVerdict.UNVOUCHED
     assert again.judged.planned_hash is None
@@ -128,7 +128,7 @@ async def test_a_record_that_no_plan_names_is_said_to_be_unvouched(kept: Kept) -
 async def test_other_rules_that_come_to_the_same_match_all_the_same(tmp_path: Path) -> None:
     kept = await _kept(tmp_path, OTHER_RULES)
 
-    again = await replayed(kept.home, kept.record)
+    again = await run_replay(kept.home, kept.record)
 
     assert again.judged.verdict is ReplayVerdict.MATCHES
     assert not again.judged.same_version
@@ -143,7 +143,7 @@ async def test_a_form_that_only_another_version_wrote_is_no_tampering(
     kept = await _kept(tmp_path, OTHER_RULES)
     monkeypatch.setattr("zuno_tui.app.replay.replay_debate", unreadable)
 
-    again = await replayed(kept.home, kept.record)
+    again = await run_replay(kept.home, kept.record)
 
     assert again.judged.verdict is ReplayVerdict.OTHER_VERSION
     assert again.ended is None

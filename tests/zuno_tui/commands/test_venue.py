@@ -29,7 +29,7 @@ from zuno_tui.app.session import Session
 from zuno_tui.cli import main
 from zuno_tui.features.trade.trade import status
 from zuno_tui.features.trade.trading import open_trading
-from zuno_tui.features.trade.unhedging import unhedged
+from zuno_tui.features.trade.unhedging import plan_unhedge
 from zuno_tui.features.trade.watched_hedges import HomeHedges, key_news
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, REFUSED, USAGE
@@ -291,7 +291,7 @@ async def test_a_hedge_on_a_venue_that_is_set_no_more_is_named_with_the_way_to_c
         session = Session(home, settings, network_named("ethereum"), as_json=True)
         words = r'#7 is not hedged on paper.*0\.5 ETH is short for #7 on live:Binance.*"live"'
         with pytest.raises(GateRefusedError, match=words):
-            await unhedged(session, v4_position(7), None)
+            await plan_unhedge(session, v4_position(7), None)
         seen = await status(session)
 
     assert seen.lines[-1].startswith("live, not set any more, still holds ETHUSDT -0.5")

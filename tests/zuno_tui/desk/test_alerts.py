@@ -18,7 +18,7 @@ from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import NAMESPACE, Progress
 from agents.monitor.heartbeat import Beat, Holder, PollingLock, Sight, write_beat
 from chain.base.home import Home
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.delivery_kit import WALLET, happen, raised
 from tests.zuno_tui.desk.sitting import opening, sitting
@@ -119,7 +119,7 @@ async def test_alerts_of_other_networks_and_wallets_are_shown_and_ring(
         acked = await desk.until(AlertsChanged, since=since)
 
     assert rung.row.severity == "critical"
-    assert rung.row.place == f"base {shortened(WALLET)}"
+    assert rung.row.place == f"base {shorten_address(WALLET)}"
     assert rung.row.next_command == "switch to base"
     assert [row.alert_id for row in shown.view.rows if row.place] == [str(alert.id)]
     assert {row.state for row in acked.view.rows} == {"acked"}

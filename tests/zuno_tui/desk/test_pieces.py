@@ -16,7 +16,7 @@ from chain.protocols.reference import PositionRef, v3_position, v4_position
 from tests.virtual_time import pass_time
 from zuno_tui.app.market import next_speed
 from zuno_tui.desk import jobs
-from zuno_tui.desk.cleaning import cleaned
+from zuno_tui.desk.cleaning import clean_record
 from zuno_tui.desk.debates import SpeakerProse
 from zuno_tui.desk.desk import Guide
 from zuno_tui.desk.events import (
@@ -29,7 +29,7 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.desk.jobs import Jobs, one_line
 from zuno_tui.desk.pages import record_rows
-from zuno_tui.desk.reading import remember, remembered
+from zuno_tui.desk.reading import remember, remembered_view
 from zuno_tui.present.views import (
     ApprovalView,
     DebateView,
@@ -149,7 +149,7 @@ def test_nothing_that_steers_a_terminal_leaves_the_desk() -> None:
     option = OptionView(HOSTILE, None, True, "", "", "", None, None, None, {HOSTILE: HOSTILE})
     plan = PlanView("p", HOSTILE, "", (option,), (HOSTILE,), 0.0, None)
     for event in (PositionsChanged(view), PlanChanged(plan), Said(HOSTILE, twin=HOSTILE)):
-        told = repr(cleaned(event))
+        told = repr(clean_record(event))
         assert "\\x" not in told
         assert "\\u202e" not in told
         assert "\\n" not in told
@@ -159,7 +159,7 @@ def test_nothing_that_steers_a_terminal_leaves_the_desk() -> None:
 def test_a_wide_view_passes_the_gate_without_being_copied() -> None:
     event = PositionsChanged(PositionsView(rows=tuple(row(number) for number in range(500))))
 
-    assert cleaned(event) is event
+    assert clean_record(event) is event
 
 
 def test_prose_is_told_as_it_is_heard_without_the_ids_of_its_numbers() -> None:
@@ -211,7 +211,7 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
     ]
     guide = Guide()
     for event, expected in steps:
-        guide = guide.heard(event)
+        guide = guide.after_event(event)
         assert expected in guide.hint
         assert len(guide.hint) <= ROOM_FOR_A_HINT
 
@@ -220,11 +220,13 @@ def test_a_plan_to_keep_names_fees_that_wait_and_how_to_collect_them() -> None:
     kept = replace(plan(), options=(replace(plan().options[0], candidate=None),))
     for ref, how in ((v4_position(7), "collect 7"), (v3_position(7), "collect 3:7")):
         rich = replace(row(ref), fees="$4,861.93", fees_worth=4_861.93)
-        guide = Guide().heard(PositionsChanged(PositionsView(rows=(rich, row(9)))))
-        hint = guide.heard(PlanChanged(replace(kept, ref=ref))).hint
+        guide = Guide().after_event(PositionsChanged(PositionsView(rows=(rich, row(9)))))
+        hint = guide.after_event(PlanChanged(replace(kept, ref=ref))).hint
         assert hint.endswith(f"$4,861.93 to collect: type {how}")
         assert len(hint) <= ROOM_FOR_A_HINT
-        assert "of fees" not in guide.heard(PlanChanged(replace(kept, ref=v4_position(9)))).hint
+        assert (
+            "of fees" not in guide.after_event(PlanChanged(replace(kept, ref=v4_position(9)))).hint
+        )
 
 
 @pytest.mark.parametrize("named", [int, str])
@@ -238,7 +240,7 @@ def test_what_was_kept_of_the_rows_is_read_as_it_was_written(named: type[int | s
         kept = convert(value, dict[str, Any])
         rows = [{**each, "token_id": named(each["token_id"])} for each in kept["rows"]]
         store.put("desk-positions", key, {**kept, "rows": rows}, now=0.0)
-        again = remembered(store, network, wallet)
+        again = remembered_view(store, network, wallet)
     assert again is not None
     assert again.rows == view.rows
 
@@ -253,7 +255,7 @@ def test_what_was_kept_of_the_rows_is_read_as_it_was_written(named: type[int | s
 def test_the_guide_points_at_what_wants_attention(
     rows: tuple[PositionRow, ...], urgent: int
 ) -> None:
-    guide = Guide().heard(PositionsChanged(PositionsView(rows=rows)))
+    guide = Guide().after_event(PositionsChanged(PositionsView(rows=rows)))
 
     assert guide.hint.startswith(f"#{urgent} ")
     assert len(guide.hint) <= ROOM_FOR_A_HINT

@@ -87,7 +87,7 @@ async def test_the_plan_has_the_edges_and_figures_of_the_form(
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.ask(ChooseRange(str(token_id)))
         (form,) = (await desk.until(RangeReady)).forms
-        ticks = form.moved(form.begins, -4 * form.step, 3 * form.step)
+        ticks = form.move_edges(form.begins, -4 * form.step, 3 * form.step)
         await desk.ask(planning(form, ticks))
         view = (await desk.until(PlanChanged, lambda told: told.view is not None)).view
         await desk.desk.idle()
@@ -100,7 +100,7 @@ async def test_the_plan_has_the_edges_and_figures_of_the_form(
     plan = plan_in(PlanStore(Home.locate({}, tmp_path).plans).find(view.plan_id))
     (move,) = plan.candidates
     assert (move.tick_lower, move.tick_upper) == tuple(ticks)
-    shown = form.evaluated(ticks).candidate
+    shown = form.evaluate_range(ticks).candidate
     if plan.block == form.context.block:
         assert (move.liquidity, move.cost_usd) == (shown.liquidity, shown.cost_usd)
     assert len(form.past) > 1

@@ -46,13 +46,13 @@ async def test_a_hedge_is_watched_approved_and_sent_once_by_the_word(
         card = (await desk.until(PlanChanged)).view
         assert card is not None
         assert (card.plan_id, card.approves) == (done.plan_id, True)
-        assert Guide().heard(PlanChanged(card)).hint.startswith("a, Enter: approve")
+        assert Guide().after_event(PlanChanged(card)).hint.startswith("a, Enter: approve")
 
         await desk.ask(Approve())
         approved = await desk.until(TradeChanged, lambda told: bool(told.view.progress))
         assert approved.view.next_phrase == "apply"
         shown = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
-        assert Guide().heard(shown).hint.startswith("Nothing is sent yet")
+        assert Guide().after_event(shown).hint.startswith("Nothing is sent yet")
         await desk.ask(Apply())
         approval = (await desk.until(ConfirmationAsked)).approval
         assert shown.view is not None

@@ -66,7 +66,7 @@ def read_draft(path: Path, sealed: str) -> Draft:
     """The approval under a hash, as the file holds it."""
     with Outbox.open(path) as outbox:
         dispatch = outbox.dispatch(sealed)
-        given = outbox.given(sealed)
+        given = outbox.find_given(sealed)
     assert given is not None
     return Draft(
         dispatch.plan_id,

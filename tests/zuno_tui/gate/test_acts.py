@@ -11,7 +11,13 @@ from chain.base.units import APPROVAL_SECONDS
 from chain.execution.outbox.approvals import ActKind, GivenApproval
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
-from zuno_tui.gate.acts import refuse_changed, refuse_over, seal, vouched, waiting_approval
+from zuno_tui.gate.acts import (
+    make_given_approval,
+    refuse_changed,
+    refuse_over,
+    seal,
+    waiting_approval,
+)
 from zuno_tui.gate.question import Question
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
@@ -27,7 +33,7 @@ def outbox(tmp_path: Path) -> Iterator[Outbox]:
 
 def given(outbox: Outbox, kind: ActKind, plan_id: str = "plan_7", at: float = NOW) -> GivenApproval:
     content = {"plan": plan_id, "givenAt": at}
-    approval = vouched(kind, plan_id, seal(content), {}, now=at)
+    approval = make_given_approval(kind, plan_id, seal(content), {}, now=at)
     outbox.give(approval)
     return approval
 

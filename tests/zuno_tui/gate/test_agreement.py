@@ -9,7 +9,7 @@ import pytest
 from chain.execution.outbox.delivery import Route
 from chain.execution.plan.facts import FeeCaps
 from chain.rpc.records import Block, FeeHistory
-from zuno_tui.gate.agreement import Agreement, Connections, Silent, Witness, compared
+from zuno_tui.gate.agreement import Agreement, Connections, Silent, Witness, compare_statements
 from zuno_tui.gate.basis import WHOLE_TRIAL, Gas, contradicts
 from zuno_tui.gate.prepare import agreed_fees
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -32,7 +32,7 @@ def _refused(*answers: dict[str, object] | Silent, alone: bool = False) -> GateR
 
 
 def _agreed(*answers: dict[str, object] | Silent, alone: bool = False) -> Agreement:
-    return compared(OURS, dict(zip("abc", answers, strict=False)), alone=alone)
+    return compare_statements(OURS, dict(zip("abc", answers, strict=False)), alone=alone)
 
 
 def test_one_may_vouch_alone_only_where_somebody_says_so() -> None:

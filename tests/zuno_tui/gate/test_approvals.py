@@ -20,7 +20,7 @@ from chain.protocols.reference import v4_position
 from tests.agents.monitor.made_up_positions import KEY
 from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
 from zuno_tui.gate.actions.action import TargetKind
-from zuno_tui.gate.acts import vouched
+from zuno_tui.gate.acts import make_given_approval
 from zuno_tui.gate.apply import ShownSigner, unused_approval
 from zuno_tui.gate.approvals import (
     Approval,
@@ -108,7 +108,7 @@ def _planned(
 
 
 def _given(kept: Approval) -> GivenApproval:
-    return vouched(ActKind.PLAN, kept.plan_id, kept.hash, kept.terms, now=GIVEN_AT)
+    return make_given_approval(ActKind.PLAN, kept.plan_id, kept.hash, kept.terms, now=GIVEN_AT)
 
 
 def _applied(outbox: Outbox, approval: Approval, at: float) -> None:

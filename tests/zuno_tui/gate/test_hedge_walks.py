@@ -86,7 +86,9 @@ class Walk:
             if plan.plan_id not in hedges
             for order in plan.orders
         )
-        assert account.held("ETHUSDT") == pytest.approx(hedged + outright, abs=_CLOSE), self.told
+        assert account.quantity_of("ETHUSDT") == pytest.approx(hedged + outright, abs=_CLOSE), (
+            self.told
+        )
         assert account.hedging("ETHUSDT") == pytest.approx(hedged, abs=_CLOSE), self.told
 
     async def open(self, _: Trading) -> None:
@@ -121,7 +123,7 @@ class Walk:
             for key, one in hedges.items()
             if key.ref.token_id not in self.positions and one.short > _CLOSE
         ]
-        held = (await desk.venue.account()).held("ETHUSDT")
+        held = (await desk.venue.account()).quantity_of("ETHUSDT")
         target = self.draws.choice((1.0, 0.5, 0.25))
         facts = self.positions[token_id].model_copy(update={"target": target})
         owned = owned_short(hedges, facts, gone, -held)

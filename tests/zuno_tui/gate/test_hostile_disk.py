@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.base.home import Home
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
 from tests import node_rpc
@@ -189,7 +189,7 @@ def test_of_two_homes_the_second_finds_the_first_one_gone_by(desk: Desk, tmp_pat
 
 
 def test_an_address_without_a_key_may_build_and_may_not_sign(desk: Desk) -> None:
-    watched = checksummed(WIDE_PROVIDER.address)
+    watched = checksum(WIDE_PROVIDER.address)
     held = desk.here("positions", "--address", watched, "--json").data["positions"]
     token_id = held[0]["tokenId"]
     before = desk.ask("eth_getTransactionCount", WIDE_PROVIDER.address, "latest")

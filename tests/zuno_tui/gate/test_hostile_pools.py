@@ -14,7 +14,7 @@ from chain.base.clean_text import OWN_MARKS, QUOTE_LIMIT
 from chain.base.http import HttpAnswer
 from chain.base.store import Store
 from chain.contracts.abi import encode, encode_call, selector
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import EXIT_GUARD, HOSTILE, SUBSCRIBER, WETH
@@ -286,7 +286,7 @@ def test_what_a_token_keeps_is_measured_and_said(
     owed = int(held[f"amount{approval['tokens'].index(token)}"])
     arrived = owed - owed // TOLL_PARTS
     assert int(approval["quoted"][token]) == arrived
-    assert f"at {checksummed(token)} keeps " in approval["warnings"][0]
+    assert f"at {checksum(token)} keeps " in approval["warnings"][0]
     assert approval["warnings"][0].endswith("1.00% of it.")
     lies = [one for one in approval["warnings"] if "reports transfers that it does not make" in one]
     assert len(lies) == (name == "silent")
@@ -348,7 +348,7 @@ async def test_no_pool_is_entered_with_a_token_that_keeps_a_part(
 
 
 def test_a_symbol_cannot_play_the_part_of_our_words(desk: Desk, world: HostileWorld) -> None:
-    token_id, wallet = str(world.fake_recipient), checksummed(desk.devnet.wallet)
+    token_id, wallet = str(world.fake_recipient), checksum(desk.devnet.wallet)
 
     card = desk.here("close", token_id)
     drill = desk.here("exit-drill")

@@ -36,7 +36,7 @@ from zuno_tui.app.watch_key import refuse_funded, sweep
 from zuno_tui.catalog.feature import obeyed_word
 from zuno_tui.features.orders import keeper
 from zuno_tui.features.orders.news import order_news
-from zuno_tui.features.orders.sight import SeenClock, held
+from zuno_tui.features.orders.sight import SeenClock, hold_progress
 from zuno_tui.features.orders.stop_word import hear
 from zuno_tui.settings import Flags, load_settings
 from zuno_tui.settings.channels import channel_settings
@@ -142,12 +142,12 @@ def _after(time: float, block: int) -> SeenClock:
 
 
 def test_a_look_that_could_not_be_made_neither_confirms_a_condition_nor_begins_it_anew() -> None:
-    begun = held(StandingProgress(), _after(1_000, 10), met=True, longest_gap=90)
+    begun = hold_progress(StandingProgress(), _after(1_000, 10), met=True, longest_gap=90)
     # One look at 1,012 failed: nothing was written down.
-    gone_on = held(begun, _after(1_080, 16), met=True, longest_gap=90)
-    too_long = held(begun, _after(1_091, 17), met=True, longest_gap=90)
-    behind = held(begun, _after(990, 9), met=True, longest_gap=90)
-    broken = held(begun, _after(1_012, 11), met=False, longest_gap=90)
+    gone_on = hold_progress(begun, _after(1_080, 16), met=True, longest_gap=90)
+    too_long = hold_progress(begun, _after(1_091, 17), met=True, longest_gap=90)
+    behind = hold_progress(begun, _after(990, 9), met=True, longest_gap=90)
+    broken = hold_progress(begun, _after(1_012, 11), met=False, longest_gap=90)
 
     assert (begun.met_at, gone_on.met_at) == (1_000, 1_000)
     assert (too_long.met_at, behind.met_at, broken.met_at) == (1_091, 990, None)
@@ -271,7 +271,7 @@ def test_the_word_out_of_the_set_chat_holds_this_machine_back(
     for _ in range(2):
         watching.look()
 
-    assert watching.book.stopped
+    assert watching.book.is_stopped
     assert watching.order().progress.state is StandingState.WAITING
     (told,) = telegram.heard
     assert "carries out no order until" in told.text
@@ -289,6 +289,6 @@ def test_other_words_and_other_chats_stop_nothing(desk: Desk, telegram: Telegram
     asyncio.run(_hear(desk, telegram))
     home = Home.locate(os.environ, desk.command.home)
 
-    assert not watching.book.stopped
+    assert not watching.book.is_stopped
     assert telegram.heard == []
     assert obeyed_word(home, "why did the orders stop") == ""

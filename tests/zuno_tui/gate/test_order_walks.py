@@ -215,7 +215,7 @@ def _sign(desk: Desk, *words: str) -> StandingOrder:
     document = PlanStore(home.plans).find(proposed.data["planId"], FLOW)
     order = convert(document["order"], StandingOrder)
     with Signer(LocalKey(demo_key(home.cache)), order.chain_id) as signer:
-        done = signer.sign_delegation(order.signed)
+        done = signer.sign_delegation(order.delegation_signed)
     from msgspec.structs import replace as with_fields
 
     from chain.standing_orders.order import delegation_text
@@ -312,7 +312,7 @@ def walk(
             for home in homes
         ]
         walked = Walk(desk, chance, machines, order, pool, lies, entry, market, market.tick)
-        call = read_call(order.signed, network_named("devnet"))
+        call = read_call(order.delegation_signed, network_named("devnet"))
         held = [desk.held(call.recipient, each) for each in call.currencies if each != NATIVE]
         for _ in range(STEPS):
             walked.step()
@@ -336,13 +336,13 @@ def _settle(walked: Walk) -> None:
 
 def _assert_as_defined(walked: Walk, token_id: int, held: list[int]) -> None:
     desk, order = walked.desk, walked.order
-    call = read_call(order.signed, network_named("devnet"))
+    call = read_call(order.delegation_signed, network_named("devnet"))
     closed = str(token_id) not in desk.positions()
     used = int.from_bytes(
         bytes.fromhex(
             desk.ask(
                 "eth_call",
-                {"to": LIMITED_CALLS, "data": "0x" + ask_count(order.signed).hex()},
+                {"to": LIMITED_CALLS, "data": "0x" + ask_count(order.delegation_signed).hex()},
                 "latest",
             )[2:]
         ),

@@ -62,7 +62,7 @@ OVER = replace(DONE, ended=PlanEnd(EndCode.NONCE_SPENT, 5.0))
     ],
 )
 def test_where_a_plan_stands_afterwards(found: ApplyResult, state: str, done: bool) -> None:
-    assert (str(found.state), found.done) == (state, done)
+    assert (str(found.state), found.is_done) == (state, done)
     assert found.unclear is (state == "unclear")
     assert not found.unclear or found.safe_state is None
     assert found.without_doubtful_amounts.realised == {ONE: None if found.unclear else 5}

@@ -62,7 +62,7 @@ def _edit(path: Path, **fields: Any) -> None:
 
 
 def _carried_out(desk: Desk, order: StandingOrder) -> int:
-    call = {"to": LIMITED_CALLS, "data": "0x" + ask_count(order.signed).hex()}
+    call = {"to": LIMITED_CALLS, "data": "0x" + ask_count(order.delegation_signed).hex()}
     return int(desk.ask("eth_call", call, "latest"), 16)
 
 
@@ -130,9 +130,9 @@ def test_a_pair_that_no_command_makes_is_no_order_even_where_it_is_sealed(
     ordered(desk, "close", str(desk.token_id(STATE)), "loss-over", "90%")
     home, watching = Home.locate(os.environ, desk.command.home), Watching(desk)
     odd = with_fields(watching.order().order, condition=FeesOver(0, 0), hold_seconds=0)
-    salt = salt_of(odd, read_call(odd.signed, NETWORK))
+    salt = salt_of(odd, read_call(odd.delegation_signed, NETWORK))
     with Signer(LocalKey(demo_key(home.cache)), odd.chain_id) as signer:
-        sealed = signer.sign_delegation(odd.signed._replace(salt=salt, signature=b""))
+        sealed = signer.sign_delegation(odd.delegation_signed._replace(salt=salt, signature=b""))
     odd = with_fields(odd, delegation=delegation_text(sealed))
     file = tmp_path / "odd.json"
     file.write_bytes(order_file(odd))
@@ -378,7 +378,7 @@ def test_a_changed_record_of_the_watch_key_is_a_critical_alert(
 
 def _unlike(book: StandingOrders) -> str:
     """A delegation that nobody has signed."""
-    return delegation_text(book.find(1).order.signed._replace(salt=7))
+    return delegation_text(book.find(1).order.delegation_signed._replace(salt=7))
 
 
 @dataclass

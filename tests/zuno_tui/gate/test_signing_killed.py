@@ -95,7 +95,7 @@ def _proposed(desk: Desk) -> dict[str, Any]:
 
 def _is_used(desk: Desk, plan: dict[str, Any]) -> bool:
     with Outbox.open(Home.locate(os.environ, desk.command.home).outbox) as outbox:
-        given = outbox.given(plan["hash"])
+        given = outbox.find_given(plan["hash"])
     assert given is not None
     return given.used_at is not None
 

@@ -178,7 +178,12 @@ def redeemed(desk: Desk, delegation: SignedDelegation, call: BatchCall, sender: 
 
 
 def redeemable(desk: Desk, order: StandingOrder) -> bool:
-    return redeemed(desk, order.signed, call_of(order.signed), order.signed.delegate)
+    return redeemed(
+        desk,
+        order.delegation_signed,
+        call_of(order.delegation_signed),
+        order.delegation_signed.delegate,
+    )
 
 
 def _mutations(
@@ -221,10 +226,10 @@ def _mutations(
 def _attempts(desk: Desk, order: StandingOrder, seed: int, count: int) -> int:
     """How many of that many attempts the chain would take."""
     chance = random.Random(seed)
-    own = call_of(order.signed)
+    own = call_of(order.delegation_signed)
     taken = 0
     for _ in range(count):
-        delegation, call, key = _mutations(chance, order.signed, own)
+        delegation, call, key = _mutations(chance, order.delegation_signed, own)
         taken += redeemed(desk, delegation, call, key)
     return taken
 
@@ -235,11 +240,13 @@ def test_whoever_has_the_watch_key_and_the_file_can_do_nothing_but_the_order(
     desk = delegated
     ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
     order = Watching(desk).order().order
-    own = call_of(order.signed)
+    own = call_of(order.delegation_signed)
 
-    assert not redeemed(desk, order.signed, own, order.signed.delegate), "not early"
+    assert not redeemed(desk, order.delegation_signed, own, order.delegation_signed.delegate), (
+        "not early"
+    )
     push(desk, order, bips=150)
-    assert redeemed(desk, order.signed, own, order.signed.delegate)
+    assert redeemed(desk, order.delegation_signed, own, order.delegation_signed.delegate)
     assert _attempts(desk, order, seed=1, count=60) == 0
 
 
@@ -260,7 +267,7 @@ def test_no_delegation_with_a_field_changed_is_signed(delegated: Desk) -> None:
     """By the wallet's signer, whoever built it."""
     desk = delegated
     ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
-    good = Watching(desk).order().order.signed._replace(signature=b"")
+    good = Watching(desk).order().order.delegation_signed._replace(signature=b"")
     chance, refused = random.Random(4), 0
     terms = terms_in(good.caveats)
     assert terms is not None
@@ -305,7 +312,7 @@ def test_no_delegation_with_a_field_changed_is_signed(delegated: Desk) -> None:
 def test_an_order_that_does_something_else_is_no_order(delegated: Desk) -> None:
     desk = delegated
     ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
-    good = Watching(desk).order().order.signed
+    good = Watching(desk).order().order.delegation_signed
     terms = terms_in(good.caveats)
     assert terms is not None
     call, owner = terms.call, bytes.fromhex(DEMO_WALLET.address[2:])
@@ -375,7 +382,12 @@ def test_it_ends_with_its_date(delegated: Desk) -> None:
     watching.look()
 
     assert watching.order().progress.reason == "Its date has passed."
-    assert not redeemed(desk, order.signed, call_of(order.signed), order.signed.delegate)
+    assert not redeemed(
+        desk,
+        order.delegation_signed,
+        call_of(order.delegation_signed),
+        order.delegation_signed.delegate,
+    )
 
 
 def test_fees_are_collected_as_often_as_signed_and_no_oftener(delegated: Desk) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import NATIVE, network_named
 from chain.tokens import named_tokens
 from tests import node_rpc
@@ -75,7 +75,7 @@ def test_a_token_is_found_by_its_symbol_however_it_is_written(
     assert (address == NATIVE) is (symbol == "ETH")
 
 
-@pytest.mark.parametrize("write", [str, str.lower, str.upper, checksummed])
+@pytest.mark.parametrize("write", [str, str.lower, str.upper, checksum])
 def test_a_token_is_found_by_its_address_however_it_is_written(write: Callable[[str], str]) -> None:
     token = "0x" + "ab" * 20
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from pydantic import ValidationError
 
 from agents.trade.facts import DeskSettings
-from agents.trade.plan import TradePlan, identified
+from agents.trade.plan import TradePlan, with_identity
 from agents.trade.terms import TradeDecision
 from chain.exchange.orders.order import OrderSide, OrderType, VenueOrder
 from chain.execution.outbox.approvals import ActKind, GivenApproval
@@ -50,7 +50,7 @@ def altered(plan: TradePlan, draws: Random) -> TradePlan | None:
         changed = (value or 1) * draws.choice((-1, 0, 2, 10, 50))
     parent[key] = changed  # type: ignore[index]
     try:
-        return identified(TradePlan.model_validate(document, strict=False))
+        return with_identity(TradePlan.model_validate(document, strict=False))
     except ValidationError:
         return None
 
@@ -136,7 +136,7 @@ def multiplied(plan: TradePlan, times: float) -> TradePlan:
         "quantity": plan.quantity * times,
         "notional_usd": plan.notional_usd * times,
     }
-    return identified(plan.model_copy(update=update))
+    return with_identity(plan.model_copy(update=update))
 
 
 def test_a_plan_cannot_say_another_size_than_its_orders() -> None:
@@ -171,7 +171,7 @@ async def test_orders_larger_than_the_limits_are_refused_at_approve(tmp_path: Pa
 async def test_a_plan_of_paper_is_not_sent_to_an_account(tmp_path: Path) -> None:
     async with trading(tmp_path, ExchangeDouble(), Wall()) as desk:
         plan = await planned(desk)
-        live = identified(plan.model_copy(update={"venue": "live:binance"}))
+        live = with_identity(plan.model_copy(update={"venue": "live:binance"}))
 
         assert "made for live:binance, and this is" in str(await refused(desk, live))
 
@@ -243,13 +243,13 @@ async def test_a_closing_plan_only_reduces_what_is_held(tmp_path: Path) -> None:
         )
         close = plan.model_copy(update={"decision": TradeDecision.CANCEL_AND_CLOSE})
 
-        opening = identified(close.model_copy(update={"orders": (order,)}))
+        opening = with_identity(close.model_copy(update={"orders": (order,)}))
         assert "may only reduce" in str(await refused(desk, opening))
         more = order.model_copy(update={"reduce_only": True, "quantity": plan.quantity * 2})
-        larger = identified(close.model_copy(update={"orders": (more,)}))
+        larger = with_identity(close.model_copy(update={"orders": (more,)}))
         assert "is held" in str(await refused(desk, larger))
         sells = order.model_copy(update={"reduce_only": True, "side": "sell"})
-        further = identified(close.model_copy(update={"orders": (sells,)}))
+        further = with_identity(close.model_copy(update={"orders": (sells,)}))
         assert "may only reduce" in str(await refused(desk, further))
 
 

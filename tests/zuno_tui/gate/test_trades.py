@@ -32,7 +32,7 @@ from tests.printed import printed
 from tests.virtual_time import pass_time
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, waiting_trade
-from zuno_tui.features.trade.lessons import desk_record, learn, recalled, trade_memory
+from zuno_tui.features.trade.lessons import desk_record, learn, recall_lessons, trade_memory
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.settings import Settings
 
@@ -209,7 +209,7 @@ async def test_an_ended_trade_is_learned_from_once(tmp_path: Path) -> None:
 
             assert await learn(session, desk, memory) == 2
             assert await learn(session, desk, memory) == 0
-            lessons = recalled(memory, plan.symbol, "ETHUSDT swing hedge")
+            lessons = recall_lessons(memory, plan.symbol, "ETHUSDT swing hedge")
             both = {plan.plan_id, done.ended.plan.plan_id}
             assert {one.memory_id for one in lessons} == both
             entry, left = memory.all()
@@ -279,14 +279,14 @@ async def test_a_short_that_the_journal_does_not_know_is_named_and_not_doubled(
         plan = await planned(desk)
         waiting = await approve_trade(desk, plan)
         await apply_trade(desk, waiting, sleep=double.pass_time)
-        held = (await desk.venue.account()).held(plan.symbol)
+        held = (await desk.venue.account()).quantity_of(plan.symbol)
     _forget_trades(tmp_path)
 
     async with trading(tmp_path, double, wall) as desk:
         with pytest.raises(GateRefusedError, match=r"knows of \+0: -.* is not its own") as refused:
             await approve_trade(desk, plan)
         assert refused.value.code is RefusalCode.POLICY
-        assert (await desk.venue.account()).held(plan.symbol) == held
+        assert (await desk.venue.account()).quantity_of(plan.symbol) == held
         assert not desk.journal.entries()
 
 

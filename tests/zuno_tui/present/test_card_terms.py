@@ -35,4 +35,4 @@ async def test_help_is_grouped_by_what_one_wants() -> None:
     assert told.index("KEYS") < told.index("WORDS") < told.index("PHRASES")
     groups = [registry().group_of(verb) for verb in registry().verbs]
     assert told.count("PHRASES") == len({*groups}), "each group once"
-    assert all(verb.written in told for verb in registry().verbs)
+    assert all(verb.usage_text in told for verb in registry().verbs)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from agents.lp.advice_words import move_name, option_index, option_letter
-from agents.lp.advising import settled
+from agents.lp.advising import advice_without_debate
 from agents.numbers.advice import DECIDES_ALONE, MOST_EDGE_MEASURED, AdviceReason
 from agents.numbers.rules import JudgmentVerdict
 from agents.scorecard.score import AdviceKind, BeatCount
@@ -74,7 +74,7 @@ async def test_what_the_rule_settles_is_decided_by_nobody_else(state: str) -> No
     plan = (await argue_over(context)).plan
     told = decided_words(plan)
 
-    by_rule = settled(context) is not None and plan.choice.codes[0] in DECIDES_ALONE
+    by_rule = advice_without_debate(context) is not None and plan.choice.codes[0] in DECIDES_ALONE
     assert (f"decided by the {plan.decided_by}" in told.lower()) is not by_rule
 
 

@@ -31,7 +31,7 @@ def _named(address: str, symbol: str, decimals: int) -> Token:
 
 
 def test_a_preview_tells_what_the_plan_of_the_same_prices_tells() -> None:
-    ticks = FORM.moved(FORM.begins, -300, 500)
+    ticks = FORM.move_edges(FORM.begins, -300, 500)
     asked = planning(FORM, ticks)
     assert isinstance(asked, MovePosition)
     assert asked.low
@@ -39,7 +39,7 @@ def test_a_preview_tells_what_the_plan_of_the_same_prices_tells() -> None:
     own = range_of_pair(FORM.pair, (asked.low, asked.high))
     shape = ShapeChoice(width_multiplier=1.0, center_offset_ticks=0, own_range=own)
     (planned,) = candidates_of(CONTEXT, [shape])
-    ours = FORM.evaluated(ticks).candidate
+    ours = FORM.evaluate_range(ticks).candidate
     assert ours.model_copy(update={"shape": None}) == planned.candidate.model_copy(
         update={"shape": None}
     )
@@ -71,7 +71,7 @@ def test_every_range_is_named_by_prices_that_lead_back_to_it(inverted: bool, sta
     chosen = random.Random(7)
     for _ in range(40):
         steps = [chosen.randrange(-60, 60) * pool.tick_spacing for _ in range(2)]
-        ticks = form.moved(form.begins, *steps)
+        ticks = form.move_edges(form.begins, *steps)
         asked = planning(form, ticks)
         assert isinstance(asked, MovePosition)
         assert asked.low
@@ -92,7 +92,7 @@ def test_what_is_opened_is_named_by_a_phrase_that_leads_back() -> None:
     )
     pair = Pair(_named(first, "A", 18), _named(second, "B", 6), inverted=False)
     form = range_form(context, pair, phrase="0.5 WETH with USDC, conservative, 0.05%")
-    ticks = form.moved(form.centred(2_000), -30, 70)
+    ticks = form.move_edges(form.centre(2_000), -30, 70)
     assert form.ref is None
     assert form.held is None
     assert not form.preview(ticks).trouble
@@ -109,7 +109,7 @@ def test_edges_never_meet_nor_leave_the_prices_there_are() -> None:
     lowest, highest = usable_ticks(spacing)
     far = 10 * highest
     for low, high in ((far, 0), (0, -far), (far, far), (-far, -far), (far, -far), (-far, far)):
-        ticks = FORM.moved(FORM.begins, low, high)
+        ticks = FORM.move_edges(FORM.begins, low, high)
         assert lowest <= ticks.lower < ticks.upper <= highest
         FORM.preview(ticks)
 
@@ -118,14 +118,15 @@ def test_the_range_that_is_held_cannot_be_planned_again() -> None:
     held = FORM.preview(FORM.begins)
     assert held.trouble
     assert all(one.now and not one.own and not one.change for one in held.figures)
-    assert not FORM.preview(FORM.moved(FORM.begins, 10, 10)).trouble
+    assert not FORM.preview(FORM.move_edges(FORM.begins, 10, 10)).trouble
 
 
 def test_the_low_edge_is_the_lower_price_whichever_way_round() -> None:
     pair = FORM.pair
     turned = range_form(CONTEXT, Pair(pair.token0, pair.token1, inverted=True))
     before, after = (
-        turned.preview(ticks).edges for ticks in (turned.begins, turned.moved(turned.begins, 50, 0))
+        turned.preview(ticks).edges
+        for ticks in (turned.begins, turned.move_edges(turned.begins, 50, 0))
     )
     assert after[0] > before[0]
     assert after[1] == before[1]
@@ -134,7 +135,7 @@ def test_the_low_edge_is_the_lower_price_whichever_way_round() -> None:
 
 def test_a_centred_range_has_the_price_in_its_middle() -> None:
     tick = CONTEXT.observed.pool.tick
-    ticks = FORM.centred(1_000)
+    ticks = FORM.centre(1_000)
     assert abs((tick - ticks.lower) - (ticks.upper - tick)) <= 20
-    assert FORM.centred(1) == TickRange(*FORM.centred(1))
-    assert FORM.centred(1).width >= CONTEXT.observed.pool.tick_spacing
+    assert FORM.centre(1) == TickRange(*FORM.centre(1))
+    assert FORM.centre(1).width >= CONTEXT.observed.pool.tick_spacing

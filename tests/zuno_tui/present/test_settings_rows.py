@@ -117,6 +117,6 @@ def test_what_a_run_was_told_by_its_flags_goes_before_the_file(tmp_path: Path) -
     alone, where = rows["debate.deterministic"], rows["debate.transport"]
     assert (alone.value, alone.origin) == ("on", "flag --deterministic")
     assert (where.value, where.origin) == ("local", "flag --transport")
-    assert alone.overruled
+    assert alone.is_overruled
     words = change_words(opened.session, {}, where.name, by_flags=opened.by_flags)
     assert not words.counts

@@ -7,7 +7,14 @@ from io import StringIO
 
 import pytest
 
-from zuno_tui.present.terminal import OutputColumn, Terminal, cell_width, fitted, table, terminal_of
+from zuno_tui.present.terminal import (
+    OutputColumn,
+    Terminal,
+    cell_width,
+    fit_lines,
+    table,
+    terminal_of,
+)
 
 COLUMNS = (
     *(OutputColumn("#", "right"), OutputColumn("POOL"), OutputColumn("STATE")),
@@ -26,7 +33,7 @@ class _TtyStream(StringIO):
 
 @pytest.mark.parametrize("width", range(40, 201, 10))
 def test_a_table_fits_every_width_and_keeps_every_word(width: int) -> None:
-    shown = list(fitted(table(COLUMNS, ROWS), Terminal(width, colours=False)))
+    shown = list(fit_lines(table(COLUMNS, ROWS), Terminal(width, colours=False)))
 
     assert max(map(cell_width, shown)) <= width
     words = "\n".join(shown).split()
@@ -37,14 +44,14 @@ def test_a_table_fits_every_width_and_keeps_every_word(width: int) -> None:
 def test_what_has_room_is_left_as_it_is() -> None:
     lines = table(COLUMNS, ROWS)
 
-    assert list(fitted(lines, Terminal(None, colours=False))) == lines
-    assert list(fitted(lines, Terminal(200, colours=False))) == lines
+    assert list(fit_lines(lines, Terminal(None, colours=False))) == lines
+    assert list(fit_lines(lines, Terminal(200, colours=False))) == lines
 
 
 def test_colours_change_nothing_but_colour() -> None:
     lines = table(COLUMNS, ROWS)
-    plain = list(fitted(lines, Terminal(80, colours=False)))
-    coloured = list(fitted(lines, Terminal(80, colours=True)))
+    plain = list(fit_lines(lines, Terminal(80, colours=False)))
+    coloured = list(fit_lines(lines, Terminal(80, colours=True)))
 
     assert coloured != plain
     assert [re.sub("\x1b\\[[0-9]*m", "", line) for line in coloured] == plain
@@ -53,7 +60,7 @@ def test_colours_change_nothing_but_colour() -> None:
 def test_a_long_sentence_is_broken_between_words() -> None:
     sentence = "  " + "word " * 40
 
-    shown = list(fitted([sentence], Terminal(60, colours=False)))
+    shown = list(fit_lines([sentence], Terminal(60, colours=False)))
 
     assert max(map(len, shown)) <= 60
     assert " ".join(shown).split() == sentence.split()

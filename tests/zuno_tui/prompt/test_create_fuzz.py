@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chain.base.units import written
+from chain.base.units import write_amount
 from chain.contracts.networks import NATIVE, Network, all_networks, network_named
 from chain.tokens.token import listed_tokens
 from zuno_tui.prompt.create_parts import MEANINGS, known_symbols, known_tokens
@@ -87,7 +87,7 @@ def orders(draw: st.DrawFn) -> tuple[str, Network, dict[str, int]]:
     capital = dict(zip((token.address for token in tokens), amounts, strict=False))
     clauses = []
     for token, units in zip(tokens, amounts, strict=False):
-        both = [written(units, token.decimals), token.symbol]
+        both = [write_amount(units, token.decimals), token.symbol]
         clauses.append(" ".join(draw(st.permutations(both))))
     partner = draw(
         st.sampled_from(("", f"with {symbols[1]}", "/".join(symbols), "-".join(symbols)))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import zuno_tui.prompt
-from chain.base.units import NumeralError, read_numeral, written
+from chain.base.units import NumeralError, read_numeral, write_amount
 from chain.protocols.reference import v4_position
 from tools.phrase_report import DESK
 from zuno_tui.prompt.figures import two_prices
@@ -40,7 +40,7 @@ from zuno_tui.prompt.slots import read_sentence
     ],
 )
 def test_a_number_becomes_units(text: str, decimals: int, units: int) -> None:
-    assert read_numeral(text).scaled(decimals) == units
+    assert read_numeral(text).scale(decimals) == units
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_a_number_that_can_be_read_in_two_ways_is_refused(text: str) -> None:
 
 
 def test_what_is_finer_than_the_smallest_unit_is_no_amount() -> None:
-    assert read_numeral("0.0000001").scaled(6) is None
-    assert read_numeral("1.5").scaled(0) is None
+    assert read_numeral("0.0000001").scale(6) is None
+    assert read_numeral("1.5").scale(0) is None
 
 
 @given(units=st.integers(0, 2**128), decimals=st.integers(0, 24))
 def test_every_amount_survives_being_written_and_read(units: int, decimals: int) -> None:
-    assert read_numeral(written(units, decimals)).scaled(decimals) == units
+    assert read_numeral(write_amount(units, decimals)).scale(decimals) == units
 
 
 @given(
@@ -77,7 +77,7 @@ def test_digits_move_and_never_change(
     letter, power = scale
     text = f"{whole:,}.{fraction}{letter}" if grouped else f"{whole}.{fraction}{letter}"
 
-    assert read_numeral(text).scaled(24) == int(f"{whole}{fraction}") * 10 ** (
+    assert read_numeral(text).scale(24) == int(f"{whole}{fraction}") * 10 ** (
         24 - len(fraction) + power
     )
 

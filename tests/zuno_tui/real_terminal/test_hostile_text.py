@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.devnet.world.accounts import DEMO_WALLET, WIDE_PROVIDER
 from tests import node_rpc
 from tests.fakes.model_endpoint import says
@@ -90,7 +90,7 @@ def test_names_and_prose_are_words_and_nothing_else(
 
     everything = "\n".join(desk.seen)
     assert foreign(bytes(terminal.raw)) == []
-    assert _recipients(confirming) == [checksummed(devnet.wallet)]
+    assert _recipients(confirming) == [checksum(devnet.wallet)]
     assert "[@click=app.quit]" in everything, "markup is shown as the words it is"
     assert MARKUP[0] in everything
     assert "met a fault of its own" not in everything

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.widgets import Input
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.names.ens import ResolvedName
 from chain.wallet.address_book import read_book
 from tests.zuno_tui.screen.first_run_pilot import (
@@ -98,7 +98,7 @@ async def test_a_name_gives_way_to_its_address_which_is_entered(
         await pilot.press("enter")
         await settled(pilot)
         assert answered.choices == []
-        assert screen.query_one(Input).value == checksummed(ADDRESS)
+        assert screen.query_one(Input).value == checksum(ADDRESS)
         assert "other.eth" in said(screen)
         await pilot.press("enter")
         await settled(pilot)

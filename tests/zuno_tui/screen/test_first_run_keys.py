@@ -9,7 +9,7 @@ import pytest
 from keyring.backends import fail
 from textual.widgets import Input, Static
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import network_named
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.keystore import open_key
@@ -135,9 +135,7 @@ async def test_a_key_is_made_or_brought(home: Home, tmp_path: Path, how: str) ->
             await settled(pilot)
         if how == "new":
             [made] = read_book(home.keystore).wallets
-            assert checksummed(made.address) in str(
-                screen.query_one("#first-words", Static).content
-            )
+            assert checksum(made.address) in str(screen.query_one("#first-words", Static).content)
             await pilot.press("escape", "enter")
             await settled(pilot)
 

@@ -21,7 +21,7 @@ from tests.zuno_tui.screen.visit_scenes import DETAIL
 from zuno_tui.catalog.intents import ShowAlert
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import DetailReady, PlanChanged
-from zuno_tui.screen.panes.alerts import gathered
+from zuno_tui.screen.panes.alerts import gather_rows
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.screens.asking import active_keys
 
@@ -96,7 +96,7 @@ async def test_a_plan_that_keeps_offers_no_approval() -> None:
 
 def test_alerts_that_are_over_share_one_row_below_those_that_wait() -> None:
     over = [replace(row, state="resolved") for row in ALERTS.rows[:2]]
-    rows = gathered((*over, *ALERTS.rows[2:]), NOW)
+    rows = gather_rows((*over, *ALERTS.rows[2:]), NOW)
 
     assert [row.alert_id for row in rows if row.state == "resolved"] == [rows[-1].alert_id]
     assert rows[-1].members == tuple(row.alert_id for row in over)

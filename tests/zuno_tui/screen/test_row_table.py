@@ -25,7 +25,7 @@ from zuno_tui.catalog.intents import Acknowledge, Inspect
 from zuno_tui.desk.events import AlertsChanged, OutageChanged, PositionsChanged
 from zuno_tui.present.outage import OutageView
 from zuno_tui.present.views import PositionsView
-from zuno_tui.screen.panes.alerts import AlertsPane, alert_cells, gathered
+from zuno_tui.screen.panes.alerts import AlertsPane, alert_cells, gather_rows
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.panes.row_table import ColumnPlace, TableLayout
@@ -58,7 +58,7 @@ async def test_the_cursor_stays_with_its_position_while_the_rows_change() -> Non
         assert "$4,999.99" in "".join(lines_of(pane))
 
         await play(pilot, PositionsChanged(replace(POSITIONS, rows=(position(2),))))
-        assert pane.selected == position(2)
+        assert pane.selection == position(2)
         await play(pilot, PositionsChanged(replace(POSITIONS, rows=())))
         assert not pane.rows
         assert "This wallet holds no position here." in "".join(lines_of(pane))
@@ -241,8 +241,8 @@ def test_much_money_to_collect_comes_before_warnings_and_after_what_is_critical(
         replace(warning, alert_id=name, severity="info", ref=v3_position(4), fees=fees)
         for name, fees in (("little", 106.46), ("much", 4_861.93))
     )
-    both = gathered((critical, warning, little, much), NOW)
-    alone = [gathered((critical, warning, fees), NOW) for fees in (little, much)]
+    both = gather_rows((critical, warning, little, much), NOW)
+    alone = [gather_rows((critical, warning, fees), NOW) for fees in (little, much)]
     first, then = critical.alert_id, warning.alert_id
     assert [row.alert_id for row in both] == [first, "fees", then]
     assert [[row.alert_id for row in rows] for rows in alone] == [
@@ -273,7 +273,7 @@ def test_an_alert_begins_with_what_differs() -> None:
     row = replace(
         ALERTS.rows[0], ref=v4_position(9), message="#9 WETH/USDC is out of range: price 3,090."
     )
-    [shown] = gathered((row,), NOW)
+    [shown] = gather_rows((row,), NOW)
     assert shown == row, "one alone stays as it is"
     assert "Out: price 3,090" in [cell.text for cell in alert_cells(row, NOW).cells]
 

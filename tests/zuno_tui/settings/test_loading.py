@@ -18,7 +18,7 @@ from zuno_tui.screen.look import Look, read_look
 from zuno_tui.screen.themes import THEME_NAMES
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.settings.channels import channel_settings
-from zuno_tui.settings.check import checked, expected_at
+from zuno_tui.settings.check import check_as, expected_at
 from zuno_tui.settings.debates import debate_settings, rules_only
 from zuno_tui.settings.load import VARIABLES, variable_of
 from zuno_tui.settings.schema import (
@@ -185,8 +185,8 @@ WEBHOOK = {"url": "https://hooks.example/x"}
 
 def paces(telegram: Mapping[str, object], webhook: Mapping[str, object]) -> tuple[Pace, Pace]:
     settings = Settings(
-        telegram=checked(TelegramTable, {**TELEGRAM, **telegram}),
-        webhook=checked(WebhookTable, {**WEBHOOK, **webhook}),
+        telegram=check_as(TelegramTable, {**TELEGRAM, **telegram}),
+        webhook=check_as(WebhookTable, {**WEBHOOK, **webhook}),
     )
     first, second = channel_settings(settings, {}).channels()
     return first.pace, second.pace

@@ -14,7 +14,7 @@ from agents.monitor.rules.thresholds import LEAST_INTERVAL_SECONDS, Thresholds
 from agents.numbers.rules import RiskProfile
 from tests.zuno_tui.settings.strict_loading import load_strictly
 from zuno_tui.settings import Settings, SettingsError, schema
-from zuno_tui.settings.check import checked
+from zuno_tui.settings.check import check_as
 from zuno_tui.settings.schema import (
     DebateTable,
     LimitsTable,
@@ -242,7 +242,7 @@ def test_the_tables_know_what_is_decided_elsewhere() -> None:
     assert schema.MOST_ROUNDS == ROUNDS_OF_A_DEBATE
     assert set(ThresholdsTable.__struct_fields__) == set(Thresholds.__struct_fields__)
     for profile in RiskProfile:
-        assert checked(DebateTable, {"profile": profile.value}).profile == profile
+        assert check_as(DebateTable, {"profile": profile.value}).profile == profile
     for severity in Severity:
-        assert checked(PaceTable, {"least_severity": severity.value}).least_severity == severity
-    assert checked(schema.Interval, LEAST_INTERVAL_SECONDS) == LEAST_INTERVAL_SECONDS
+        assert check_as(PaceTable, {"least_severity": severity.value}).least_severity == severity
+    assert check_as(schema.Interval, LEAST_INTERVAL_SECONDS) == LEAST_INTERVAL_SECONDS

@@ -37,7 +37,7 @@ _SWITCHES = ("alone", "json")
 
 def run(parsed: Namespace) -> int:
     session = Session.start(parsed)
-    found = interpreted(session, parsed.phrase)
+    found = interpret_phrase(session, parsed.phrase)
     if found.misunderstood is not None and not found.misunderstood.missing:
         found = _by_model(session, parsed.phrase) or found
     if parsed.dry_run or not found.intents:
@@ -47,7 +47,7 @@ def run(parsed: Namespace) -> int:
     return _run_command(found.intents[0], parsed)
 
 
-def interpreted(session: Session, phrase: str) -> Interpretation:
+def interpret_phrase(session: Session, phrase: str) -> Interpretation:
     """With the positions and what they won read only where the phrase may be about them."""
     context = _with_alerts(session, PhraseContext(network=session.network.name))
     found = _interpret(phrase, context)

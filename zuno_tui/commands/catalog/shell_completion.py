@@ -58,7 +58,7 @@ def _ids(session: Session) -> list[int]:
         memory = PositionMemory(store, session.network, time)
         checkpoints = memory.checkpoints(session.address)
         held = checkpoints[-1].held if checkpoints else ()
-        return sorted({*held, *memory.named(session.address)})
+        return sorted({*held, *memory.named_positions(session.address)})
 
 
 def _bash() -> str:

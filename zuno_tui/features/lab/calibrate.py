@@ -84,7 +84,9 @@ _COLUMNS = columns(
 )
 
 
-def calibrated(hours: Path, first: str | None, last: str | None, png: Path | None) -> CommandAnswer:
+def run_calibration(
+    hours: Path, first: str | None, last: str | None, png: Path | None
+) -> CommandAnswer:
     begin = -inf if first is None else _start(first)
     end = inf if last is None else _next_start(last)
     if begin >= end:

@@ -37,7 +37,7 @@ from agents.scorecard.arms import (
     ArmSilentError,
     DebateTerms,
     JudgedSituation,
-    answered,
+    answer_question,
 )
 from agents.scorecard.debate_check import CountedShare
 from agents.scorecard.judging import block_hashes
@@ -196,7 +196,7 @@ async def _ask_all(session: Session, settings: DebateSettings, store: Store, run
         if stop and question.arm is not Arm.RULES:
             return stop
         try:
-            answer = await answered(question, opened, terms)
+            answer = await answer_question(question, opened, terms)
         except ArmSilentError as error:
             return f"A model could not be asked: {error} The same command goes on from here."
         run.keep(answer)

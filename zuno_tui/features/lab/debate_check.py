@@ -168,7 +168,7 @@ def check_document(
 
 
 def _row(situation: CheckedSituation, store: Store) -> tuple[str, ...]:
-    decided = dict.fromkeys(decision_words(run.plan, store) for run in situation.spoken)
+    decided = dict.fromkeys(decision_words(run.plan, store) for run in situation.model_runs)
     costs = [run.nano_usd for run in situation.runs]
     return (
         situation.request_id,

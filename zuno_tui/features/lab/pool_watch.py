@@ -24,7 +24,7 @@ def keep_pool_days(chosen: SettingsSource) -> Coroutine[None, None, None] | None
             due = chains_to_look_at(store, now)
             for chain_id in due:
                 # Before it is tried: what fails is tried tomorrow, and a week away leaves no gap.
-                PoolDayStore(store, chain_id, time.time).looked()
+                PoolDayStore(store, chain_id, time.time).record_look()
     except StoreError:
         return None
     return _read(chosen, due) if due else None

@@ -203,10 +203,10 @@ def _stay_lines(summary: ScoreSummary) -> Iterator[str]:
 
 def _fee_line(summary: ScoreSummary) -> str:
     fees = summary.fees
-    if not fees.judged:
+    if not fees.judged_count:
         return "fees of a day: none could be judged"
     return (
-        f"fees of a day: {fees.inside} of {fees.judged} inside their 10–90% "
+        f"fees of a day: {fees.inside} of {fees.judged_count} inside their 10–90% "
         f"({fees.below} below, {fees.above} above)"
     )
 
@@ -232,7 +232,7 @@ def scorecard_document(scored: ScoredPlans) -> dict[str, Json]:
         "plans": summary.plans,
         "advice": to_builtins(summary.advice),
         "stays": {_HORIZON_NAMES[stay.days]: _stay_document(stay) for stay in summary.stays},
-        "fees": {"judged": summary.fees.judged, **summary.fees._asdict()},
+        "fees": {"judged": summary.fees.judged_count, **summary.fees._asdict()},
         "debates": to_builtins(summary.debates),
         "scores": [
             _score_document(score, applied=scored.is_applied(score)) for score in judged.scores

@@ -14,7 +14,7 @@ from zuno_tui.settings import SettingsError
 _COLUMNS = columns("month", "hours>", "spikes>", f"|{FOLLOWED_HOURS} h| after>")
 
 
-def counted(path: Path) -> CommandAnswer:
+def count_triage(path: Path) -> CommandAnswer:
     try:
         rates = triage_rates(read_traded_hours(path))
     except (TableError, OSError) as error:

@@ -128,7 +128,7 @@ _OWN = re.compile(r"0x[0-9a-fA-F]*|[0-9.,:+-]*|[a-z]+[a-z0-9_]*")
 """Hashes, figures and codes: nothing that a stranger could say anything with."""
 
 
-def bounded(document: Json) -> Json:
+def bound_document(document: Json) -> Json:
     """The same, with long lists cut and counted, and foreign text between « and »."""
     for rows in (MOST_ROWS, 30, 10, 3):
         cut = _cut(document, rows, "")
@@ -281,7 +281,7 @@ class Door:
         if document is None:
             lines = [clean(line) for line in said.decode("utf-8", "replace").splitlines()[-5:]]
             return "\n".join(filter(None, lines)) or f"{words[0]} gave no answer.", True
-        return json.dumps(bounded(document), ensure_ascii=False), child.returncode != DONE
+        return json.dumps(bound_document(document), ensure_ascii=False), child.returncode != DONE
 
     def _files(self) -> list[tuple[str, Path]]:
         """The latest plans and records, by the address they are read under."""

@@ -22,7 +22,7 @@ from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPa
 from agents.lp.observe import ChainObserver
 from agents.lp.services import DebateServices, Eyes
 from agents.mesh.endpoint import MeshEndpoint
-from agents.mesh.joining import joined
+from agents.mesh.joining import join_mesh
 from agents.mesh.peers import MeshFileError, Peer
 from agents.mesh.transport import AgentTransport
 from agents.model.budget import Budget
@@ -167,7 +167,7 @@ def run(arguments: Namespace) -> int:
 async def _play(role: Role, home: Home, settings: Settings, debates: DebateSettings) -> int:
     versions = running_versions(LP_FLOW.package)
     asks = "" if debates.model is None else debates.model.of(role).model
-    endpoint, me, member = joined(home.root, versions, asks=asks, patience=_PATIENCE)
+    endpoint, me, member = join_mesh(home.root, versions, asks=asks, patience=_PATIENCE)
     if me.role != role:
         raise MeshFileError(
             f"The key in {home.root} is bound to {me.role}, not to {role}. "
@@ -215,7 +215,7 @@ async def _play(role: Role, home: Home, settings: Settings, debates: DebateSetti
 async def _greet(endpoint: MeshEndpoint, me: Peer) -> None:
     """Tell everybody that this process is new, so that nobody waits for the one before it."""
     others = tuple(peer for peer in endpoint.book.peers if peer != me)
-    met = await endpoint.met(others, seconds=10.0)
+    met = await endpoint.meet(others, seconds=10.0)
     agents = [peer for peer in met if peer.role != CLI]
     _log({"event": "met", "peers": [peer.name for peer in agents]})
 

@@ -17,7 +17,7 @@ from agents.bus.replay import version_words
 from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import CRITIC
 from agents.mesh.endpoint import MeshEndpoint, PeerSight
-from agents.mesh.joining import joined
+from agents.mesh.joining import join_mesh
 from agents.mesh.layout import DESK, NODE_FILE, MeshPlan, checked_hosts, lay_out, planned_members
 from agents.mesh.peers import (
     MEMBER_FILE,
@@ -241,7 +241,7 @@ async def mesh_status(session: Session) -> CommandAnswer:
                 {"engine": None, "peers": [], "busy": True},
                 code=FAILED,
             )
-        endpoint, me, member = joined(folder, running_versions(LP_FLOW.package))
+        endpoint, me, member = join_mesh(folder, running_versions(LP_FLOW.package))
         async with endpoint:
             others = tuple(peer for peer in endpoint.book.peers if peer != me)
             await _look(endpoint, others)
@@ -250,12 +250,12 @@ async def mesh_status(session: Session) -> CommandAnswer:
 
 async def _look(endpoint: MeshEndpoint, peers: tuple[Peer, ...]) -> None:
     """Greet everybody some times, so that one lost answer is not taken for nobody there."""
-    met = await endpoint.met(peers, _SECONDS)
+    met = await endpoint.meet(peers, _SECONDS)
     for _ in range(_GREETINGS):
         for peer in met:
             endpoint.greet(peer)
         await asyncio.sleep(_PAUSE)
-    await endpoint.answered(met, _ANSWER_SECONDS)
+    await endpoint.wait_for_answers(met, _ANSWER_SECONDS)
 
 
 def _status_answer(
@@ -362,7 +362,7 @@ def _programs(
 
 
 def _own_key(desk: Path, book: PeerBook) -> str:
-    named = book.named(read_member(desk).name)
+    named = book.find(read_member(desk).name)
     return "" if named is None else named.key
 
 

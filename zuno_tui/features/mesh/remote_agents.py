@@ -55,7 +55,7 @@ async def on_the_mesh(session: Session) -> AsyncIterator[Gathering | str]:
     from agents.lp.debate import LP_FLOW
     from agents.lp.payloads import CRITIC
     from agents.mesh.frame import MeshKeyError
-    from agents.mesh.joining import joined
+    from agents.mesh.joining import join_mesh
     from agents.mesh.peers import EngineError, MeshFileError, gather_roles
     from agents.mesh.transport import DeskTransport
 
@@ -65,7 +65,7 @@ async def on_the_mesh(session: Session) -> AsyncIterator[Gathering | str]:
             if not stack.enter_context(locked_if_free(folder / DESK_LOCK)):
                 yield "Another zuno of this home is on the mesh just now."
                 return
-            endpoint, _, member = joined(folder, running_versions(LP_FLOW.package))
+            endpoint, _, member = join_mesh(folder, running_versions(LP_FLOW.package))
             await stack.enter_async_context(endpoint)
         except (MeshFileError, MeshKeyError, EngineError) as error:
             yield str(error)
@@ -84,7 +84,7 @@ async def on_the_mesh(session: Session) -> AsyncIterator[Gathering | str]:
         if gathered.second is not None:
             second = _second_critic(endpoint, gathered.second, session.network.name)
         yield Gathering(remote, AgentPlaces(str(member.engine), peers), second)
-        await endpoint.drained(_FAREWELL_SECONDS)
+        await endpoint.wait_drained(_FAREWELL_SECONDS)
 
 
 def _played_by(endpoint: MeshEndpoint, peer: Peer) -> str:

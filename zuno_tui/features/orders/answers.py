@@ -64,7 +64,7 @@ from zuno_tui.present.views import ApprovalView
 from zuno_tui.settings import SettingsError
 
 
-async def proposed(session: Session, asked: OrderClose | OrderCollect) -> CommandAnswer:
+async def propose_and_answer(session: Session, asked: OrderClose | OrderCollect) -> CommandAnswer:
     return _waiting_answer(session, await propose_order(session, asked))
 
 
@@ -84,7 +84,7 @@ async def shown_again(session: Session, plan_id: str | None) -> CommandAnswer:
     return _waiting_answer(session, await waiting_order(session, plan_id))
 
 
-def shown(session: Session, plan_id: str | None) -> CommandAnswer:
+def show_plan(session: Session, plan_id: str | None) -> CommandAnswer:
     return asyncio.run(shown_again(session, plan_id))
 
 
@@ -114,10 +114,14 @@ def apply_run(session: Session, arguments: Namespace) -> int:
     ):
         # A word and a passphrase take their time, and the chain does not wait for them.
         draft = asyncio.run(waiting_order(session, draft.plan_id))
-        order = keep_signed(session, draft, signer.sign_delegation(draft.order.signed))
+        order = keep_signed(session, draft, signer.sign_delegation(draft.order.delegation_signed))
         answer = CommandAnswer(
             (f"Order {order.number} stands: {headline(order, draft.call)}.",),
-            {"number": order.number, "planId": draft.plan_id, "watchKey": order.signed.delegate},
+            {
+                "number": order.number,
+                "planId": draft.plan_id,
+                "watchKey": order.delegation_signed.delegate,
+            },
             remarks=(
                 "It is carried out by whichever machine has its watch key and runs zuno or zuno "
                 f"monitor. See it: zuno orders. End it: zuno order cancel {order.number}",
@@ -138,7 +142,7 @@ def _waiting_answer(session: Session, draft: OrderDraft) -> CommandAnswer:
             "planId": draft.plan_id,
             "hash": draft.hash,
             "headline": headline(draft.order, draft.call),
-            "watchKey": draft.order.signed.delegate,
+            "watchKey": draft.order.delegation_signed.delegate,
             "least": [str(amount) for amount in draft.call.least],
             "recipient": draft.call.recipient,
             "until": draft.call.until,
@@ -154,7 +158,7 @@ def _waiting_answer(session: Session, draft: OrderDraft) -> CommandAnswer:
     )
 
 
-async def listed(session: Session, what: str | None) -> CommandAnswer:
+async def list_orders(session: Session, what: str | None) -> CommandAnswer:
     book = StandingOrders(session.home.orders)
     if what == "stop":
         book.stop()
@@ -162,7 +166,7 @@ async def listed(session: Session, what: str | None) -> CommandAnswer:
         book.go_on()
     listed, unread = await _looked_at(session, book)
     remarks = [*unread]
-    remarks += [f"{path} cannot be read, and is not carried out." for path in book.damaged]
+    remarks += [f"{path} cannot be read, and is not carried out." for path in book.damaged_files]
     if not listed.confirmed:
         remarks.append("The chain could not be asked: this is what the files say, unconfirmed.")
     if listed.stopped:
@@ -199,7 +203,7 @@ async def _looked_at(session: Session, book: StandingOrders) -> tuple[OrderList,
         number = kept_order.order.number
         closed = judged.get(number)
         try:
-            call = read_call(kept_order.order.signed, network)
+            call = read_call(kept_order.order.delegation_signed, network)
         except OrderRefusedError as error:
             unread.append(f"Order {number} is not carried out: {error}")
             continue
@@ -208,12 +212,12 @@ async def _looked_at(session: Session, book: StandingOrders) -> tuple[OrderList,
                 kept_order,
                 call,
                 price=prices.get(number),
-                what_if=None if closed is None else closed.judged,
+                what_if=None if closed is None else closed.judgment,
                 watch_key=own,
                 looked_at=looks[number],
             )
         )
-    return OrderList(tuple(rows), book.stopped, seen, now), unread
+    return OrderList(tuple(rows), book.is_stopped, seen, now), unread
 
 
 async def _prices(
@@ -224,7 +228,7 @@ async def _prices(
     for waiting in kept:
         if waiting.stands:
             with suppress(OrderRefusedError, GateRefusedError):
-                call = read_call(waiting.order.signed, session.network)
+                call = read_call(waiting.order.delegation_signed, session.network)
                 position = await owned_position(sources, call.ref, call.recipient, "latest")
                 key = position.pool.key
                 block = position.block.hash
@@ -250,10 +254,10 @@ async def cancelling(session: Session, sources: Sources, number: OrderNumber) ->
         request, words = CancelOrdersRequest(), "Cancel every order signed so far"
     else:
         order = book.find(number).order
-        call = read_call(order.signed, session.network)
+        call = read_call(order.delegation_signed, session.network)
         if order.chain_id != session.network.chain_id or call.recipient != session.address:
             raise GateRefusedError(f"Order {number} is of another wallet or network.")
-        request = CancelOrdersRequest((order.signed,))
+        request = CancelOrdersRequest((order.delegation_signed,))
         words = f"Cancel order {number}: {headline(order, call)}"
     return Action(
         f"cancel_{number}_{subject.block.number}",
@@ -266,14 +270,14 @@ async def cancelling(session: Session, sources: Sources, number: OrderNumber) ->
     )
 
 
-async def exported(session: Session, number: int, file: Path) -> CommandAnswer:
+async def export_order(session: Session, number: int, file: Path) -> CommandAnswer:
     kept = StandingOrders(session.home.orders).find(number)
     write_once(file, order_file(kept.order))
     words = f"Order {number} is in {file}. On the machine that watches: zuno order import FILE"
     return CommandAnswer((words,), {"number": number, "file": str(file)})
 
 
-async def imported(session: Session, file: Path) -> CommandAnswer:
+async def import_order(session: Session, file: Path) -> CommandAnswer:
     order = read_order(read_bounded(file))
     if order is None:
         raise StandingOrdersError(f"{file} holds no order.")
@@ -282,7 +286,7 @@ async def imported(session: Session, file: Path) -> CommandAnswer:
             f"The order is of chain {order.chain_id}, and this is {session.network.title}. "
             "Name its network: --network NAME"
         )
-    signed = order.signed
+    signed = order.delegation_signed
     call = read_call(signed, session.network)
     if not is_signed(order):
         raise StandingOrdersError(f"{file} holds an order that its owner has not signed.")

@@ -57,7 +57,7 @@ async def is_met(
 ) -> bool:
     match order.condition:
         case PricePast() as condition:
-            here = seen.agreed(
+            here = seen.agrees(
                 lambda sight: (
                     sight.position is not None
                     and condition.is_met(sight.position.pool.sqrt_price_x96)
@@ -65,7 +65,7 @@ async def is_met(
             )
             return here and await _market_agrees(witnesses.sources, order, condition, seen)
         case OutOfRange():
-            return seen.agreed(lambda sight: sight.out_of_range)
+            return seen.agrees(lambda sight: sight.out_of_range)
         case LossOver(bips):
 
             async def judge(sources: Sources, position: PositionSnapshot) -> bool:

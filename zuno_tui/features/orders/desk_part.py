@@ -123,7 +123,7 @@ class Orders:
             needs_passphrase=key.needs_passphrase,
         )
         act = Act("Signing the order", lambda given: self._sign(draft, given), _PATIENCE)
-        self._card.approved(view, (draft.call.ref,))
+        self._card.show_approval(view, (draft.call.ref,))
         self._questions.put(question, ConfirmationAsked(view), act)
 
     async def _sign(self, shown: OrderDraft, passphrase: Passphrase | None) -> None:
@@ -142,14 +142,16 @@ class Orders:
             with open_signer(
                 session.home, session.network, session.address, give_passphrase, session.devices
             ) as signer:
-                signed = await asyncio.to_thread(signer.sign_delegation, draft.order.signed)
+                signed = await asyncio.to_thread(
+                    signer.sign_delegation, draft.order.delegation_signed
+                )
             order = keep_signed(session, draft, signed)
         except Exception as error:
-            self._card.failed(shown.plan_id, error)
+            self._card.show_failure(shown.plan_id, error)
             raise
         words = f"Order {order.number} stands: {headline(order, draft.call)}."
         lines = (words, _CARRIED_OUT, f"To end it: order cancel {order.number}")
         title = f"Order {order.number} stands"
         result = ResultView(draft.plan_id, "signed", lines, None, done=True, headline=title)
-        self._card.ended(result)
+        self._card.show_end(result)
         self._context.tell(Said(words, "good", f"zuno apply {draft.plan_id}"))

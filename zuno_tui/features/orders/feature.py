@@ -32,9 +32,9 @@ _ATTACHED = "orders"
 
 
 def _plan_flow() -> PlanFlow:
-    from zuno_tui.features.orders.answers import apply_run, refuse_replay, shown, shown_again
+    from zuno_tui.features.orders.answers import apply_run, refuse_replay, show_plan, shown_again
 
-    return PlanFlow("chain.standing_orders", shown, shown_again, apply_run, refuse_replay)
+    return PlanFlow("chain.standing_orders", show_plan, shown_again, apply_run, refuse_replay)
 
 
 async def _attached(
@@ -52,7 +52,7 @@ async def _attached(
     calls = []
     for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
         with suppress(OrderRefusedError):
-            calls.append((kept, read_call(kept.order.signed, session.network)))
+            calls.append((kept, read_call(kept.order.delegation_signed, session.network)))
     mine = [(kept, call) for kept, call in calls if call.ref in shown]
     return Attachment(
         _ATTACHED,
@@ -84,7 +84,7 @@ def _notes(session: Session) -> Mapping[PositionRef, str]:
     found: dict[PositionRef, str] = {}
     for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
         with suppress(OrderRefusedError):
-            call = read_call(kept.order.signed, session.network)
+            call = read_call(kept.order.delegation_signed, session.network)
             before, note = found.get(call.ref), order_note(kept.order, call)
             found[call.ref] = f"order {note}" if before is None else f"{before}, {note}"
     return found
@@ -99,14 +99,14 @@ def _ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, ...]:
     standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, ref)
     return tuple(
         EndedOrder(
-            kept.order.signed,
+            kept.order.delegation_signed,
             f"Order {kept.order.number} is cancelled with it: what it promises fits no more. "
             "Sign a new one afterwards.",
         )
         for kept in standing
         # What is collected fits a position of any size.
-        if kept.order.signed.delegator == session.address
-        and subject_in(kept.order.signed) == ("close", ref)
+        if kept.order.delegation_signed.delegator == session.address
+        and subject_in(kept.order.delegation_signed) == ("close", ref)
     )
 
 
@@ -156,9 +156,9 @@ def _keeping(
 def _obeys(home: Home, words: str) -> str:
     if not home.orders.exists():
         return ""
-    from zuno_tui.features.orders.stop_word import obeyed
+    from zuno_tui.features.orders.stop_word import obey_stop
 
-    return obeyed(home, words)
+    return obey_stop(home, words)
 
 
 async def _scored(session: Session, sources: Sources) -> Attachment:

@@ -18,7 +18,7 @@ from chain.base.errors import ZunoError
 from chain.base.store import Store
 from chain.base.units import DAY
 from chain.contracts.abi import encode_call
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.delegation import DELEGATION_MANAGER
 from chain.contracts.networks import NATIVE, Address, Network, all_networks
 from chain.contracts.signed_delegation import redeem, terms_in
@@ -54,7 +54,7 @@ from zuno_tui.features.orders.sight import (
     LEAST_BLOCKS,
     Seen,
     has_held,
-    held,
+    hold_progress,
     reasons_against,
     why_over,
 )
@@ -141,7 +141,7 @@ class OrderKeeper:
         for that, and no file believed."""
         if order.chain_id != network.chain_id:
             return True
-        terms = terms_in(order.signed.caveats)
+        terms = terms_in(order.delegation_signed.caveats)
         late = terms is not None and self._clock() > terms.before + 2 * DAY
         return late and network.clock == "wall" and is_signed(order)
 
@@ -174,7 +174,7 @@ class OrderKeeper:
             kept
             for kept in book.all()
             if kept.order.chain_id == chain_id
-            and kept.order.signed.delegate == key.address
+            and kept.order.delegation_signed.delegate == key.address
             and not kept.is_final
         ]
         if not mine:
@@ -193,7 +193,7 @@ class OrderKeeper:
             self._trouble(f"Orders on {session.network.title}: {words}")
 
     async def _do(self, book: StandingOrders, work: OrderWork, kept: KeptOrder) -> None:
-        if self._book.stopped:
+        if self._book.is_stopped:
             return
         number = kept.order.number
         if not kept.vouched:
@@ -214,13 +214,13 @@ class OrderKeeper:
         """Whether it could pay for one order now."""
         try:
             async with asyncio.timeout(_LOOK_LIMIT):
-                held = await witnesses.agreed("the watch key's coin", requests.balance(key))
+                held = await witnesses.ask_all("the watch key's coin", requests.balance(key))
                 fees = await witnesses.fees()
         except (ZunoError, TimeoutError):
             return
         needed = ORDER_GAS * fees.price.cap
         words = (
-            f"The watch key {checksummed(key)} has {format_amount(held, 18, 3)} "
+            f"The watch key {checksum(key)} has {format_amount(held, 18, 3)} "
             f"{network.native_symbol}, and an order may take {format_amount(needed, 18, 3)}. Until "
             "it has more, no order is carried out."
         )
@@ -258,7 +258,7 @@ class OrderWork:
         """One at a time: what is sent next takes the nonce after it."""
 
     async def do(self, kept: KeptOrder) -> None:
-        order, call = kept.order, read_call(kept.order.signed, self._network)
+        order, call = kept.order, read_call(kept.order.delegation_signed, self._network)
         if not is_signed(order):
             raise OrderRefusedError(fault_of(order, call))
         seen = await self._witnesses.sights(order, call)
@@ -278,13 +278,13 @@ class OrderWork:
                 pass
         if self._ended(kept, call, seen) or self._done_elsewhere(kept, seen):
             return
-        if seen.agreed(lambda sight: sight.delegate != self._network.contracts.delegate):
+        if seen.agrees(lambda sight: sight.delegate != self._network.contracts.delegate):
             raise OrderRefusedError("The account is not delegated now: zuno wallet delegate")
         signed = as_signed(order, call, seen, self._witnesses)
         met = await is_met(signed, kept.progress, seen, self._witnesses)
         longest = _LONGEST_GAP if self._network.clock == "wall" else _LONGEST_EMBEDDED_GAP
         progress = self._note(
-            order, lambda before: held(before, seen.clock, met=met, longest_gap=longest)
+            order, lambda before: hold_progress(before, seen.clock, met=met, longest_gap=longest)
         )
         if has_held(signed, progress, seen.clock):
             async with self._sending:
@@ -299,8 +299,8 @@ class OrderWork:
         since = progress.settled_at
         if since is None:
             return False
-        undone = seen.agreed(lambda sight: sight.time >= since and sight.used < progress.done)
-        revived = progress.state is StandingState.ENDED and seen.agreed(
+        undone = seen.agrees(lambda sight: sight.time >= since and sight.used < progress.done)
+        revived = progress.state is StandingState.ENDED and seen.agrees(
             lambda sight: sight.time >= since and not any(reasons_against(order, call, sight))
         )
         if not undone and not revived:
@@ -331,9 +331,11 @@ class OrderWork:
 
     def _done_elsewhere(self, kept: KeptOrder, seen: Seen) -> bool:
         """Of several times one that another machine has carried out."""
-        if not seen.agreed(lambda sight: sight.surely_used > kept.progress.done):
+        if not seen.agrees(lambda sight: sight.surely_used > kept.progress.done):
             return False
-        self._finish(kept.order, read_call(kept.order.signed, self._network), seen.clock.time)
+        self._finish(
+            kept.order, read_call(kept.order.delegation_signed, self._network), seen.clock.time
+        )
         return True
 
     async def looked_at(self, kept: KeptOrder) -> KeptOrder:
@@ -341,11 +343,11 @@ class OrderWork:
 
         What its file says of an end is nobody's word without the watch key: the chain tells.
         """
-        call = read_call(kept.order.signed, self._network)
+        call = read_call(kept.order.delegation_signed, self._network)
         if not is_signed(kept.order):
             return kept
         seen = await self._witnesses.sights(kept.order, call)
-        known = kept if kept.stands else kept.doubted
+        known = kept if kept.stands else kept.without_vouching
         after = self._after_end(known, call, seen)
         if after is not None:
             return KeptOrder(kept.order, after)
@@ -372,7 +374,7 @@ class OrderWork:
         if not reason:
             return None
         before = kept.progress
-        done = seen.agreed(lambda sight: sight.surely_used > before.done)
+        done = seen.agrees(lambda sight: sight.surely_used > before.done)
         # What is only seen again was told when it happened.
         known = before.happened_at if not kept.vouched else None
         return replace(
@@ -388,8 +390,8 @@ class OrderWork:
     async def _send(self, kept: KeptOrder, call: OrderCall, seen: Seen) -> None:
         """Tried on every endpoint that is asked, written down, and only then sent."""
         order = kept.order
-        data = redeem(order.signed, call_of(order.signed))
-        tried = requests.call(DELEGATION_MANAGER, data, sender=order.signed.delegate)
+        data = redeem(order.delegation_signed, call_of(order.delegation_signed))
+        tried = requests.call(DELEGATION_MANAGER, data, sender=order.delegation_signed.delegate)
         try:
             takes = await self._witnesses.each(
                 lambda witness: witness.client.ask(tried), seen.witnesses
@@ -400,7 +402,7 @@ class OrderWork:
             return
         among = [answer.witness for answer in takes]
         sent = await self._signed(kept, data, None, seen=seen, kind=call.kind, among=among)
-        if sent is None or self._book.stopped:
+        if sent is None or self._book.is_stopped:
             return
         closed = _range_of(seen.positions[0])
 
@@ -425,14 +427,18 @@ class OrderWork:
         among: Iterable[Witness] | None = None,
     ) -> SentCall | None:
         """None where the one before cannot be outbid within the limits."""
-        order, key, withdraws = kept.order, kept.order.signed.delegate, kind == "withdraw"
+        order, key, withdraws = (
+            kept.order,
+            kept.order.delegation_signed.delegate,
+            kind == "withdraw",
+        )
         to = key if withdraws else DELEGATION_MANAGER
         ask = self._witnesses
         estimate, fees, counted, coin = await asyncio.gather(
             ask.gas(to, data, key, among),
             ask.fees(),
-            ask.agreed("the watch key's nonce", requests.transaction_count(key)),
-            ask.agreed("the watch key's coin", requests.balance(key)),
+            ask.ask_all("the watch key's nonce", requests.transaction_count(key)),
+            ask.ask_all("the watch key's coin", requests.balance(key)),
         )
         gas = self._gas_limit(kind, estimate, kept.progress.failed_gas)
         nonce = self._next_nonce(order, counted)
@@ -493,7 +499,7 @@ class OrderWork:
             for other in self._book.all()
             if other.order.number != order.number
             and other.order.chain_id == order.chain_id
-            and other.order.signed.delegate == order.signed.delegate
+            and other.order.delegation_signed.delegate == order.delegation_signed.delegate
             for sent in other.progress.calls
         )
         return max((nonce + 1 for nonce in taken if nonce >= counted), default=counted)
@@ -523,7 +529,7 @@ class OrderWork:
         order, progress = kept.order, kept.progress
         clock = seen.clock
         found = await self._witnesses.receipt(progress.calls)
-        if seen.agreed(lambda sight: sight.surely_used > progress.done):
+        if seen.agrees(lambda sight: sight.surely_used > progress.done):
             if found is None:
                 self._finish(order, call, clock.time, reason="Another machine carried it out.")
                 return
@@ -536,7 +542,7 @@ class OrderWork:
                 transaction=receipt.transaction_hash,
                 closed=await self._closed(client, call, progress.closed, receipt),
             )
-        elif seen.agreed(lambda sight: sight.used > progress.done):
+        elif seen.agrees(lambda sight: sight.used > progress.done):
             return  # included, and not yet deep enough
         elif (
             found is not None
@@ -565,8 +571,8 @@ class OrderWork:
         """The same bytes, or after a while the same call at a better price."""
         order, calls = kept.order, kept.progress.calls
         last = calls[-1]
-        count = requests.transaction_count(order.signed.delegate)
-        spent = await self._witnesses.agreed("the watch key's nonce", count)
+        count = requests.transaction_count(order.delegation_signed.delegate)
+        spent = await self._witnesses.ask_all("the watch key's nonce", count)
         if spent > last.nonce:
             # The nonce went to something else: nothing of this order is on its way.
             self._note(
@@ -582,7 +588,7 @@ class OrderWork:
             return
         gap = spent < last.nonce and self._next_nonce(order, spent) < last.nonce
         if gap or not last.taken or seen.clock.time - last.at > _BUMP_SECONDS:
-            data = redeem(order.signed, call_of(order.signed))
+            data = redeem(order.delegation_signed, call_of(order.delegation_signed))
             better = await self._signed(kept, data, last, seen=seen, kind=call.kind)
             if better is None:
                 reason = "Gas costs more than limits.max_fee_gwei allows."
@@ -601,8 +607,8 @@ class OrderWork:
         if not calls:
             return
         last: SentCall | None = calls[-1]
-        count = requests.transaction_count(order.signed.delegate)
-        if await self._witnesses.agreed("the watch key's nonce", count) > calls[-1].nonce:
+        count = requests.transaction_count(order.delegation_signed.delegate)
+        if await self._witnesses.ask_all("the watch key's nonce", count) > calls[-1].nonce:
             self._note(order, lambda before: replace(before, calls=()))
             return
         if not calls[-1].withdraws:

@@ -21,7 +21,7 @@ def order_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, .
     mine = [kept for kept in every if kept.order.chain_id == network.chain_id]
     told = [found for kept in mine for found in _of_order(kept, network, now)]
     # Of which chain they are is not known, so every one tells of them.
-    told += [_lost(path.name) for path in book.damaged]
+    told += [_lost(path.name) for path in book.damaged_files]
     told += [
         _lost(f"{kept.order.number}.json")
         for kept in every
@@ -54,7 +54,7 @@ def _of_order(kept: KeptOrder, network: Network, now: float) -> Iterator[Feature
     progress, number = kept.progress, kept.order.number
     fresh = progress.happened_at is not None and now - progress.happened_at <= DAY
     try:
-        call = read_call(kept.order.signed, network)
+        call = read_call(kept.order.delegation_signed, network)
     except OrderRefusedError:
         yield _lost(f"{number}.json")
         return

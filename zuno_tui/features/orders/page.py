@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from chain.base.units import DAY, HOUR, MICRO, UNKNOWN, minute_text, usd
-from chain.contracts.addresses import checksummed, shortened
+from chain.contracts.addresses import checksum, shorten_address
 from chain.math.price import format_amount
 from chain.protocols.reference import position_label
 from chain.standing_orders.book import KeptOrder
@@ -102,11 +102,11 @@ def order_view(draft: OrderDraft, key: SigningKey) -> ApprovalView:
         seconds_left=draft.approval.expires_at - draft.now,
         steps=(StepView("order", (), does),),
         outcome=(*_jump(draft.order), f"! {_NEEDS}"),
-        wallet=checksummed(call.recipient),
+        wallet=checksum(call.recipient),
         signs_with=key.words,
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
-        recipients=(checksummed(call.recipient),),
+        recipients=(checksum(call.recipient),),
         terms=(
             ("when", _when(draft)),
             ("until", minute_text(call.until)),
@@ -222,7 +222,7 @@ def _least(draft: OrderDraft) -> str:
 
 
 def _by(draft: OrderDraft) -> str:
-    key = checksummed(draft.order.signed.delegate)
+    key = checksum(draft.order.delegation_signed.delegate)
     if draft.key == "own":
         return f"The watch key {key}, which holds only gas."
     if draft.key == "recorded":
@@ -262,5 +262,5 @@ def attached_line(kept: KeptOrder, call: OrderCall) -> str:
     order = kept.order
     return (
         f"order {order.number} on {position_label(call.ref)}: {headline(order, call).lower()} "
-        f"by {shortened(order.signed.delegate)} · zuno order cancel {order.number}"
+        f"by {shorten_address(order.delegation_signed.delegate)} · zuno order cancel {order.number}"
     )

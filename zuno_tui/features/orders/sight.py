@@ -99,7 +99,7 @@ class Seen(NamedTuple):
     witnesses: tuple[Witness, ...] = ()
     """Who told each."""
 
-    def agreed(self, says: Callable[[OrderSight], bool]) -> bool:
+    def agrees(self, says: Callable[[OrderSight], bool]) -> bool:
         return sum(map(says, self.sights)) >= self.needed
 
     @property
@@ -116,7 +116,7 @@ class Seen(NamedTuple):
         return tuple(sight.position for sight in self.sights if sight.position is not None)
 
 
-def held(
+def hold_progress(
     before: StandingProgress, now: SeenClock, *, met: bool, longest_gap: float
 ) -> StandingProgress:
     """Since when the condition holds, as of this look; a long time unseen begins anew."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agents.bus.plan_store import DamagedPlanError, PlanStore
 from chain.base.strict_json import digest
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.delegation import (
     DELEGATION_MANAGER,
     EXACT_EXECUTION,
@@ -57,7 +57,13 @@ from zuno_tui.features.orders.intents import OrderClose, OrderCollect
 from zuno_tui.features.orders.sight import OrderSight, hook_code, read_sight
 from zuno_tui.features.orders.terms import LEAST_HOLD, OrderTerms, OrderWordsError, read_terms
 from zuno_tui.gate.actions.action import owned_position
-from zuno_tui.gate.acts import refuse_changed, refuse_over, seal, vouched, waiting_approval
+from zuno_tui.gate.acts import (
+    make_given_approval,
+    refuse_changed,
+    refuse_over,
+    seal,
+    waiting_approval,
+)
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.contract_code import read_code_hashes
 from zuno_tui.gate.drift import network_time
@@ -190,7 +196,7 @@ async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> O
         await _refuse_unfit(session, sources, connections, order, sight)
         worth = await read_worth(sources, tuple(tokens), sight.head)
         plan_id = f"plan_{digest(order.delegation.encode())[:16]}"
-        approval = vouched(ActKind.ORDER, plan_id, _sealed(order, now), {}, now=now)
+        approval = make_given_approval(ActKind.ORDER, plan_id, _sealed(order, now), {}, now=now)
         draft = await _draft(session, order, worth, connections, sight, approval=approval, now=now)
     PlanStore(session.home.plans).keep(
         {"planId": draft.plan_id, "flow": FLOW, "order": to_builtins(order)}
@@ -240,8 +246,8 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
         )
     refuse_changed(approval, _sealed(order, approval.given_at))
     async with session.sources() as sources, session.connections(sources) as connections:
-        call = read_call(order.signed, session.network)
-        sight = await read_sight(sources.client, session.network, call.ref, order.signed)
+        call = read_call(order.delegation_signed, session.network)
+        sight = await read_sight(sources.client, session.network, call.ref, order.delegation_signed)
         now = network_time(sources, sight.head.timestamp)
         refuse_over(approval, now)
         worth = await read_worth(sources, call.currencies, sight.head)
@@ -256,16 +262,16 @@ def _sealed(order: StandingOrder, given_at: float) -> str:
 
 def _is_kept(session: Session, order: StandingOrder) -> bool:
     """Whether it stands, or stood, as it was signed."""
-    unsigned = order.signed
+    unsigned = order.delegation_signed
     return any(
-        kept.order.signed._replace(signature=unsigned.signature) == unsigned
+        kept.order.delegation_signed._replace(signature=unsigned.signature) == unsigned
         for kept in StandingOrders(session.home.orders).all()
     )
 
 
 def _lost(session: Session, order: StandingOrder) -> str:
     """Its signature may have been made: what was not kept is asked for as an order of its own."""
-    call = read_call(order.signed, session.network)
+    call = read_call(order.delegation_signed, session.network)
     return (
         "No such order is kept here: zuno was stopped while it was signed, or its file was removed "
         "since. Nothing was sent. See what stands: zuno orders. "
@@ -291,7 +297,7 @@ async def _draft(
     now: float,
 ) -> OrderDraft:
     tokens = dict(worth.tokens)
-    call = read_call(order.signed, session.network)
+    call = read_call(order.delegation_signed, session.network)
     if call.recipient != session.address or order.chain_id != session.network.chain_id:
         raise GateRefusedError("The order is of another wallet or network. Nothing was signed.")
     embedded = session.network.clock == "head"
@@ -313,7 +319,7 @@ async def _draft(
         endpoints,
         reach,
         falls_short=not isinstance(condition, PricePast) or level != int(condition.sqrt_price),
-        key=await _key_of(session, order.signed.delegate),
+        key=await _key_of(session, order.delegation_signed.delegate),
         network_cost=_network_cost(session, worth, sight.head),
         outlook=None
         if sight.position is None
@@ -371,11 +377,11 @@ async def _refuse_unfit(
     sight: OrderSight,
 ) -> None:
     """Refuse what the chain would not carry out, and what endpoints tell differently."""
-    network, call = session.network, read_call(order.signed, session.network)
+    network, call = session.network, read_call(order.delegation_signed, session.network)
     sights = [
         sight,
         *[
-            await read_sight(witness.client, network, call.ref, order.signed)
+            await read_sight(witness.client, network, call.ref, order.delegation_signed)
             for witness in connections.witnesses
         ],
     ]
@@ -475,7 +481,7 @@ async def _key_of(session: Session, named: Address) -> Literal["own", "recorded"
         proven = await asyncio.to_thread(is_proven, session.home, session.network)
     except WalletError as error:
         raise GateRefusedError(
-            f"This home's record of its watch key names {checksummed(named)}, and no such key "
+            f"This home's record of its watch key names {checksum(named)}, and no such key "
             f"opens: {error} Nothing was signed."
         ) from None
     return "own" if proven else "recorded"

@@ -25,7 +25,7 @@ _WORDS = re.compile(r"/?orders?(@\w+)?\s+stop\s*[.!]*", re.IGNORECASE)
 _PAUSE = 5.0
 
 
-def obeyed(home: Home, words: str) -> str:
+def obey_stop(home: Home, words: str) -> str:
     """What was done, in a sentence; empty where these are other words."""
     if _WORDS.fullmatch(words.strip()) is None:
         return ""
@@ -58,7 +58,7 @@ async def hear(home: Home, telegram: TelegramSettings, *, seconds: int) -> float
     """One look; how long to wait until the next one. Of other words nothing is answered."""
 
     async def answer(question: ChatQuestion) -> ChatReply | None:
-        words = obeyed(home, question.text)
+        words = obey_stop(home, question.text)
         return ChatReply(words) if words else None
 
     connection = BotConnection(telegram.token, telegram.url, DELIVERY_LIMITS)

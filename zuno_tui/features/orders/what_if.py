@@ -55,7 +55,7 @@ class ClosedOrder(Struct, frozen=True):
     pair: Pair
 
     @property
-    def gained(self) -> float:
+    def gain_share(self) -> float:
         """By closing, as a part of what came out."""
         return (self.worths.closed - self.worths.kept) / self.worths.then
 
@@ -69,14 +69,14 @@ class ClosedOrder(Struct, frozen=True):
         closed, kept = (
             self.text(worth, self.last_price) for worth in (self.worths.closed, self.worths.kept)
         )
-        side = "better" if self.gained >= 0 else "worse"
+        side = "better" if self.gain_share >= 0 else "worse"
         return (
             f"what if it had not: {kept} with its fees by {time_text(self.until)}, against "
-            f"{closed} for what it paid: closing was {abs(self.gained):.2%} {side}"
+            f"{closed} for what it paid: closing was {abs(self.gain_share):.2%} {side}"
         )
 
     @property
-    def judged(self) -> JudgedClose:
+    def judgment(self) -> JudgedClose:
         then, closed, kept = self.worths
         return JudgedClose(
             number=self.number,
@@ -86,7 +86,7 @@ class ClosedOrder(Struct, frozen=True):
             worth_then=then,
             closed_worth=closed,
             kept_worth=kept,
-            gained=self.gained,
+            gained=self.gain_share,
             words=self.words,
         )
 
@@ -150,5 +150,5 @@ async def scored_orders(session: Session, sources: Sources) -> Attachment:
     return Attachment(
         _SCORED,
         tuple(f"order {number}: {order.words}" for number, order in judged.items()),
-        [document(order.judged) for order in judged.values()],
+        [document(order.judgment) for order in judged.values()],
     )

@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from chain.base.clean_text import clean_text, quoted
+from chain.base.clean_text import clean_text, quote_words
 from chain.base.errors import error_kind
 from chain.base.store import Store
 from chain.base.units import GWEI, Unknown
@@ -117,7 +117,7 @@ class Witnesses:
             if len(good) >= self.needed and not enough:
                 until, enough = min(until, loop.time() + _GRACE_SECONDS), True
 
-    async def agreed(self, what: str, request: Request[H]) -> H:
+    async def ask_all(self, what: str, request: Request[H]) -> H:
         """What enough of them tell; refused where they do not agree."""
         return self.common(what, await self._ask(request))
 
@@ -133,7 +133,7 @@ class Witnesses:
         return value
 
     async def sights(self, order: StandingOrder, call: OrderCall) -> Seen:
-        network, signed = self.sources.network, order.signed
+        network, signed = self.sources.network, order.delegation_signed
         answers = await self.each(
             lambda witness: read_sight(witness.client, network, call.ref, signed)
         )
@@ -229,4 +229,4 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, OrderRefusedError):
         return str(error)
     words = error.sentence if isinstance(error, RpcError) else str(error)
-    return quoted(clean_text(words)) if words else error_kind(error)
+    return quote_words(clean_text(words)) if words else error_kind(error)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from agents.bus.plan_store import DamagedPlanError
 from agents.bus.replay import Record
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.execution.build.safe_calls import execution_of
 from chain.execution.decode.titles import step_title
 from chain.execution.outbox.outbox import Outbox
@@ -34,7 +34,7 @@ from zuno_tui.features.safe.executing import (
     sender_named,
 )
 from zuno_tui.features.safe.judging import SafeJudgment, judge
-from zuno_tui.features.safe.page import EXECUTE, SIGN, compared, plan_document, safe_view
+from zuno_tui.features.safe.page import EXECUTE, SIGN, hash_terms, plan_document, safe_view
 from zuno_tui.features.safe.signing import (
     approval_of,
     approve,
@@ -65,7 +65,7 @@ async def _with_chain(session: Session, act: Callable[[Sources, Connections], Aw
         return await act(sources, await stack.enter_async_context(session.connections(sources)))
 
 
-async def proposed(session: Session, make_action: ActionMaker) -> CommandAnswer:
+async def propose_and_answer(session: Session, make_action: ActionMaker) -> CommandAnswer:
     async def act(sources: Sources, connections: Connections) -> CommandAnswer:
         plan = await propose(session, sources, connections, make_action)
         return _approved(session, await judge(session, sources, connections, plan))
@@ -75,7 +75,7 @@ async def proposed(session: Session, make_action: ActionMaker) -> CommandAnswer:
     return answer
 
 
-async def approved(session: Session, plan_id: str | None) -> CommandAnswer:
+async def approve_plan(session: Session, plan_id: str | None) -> CommandAnswer:
     """Once more, for the next owner: on the bytes that are there, never built anew."""
     plan = _plan(session, plan_id)
 
@@ -87,7 +87,7 @@ async def approved(session: Session, plan_id: str | None) -> CommandAnswer:
     return answer
 
 
-def shown(session: Session, plan_id: str | None) -> CommandAnswer:
+def show_plan(session: Session, plan_id: str | None) -> CommandAnswer:
     plan = _plan(session, plan_id)
 
     async def act(sources: Sources, connections: Connections) -> CommandAnswer:
@@ -148,7 +148,7 @@ def apply_run(session: Session, arguments: Namespace) -> int:
         )
         for line in page_text(view):
             say(line)
-        say(f"{checksummed(owner)} signs, with {key.words}.")
+        say(f"{checksum(owner)} signs, with {key.words}.")
         if arguments.confirm is None:
             require_typed(SIGN, f"Type {SIGN} to sign this for the Safe: ")
         with open_signer(
@@ -166,7 +166,7 @@ def apply_run(session: Session, arguments: Namespace) -> int:
         return judgment.with_plan(kept)
 
     judgment = asyncio.run(_with_chain(session, act))
-    signed, needed = len(judgment.signed), judgment.facts.threshold
+    signed, needed = len(judgment.signers), judgment.facts.threshold
     answer = CommandAnswer(
         (f"Signed: {signed} of {needed} owners. Nothing was sent.",),
         plan_document(judgment),
@@ -179,7 +179,7 @@ async def refuse_replay(_record: Record) -> RunAgain:
     raise DamagedPlanError("A Safe's transaction has no debate to replay.")
 
 
-async def listed(session: Session) -> CommandAnswer:
+async def list_plans(session: Session) -> CommandAnswer:
     plans = [
         plan
         for plan in SafePlans(session.home.safe).all()
@@ -236,7 +236,7 @@ def _stands(plan: SafePlan, facts: SafeFacts | None, plans: list[SafePlan]) -> s
     if signed >= facts.threshold:
         words += ", anybody who has them can execute it"
     if gone := [each for each in plan.signatures if each not in facts.owners]:
-        words += f"; {', '.join(map(checksummed, gone))} is no owner any more"
+        words += f"; {', '.join(map(checksum, gone))} is no owner any more"
     rivals = [
         str(other.number)
         for other in plans
@@ -248,7 +248,7 @@ def _stands(plan: SafePlan, facts: SafeFacts | None, plans: list[SafePlan]) -> s
     return words
 
 
-async def exported(session: Session, number: int, file: Path) -> CommandAnswer:
+async def export_plan(session: Session, number: int, file: Path) -> CommandAnswer:
     plan = SafePlans(session.home.safe).find(number)
 
     async def act(sources: Sources, connections: Connections) -> SafeJudgment:
@@ -256,15 +256,15 @@ async def exported(session: Session, number: int, file: Path) -> CommandAnswer:
 
     judgment = await _with_chain(session, act)
     write_once(file, plan_file(plan))
-    lines = tuple(f"{term.label:<13} {term.words}" for term in compared(plan))
+    lines = tuple(f"{term.label:<13} {term.words}" for term in hash_terms(plan))
     remarks = (
-        f"Safe transaction {number} is in {file}, signed by {len(judgment.signed)}. The next "
+        f"Safe transaction {number} is in {file}, signed by {len(judgment.signers)}. The next "
         "owner reads it with: zuno safe import FILE. Compare the hashes by another way.",
     )
     return CommandAnswer(lines, {**plan_document(judgment), "file": str(file)}, remarks=remarks)
 
 
-async def imported(session: Session, file: Path) -> CommandAnswer:
+async def import_plan(session: Session, file: Path) -> CommandAnswer:
     found = read_plan(read_bounded(file), str(file))
 
     async def act(sources: Sources, connections: Connections) -> SafeJudgment:
@@ -272,7 +272,7 @@ async def imported(session: Session, file: Path) -> CommandAnswer:
         facts = judgment.facts
         if strangers := [each for each in found.signatures if each not in facts.owners]:
             raise SafeError(
-                f"{', '.join(map(checksummed, strangers))} signed it and is no owner of the Safe. "
+                f"{', '.join(map(checksum, strangers))} signed it and is no owner of the Safe. "
                 "The file is not taken."
             )
         return judgment.with_plan(keep(session, found))
@@ -281,17 +281,17 @@ async def imported(session: Session, file: Path) -> CommandAnswer:
     answer = _page_answer(session, judgment, "", 0.0)
     plan = judgment.plan
     remarks = [
-        f"Safe transaction {plan.number}, {len(judgment.signed)} signed. {next_step(judgment)}"
+        f"Safe transaction {plan.number}, {len(judgment.signers)} signed. {next_step(judgment)}"
     ]
     if judgment.missing:
         remarks.append(f"To sign it here: zuno approve {plan.plan_id}, then zuno apply")
     return CommandAnswer(answer.lines, answer.document, remarks=tuple(remarks))
 
 
-async def rejected(session: Session, number: int) -> CommandAnswer:
+async def reject_plan(session: Session, number: int) -> CommandAnswer:
     """The empty transaction of the same nonce, to be signed as any."""
     plan = keep(session, rejection_of(SafePlans(session.home.safe).find(number)))
-    return await approved(session, plan.plan_id)
+    return await approve_plan(session, plan.plan_id)
 
 
 def execute_run(arguments: Namespace) -> int:
@@ -336,7 +336,7 @@ async def _execute(session: Session, arguments: Namespace) -> int:
             result = await read_result(sources, connections, approval, dispatch)
             basis = execution.judgment.basis
             show_result(session, result, {} if basis is None else basis.tokens)
-    return DONE if result.done else FAILED
+    return DONE if result.is_done else FAILED
 
 
 def _show(session: Session, execution: SafeExecution) -> None:
@@ -352,4 +352,4 @@ def _show(session: Session, execution: SafeExecution) -> None:
     )
     for line in page_text(view):
         say(line)
-    say(f"{checksummed(execution.sender)} sends it and pays the gas, with {key.words}.")
+    say(f"{checksum(execution.sender)} sends it and pays the gas, with {key.words}.")

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.safe.plans import SafePlan, SafePlans
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
@@ -97,7 +97,7 @@ class SafeSignatures:
         )
         basis = judgment.basis
         refs = () if basis is None else basis.subject.about.refs
-        self._card.approved(view, refs)
+        self._card.show_approval(view, refs)
         if not asks:
             words = f"{view.headline}: approved for one signature, for ten minutes. To sign: apply"
             context.tell(Said(words, "good", f"zuno approve {plan.plan_id}"))
@@ -140,7 +140,7 @@ class SafeSignatures:
             ) as signer:
                 kept = await asyncio.to_thread(sign, session, judgment, given, signer)
         except Exception as error:
-            self._card.failed(plan.plan_id, error)
+            self._card.show_failure(plan.plan_id, error)
             raise
         self._tell_signed(judgment, kept)
 
@@ -149,7 +149,7 @@ class SafeSignatures:
         words = f"{headline(judgment)}: {signed} of {needed} owners have signed. Nothing was sent."
         step = next_step(judgment.with_plan(kept))
         title = f"{signed} of {needed} signed"
-        lines = (words, step, f"Safe {checksummed(judgment.facts.address)}")
+        lines = (words, step, f"Safe {checksum(judgment.facts.address)}")
         result = ResultView(kept.plan_id, "signed", lines, None, done=True, headline=title)
-        self._card.ended(result)
+        self._card.show_end(result)
         self._context.tell(Said(f"{words} {step}", "good", f"zuno apply {kept.plan_id}"))

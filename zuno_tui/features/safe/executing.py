@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import APPROVAL_SECONDS
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import NATIVE, Address
 from chain.execution.build.builder import Built, with_gas
 from chain.execution.build.gas_bill import GasBill, coin_needed, with_whole_gas
@@ -29,7 +29,7 @@ from zuno_tui.features.safe.judging import SafeJudgment, judge
 from zuno_tui.features.safe.page import headline
 from zuno_tui.features.safe.signing import next_step, signing_wallets
 from zuno_tui.gate.actions.action import ActionTarget, TargetKind
-from zuno_tui.gate.acts import vouched
+from zuno_tui.gate.acts import make_given_approval
 from zuno_tui.gate.agreement import Connections, refuse_silent_route
 from zuno_tui.gate.apply import send_approved
 from zuno_tui.gate.approvals import Approval, seal_again
@@ -77,7 +77,7 @@ async def prepared_execution(
         strangers = [each for each in plan.signatures if each not in facts.owners]
         gone = f" {_names(strangers)} signed and is no owner (any more)." if strangers else ""
         raise SafeError(
-            f"{len(judgment.signed)} of {facts.threshold} needed owners have signed.{gone} "
+            f"{len(judgment.signers)} of {facts.threshold} needed owners have signed.{gone} "
             f"Nothing was sent. {next_step(judgment)}"
         )
     if made.nonce != facts.nonce:
@@ -101,7 +101,7 @@ async def prepared_execution(
             RefusalCode.POLICY,
         )
     transaction = replace(
-        sent_by(sender, made, plan.joined(facts)),
+        sent_by(sender, made, plan.join_signatures(facts)),
         gas=judgment.block.gas_limit // 2,
         max_fee_per_gas=fees.max_fee_per_gas,
         max_priority_fee_per_gas=fees.max_priority_fee_per_gas,
@@ -118,7 +118,7 @@ async def prepared_execution(
     short = coin_needed(gas, built) - read.balances[NATIVE]
     if short > 0:
         raise GateRefusedError(
-            f"{checksummed(sender)} is {short / 10**18:.6f} {session.network.native_symbol} short "
+            f"{checksum(sender)} is {short / 10**18:.6f} {session.network.native_symbol} short "
             "of the gas. Nothing was sent. Name another wallet: --from WALLET",
             RefusalCode.GAS_SHORT,
         )
@@ -127,7 +127,7 @@ async def prepared_execution(
 
 
 def _names(addresses: list[Address]) -> str:
-    return ", ".join(map(checksummed, addresses))
+    return ", ".join(map(checksum, addresses))
 
 
 async def carry_out(
@@ -161,7 +161,7 @@ async def carry_out(
             RefusalCode.ALREADY_APPLIED,
         )
     terms, now = approval.terms, judgment.now
-    given = vouched(ActKind.PLAN, approval.plan_id, sealed, terms, now=float(now))
+    given = make_given_approval(ActKind.PLAN, approval.plan_id, sealed, terms, now=float(now))
     dispatch = outbox.approve(sealed, now=now, given=given)
     approved = (approval, dispatch)
     done = await send_approved(

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def _plan_flow() -> PlanFlow:
-    from zuno_tui.features.safe.answers import apply_run, approved, refuse_replay, shown
+    from zuno_tui.features.safe.answers import apply_run, approve_plan, refuse_replay, show_plan
 
-    return PlanFlow("chain.safe", shown, approved, apply_run, refuse_replay)
+    return PlanFlow("chain.safe", show_plan, approve_plan, apply_run, refuse_replay)
 
 
 def _approves(session: Session) -> Approver | None:
@@ -28,9 +28,9 @@ def _approves(session: Session) -> Approver | None:
     wallet = read_book(session.home.keystore).at(session.address)
     if wallet is None or wallet.keeping is not KeyStorage.SAFE:
         return None
-    from zuno_tui.features.safe.answers import proposed
+    from zuno_tui.features.safe.answers import propose_and_answer
 
-    return partial(proposed, session)
+    return partial(propose_and_answer, session)
 
 
 def _desk_part(

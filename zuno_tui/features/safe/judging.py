@@ -8,7 +8,7 @@ from typing import Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address, Network
 from chain.contracts.safe import multi_sends
 from chain.execution.build.safe_calls import execution_of, lasting_permissions, own_steps
@@ -63,13 +63,13 @@ class SafeJudgment(Struct, frozen=True):
     """Micro-dollars that it puts into ranges."""
 
     @property
-    def signed(self) -> tuple[Address, ...]:
+    def signers(self) -> tuple[Address, ...]:
         return self.plan.signed_by(self.facts)
 
     @property
     def missing(self) -> int:
         """Signatures that are still to come."""
-        return max(0, self.facts.threshold - len(self.signed))
+        return max(0, self.facts.threshold - len(self.signers))
 
     def with_plan(self, plan: SafePlan) -> Self:
         """After one more has signed."""
@@ -192,7 +192,7 @@ async def _refuse_other_bundler(sources: Sources, execution: DecodedStep, block:
     codes = await read_code_hashes(sources, [bundler], block.hash, pins=sources.store)
     if codes.now.get(bundler) != multi_sends()[bundler]:
         raise GateRefusedError(
-            f"The code at {checksummed(bundler)}, which would make several calls one, is not "
+            f"The code at {checksum(bundler)}, which would make several calls one, is not "
             "the known MultiSendCallOnly. Nothing was signed.",
             RefusalCode.CONTRACT_CODE,
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from chain.base.units import time_text
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address
 from chain.execution import protocols
 from chain.execution.build.gas_bill import GasBill
@@ -71,12 +71,12 @@ def safe_view(
         steps=tuple(_steps(judgment, facts)),
         receipt=receipt_of(facts) if judgment.steps else None,
         outcome=tuple(_outcome(judgment)),
-        wallet=checksummed(made.safe),
-        signs_with=f"{checksummed(signer)}: {key.words}" if signer else key.words,
+        wallet=checksum(made.safe),
+        signs_with=f"{checksum(signer)}: {key.words}" if signer else key.words,
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(judgment.parties),
-        terms=(*compared(judgment.plan), *_terms(judgment, gas)),
+        terms=(*hash_terms(judgment.plan), *_terms(judgment, gas)),
         word=SIGN if gas is None else EXECUTE,
         as_one=len(judgment.steps) > 1,
         page=_SIGNING if gas is None else _EXECUTING,
@@ -131,7 +131,7 @@ def _outcome(judgment: SafeJudgment) -> Iterator[str]:
         yield from trust_words(judgment.network, judgment.basis.codes)
 
 
-def compared(plan: SafePlan) -> tuple[Term, ...]:
+def hash_terms(plan: SafePlan) -> tuple[Term, ...]:
     """What every owner's device or app shows of it."""
     made = plan.transaction
     return (
@@ -143,9 +143,9 @@ def compared(plan: SafePlan) -> tuple[Term, ...]:
 
 def _terms(judgment: SafeJudgment, gas: GasBill | None) -> Iterator[Term]:
     facts, plan = judgment.facts, judgment.plan
-    signed = judgment.signed
-    yield Term("Safe", f"{checksummed(facts.address)}, {facts.version}, nonce {facts.nonce}")
-    yield Term("signed by", ", ".join(map(checksummed, signed)) or "nobody yet")
+    signed = judgment.signers
+    yield Term("Safe", f"{checksum(facts.address)}, {facts.version}, nonce {facts.nonce}")
+    yield Term("signed by", ", ".join(map(checksum, signed)) or "nobody yet")
     yield Term("needs", f"{facts.threshold} of {len(facts.owners)} owners, {_missing(judgment)}")
     yield Term("executable", executable_words(judgment))
     if not judgment.parties.deadlines and judgment.steps:
@@ -190,7 +190,7 @@ def plan_document(judgment: SafeJudgment) -> dict[str, Json]:
         "operation": made.operation,
         "threshold": judgment.facts.threshold,
         "owners": list(judgment.facts.owners),
-        "signedBy": list(judgment.signed),
+        "signedBy": list(judgment.signers),
         "missing": judgment.missing,
         "deadline": min(ends) if ends else None,
         "changes": None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from agents.bus.plan_store import PlanStore
 from chain.base.units import HOUR
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import EMBEDDED, Address, network_named
 from chain.contracts.safe import FIELDS, SafeTransaction, safe_transaction, signer_of
 from chain.execution.build.safe_calls import calls_of
@@ -22,7 +22,13 @@ from zuno_tui.app.safe_wallet import agreed_safe
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.features.safe.judging import SafeJudgment, judge, refuse_used_nonce
-from zuno_tui.gate.acts import refuse_changed, refuse_over, seal, vouched, waiting_approval
+from zuno_tui.gate.acts import (
+    make_given_approval,
+    refuse_changed,
+    refuse_over,
+    seal,
+    waiting_approval,
+)
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.limits import gate_limits, safe_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -78,7 +84,9 @@ def approve(session: Session, judgment: SafeJudgment) -> GivenApproval:
     plan, now = judgment.plan, float(judgment.now)
     # Two owners may sign within one block: each approval is of what the one before left.
     terms = {"after": sorted(plan.signatures)}
-    given = vouched(ActKind.SAFE, plan.plan_id, _sealed(plan, terms, now), terms, now=now)
+    given = make_given_approval(
+        ActKind.SAFE, plan.plan_id, _sealed(plan, terms, now), terms, now=now
+    )
     with Outbox.open(session.home.outbox) as outbox:
         outbox.give(given)
     return given
@@ -122,7 +130,7 @@ def owner_to_sign(session: Session, judgment: SafeJudgment, named: str | None) -
         chosen = read_book(session.home.keystore).find(named).address
         if chosen not in facts.owners:
             raise GateRefusedError(
-                f"{checksummed(chosen)} is no owner of the Safe {checksummed(facts.address)}. "
+                f"{checksum(chosen)} is no owner of the Safe {checksum(facts.address)}. "
                 "Nothing was signed. Its owners: zuno safe"
             )
         here = (chosen,)
@@ -132,10 +140,10 @@ def owner_to_sign(session: Session, judgment: SafeJudgment, named: str | None) -
         return left[0]
     if owners:
         raise GateRefusedError(
-            f"{' and '.join(map(checksummed, owners))} have signed this. Nothing was signed "
+            f"{' and '.join(map(checksum, owners))} have signed this. Nothing was signed "
             "now. " + next_step(judgment)
         )
-    missing = ", ".join(checksummed(each) for each in facts.owners if each not in plan.signatures)
+    missing = ", ".join(checksum(each) for each in facts.owners if each not in plan.signatures)
     raise GateRefusedError(
         f"No owner's key is here. Nothing was signed. Owners who have not signed: {missing}. "
         f"Send one of them the file: zuno safe export {plan.number} FILE"
@@ -178,7 +186,7 @@ def sign(
 def _refuse_stranger(facts: SafeFacts, address: Address) -> None:
     if address not in facts.owners:
         raise GateRefusedError(
-            f"{checksummed(address)} is no owner of the Safe any more. Nothing was signed."
+            f"{checksum(address)} is no owner of the Safe any more. Nothing was signed."
         )
 
 

@@ -30,7 +30,7 @@ from agents.monitor.deliver.telegram import (
     TelegramSettings,
 )
 from agents.trade.routing import ROUTES, RouteName
-from chain.base.clean_text import clean_text, looks_secret, quoted
+from chain.base.clean_text import clean_text, looks_secret, quote_words
 from chain.base.home import locked_if_free
 from zuno_tui.app.session import Session, say
 from zuno_tui.catalog.command import Intent
@@ -88,7 +88,7 @@ async def worded_by_model(text: str, facts: Sequence[str], model: Model) -> list
     words = clean_text(answer.value.words, limit=_MOST_WORDS)
     if not chosen:
         return None
-    told = quoted(words, limit=_MOST_WORDS)
+    told = quote_words(words, limit=_MOST_WORDS)
     if not told or not _numbers(words) <= _numbers(" ".join(chosen)):
         return chosen
     return [f"The model says: {told}", *chosen]

@@ -47,7 +47,7 @@ from zuno_tui.features.trade.trade import (
     read_hedged,
 )
 from zuno_tui.features.trade.trading import argue_trade, open_trading
-from zuno_tui.features.trade.unhedging import unhedged
+from zuno_tui.features.trade.unhedging import plan_unhedge
 from zuno_tui.gate.question import Question
 from zuno_tui.present.views import ApprovalView, DebateView, PlanView, ResultView, StepProgress
 
@@ -205,7 +205,7 @@ class Trades:
 
     async def _unhedge(self, asked: Unhedge) -> None:
         """Each plan is kept; the last is shown, the others are named."""
-        plans = await unhedged(self._context.session, asked.ref, asked.percent)
+        plans = await plan_unhedge(self._context.session, asked.ref, asked.percent)
         for plan, document in plans:
             view = run_of_plan(plan, str(document.get("requestId", "")))
             words = f"Close {plan.quantity:g} {plan.coin} of the hedge of #{plan.ref}: approve it"
@@ -256,17 +256,17 @@ class Trades:
                     waiting = await waiting_trade(trading, plan, view.hash)
                     follow = _Sending(self._card, waiting.orders)
                     sent = await apply_trade(
-                        trading, waiting, follow.sent, follow.wait, on_notice=told.append
+                        trading, waiting, follow.on_sent, follow.wait, on_notice=told.append
                     )
                 finally:
                     begun = trading.journal.has_begun(plan.plan_id)
         except asyncio.CancelledError:
             words = "It was ended. Nothing more is sent."
-            self._card.ended(ResultView(plan.plan_id, "interrupted", (words, _LOOK), None))
+            self._card.show_end(ResultView(plan.plan_id, "interrupted", (words, _LOOK), None))
             self._questions.end(view.hash, words)
             raise
         except Exception as error:
-            self._card.failed(view.plan_id, error, sent=_LOOK if begun else "")
+            self._card.show_failure(view.plan_id, error, sent=_LOOK if begun else "")
             raise
         await self._decided()
         lines = (
@@ -278,7 +278,7 @@ class Trades:
             notice.is_urgent for notice in told
         )
         state = "refused by the venue" if refused else "sent"
-        self._card.ended(
+        self._card.show_end(
             ResultView(plan.plan_id, state, lines, None, not refused, headline=view.headline)
         )
         _, document = stored_trade(self._context.session, plan.plan_id)
@@ -290,7 +290,7 @@ class Trades:
     def _show_approved(self, view: ApprovalView, plan: TradePlan) -> None:
         if self._card.view is None or self._card.view.plan_id != view.plan_id:
             self._put_on_card(plan)
-        self._card.approved(view)
+        self._card.show_approval(view)
 
     async def _give_time(self) -> None:
         if self._market is None:
@@ -365,7 +365,7 @@ class _Sending:
         self._resting: OrderProgress | None = None
         self._ends_at = 0.0
 
-    def sent(self, order: OrderProgress) -> None:
+    def on_sent(self, order: OrderProgress) -> None:
         self._resting = order if order.is_open and order.order.expires_seconds else None
         self._ends_at = asyncio.get_running_loop().time() + (order.order.expires_seconds or 0)
         refused = order.state is OrderState.REFUSED

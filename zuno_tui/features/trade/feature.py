@@ -34,9 +34,9 @@ _HEDGES = "hedges"
 
 
 def _plan_flow() -> PlanFlow:
-    from zuno_tui.features.trade.trade import apply_run, approved, shown
+    from zuno_tui.features.trade.trade import apply_run, approve_stored_trade, show_trade
 
-    return PlanFlow("agents.trade", shown, approved, apply_run, _run_again)
+    return PlanFlow("agents.trade", show_trade, approve_stored_trade, apply_run, _run_again)
 
 
 async def _run_again(record: Record) -> RunAgain:

@@ -38,7 +38,13 @@ from chain.execution.outbox.approvals import ActKind, GivenApproval
 from chain.execution.outbox.outbox import Outbox
 from chain.protocols.reference import PositionRef, position_label, position_name
 from zuno_tui.features.trade.hedges import hedging_coins, read_hedges
-from zuno_tui.gate.acts import refuse_changed, refuse_over, seal, vouched, waiting_approval
+from zuno_tui.gate.acts import (
+    make_given_approval,
+    refuse_changed,
+    refuse_over,
+    seal,
+    waiting_approval,
+)
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 
@@ -92,7 +98,7 @@ class Trading(Struct, frozen=True):
                 WaitingOrder(
                     venue=seen.venue,
                     symbol=order.order.symbol,
-                    notional_usd=order.left * (order.order.price or marks[order.order.symbol]),
+                    notional_usd=order.remaining * (order.order.price or marks[order.order.symbol]),
                 )
                 for order in opening
             ),
@@ -196,7 +202,7 @@ async def approve_trade(trading: Trading, plan: TradePlan) -> ApprovedTrade:
     _refuse_sent(trading, plan)
     judged = await _judge(trading, plan, now)
     sealed = approval_hash(plan, trading.venue.name, now)
-    approval = vouched(ActKind.TRADE, plan.plan_id, sealed, {}, now=now)
+    approval = make_given_approval(ActKind.TRADE, plan.plan_id, sealed, {}, now=now)
     trading.outbox.give(approval)
     return judged(approval)
 
@@ -406,7 +412,7 @@ async def _refuse_unknown(trading: Trading, plan: TradePlan, account: AccountFac
         for order in sent.orders
         if order.order.symbol == plan.symbol
     )
-    held = account.held(plan.symbol)
+    held = account.quantity_of(plan.symbol)
     if abs(held - known) <= max(_DUST, _UNKNOWN * max(abs(held), abs(known))):
         return
     raise GateRefusedError(
@@ -508,7 +514,7 @@ def _protection_fault(plan: TradePlan, side: str, *, stops: bool) -> str | None:
 
 def _closing_fault(plan: TradePlan, account: AccountFacts) -> str | None:
     """A plan that closes holds nothing but reduce-only orders, no larger than what is held."""
-    held = account.held(plan.symbol) if plan.hedge else account.outright(plan.symbol)
+    held = account.quantity_of(plan.symbol) if plan.hedge else account.outright(plan.symbol)
     side = "buy" if held < 0 else "sell"
     if any(not order.reduce_only or order.side != side for order in plan.orders):
         return "A plan that closes may only reduce what is held, and an order of it does not."

@@ -211,7 +211,7 @@ async def owned_facts(
 ) -> HedgeFacts:
     """The facts with what is short for the position now, and for those it took the place of."""
     gone = await gone_hedges(sources, hedges, facts)
-    held = (await trading.venue.account()).held(contract_symbol(facts.coin))
+    held = (await trading.venue.account()).quantity_of(contract_symbol(facts.coin))
     return owned_short(hedges, facts, gone, -held)
 
 
@@ -269,7 +269,7 @@ async def _hedged_result(
     since = int(min([start.time, *(fill.time for fill in hedge.fills)]))
     account = hedge.account(await opened.venue.contracts.payments(symbol, since=since))
     seen = await opened.venue.account()
-    held = seen.held(symbol)
+    held = seen.quantity_of(symbol)
     hedge_usd, unknown = account.result(mark), ""
     if hedge_usd is None:
         unknown = "the venue does not say at which price funding was paid"

@@ -5,8 +5,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanDocument, PlanStore
-from agents.memory.lesson_writing import kind_records, worded
-from agents.memory.memory import EndedTrade, ExitKind, PostMortem, TradeMemory, TradeSetup, written
+from agents.memory.lesson_writing import kind_records, word_lesson
+from agents.memory.memory import (
+    EndedTrade,
+    ExitKind,
+    PostMortem,
+    TradeMemory,
+    TradeSetup,
+    write_lesson,
+)
 from agents.model.interface import Model
 from agents.trade import FLOW
 from agents.trade.data_set import DataSet, DataSetRow, EndedRow, OrderRow, SentRow, run_row
@@ -113,7 +120,7 @@ async def learn(
         if plan is None:
             continue
         ended = ended_of(closing)
-        if memory.keep(await worded(written(setup_of(plan), ended), model)):
+        if memory.keep(await word_lesson(write_lesson(setup_of(plan), ended), model)):
             keep_ended(session, plan.plan_id, ended)
             new += 1
     return new
@@ -150,7 +157,7 @@ def ended_of(closing: TradeClosing) -> EndedTrade:
     )
 
 
-def recalled(memory: TradeMemory, symbol: str, setup: str) -> tuple[Lesson, ...]:
+def recall_lessons(memory: TradeMemory, symbol: str, setup: str) -> tuple[Lesson, ...]:
     return tuple(
         Lesson(
             memory_id=recalled.post_mortem.memory_id,

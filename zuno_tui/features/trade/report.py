@@ -19,7 +19,7 @@ from chain.base.units import DAY
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.run_view import message_lines, run_lines, run_of_plan
 from zuno_tui.present.output import json_text
-from zuno_tui.present.transcript import wrapped
+from zuno_tui.present.transcript import wrap_text
 from zuno_tui.settings.channels import channel_settings
 
 _WIDTH = 100
@@ -68,12 +68,12 @@ def report_lines(
     """All that is shown of a run, and all that was said in it."""
     turns = document.get("transcript")
     said = [
-        wrapped(f"{turn.get('role')} · {turn.get('tag')}: {turn.get('text')}", indent=2)
+        wrap_text(f"{turn.get('role')} · {turn.get('tag')}: {turn.get('text')}", indent=2)
         for turn in (turns if isinstance(turns, list) else [])
         if isinstance(turn, dict)
     ]
     view = replace(run_of_plan(plan, ""), progress=sent)
-    case = [wrapped(line, indent=2) for line in case_lines(plan)]
+    case = [wrap_text(line, indent=2) for line in case_lines(plan)]
     return [*run_lines(view, width), "", *case, *said]
 
 

@@ -26,8 +26,8 @@ from zuno_tui.features.trade.intents import Trade
 from zuno_tui.present.charts import StyledText, price_chart
 from zuno_tui.screen.graphics.picture import PictureWay
 from zuno_tui.screen.keys import TRADING
-from zuno_tui.screen.panes.frame import SEPARATOR, heading, joined, literal
-from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
+from zuno_tui.screen.panes.frame import SEPARATOR, heading, join_parts, literal
+from zuno_tui.screen.panes.text import KeyLine, PlainText, draw_lines
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class TradeScreen(SubScreen):
         told = () if whole and is_in_columns(view, width) else sections(view, whole=whole)
         verdict = head_lines(view, width, whole=whole)
         head = without_orphan(verdict, page.scrollable_content_region.height)
-        top.update(drawn(head))
+        top.update(draw_lines(head))
         for part in self.query(
             "#trade-ladder, #trade-sources, #trade-experts, #trade-conflict-map"
         ):
@@ -161,7 +161,7 @@ class TradeScreen(SubScreen):
             name = section.title.lower().replace(" ", "-")
             part = self.query_one(f"#trade-{name}", PlainText)
             inner = section.draw(self._cells(part) - len(_INDENT.text))
-            lines = [drawn([(_INDENT, *line) for line in inner])] if inner else []
+            lines = [draw_lines([(_INDENT, *line) for line in inner])] if inner else []
             part.display = True
             part.update(
                 Content("\n").join([Content(""), heading(section.title, section.beside), *lines])
@@ -177,7 +177,7 @@ class TradeScreen(SubScreen):
         if self._view.prices is None or left < _LEAST_CHART or part.display:
             return
         width = max(_NARROWEST, page.scrollable_content_region.width - 1)
-        chart = drawn(price_chart(self._view.prices, width, left - _ABOVE_CHART))
+        chart = draw_lines(price_chart(self._view.prices, width, left - _ABOVE_CHART))
         part.update(
             Content("\n").join([Content(""), heading("PRICE", "the last 7 days, UTC"), chart])
         )
@@ -188,7 +188,7 @@ class TradeScreen(SubScreen):
         page, view = self._page, self._view
         below = round(page.max_scroll_y - page.scroll_offset.y)
         more = literal(f"▼ {below} more", "bold") if below > 0 else ""
-        page.border_subtitle = joined(more, view.working or _next_words(view))
+        page.border_subtitle = join_parts(more, view.working or _next_words(view))
         prices = self.query_one("#trade-prices")
         if prices.display and below > 0:
             prices.display = False  # Drawn before the parts above it had their height.

@@ -62,7 +62,7 @@ from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json
 from zuno_tui.present.receipt_lines import page_text, receipt_document
 from zuno_tui.present.terminal import line_width
-from zuno_tui.present.transcript import wrapped
+from zuno_tui.present.transcript import wrap_text
 from zuno_tui.present.views import ApprovalView, PageWords, ReceiptLine, ReceiptView, StepView
 from zuno_tui.present.words import dollar_gain
 
@@ -70,7 +70,7 @@ TRADE_WORD = "trade"
 _PAGE_WIDTH = 110
 
 
-async def argued(
+async def argue_coin(
     session: Session, coin: str, mode: str, *, emergency: bool = False
 ) -> CommandAnswer:
     async with open_trading(session, coin=coin) as trading:
@@ -90,7 +90,7 @@ async def _argued_answer(session: Session, done: ArguedTrade) -> CommandAnswer:
     return trade_answer(done.ended.plan, done.document)
 
 
-async def hedged(session: Session, asked: Hedge) -> CommandAnswer:
+async def answer_hedge(session: Session, asked: Hedge) -> CommandAnswer:
     """What each position and its hedge have come to, and a plan that brings it to its target."""
     async with session.sources() as sources, open_trading(session) as trading:
         answers = [
@@ -176,11 +176,11 @@ async def read_hedged(
     return max(legs, key=lambda leg: leg.off_usd)
 
 
-def shown(session: Session, plan_id: str | None) -> CommandAnswer:
+def show_trade(session: Session, plan_id: str | None) -> CommandAnswer:
     return trade_answer(*stored_trade(session, plan_id))
 
 
-async def approved(session: Session, plan_id: str | None) -> CommandAnswer:
+async def approve_stored_trade(session: Session, plan_id: str | None) -> CommandAnswer:
     plan, _ = stored_trade(session, plan_id)
     async with open_trading(session, plan) as trading:
         waiting = await approve_trade(trading, plan)
@@ -343,7 +343,7 @@ async def memory(session: Session) -> CommandAnswer:
         ended = sorted(kept.all(), key=lambda one: one.time, reverse=True)
     return CommandAnswer(
         lines=tuple(
-            wrapped(
+            wrap_text(
                 f"{lesson.memory_id} {lesson.setup}: {lesson.outcome}. {lesson.constraint}.",
                 indent=2,
             )
@@ -388,13 +388,13 @@ def why(session: Session) -> CommandAnswer:
     told = {"plan_id", "decision", "reason"}
     if reasoning is not None:
         parts = reasoning.model_dump(mode="json", by_alias=True)
-        lines += [wrapped(f"{name}: {words}", indent=2) for name, words in parts.items() if words]
-        lines += [wrapped(line, indent=2) for line in case_lines(plan)]
+        lines += [wrap_text(f"{name}: {words}", indent=2) for name, words in parts.items() if words]
+        lines += [wrap_text(line, indent=2) for line in case_lines(plan)]
         told |= {"reasoning", "hold_duration", "ev_rationale", "key_factors"}
     if conflicts is not None:
         lines += [
-            wrapped(
-                f"{conflict.between[0].spoken} against {conflict.between[1].spoken}: "
+            wrap_text(
+                f"{conflict.between[0].spoken_name} against {conflict.between[1].spoken_name}: "
                 f"{conflict.tiebreaker}",
                 indent=2,
             )

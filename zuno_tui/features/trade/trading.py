@@ -54,7 +54,7 @@ from zuno_tui.features.trade.lessons import (
     last_decision,
     last_plan,
     learn,
-    recalled,
+    recall_lessons,
     setup_of,
     setup_records,
     trade_memory,
@@ -180,7 +180,7 @@ async def _holds(session: Session, name: str, symbol: str) -> bool:
     if held_by_journal(session.home, name).get(symbol, 0.0) <= 0:
         return False
     async with open_venue(session, name) as opened:
-        return (await opened.venue.account()).held(symbol) > 0
+        return (await opened.venue.account()).quantity_of(symbol) > 0
 
 
 class ArguedTrade(Struct, frozen=True):
@@ -286,7 +286,7 @@ async def _question(
         hedge=about.hedge,
         emergency=about.emergency,
         previous=previous,
-        lessons=recalled(memory, symbol, await _situation(session, trading, about, symbol)),
+        lessons=recall_lessons(memory, symbol, await _situation(session, trading, about, symbol)),
         record=desk_record(past),
         kinds=setup_records(past),
         feedback=await feedback(kind_records(past), models.feedback),

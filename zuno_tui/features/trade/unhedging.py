@@ -32,7 +32,7 @@ from zuno_tui.present.exit_codes import DONE
 _DUST = 1e-9
 
 
-async def unhedged(
+async def plan_unhedge(
     session: Session, subject: PositionName, percent: int | None
 ) -> tuple[tuple[TradePlan, PlanDocument], ...]:
     """A plan for each hedge that is meant; kept, and nothing sent."""
@@ -52,7 +52,7 @@ async def unhedged(
 async def unhedge_answer(
     session: Session, subject: PositionName, percent: int | None
 ) -> CommandAnswer:
-    plans = await unhedged(session, subject, percent)
+    plans = await plan_unhedge(session, subject, percent)
     return in_one_answer([trade_answer(plan, document) for plan, document in plans])
 
 

@@ -135,7 +135,7 @@ def taken_urgent(home: Home) -> dict[str, str]:
         return journal.take_urgent()
 
 
-def unasked(home: Home, name: str, reason: str) -> tuple[OrderNotice, ...]:
+def trades_by_journal(home: Home, name: str, reason: str) -> tuple[OrderNotice, ...]:
     """Trades without a stop by the journal alone; none where that cannot be read either."""
     with suppress(sqlite3.Error), TradeJournal.open(home.trades) as journal:
         entries = journal.entries()

@@ -40,7 +40,7 @@ from zuno_tui.features.trade.venue import (
     has_hedges,
     open_venue,
     taken_urgent,
-    unasked,
+    trades_by_journal,
     unfinished_venues,
     venue_entry,
 )
@@ -84,7 +84,8 @@ class HomeHedges:
                 await self._look_at_key(opened)
         except (ZunoError, sqlite3.Error) as error:
             bare = {
-                notice.plan_id: notice.words for notice in unasked(self._home, name, str(error))
+                notice.plan_id: notice.words
+                for notice in trades_by_journal(self._home, name, str(error))
             }
             return bare or None
         return {notice.plan_id: notice.words for notice in notices if notice.is_urgent}
@@ -204,7 +205,7 @@ async def _held(opened: OpenVenue, hedge: PositionHedge) -> HeldHedge:
         return held
     account = await opened.venue.account()
     funding = await opened.venue.contracts.funding(start.symbol)
-    whole = max(-account.held(start.symbol), hedge.short)
+    whole = max(-account.quantity_of(start.symbol), hedge.short)
     return replace(
         held,
         to_liquidation=rise_to_liquidation(account, start.symbol, funding.mark, whole),

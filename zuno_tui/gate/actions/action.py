@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import SignedDelegation
@@ -206,7 +206,7 @@ def _owned(
         )
     if snapshot.owner != owner:
         raise GateRefusedError(
-            f"Position {position_label(ref)} belongs to {checksummed(snapshot.owner)}, and the "
-            f"wallet is {checksummed(owner)}. Choose its owner: --address, or zuno wallet use NAME"
+            f"Position {position_label(ref)} belongs to {checksum(snapshot.owner)}, and the "
+            f"wallet is {checksum(owner)}. Choose its owner: --address, or zuno wallet use NAME"
         )
     return snapshot

@@ -62,7 +62,7 @@ async def action_to_limit(sources: Sources, asked: LimitWords) -> Action:
     block = (await read_wallet(sources)).block
     tokens = await tokens_at(sources.without_memory(), [given, wanted], block.hash)
     decimals = tokens[given].decimals
-    units = None if decimals is None else asked.amount.scaled(decimals)
+    units = None if decimals is None else asked.amount.scale(decimals)
     if given == wanted or units is None or not 0 < units < _MOST or asked.price <= 0:
         raise GateRefusedError("Name an amount, a token and a price: create 1 ETH sell at 3500")
     state = await _deepest(sources, given, wanted, block.hash)

@@ -167,7 +167,7 @@ def _request(
 
 def _gives(verb: Together, facts: PositionFacts) -> bool:
     if verb == "collect":
-        return any(facts.owed)
+        return any(facts.amounts_owed)
     if verb == "compound":
         price = facts.pool.sqrt_price_x96
         return bool(facts.liquidity) and buys_liquidity(facts.span, price, facts.fees)
@@ -212,7 +212,7 @@ async def action_to_increase(
     )
     place = _place_of(mine, network.wrapped_native or symbol if native else symbol)
     token = mine.worth.tokens[mine.tokens[place]]
-    units = None if token.decimals is None else amount.scaled(token.decimals)
+    units = None if token.decimals is None else amount.scale(token.decimals)
     if units is None or not 0 < units <= _PLENTY:
         raise GateRefusedError(f"{amount.text} {token.label} cannot be added: name another amount.")
     budget = await _budget(sources, mine, owner, place, units)

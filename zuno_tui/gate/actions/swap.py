@@ -174,7 +174,7 @@ def token_named(network: Network, named: str) -> Address:
 
 
 def _units(amount: Numeral, token: Token) -> int:
-    units = None if token.decimals is None else amount.scaled(token.decimals)
+    units = None if token.decimals is None else amount.scale(token.decimals)
     if units is None or not 0 < units <= _MOST:
         raise GateRefusedError(f"{amount.text} is not an amount of {token.label} that can be sold.")
     return units

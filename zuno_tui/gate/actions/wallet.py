@@ -135,7 +135,7 @@ async def _action_to_turn(sources: Sources, amount: Numeral, verb: str) -> Actio
     wrapped = sources.network.wrapped_native
     if wrapped is None:
         raise GateRefusedError(f"No wrapped coin is known on {sources.network.title}.")
-    units = amount.scaled(COIN_DECIMALS)
+    units = amount.scale(COIN_DECIMALS)
     if units is None or not 0 < units < _PLENTY:
         raise GateRefusedError(f"{amount.text} is not an amount that can be {verb}ped.")
     subject = await read_wallet(sources)

@@ -5,7 +5,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from chain.base.units import Quantity, Unknown
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Address
 from chain.prices.price import WorthUnit
 from chain.tokens import Token
@@ -45,7 +45,7 @@ def balances_page(held: WalletBalances, title: str) -> Page:
     known = [each.value for each in held.balances if not isinstance(each.value, Unknown)]
     unpriced = len(held.balances) - len(known)
     more = f" and {unpriced} without a price" if unpriced else ""
-    where = f"{shortened(held.owner)} on {title}, block {held.block:,}"
+    where = f"{shorten_address(held.owner)} on {title}, block {held.block:,}"
     if not held.balances:
         nothing = "This wallet holds none of the tokens listed for this network."
         return Page("Balances", ((PageHeadline(nothing, where),),))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from chain.contracts.addresses import shortened
+from chain.contracts.addresses import shorten_address
 from zuno_tui.present.history import moment_text
 from zuno_tui.present.pages.page import (
     Block,
@@ -64,7 +64,7 @@ def _table(dispatches: Sequence[DispatchView]) -> PageTable:
                 PageCell(moment_text(int(dispatch.time))[:16], "dim"),
                 PageCell(dispatch.headline, "strong"),
                 PageCell(dispatch.state, state_tone(dispatch)),
-                PageCell(shortened(sent[-1]) if sent else "–", "dim"),
+                PageCell(shorten_address(sent[-1]) if sent else "–", "dim"),
                 PageCell(dispatch.plan_id, "dim"),
             )
         )

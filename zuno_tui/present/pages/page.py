@@ -16,7 +16,7 @@ from zuno_tui.present.charts import (
     StyledText,
     day_bars,
     figure,
-    merged,
+    merge_pieces,
     price_chart,
     result_chart,
     thin_bar,
@@ -280,7 +280,7 @@ def _row_lines(cells: Sequence[_FittedCell], indent: str) -> Iterator[Line]:
         while len(pieces) > 1 and not pieces[-1].text.strip():
             pieces.pop()
         last = pieces[-1]
-        yield merged([*pieces[:-1], StyledText(last.text.rstrip(), last.tone)])
+        yield merge_pieces([*pieces[:-1], StyledText(last.text.rstrip(), last.tone)])
 
 
 def page_lines(page: Page) -> list[str]:

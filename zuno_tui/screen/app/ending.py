@@ -29,7 +29,7 @@ class Ending:
         self.code: int | None = None
         self.act: Callable[[signal.Signals], object] = lambda number: sys.exit(128 + number)
 
-    def asked(self, number: int, _frame: FrameType | None = None) -> None:
+    def ask(self, number: int, _frame: FrameType | None = None) -> None:
         if self.code is None:
             self.code = 128 + number
             deadline = threading.Timer(_GRACE_SECONDS, _end_by_force, [self.code])
@@ -42,7 +42,7 @@ class Ending:
 def ending_when_asked() -> Iterator[Ending]:
     """Signals and the loss of the terminal end what runs in the block, within seconds."""
     ending = Ending()
-    before = {number: signal.signal(number, ending.asked) for number in _SIGNALS}
+    before = {number: signal.signal(number, ending.ask) for number in _SIGNALS}
     threading.Thread(target=_watch_terminal, name="terminal", daemon=True).start()
     try:
         yield ending

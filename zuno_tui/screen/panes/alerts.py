@@ -13,7 +13,7 @@ from chain.protocols.reference import PositionRef, position_label
 from zuno_tui.present.views import AlertRow, AlertsView, PositionsView
 from zuno_tui.present.words import round_usd, screen_words
 from zuno_tui.screen.keys import ALERTS
-from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
+from zuno_tui.screen.panes.frame import ago, frame, join_parts, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 
 _COLUMNS = (
@@ -113,7 +113,7 @@ class AlertsPane(RowTable):
             frame(self, pane_title("2 Alerts"))
             return
         self._now = now
-        self._rows_shown = gathered([_as_now(row, self._fees) for row in view.rows], now)
+        self._rows_shown = gather_rows([_as_now(row, self._fees) for row in view.rows], now)
         # By when they began, not by their words: a column must not come and go as minutes pass.
         begun = sorted(row.since for row in self._rows_shown)
         alike = len(begun) > 1 and begun[-1] - begun[0] < _MINUTE
@@ -140,15 +140,15 @@ class AlertsPane(RowTable):
         seen = "" if view.last_seen is None else f"seen {ago(now - view.last_seen)}"
         more = literal(f"▼ {self.rows_below} more", "bold") if self.rows_below else ""
         trouble = literal(view.trouble, "$warning") if view.trouble else ""
-        below = joined(trouble, _WATCHERS[view.watched_by], seen, more)
+        below = join_parts(trouble, _WATCHERS[view.watched_by], seen, more)
         if not self._tells_next:
             watched = "" if view.watched_by == "desk" else _WATCHERS[view.watched_by]
-            row = self.selected
+            row = self.selection
             step = _next(row) if row is not None else ""
             does = literal(f"→ {step}", "$primary") if step else ""
-            below = joined(trouble, watched, does, more)
+            below = join_parts(trouble, watched, does, more)
         if more and below.cell_length > self.size.width - _FRAME_ENDS:
-            below = joined(trouble, _WATCHERS[view.watched_by], more)
+            below = join_parts(trouble, _WATCHERS[view.watched_by], more)
         age = self._age_of_all.replace("<", "under ")
         since = f"all {age}" if age else ""
         frame(self, pane_title("2 Alerts", _open_words(self.waiting, view), since), below)
@@ -167,7 +167,7 @@ class AlertsPane(RowTable):
         self._retitle()
 
     @property
-    def selected(self) -> AlertRow | None:
+    def selection(self) -> AlertRow | None:
         if self._view is None or self.key is None:
             return None
         return next(row for row in self._rows_shown if row.alert_id == self.key)
@@ -175,12 +175,12 @@ class AlertsPane(RowTable):
     @property
     def _meant(self) -> tuple[str, ...]:
         """The numbers of the alerts under the cursor."""
-        row = self.selected
+        row = self.selection
         return () if row is None else row.members or (row.alert_id,)
 
     @property
-    def copied(self) -> str:
-        row = self.selected
+    def copy_text(self) -> str:
+        row = self.selection
         return "" if row is None else row.message
 
     def action_open(self) -> None:
@@ -252,7 +252,7 @@ def _as_now(row: AlertRow, fees: Mapping[PositionRef, float]) -> AlertRow:
     return replace(row, fees=now, message=row.message.replace(usd(row.fees), usd(now), 1))
 
 
-def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
+def gather_rows(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
     """Those about fees in one row, in the place of the first; those that are over in the last."""
     over = [row for row in rows if row.state == "resolved"]
     if len(over) > 1:

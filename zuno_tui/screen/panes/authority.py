@@ -8,23 +8,23 @@ from textual.content import Content
 from chain.base.units import ADDRESS
 from zuno_tui.present.views import ApprovalView
 from zuno_tui.present.words import NOBODY
-from zuno_tui.screen.panes.receipt import LABEL, wrapped
+from zuno_tui.screen.panes.receipt import LABEL, wrap_content
 
 _WORD = re.compile(r"[a-z][a-z-]{3,15}", re.ASCII)
 
 
 def authority_lines(approval: ApprovalView, width: int) -> Iterator[Content]:
     if approval.venue:
-        yield from wrapped(approval.venue, width, f"{'venue':<{LABEL}}", "bold")
+        yield from wrap_content(approval.venue, width, f"{'venue':<{LABEL}}", "bold")
         return
     for recipient in approval.recipients or (None,):
         told = NOBODY if recipient is None else _address(recipient)
         if recipient == approval.wallet and ADDRESS.fullmatch(recipient):
             told = f"{told} (you)"
-        yield from wrapped(told, width, f"{'recipient':<{LABEL}}", "bold")
+        yield from wrap_content(told, width, f"{'recipient':<{LABEL}}", "bold")
     if not approval.recipients:
-        yield from wrapped(_address(approval.wallet), width, f"{'wallet':<{LABEL}}")
-    yield from wrapped(approval.signs_with, width, f"{'key':<{LABEL}}")
+        yield from wrap_content(_address(approval.wallet), width, f"{'wallet':<{LABEL}}")
+    yield from wrap_content(approval.signs_with, width, f"{'key':<{LABEL}}")
 
 
 def can_confirm(approval: ApprovalView) -> bool:

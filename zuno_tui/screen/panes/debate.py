@@ -19,7 +19,7 @@ from zuno_tui.present.output import FAILED, table_lines
 from zuno_tui.present.terminal import TableRow
 from zuno_tui.present.views import DebateView, TurnView
 from zuno_tui.screen.keys import DEBATE, MOVING, SEARCH
-from zuno_tui.screen.panes.frame import frame, joined, literal, pane_title
+from zuno_tui.screen.panes.frame import frame, join_parts, literal, pane_title
 from zuno_tui.screen.panes.text import PlainText
 
 if TYPE_CHECKING:
@@ -412,7 +412,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         return self._blocks
 
     @property
-    def copied(self) -> str:
+    def copy_text(self) -> str:
         return "\n\n".join(f"{block.role}: {block.words}" for block in self._blocks)
 
     def show(self, view: DebateView) -> None:
@@ -668,7 +668,7 @@ class DebatePane(VerticalScroll, can_focus=True):
             return
         seen = block.shows_head and block.virtual_region.y >= top
         above = literal(f"▲ {round(top)} more", "$quiet") if top > 0 else ""
-        named = joined(above, "" if seen else block.head)
+        named = join_parts(above, "" if seen else block.head)
         ending.first(PlainText).border_subtitle = (
             Content.assemble(" ", named, " ") if named else None
         )
@@ -693,5 +693,5 @@ class DebatePane(VerticalScroll, can_focus=True):
         frame(
             self,
             pane_title("3 Debate", view.subject, state),
-            joined(found, "with sources" if self._sourced else "", more, view.place),
+            join_parts(found, "with sources" if self._sourced else "", more, view.place),
         )

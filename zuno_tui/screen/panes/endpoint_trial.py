@@ -40,7 +40,7 @@ class EndpointTrial(PlainText):
         """Whether the last URL was tried to the end."""
 
     @property
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         return any(check.state is CheckState.BROKEN for check in self._checks)
 
     def forget(self) -> None:

@@ -49,7 +49,7 @@ def literal(text: str, style: str = "") -> Content:
     return Content.styled(text.translate(DROP), style) if style else Content(text.translate(DROP))
 
 
-def joined(*parts: str | Content) -> Content:
+def join_parts(*parts: str | Content) -> Content:
     """The parts that say something, with a dot between them."""
     told = [part if isinstance(part, Content) else literal(part) for part in parts if part]
     return Content(SEPARATOR).join(told)
@@ -82,4 +82,4 @@ class Copied(Protocol):
     """A pane that has something to give to the clipboard."""
 
     @property
-    def copied(self) -> str: ...
+    def copy_text(self) -> str: ...

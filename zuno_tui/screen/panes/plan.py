@@ -23,10 +23,10 @@ from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultVie
 from zuno_tui.present.words import percent
 from zuno_tui.screen.keys import MOVING, PLAN
 from zuno_tui.screen.links import can_link
-from zuno_tui.screen.panes.frame import ago, frame, heading, joined, literal, pane_title
+from zuno_tui.screen.panes.frame import ago, frame, heading, join_parts, literal, pane_title
 from zuno_tui.screen.panes.receipt import contents
 from zuno_tui.screen.panes.result import applied_lines, copied_hashes, result_title
-from zuno_tui.screen.panes.row_table import fitted
+from zuno_tui.screen.panes.row_table import fit_text
 from zuno_tui.screen.panes.text import PlainText
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def comparison(
 
 def reasons(plan: PlanView, width: int) -> Iterator[Content]:
     for reason in _untold(plan):
-        yield from bulleted(reason, width)
+        yield from bullet_lines(reason, width)
 
 
 def _untold(plan: PlanView) -> list[str]:
@@ -117,7 +117,7 @@ def _untold(plan: PlanView) -> list[str]:
     return [reason for reason in plan.reasons if reason.rstrip(".") not in told]
 
 
-def bulleted(text: str, width: int, bullet: str = "•", style: str = "") -> Iterator[Content]:
+def bullet_lines(text: str, width: int, bullet: str = "•", style: str = "") -> Iterator[Content]:
     """A sentence wrapped under itself."""
     clean = _UNIT.sub("\u00a0", text.translate(DROP))
     indent = len(bullet) + 1
@@ -164,11 +164,11 @@ class _Picture:
             )
             if self.tells_ends:
                 low, high = (
-                    fitted(end, self._end, right=True) for end in (option.low, option.high)
+                    fit_text(end, self._end, right=True) for end in (option.low, option.high)
                 )
                 prices = f"{'':<{_GAP}}{low}{_BETWEEN}{high}{'':<{_GAP}}"
                 drawn = Content.assemble((prices, _figure_style(option, self._options)), drawn)
-            yield Content.assemble((fitted(_name(option), self._label), style), drawn)
+            yield Content.assemble((fit_text(_name(option), self._label), style), drawn)
 
 
 def compact(plan: PlanView, chosen: int, width: int) -> list[Content]:
@@ -204,9 +204,9 @@ def compact(plan: PlanView, chosen: int, width: int) -> list[Content]:
     def line(name: str, picture: str, cells: Sequence[str], style: str, plain: str) -> Content:
         row = zip(cells, widths, strict=True)
         return Content.assemble(
-            (fitted(name, label), style),
-            (fitted(f"{'':<{_GAP}}{picture}", room) if drawn else "", style),
-            ("".join(fitted(cell, cells_wide, right=True) for cell, cells_wide in row), plain),
+            (fit_text(name, label), style),
+            (fit_text(f"{'':<{_GAP}}{picture}", room) if drawn else "", style),
+            ("".join(fit_text(cell, cells_wide, right=True) for cell, cells_wide in row), plain),
         )
 
     head = line("", "", titles, "", "$quiet")
@@ -243,10 +243,10 @@ def _table(
 
     def line(name: str, words: Sequence[str], styles: Sequence[str]) -> Content:
         cells = [
-            (fitted(word, column - 1, right=True) + " ", style)
+            (fit_text(word, column - 1, right=True) + " ", style)
             for word, style, column in zip(words, styles, columns, strict=True)
         ]
-        return Content.assemble((fitted(name, label), "$quiet"), *cells)
+        return Content.assemble((fit_text(name, label), "$quiet"), *cells)
 
     plain = [_figure_style(option, options) for option in told]
     yield line(
@@ -443,7 +443,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         return self._view.options[min(self._chosen, len(self._view.options) - 1)]
 
     @property
-    def copied(self) -> str:
+    def copy_text(self) -> str:
         """Every transaction that was sent, else the hash an approval is for, or the plan's id."""
         view = self._view
         if view is None:
@@ -500,7 +500,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         frame(
             self,
             pane_title("4 Plan", view.headline, ago(now - view.made_at)),
-            joined(
+            join_parts(
                 literal(f"▼ {self._hidden} more", "bold") if self._hidden else "",
                 self._more,
                 "" if self._guided and _waits(view) else literal(next_step(view), "bold $accent"),
@@ -606,12 +606,12 @@ class PlanPane(VerticalScroll, can_focus=True):
         lines = [*self._banner(width), *standing(view, width)]
         # What to do stands alone; what it costs and why is the next line.
         does, dot, rest = view.recommendation.partition(". ")
-        lines += bulleted(f"{does}{dot.strip()}", width, "★", "bold")
+        lines += bullet_lines(f"{does}{dot.strip()}", width, "★", "bold")
         if rest and len(view.recommendation) + 2 <= width:
             lines[-1] += literal(f" {rest}")
         else:
-            lines += bulleted(rest, width, " ")
-        lines += bulleted(view.decided, width, " ")
+            lines += bullet_lines(rest, width, " ")
+        lines += bullet_lines(view.decided, width, " ")
         rows = compact(view, self._chosen, width) if low else []
         rows = rows or [*comparison(view, self._chosen, width, whole=figures)]
         compared = [Content(""), *rows]
@@ -623,7 +623,7 @@ class PlanPane(VerticalScroll, can_focus=True):
 
     def _banner(self, width: int) -> Iterator[Content]:
         if words := elsewhere(self._view, self._selected):
-            yield from bulleted(words, width, "▲", "$warning")
+            yield from bullet_lines(words, width, "▲", "$warning")
             yield Content("")
 
 
@@ -644,7 +644,7 @@ def _first_reasons(view: PlanView, width: int, room: int) -> list[Content]:
     """As many whole reasons as there is room for under their heading."""
     told: list[Content] = []
     for reason in _untold(view):
-        wrapped = list(bulleted(reason, width))
+        wrapped = list(bullet_lines(reason, width))
         if len(told) + len(wrapped) + _ABOVE_REASONS > room:
             break
         told += wrapped

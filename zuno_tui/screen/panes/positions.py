@@ -13,7 +13,7 @@ from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.views import PositionRow, PositionsView, Standing
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import POSITIONS
-from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
+from zuno_tui.screen.panes.frame import ago, frame, join_parts, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, Rows, RowTable, TableColumn
 
 _SHORT_GAUGE, _LONG_GAUGE = 10, 26
@@ -172,16 +172,16 @@ class PositionsPane(RowTable):
                 self._manner(),
                 _DYNAMIC if any(row.fee.endswith("*") for row in view.rows) else "",
             ),
-            _below(view, self.selected, self.rows_below, told=self.size.width >= _LONG_GAUGE_FROM),
+            _below(view, self.selection, self.rows_below, told=self.size.width >= _LONG_GAUGE_FROM),
         )
 
     @property
-    def copied(self) -> str:
-        row = self.selected
+    def copy_text(self) -> str:
+        row = self.selection
         return "" if row is None else f"{position_label(row.ref)} {row.pair} {row.fee} {row.value}"
 
     @property
-    def selected(self) -> PositionRow | None:
+    def selection(self) -> PositionRow | None:
         if self._view is None or self.key is None:
             return None
         return next(row for row in self._view.rows if position_name(row.ref) == self.key)
@@ -290,7 +290,7 @@ def _outlined(row: PositionRow | None, more: str) -> Content:
         notes = literal(", ".join(row.notes), "$warning") if row.notes else ""
         name = f"{position_label(row.ref)} {row.standing}"
         told = [name, f"{row.low} – {row.high}", f"price {row.price}", notes]
-    return joined(*told, literal(more, "bold") if more else "")
+    return join_parts(*told, literal(more, "bold") if more else "")
 
 
 def _nothing(view: PositionsView) -> tuple[str, ...]:

@@ -6,13 +6,13 @@ from textual.content import Content
 
 from zuno_tui.present.charts import Line
 from zuno_tui.present.receipt_lines import LABEL, text_rows
-from zuno_tui.screen.panes.text import drawn
+from zuno_tui.screen.panes.text import draw_lines
 
-__all__ = ["LABEL", "contents", "countdown", "wrapped"]
+__all__ = ["LABEL", "contents", "countdown", "wrap_content"]
 
 
 def contents(lines: Iterable[Line]) -> list[Content]:
-    return [drawn((line,)) for line in lines]
+    return [draw_lines((line,)) for line in lines]
 
 
 def countdown(seconds: float) -> str:
@@ -21,7 +21,7 @@ def countdown(seconds: float) -> str:
     return f"{whole // 60}:{whole % 60:02} left"
 
 
-def wrapped(
+def wrap_content(
     text: str, width: int, bullet: str, style: str = "", *, head: str = "$quiet"
 ) -> Iterator[Content]:
     """A sentence wrapped under itself, in a style of the screen."""

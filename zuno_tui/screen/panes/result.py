@@ -10,8 +10,8 @@ from chain.base.clean_text import DROP
 from zuno_tui.present.receipt_lines import PROGRESS_MARKS, step_lines
 from zuno_tui.present.views import PlanView, ResultView, SentTransaction
 from zuno_tui.screen.panes.frame import heading, literal
-from zuno_tui.screen.panes.receipt import contents, wrapped
-from zuno_tui.screen.panes.row_table import fitted
+from zuno_tui.screen.panes.receipt import contents, wrap_content
+from zuno_tui.screen.panes.row_table import fit_text
 
 _HASH_ENDS = 6, 4
 _GAP = 2
@@ -33,14 +33,14 @@ def applied_lines(
     """
     for line in result.lines:
         words = line.strip()
-        yield from wrapped(words, width, "", "$quiet" if words.startswith("WALLET ") else "")
+        yield from wrap_content(words, width, "", "$quiet" if words.startswith("WALLET ") else "")
     if not result.done and plan.progress:
         yield Content("")
         if plan.approval is not None:
             yield from contents(step_lines(plan.approval, plan.progress, width))
         else:
             for step in plan.progress:
-                yield from wrapped(step.words, width, f"{PROGRESS_MARKS[step.state]} ")
+                yield from wrap_content(step.words, width, f"{PROGRESS_MARKS[step.state]} ")
     if result.sent:
         yield Content("")
         count = len(result.sent)
@@ -72,7 +72,7 @@ def _sent(
         )
         yield Content.assemble(
             (mark, "$success"),
-            fitted(transaction.step, names) + " " * _GAP,
+            fit_text(transaction.step, names) + " " * _GAP,
             *(() if whole else ((_short(transaction.hash), link), " " * _GAP)),
             ("" if transaction.block is None else f"block {transaction.block:,}", "$quiet"),
         )

@@ -97,7 +97,7 @@ def laid_out(columns: Sequence[TableColumn], widths: Sequence[int], room: int) -
     )
 
 
-def fitted(text: str, width: int, *, right: bool = False) -> str:
+def fit_text(text: str, width: int, *, right: bool = False) -> str:
     """The text in exactly so many cells; an ellipsis marks what was cut."""
     text = text.translate(DROP)
     size = text_size(text)
@@ -307,7 +307,7 @@ class RowTable(ScrollView, can_focus=True):
         if line and self._below is not None:
             cell, room = cells[self._below], width - _MARK - _BEFORE_BAR
             indent = self._indent_below(width)
-            below = Segment(fitted(cell.text, room - indent), style + self._style(cell.tone))
+            below = Segment(fit_text(cell.text, room - indent), style + self._style(cell.tone))
             before = Segment(f"{mark} {' ' * indent}", style)
             return Strip([before, below]).adjust_cell_length(width, style)
         return self._line(cells, style, width, mark=mark)
@@ -453,7 +453,7 @@ class RowTable(ScrollView, can_focus=True):
         places, gap = self._layout(width)
         for place in places:
             cell = cells[place.column]
-            text = fitted(cell.text, place.width, right=place.right)
+            text = fit_text(cell.text, place.width, right=place.right)
             segments.append(Segment(text + " " * gap, style + self._style(cell.tone)))
         return Strip(segments).adjust_cell_length(width, style)
 

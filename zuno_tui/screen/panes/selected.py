@@ -24,7 +24,7 @@ from zuno_tui.present.charts import (
 )
 from zuno_tui.present.views import ChartView, GlanceView, PositionRow
 from zuno_tui.screen.panes.frame import frame, literal, pane_title
-from zuno_tui.screen.panes.text import PlainText, drawn
+from zuno_tui.screen.panes.text import PlainText, draw_lines
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -112,8 +112,8 @@ def selected_lines(row: PositionRow, size: Size) -> Iterator[Content]:
         by_day = []
     yield from facts
     yield Content("")
-    yield drawn([(StyledText("PRICE  ", "title"), *price_caption(chart))])
-    yield drawn([*price_chart(chart, size.width, height - len(by_day)), *by_day])
+    yield draw_lines([(StyledText("PRICE  ", "title"), *price_caption(chart))])
+    yield draw_lines([*price_chart(chart, size.width, height - len(by_day)), *by_day])
 
 
 def _fee_days(week: ChartView, width: int) -> list[Line]:
@@ -153,7 +153,7 @@ class BookPane(PlainText):
     def _draw(self) -> None:
         size = self.scrollable_content_region.size
         if size.width:
-            self.update(drawn(book_lines(*_pictured(self._glance), size)))
+            self.update(draw_lines(book_lines(*_pictured(self._glance), size)))
 
 
 def book_lines(

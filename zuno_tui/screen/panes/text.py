@@ -15,7 +15,7 @@ from zuno_tui.desk.events import Said
 from zuno_tui.present.charts import Line
 from zuno_tui.present.views import GlanceView, PlanView, StatusView
 from zuno_tui.screen.last_seen import LastSeen
-from zuno_tui.screen.panes.frame import coarse_age, joined, literal
+from zuno_tui.screen.panes.frame import coarse_age, join_parts, literal
 
 if TYPE_CHECKING:
     from textual.events import Click
@@ -60,7 +60,7 @@ _STYLES = {
 }
 
 
-def drawn(lines: Iterable[Line]) -> Content:
+def draw_lines(lines: Iterable[Line]) -> Content:
     """In one piece: a key may wait for it."""
     texts, spans, place = [], [], 0
     for line in lines:
@@ -221,10 +221,10 @@ class StatusLine(TextLine):
             _mesh_words(view, now),
             view.market or "",
         )
-        whole = joined(*before, view.wallet, *after)
+        whole = join_parts(*before, view.wallet, *after)
         # Whose wallet it is changes least: it makes room for what does.
         fits = not self.size.width or len(whole.plain) <= self.size.width - _AROUND_STATUS
-        self.tell(whole if fits else joined(*before, *after))
+        self.tell(whole if fits else join_parts(*before, *after))
 
 
 def _mesh_words(view: StatusView, now: float) -> str:

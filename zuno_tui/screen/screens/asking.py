@@ -158,9 +158,9 @@ class Asking(Screen[None]):
         match event.table:
             case PositionsPane() if (ref := read_position_ref(event.key)) is not None:
                 self.ask(Inspect(ref))
-            case AlertsPane() as alerts if alerts.selected is not None:
-                if alerts.selected.next_command:
-                    self.offer(alerts.selected.next_command)
+            case AlertsPane() as alerts if alerts.selection is not None:
+                if alerts.selection.next_command:
+                    self.offer(alerts.selection.next_command)
                 else:
                     self.say(Said("This alert is resolved: nothing to do."))
             case _:

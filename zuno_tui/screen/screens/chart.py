@@ -17,7 +17,7 @@ from zuno_tui.present.charts import Line, StyledText, chart_caption, price_chart
 from zuno_tui.present.views import ChartView
 from zuno_tui.screen.graphics.picture import FORGET, PictureWay, kitty_picture, sixel_picture
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
+from zuno_tui.screen.panes.text import KeyLine, PlainText, draw_lines
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.screen.themes import COLOURLESS
 
@@ -103,7 +103,7 @@ class PriceChart(PlainText):
             if height >= _WITH_MORE:
                 above, below = [(), *above[:-1]], [(), *self._below(width)]
             chart = price_chart(self._prices, width, height - len(above) - len(below))
-            self.update(drawn([*above, *chart, *below]))
+            self.update(draw_lines([*above, *chart, *below]))
 
 
 def _segments(line: list[tuple[Rgb, Rgb]]) -> list[Segment]:

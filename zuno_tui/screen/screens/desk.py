@@ -164,7 +164,7 @@ class DeskScreen(Asking):
             case PositionsChanged(view):
                 self.query_one(PositionsPane).show(view, now)
                 self.query_one(GlanceLine).show(view.glance)
-                self.query_one(SelectedPane).show(self.query_one(PositionsPane).selected)
+                self.query_one(SelectedPane).show(self.query_one(PositionsPane).selection)
                 self.query_one(BookPane).show(view.glance)
                 self.query_one(AlertsPane).show_fees(view, now)
                 self._point_at_the_new()
@@ -228,14 +228,14 @@ class DeskScreen(Asking):
 
     def action_copy(self) -> None:
         """What the focused pane has selected, through the terminal to the reader's clipboard."""
-        text = self.copied()
+        text = self.copy_text()
         if text:
             self.app.copy_to_clipboard(text)
             self.say(Said(f"Copied: {text.splitlines()[0][:60]}"))
 
-    def copied(self) -> str:
+    def copy_text(self) -> str:
         pane = self.pane(self.front)
-        return pane.copied if isinstance(pane, Copied) else ""
+        return pane.copy_text if isinstance(pane, Copied) else ""
 
     def pane(self, name: PaneName) -> Widget:
         return self.query_one(f"#{name}")
@@ -272,16 +272,16 @@ class DeskScreen(Asking):
                 self.context = replace(self.context, selected=selected)
                 self.query_one(PromptPane).exemplify(selected)
                 self.query_one(PlanPane).follow(selected)
-                self.query_one(SelectedPane).show(positions.selected)
+                self.query_one(SelectedPane).show(positions.selection)
                 self._arrange()
                 positions.show_age(self._clock())
                 self.show_keys()
             case AlertsPane() as alerts:
-                row = alerts.selected
+                row = alerts.selection
                 alone = None if row is None or row.members else row.alert_id
                 self.context = replace(self.context, selected_alert=alone)
-                if alerts.has_focus and alerts.selected is not None:
-                    self.say(Said(alerts.selected.message))
+                if alerts.has_focus and alerts.selection is not None:
+                    self.say(Said(alerts.selection.message))
             case _:
                 pass
 

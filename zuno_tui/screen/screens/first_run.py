@@ -16,7 +16,7 @@ from textual.widgets import Input, OptionList
 
 from chain.base.clean_text import DROP, looks_secret
 from chain.base.home import Home
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.names.ens import ResolvedName
 from chain.wallet.secrets import Passphrase, PrivateKey
 from zuno_tui.app import first_steps
@@ -222,7 +222,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
             self._goes_on = True
             trial.begin(self._network, endpoint)
             return
-        if trial.broken and not self._insists:
+        if trial.is_broken and not self._insists:
             self._insists, self._goes_on = True, False
             self._say("It does not work. Press Enter again to use it anyway.")
             return
@@ -249,7 +249,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
             return
         from zuno_tui.app.portfolio import name_words
 
-        self.query_one(Input).value = checksummed(found[0].address)
+        self.query_one(Input).value = checksum(found[0].address)
         self._say(f"{name_words(found[0])} Enter takes that address.")
 
     def _choose_file(self, text: str) -> None:
@@ -327,7 +327,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         if not self._brought.keys:
             return
         place, key, passphrase = self._place, self._brought.keys[0], self._brought.passphrase
-        address, kept = checksummed(key.address), list[str]()
+        address, kept = checksum(key.address), list[str]()
         failure = await self._failure(
             lambda: kept.append(first_steps.keep_first_key(self._home, place, key, passphrase))
         )

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 from textual.content import Content
 
-from chain.contracts.addresses import checksummed
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address, Network
 from zuno_tui.screen.panes.marked_list import OfferedRows
 
@@ -153,7 +153,7 @@ def network_rows(networks: Sequence[Network]) -> OfferedRows:
 
 
 def account_rows(addresses: Sequence[Address]) -> OfferedRows:
-    return [Content(f"{place}  {checksummed(address)}") for place, address in enumerate(addresses)]
+    return [Content(f"{place}  {checksum(address)}") for place, address in enumerate(addresses)]
 
 
 def _grouped(rows: Iterable[tuple[str, str, str]]) -> OfferedRows:

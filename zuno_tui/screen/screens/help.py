@@ -121,14 +121,14 @@ def pane_sections(pane: str, keys: Iterable[ActiveKey], width: int) -> Iterator[
     for group, verbs in groupby(registry().verbs, registry().group_of):
         lines = [heading("PHRASES", _WANTED[group])]
         for verb in verbs:
-            lines += _beside(verb.written, _USAGE_CELLS, registry().does(verb), width)
+            lines += _beside(verb.usage_text, _USAGE_CELLS, registry().does(verb), width)
         yield lines
 
 
 def verb_section(verb: Verb, keys: Iterable[ActiveKey], width: int) -> HelpSection:
     """One phrase: what it does, its key, and how else it may be said."""
     does = registry().does(verb)
-    lines = [literal(verb.written, "bold $primary")]
+    lines = [literal(verb.usage_text, "bold $primary")]
     lines += literal(f"{does[0].upper()}{does[1:]}.").wrap(width)
     by_id = {key.id: key.key for key in keys}
     if (key := by_id.get(registry().key_of(verb))) is not None:

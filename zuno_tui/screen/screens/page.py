@@ -13,7 +13,7 @@ from zuno_tui.desk.events import Event, PageReady
 from zuno_tui.present.pages.page import draw_page
 from zuno_tui.screen.keys import PAGE
 from zuno_tui.screen.panes.frame import literal
-from zuno_tui.screen.panes.text import PlainText, drawn
+from zuno_tui.screen.panes.text import PlainText, draw_lines
 from zuno_tui.screen.screens.asking import Asking
 
 if TYPE_CHECKING:
@@ -98,5 +98,5 @@ class PageScreen(Screen[None]):
 
     def _text(self) -> Content:
         if self._ready.view is not None:
-            return drawn(draw_page(self._ready.view, self._width or None))
+            return draw_lines(draw_page(self._ready.view, self._width or None))
         return Content("\n").join(literal(line) for line in self._ready.lines or (_NOTHING,))

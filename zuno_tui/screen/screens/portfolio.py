@@ -14,9 +14,9 @@ from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.charts import result_chart, sparkline
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import SUMMING
-from zuno_tui.screen.panes.frame import heading, joined, literal
+from zuno_tui.screen.panes.frame import heading, join_parts, literal
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn, TableLayout
-from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
+from zuno_tui.screen.panes.text import KeyLine, PlainText, draw_lines
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class PortfolioScreen(SubScreen):
         view = self._view
         page = self.query_one("#portfolio")
         page.border_title = literal(f"Portfolio · {view.heading}" if view.heading else "Portfolio")
-        page.border_subtitle = joined(view.place, view.reading)
+        page.border_subtitle = join_parts(view.place, view.reading)
         told = (view.total, *view.rows)
         noted = any(row.note for row in told)
         rows = [_row(row, "" if noted else _trend(row)) for row in told]
@@ -160,7 +160,7 @@ class PortfolioScreen(SubScreen):
             why = "In the wallet: no fees, no range." if row.idle else row.note or unread
             below = literal(why, "$quiet")
         else:
-            below = drawn(result_chart(line.times, line.values, width, height - 1))
+            below = draw_lines(result_chart(line.times, line.values, width, height - 1))
         picture.update(Content("\n").join([title, below]), layout=False)
         self.query_one("#portfolio-fees", PlainText).update(self._fees_title(), layout=False)
         note = literal(f"▲ {row.note}" if row.note else "", "$warning")

@@ -22,12 +22,12 @@ from zuno_tui.present.charts import (
     plain,
     price_chart,
     wide_gauge,
-    windowed,
+    window_chart,
 )
 from zuno_tui.present.position import KeyFigure
 from zuno_tui.screen.keys import DETAIL
-from zuno_tui.screen.panes.frame import frame, heading, joined, literal
-from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
+from zuno_tui.screen.panes.frame import frame, heading, join_parts, literal
+from zuno_tui.screen.panes.text import KeyLine, PlainText, draw_lines
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class PositionScreen(SubScreen):
         page = self.query_one("#detail", VerticalScroll)
         below = round(page.max_scroll_y - page.scroll_y)
         more = literal(f"▼ {below} more", "bold") if below > 0 else ""
-        frame(page, _title(self._view), joined("copied" if self._copied else "", more))
+        frame(page, _title(self._view), join_parts("copied" if self._copied else "", more))
 
 
 def _title(view: DetailView) -> Content:
@@ -279,12 +279,12 @@ def _pictures(view: DetailView, window: int, width: int, height: int) -> Iterato
         unit = "" if view.standing is None else f"{view.standing.unit} · "
         title = heading("PRICE", f"{unit}{name} · ")
         yield Content.assemble(title, ("w", "bold $primary"), (f" {after}", "$quiet"))
-        yield drawn(price_chart(windowed(chart, seconds), width, tall))
+        yield draw_lines(price_chart(window_chart(chart, seconds), width, tall))
     if chart is not None and chart.prices and view.liquidity:
         yield Content("")
         whose = "its" if view.owned_by else "your"
         yield heading("LIQUIDITY", f"of the pool, and {whose} range in it")
-        yield drawn(
+        yield draw_lines(
             depth_picture(
                 view.liquidity,
                 low=chart.low,
@@ -304,7 +304,7 @@ def _days(view: DetailView, width: int) -> Iterator[Content]:
     sums = (*view.days_sum[1:], *_from_holding(view))  # the first is the table's sum
     unit = "$" if any("$" in figure.words for figure in view.days_sum) else ""
     bars = day_bars(view.fees_by_day, width, unit)
-    yield from (drawn([line]) for line in bars)
+    yield from (draw_lines([line]) for line in bars)
     edge = len(plain(bars[0]))
     if sums:
         yield Content("")

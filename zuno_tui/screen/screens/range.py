@@ -17,7 +17,7 @@ from zuno_tui.present.charts import depth_picture, price_chart
 from zuno_tui.present.views import RangePreview
 from zuno_tui.screen.keys import CHOOSING
 from zuno_tui.screen.panes.frame import heading, literal
-from zuno_tui.screen.panes.text import KeyLine, PlainText, drawn
+from zuno_tui.screen.panes.text import KeyLine, PlainText, draw_lines
 from zuno_tui.screen.screens.sub_screen import SubScreen
 from zuno_tui.settings import SettingsError
 
@@ -113,10 +113,10 @@ class RangeScreen(SubScreen):
 
     def action_widen(self, steps: int) -> None:
         by = steps * self._form.step
-        self._choose(self._form.moved(self._ticks, -by, by))
+        self._choose(self._form.move_edges(self._ticks, -by, by))
 
     def action_centre(self) -> None:
-        self._choose(self._form.centred(self._ticks.width))
+        self._choose(self._form.centre(self._ticks.width))
 
     def action_begin(self) -> None:
         self._choose(self._form.begins)
@@ -150,7 +150,7 @@ class RangeScreen(SubScreen):
     def _move_edge(self, by: int) -> None:
         low = by if self._edge in ("low", "both") else 0
         high = by if self._edge in ("high", "both") else 0
-        self._choose(self._form.moved(self._ticks, low, high))
+        self._choose(self._form.move_edges(self._ticks, low, high))
 
     def _choose(self, ticks: tuple[int, int]) -> None:
         before = self._preview.trouble
@@ -234,7 +234,7 @@ class RangeScreen(SubScreen):
         if titled:
             yield heading("PRICE", "your range lies between the lines")
         span = form.span(self._reach)
-        yield drawn(price_chart(form.chart(self._ticks), width, tall, span))
+        yield draw_lines(price_chart(form.chart(self._ticks), width, tall, span))
         if not below:
             return
         yield Content("")
@@ -245,7 +245,7 @@ class RangeScreen(SubScreen):
     def _depth_drawn(self, width: int, height: int) -> Content:
         low, high = self._preview.edges
         now = self._form.past[-1][1]
-        return drawn(
+        return draw_lines(
             depth_picture(self._depth, low=low, high=high, price=now, width=width, height=height)
         )
 

@@ -199,7 +199,7 @@ def _about(row: SettingRow) -> str:
 
 
 def _overruled(row: SettingRow) -> str:
-    if not row.overruled:
+    if not row.is_overruled:
         return ""
     return f" {row.origin} overrides the settings file."
 
@@ -228,7 +228,7 @@ def _row(setting: SettingRow) -> Row:
                 "plain" if usual else "strong",
             ),
             Cell(setting.value, "dim" if usual else "plain"),
-            Cell(setting.origin, "warn" if setting.overruled else "dim"),
+            Cell(setting.origin, "warn" if setting.is_overruled else "dim"),
             Cell(setting.means, "dim"),
         ),
     )

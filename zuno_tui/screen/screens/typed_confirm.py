@@ -17,8 +17,8 @@ from zuno_tui.desk.events import ConfirmationEnded, Event
 from zuno_tui.desk.thread import DeskLink
 from zuno_tui.present.views import ApprovalView
 from zuno_tui.screen.panes.fields import LOOK_AGAIN_SECONDS, READING_SECONDS, HiddenField, TypedWord
-from zuno_tui.screen.panes.frame import joined, literal
-from zuno_tui.screen.panes.receipt import countdown, wrapped
+from zuno_tui.screen.panes.frame import join_parts, literal
+from zuno_tui.screen.panes.receipt import countdown, wrap_content
 from zuno_tui.screen.panes.text import PlainText
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class TypedConfirmScreen(Screen[None]):
         """What is out of sight is said to be: nobody signs half a page unknowingly."""
         below = self._rows - self._visible_rows - round(self._sheet.scroll_y)
         self._sheet.border_title = literal(self.title_words())
-        self._sheet.border_subtitle = joined(
+        self._sheet.border_subtitle = join_parts(
             "" if below <= 0 else f"{below} line{'s' * (below > 1)} more: pgdn",
             self.keys_words(),
             "" if self._ended or self._confirmed else countdown(self._left),
@@ -289,7 +289,7 @@ class TypedConfirmScreen(Screen[None]):
 
     def _say(self, words: str, style: str = "") -> None:
         """Two rows are kept for it, so that the page does not move; more where it takes more."""
-        self._said_rows = max(_SAID_ROWS, len(list(wrapped(words, self._page_width - 4, ""))))
+        self._said_rows = max(_SAID_ROWS, len(list(wrap_content(words, self._page_width - 4, ""))))
         self.query_one("#confirm-said", PlainText).update(literal(words, style))
         self._draw()
 

@@ -95,7 +95,7 @@ def test_by_swaps_all_figures_are_the_swaps_own() -> None:
     found = movement(OFF, path(zigzag(200, 20)), PairClass.MAJOR)
     expected = sqrt(24) * 20 * log(1.0001)
     assert found.sigma == pytest.approx(expected, rel=1e-5)
-    assert not found.assumed
+    assert not found.is_assumed
     assert figure(found.sigma_24h) == figure(found.sigma_7d) == found.sigma
     assert figure(found.path_efficiency) == 0
     assert found.regime.regime is Regime.RANGING
@@ -126,7 +126,7 @@ def test_a_day_without_its_week_is_named() -> None:
 
 def test_without_a_market_or_swaps_the_assumption_says_it_is_one() -> None:
     found = movement(OFF, path([]), PairClass.STABLE)
-    assert found.assumed
+    assert found.is_assumed
     assert found.sigma == 0.0005
     assert isinstance(found.sigma_24h, Unknown)
     assert found.regime.regime is Regime.RANGING
@@ -136,7 +136,7 @@ def test_without_a_market_or_swaps_the_assumption_says_it_is_one() -> None:
 
 def test_a_price_that_stood_still_is_measured_calm_under_an_assumed_volatility() -> None:
     found = movement(OFF, path([0] * 200), PairClass.OTHER)
-    assert found.assumed
+    assert found.is_assumed
     assert found.sigma == 0.06
     assert figure(found.sigma_24h) == 0
     assert found.regime.regime is Regime.RANGING

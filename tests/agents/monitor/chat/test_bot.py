@@ -14,7 +14,7 @@ from agents.monitor.deliver.telegram import (
     ChatBot,
     ChatReply,
     read_updates,
-    shortened,
+    shorten_text,
     text_units,
 )
 from tests.fakes.telegram import CHAT, TOKEN, Conduct, TelegramDouble
@@ -188,9 +188,9 @@ def test_updates_of_any_shape_are_read_once_each() -> None:
 
 def test_what_is_too_long_for_a_message_is_cut_at_a_line() -> None:
     text = "\n".join(f"line {number} 😀" for number in range(900))
-    cut = shortened(text, MOST_UNITS)
+    cut = shorten_text(text, MOST_UNITS)
     assert text_units(cut) <= MOST_UNITS
     assert text.startswith(cut.rpartition("\n")[0])
-    assert text_units(shortened("😀" * 5000, MOST_UNITS)) <= MOST_UNITS
+    assert text_units(shorten_text("😀" * 5000, MOST_UNITS)) <= MOST_UNITS
     # One line that is too long is cut inside, and something of it is told.
-    assert shortened("x" * 5000, 100).startswith("x" * 40)
+    assert shorten_text("x" * 5000, 100).startswith("x" * 40)

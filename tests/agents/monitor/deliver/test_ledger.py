@@ -91,12 +91,12 @@ def test_messages_count_for_a_day_and_a_clock_set_back_moves_them_to_now() -> No
 def test_what_ends_reminders(
     critical: AlertEvent, kind: EventKind, standing: bool, over: bool
 ) -> None:
-    later = told_once(critical).known(replace(critical, kind=kind))
-    again = later.known(replace(critical, kind=EventKind.ACKED))
+    later = told_once(critical).after_known(replace(critical, kind=kind))
+    again = later.after_known(replace(critical, kind=EventKind.ACKED))
 
     assert (later.told[1].standing, later.told[1].over) == (standing, over)
     assert (again.told[1].standing, again.told[1].over) == (False, over)
-    assert DeliveryLedger().known(replace(critical, kind=kind)) == DeliveryLedger()
+    assert DeliveryLedger().after_known(replace(critical, kind=kind)) == DeliveryLedger()
 
 
 def test_a_message_counts_once_for_each_position_in_it(
@@ -105,8 +105,8 @@ def test_a_message_counts_once_for_each_position_in_it(
     other = replace(warning, number=2, alert=replace(warning.alert, id=2))
     place = position_of(critical.alert)
 
-    one = DeliveryLedger({}, {}, START - 5).spoken([critical, other], START, merged=False)
-    two = one.spoken([replace(critical, kind=EventKind.RESOLVED)], START + 9, merged=True)
+    one = DeliveryLedger({}, {}, START - 5).after_message([critical, other], START, merged=False)
+    two = one.after_message([replace(critical, kind=EventKind.RESOLVED)], START + 9, merged=True)
 
     assert one.messages == {place: (START,)}
     assert {number: (told.critical, told.standing) for number, told in one.told.items()} == {

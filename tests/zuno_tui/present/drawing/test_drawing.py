@@ -18,7 +18,7 @@ from zuno_tui.present.charts import (
     figure,
     plain,
     price_chart,
-    windowed,
+    window_chart,
     with_last_day,
 )
 from zuno_tui.present.views import ChartView
@@ -206,16 +206,16 @@ def test_a_window_shows_its_time_alone_with_the_price_that_stood_before() -> Non
         fees=((day, 7.0), (8.5 * day, 5.0)),
         changes=((day / 2, 1), (8.6 * day, -1)),
     )
-    last = windowed(chart, day)
+    last = window_chart(chart, day)
     assert (last.times, last.prices) == ((8 * day, 9 * day), (2.0, 3.0))
     assert last.fees == ((8.5 * day, 5.0),)
     assert last.changes == ((8.6 * day, -1),)
 
-    whole = windowed(chart, None)
+    whole = window_chart(chart, None)
     assert (whole.times[0], whole.prices[0]) == (day / 2, 1.0)
-    assert windowed(chart, 30 * day).times == chart.times
+    assert window_chart(chart, 30 * day).times == chart.times
     # Nobody swapped in the window: the price is a line.
-    assert windowed(chart, 1.0).prices == (2.0, 3.0)
+    assert window_chart(chart, 1.0).prices == (2.0, 3.0)
 
 
 def test_a_week_ends_with_the_day_that_was_read_after_it() -> None:

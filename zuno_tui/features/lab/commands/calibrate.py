@@ -46,19 +46,21 @@ class Calibrate(Intent, frozen=True):
 
 def _run(arguments: Namespace) -> int:
     """Without the settings: a file is judged alike wherever it lies."""
-    from zuno_tui.features.lab.calibrate import calibrated
+    from zuno_tui.features.lab.calibrate import run_calibration
     from zuno_tui.present.answer import print_answer
 
-    scored = calibrated(arguments.hours, arguments.begin, arguments.end, arguments.png)
+    scored = run_calibration(arguments.hours, arguments.begin, arguments.end, arguments.png)
     return print_answer(scored, as_json=bool(arguments.json))
 
 
 async def _answer(_session: Session, intent: Calibrate) -> CommandAnswer:
     import asyncio
 
-    from zuno_tui.features.lab.calibrate import calibrated
+    from zuno_tui.features.lab.calibrate import run_calibration
 
-    return await asyncio.to_thread(calibrated, intent.hours, intent.begin, intent.end, intent.png)
+    return await asyncio.to_thread(
+        run_calibration, intent.hours, intent.begin, intent.end, intent.png
+    )
 
 
 COMMAND = Command(

@@ -23,18 +23,18 @@ class CountSpikes(Intent, frozen=True):
 
 def _run(arguments: Namespace) -> int:
     """Without the settings: a file is counted alike wherever it lies."""
-    from zuno_tui.features.lab.triage import counted
+    from zuno_tui.features.lab.triage import count_triage
     from zuno_tui.present.answer import print_answer
 
-    return print_answer(counted(arguments.hours), as_json=bool(arguments.json))
+    return print_answer(count_triage(arguments.hours), as_json=bool(arguments.json))
 
 
 async def _answer(_session: Session, intent: CountSpikes) -> CommandAnswer:
     import asyncio
 
-    from zuno_tui.features.lab.triage import counted
+    from zuno_tui.features.lab.triage import count_triage
 
-    return await asyncio.to_thread(counted, intent.hours)
+    return await asyncio.to_thread(count_triage, intent.hours)
 
 
 COMMAND = Command(

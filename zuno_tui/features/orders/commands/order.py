@@ -53,7 +53,7 @@ def _read(said: Remaining) -> Intent:
         return _read_cancel(said)
     kind = said.one_of(_KINDS)
     said.one_of({"form": True})
-    ref = said.position() if said else said.restarted("it").position()
+    ref = said.position() if said else said.restart("it").position()
     words = tuple(said.text.split())
     if kind is None and not words:
         return OrderForm(ref)
@@ -108,7 +108,7 @@ COMMAND = Command(
             intent=OrderClose,
             only_on=("v4",),
             why_only=_WHY_V4,
-            answer=lambda session, intent: orders.answers.proposed(session, intent),
+            answer=lambda session, intent: orders.answers.propose_and_answer(session, intent),
         ),
         Command(
             does="collect its fees repeatedly",
@@ -116,7 +116,7 @@ COMMAND = Command(
             intent=OrderCollect,
             only_on=("v4",),
             why_only=_WHY_V4,
-            answer=lambda session, intent: orders.answers.proposed(session, intent),
+            answer=lambda session, intent: orders.answers.propose_and_answer(session, intent),
         ),
         Command(
             does="what an order would depend on; at the desk, a form",
@@ -136,7 +136,7 @@ COMMAND = Command(
             does="write an order into a file, for the machine that watches",
             group=Group.ACTING,
             intent=ExportOrder,
-            answer=lambda session, intent: orders.answers.exported(
+            answer=lambda session, intent: orders.answers.export_order(
                 session, intent.number, intent.file
             ),
             reaches_network=False,
@@ -145,7 +145,7 @@ COMMAND = Command(
             does="add an order from a file",
             group=Group.ACTING,
             intent=ImportOrder,
-            answer=lambda session, intent: orders.answers.imported(session, intent.file),
+            answer=lambda session, intent: orders.answers.import_order(session, intent.file),
             reaches_network=False,
         ),
     ),

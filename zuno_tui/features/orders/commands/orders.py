@@ -23,6 +23,6 @@ COMMAND = Command(
     does="list standing orders; 'stop' pauses them on this machine",
     group=Group.ACTING,
     intent=ListOrders,
-    answer=lambda session, intent: orders.answers.listed(session, intent.what),
+    answer=lambda session, intent: orders.answers.list_orders(session, intent.what),
     verbs=(Verb("orders", _read, "orders [stop|go]", spoken=("standing orders", "my orders")),),
 )

@@ -21,14 +21,14 @@ COMMAND = Command(
         "zuno safe export 1 safe-1.json",
         "zuno safe execute 1",
     ),
-    answer=lambda session, _: safe.answers.listed(session),
+    answer=lambda session, _: safe.answers.list_plans(session),
     verbs=(Verb("safe", alone(ListSafe(), "my", "the", "transactions"), "safe"),),
     subcommands=(
         Command(
             does="write one into a file, for the next owner",
             group=Group.ACTING,
             intent=ExportSafe,
-            answer=lambda session, intent: safe.answers.exported(
+            answer=lambda session, intent: safe.answers.export_plan(
                 session, intent.number, intent.file
             ),
         ),
@@ -36,7 +36,7 @@ COMMAND = Command(
             does="read one from a file, with its signatures",
             group=Group.ACTING,
             intent=ImportSafe,
-            answer=lambda session, intent: safe.answers.imported(session, intent.file),
+            answer=lambda session, intent: safe.answers.import_plan(session, intent.file),
         ),
         Command(
             does="send one that enough owners have signed, from any wallet with gas",
@@ -48,7 +48,7 @@ COMMAND = Command(
             does="sign the empty transaction of its nonce instead",
             group=Group.ACTING,
             intent=RejectSafe,
-            answer=lambda session, intent: safe.answers.rejected(session, intent.number),
+            answer=lambda session, intent: safe.answers.reject_plan(session, intent.number),
         ),
     ),
 )

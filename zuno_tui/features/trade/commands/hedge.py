@@ -38,7 +38,7 @@ COMMAND = Command(
     does="sell a position's coins short, so that price matters less",
     group=Group.TRADING,
     intent=Hedge,
-    answer=lambda session, intent: trade.trade.hedged(session, intent),
+    answer=lambda session, intent: trade.trade.answer_hedge(session, intent),
     verbs=(
         Verb(
             "hedge",

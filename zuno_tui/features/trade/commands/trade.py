@@ -30,7 +30,7 @@ async def _answer(session: Session, intent: Trade) -> CommandAnswer:
         case "why":
             return trade.why(session)
         case coin:
-            return await trade.argued(session, coin, intent.mode, emergency=intent.emergency)
+            return await trade.argue_coin(session, coin, intent.mode, emergency=intent.emergency)
 
 
 def _read(said: Remaining) -> Trade:

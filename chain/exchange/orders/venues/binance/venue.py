@@ -15,7 +15,7 @@ from chain.exchange.orders.ccxt_client import (
     CcxtOrderStream,
     NotThereError,
     open_client,
-    refused,
+    refused_order,
 )
 from chain.exchange.orders.order import (
     OrderProgress,
@@ -264,13 +264,15 @@ class BinanceVenue:
             book = await self._market.book(order.symbol)
             order = resting(order, book)
             if would_take(order, book):
-                return refused(order, "nothing rests on its side of the book", await self.now())
+                return refused_order(
+                    order, "nothing rests on its side of the book", await self.now()
+                )
         mark = order.price or (await self._market.funding(order.symbol)).mark
         reason = unfit(order, await self._market.rules(order.symbol), mark)
         if reason:
-            return refused(order, reason, await self.now())
+            return refused_order(order, reason, await self.now())
         await self._ask.read(self._client.load_markets)
-        return await self._ask.sent(order, lambda: self._placed(order), self.find, self.now)
+        return await self._ask.send(order, lambda: self._placed(order), self.find, self.now)
 
     async def find(self, order: VenueOrder) -> OrderProgress | None:
         try:

@@ -20,7 +20,7 @@ from chain.exchange.orders.ccxt_client import (
     NotThereError,
     address_of,
     open_client,
-    refused,
+    refused_order,
 )
 from chain.exchange.orders.order import (
     OrderProgress,
@@ -307,7 +307,7 @@ class HyperliquidVenue:
         reason = unfit(first, await self.contracts.rules(first.symbol), mark)
         if reason:
             now = await self.now()
-            return tuple(refused(order, reason, now) for order in orders)
+            return tuple(refused_order(order, reason, now) for order in orders)
         await self._ask.read(self._client.load_markets)
         action = {
             "type": "order",
@@ -321,7 +321,7 @@ class HyperliquidVenue:
             told = self._read.mapping(answer.get("response"), "order").get("data")
             statuses.extend(self._read.rows(self._read.mapping(told, "order").get("statuses"), "o"))
 
-        done = [await self._ask.sent(first, place, self.find, self.now)]
+        done = [await self._ask.send(first, place, self.find, self.now)]
         for place_of, order in enumerate(orders[1:], start=1):
             found = await self.find(order)
             waits = place_of < len(statuses) and "error" not in str(statuses[place_of])
@@ -329,7 +329,7 @@ class HyperliquidVenue:
                 # It is part of what it protects until that is filled, and no order before.
                 found = replace(done[0], order=order, state=OrderState.OPEN, filled=0.0, fees=0.0)
                 found = replace(found, average=None)
-            done.append(found or refused(order, "it is not there", done[0].changed_at))
+            done.append(found or refused_order(order, "it is not there", done[0].changed_at))
         return tuple(done)
 
     def _wire(self, order: VenueOrder, mark: float) -> dict[str, Any]:

@@ -90,7 +90,7 @@ class Execution(Struct, frozen=True):
     fee_rate: float
 
 
-def placed(account: PaperAccount, order: VenueOrder, moment: MarketMoment) -> PaperAccount:
+def place_order(account: PaperAccount, order: VenueOrder, moment: MarketMoment) -> PaperAccount:
     """The account after an order has reached the venue; the same name twice changes nothing."""
     if order.client_id in account.orders:
         return account
@@ -108,11 +108,11 @@ def placed(account: PaperAccount, order: VenueOrder, moment: MarketMoment) -> Pa
     if order.type in (OrderType.MARKET, OrderType.LIMIT_TAKER):
         account = _take_from_book(account, progress, moment, order.quantity)
         why = "the rest is beyond its price" if order.price else "the book does not hold as much"
-        return cancelled(account, order.client_id, now, why)
+        return cancel_order(account, order.client_id, now, why)
     return account
 
 
-def cancelled(account: PaperAccount, client_id: str, now: float, reason: str) -> PaperAccount:
+def cancel_order(account: PaperAccount, client_id: str, now: float, reason: str) -> PaperAccount:
     progress = account.orders.get(client_id)
     if progress is None or not progress.is_open:
         return account
@@ -120,7 +120,7 @@ def cancelled(account: PaperAccount, client_id: str, now: float, reason: str) ->
     return _with_progress(account, ended)
 
 
-def funded(
+def pay_funding(
     account: PaperAccount, symbol: str, payment: FundingPayment, mark: float
 ) -> PaperAccount:
     """Longs pay shorts where the rate is above 0."""
@@ -128,14 +128,14 @@ def funded(
     return replace(account, cash=account.cash + amount, funding=account.funding + amount)
 
 
-def filled(account: PaperAccount, progress: OrderProgress, done: Execution) -> PaperAccount:
+def fill_order(account: PaperAccount, progress: OrderProgress, done: Execution) -> PaperAccount:
     """So much of an order done at this price; what only reduces never goes past nothing."""
     order, quantity = progress.order, done.quantity
     held = account.position(order.symbol)
     if order.reduce_only:
         quantity = min(quantity, max(-held.quantity * order.side.sign, 0.0))
     if quantity <= _DUST:
-        return cancelled(account, order.client_id, done.time, "nothing is left to reduce")
+        return cancel_order(account, order.client_id, done.time, "nothing is left to reduce")
     after, realised = _held_after(held, quantity * order.side.sign, done.price)
     fee = quantity * done.price * done.fee_rate
     total = progress.filled + quantity
@@ -166,7 +166,9 @@ def _take_from_book(
     if done.average is None:
         return account
     fee_rate = moment.fees.taker
-    return filled(account, progress, Execution(done.filled, done.average, moment.time, fee_rate))
+    return fill_order(
+        account, progress, Execution(done.filled, done.average, moment.time, fee_rate)
+    )
 
 
 def _refusal(account: PaperAccount, order: VenueOrder, moment: MarketMoment) -> str:
@@ -212,7 +214,7 @@ def without_orphans(account: PaperAccount, symbol: str, now: float) -> PaperAcco
         return account
     waiting = any(not order.order.reduce_only for order in account.open_orders(symbol))
     for open_order in () if waiting else account.open_orders(symbol):
-        account = cancelled(account, open_order.order.client_id, now, "the position is closed")
+        account = cancel_order(account, open_order.order.client_id, now, "the position is closed")
     return account
 
 
@@ -232,7 +234,7 @@ class MarketCourse(Struct, frozen=True):
     """The fraction that a taker is charged, from the book as it is now."""
 
 
-def settled(
+def settle_candles(
     account: PaperAccount, course: MarketCourse, fees: VenueFees | None = None
 ) -> PaperAccount:
     """The account after these candles; those it has been through already are passed over."""
@@ -244,7 +246,7 @@ def settled(
         account = _passed(account, course, candle, fees)
         for payment in course.payments:
             if candle.time < payment.time <= end:
-                account = funded(account, course.symbol, payment, payment.mark or candle.close)
+                account = pay_funding(account, course.symbol, payment, payment.mark or candle.close)
         account = replace(account, settled_at={**account.settled_at, course.symbol: end})
     return account
 
@@ -278,8 +280,8 @@ def _passed(
         elif order.type is OrderType.SLICED:
             account = _sliced(account, progress, course, candle, fees)
         elif _is_traded_through(progress, candle):
-            quantity, price = min(progress.left, candle.volume), order.price or candle.close
-            account = filled(account, progress, Execution(quantity, price, end, fees.maker))
+            quantity, price = min(progress.remaining, candle.volume), order.price or candle.close
+            account = fill_order(account, progress, Execution(quantity, price, end, fees.maker))
     return account
 
 
@@ -322,7 +324,7 @@ def _stopped(
     reached = max(stop, candle.open) if buying else min(stop, candle.open)
     price = reached * (1 + order.side.sign * course.slippage)
     end = candle.time + course.seconds
-    return filled(account, progress, Execution(progress.left, price, end, fees.taker))
+    return fill_order(account, progress, Execution(progress.remaining, price, end, fees.taker))
 
 
 def _sliced(
@@ -335,11 +337,11 @@ def _sliced(
     order, end = progress.order, candle.time + course.seconds
     part = order.quantity / order.slices
     due = min(int((end - progress.placed_at) // max(order.slice_seconds, 1)) + 1, order.slices)
-    quantity = min(due * part - progress.filled, progress.left, candle.volume)
+    quantity = min(due * part - progress.filled, progress.remaining, candle.volume)
     if quantity <= 0:
         return account
     price = candle.close * (1 + order.side.sign * course.slippage)
-    return filled(account, progress, Execution(quantity, price, end, fees.taker))
+    return fill_order(account, progress, Execution(quantity, price, end, fees.taker))
 
 
 NAME = "paper"
@@ -397,7 +399,7 @@ class PaperVenue:
         rules, book = await self._market.rules(order.symbol), await self._market.book(order.symbol)
         now = await self.now()
         moment = MarketMoment(book, rules, now, self._terms.fees)
-        account = self._change(lambda before: placed(before, order, moment))
+        account = self._change(lambda before: place_order(before, order, moment))
         return account.orders[order.client_id]
 
     async def submit_group(self, orders: Sequence[VenueOrder]) -> tuple[OrderProgress, ...]:
@@ -411,7 +413,7 @@ class PaperVenue:
 
     async def cancel(self, order: VenueOrder) -> OrderProgress | None:
         client_id, now = order.client_id, await self.now()
-        account = self._change(lambda before: cancelled(before, client_id, now, "by its owner"))
+        account = self._change(lambda before: cancel_order(before, client_id, now, "by its owner"))
         return account.orders.get(client_id)
 
     async def _settle(self) -> PaperAccount:
@@ -420,7 +422,7 @@ class PaperVenue:
         busy = {order.order.symbol for order in account.open_orders()} | set(account.positions)
         for symbol in sorted(busy):
             course = await self._course(symbol, account.settled_at[symbol], now)
-            account = self._change(partial(settled, course=course, fees=self._terms.fees))
+            account = self._change(partial(settle_candles, course=course, fees=self._terms.fees))
         return account
 
     async def _course(self, symbol: str, since: int, now: float) -> MarketCourse:

@@ -14,7 +14,7 @@ from chain.exchange.orders.ccxt_client import (
     CcxtOrderStream,
     NotThereError,
     open_client,
-    refused,
+    refused_order,
 )
 from chain.exchange.orders.order import (
     OrderProgress,
@@ -215,12 +215,12 @@ class UpbitVenue:
             quantity = min(quantity, (await self._balances()).get(coin, (0.0, 0.0))[0])
             reason = "" if quantity > 0 else "nothing of it is held"
         if reason:
-            return refused(order, reason, await self.now())
+            return refused_order(order, reason, await self.now())
         market = spot_market(order.symbol)
         prices = await self._prices(market, DOLLAR)
         step, best = await self._step(market), await self._best_offer(market)
         asked = order_request(order, quantity, prices[DOLLAR], step, best)
-        return await self._ask.sent(
+        return await self._ask.send(
             order, lambda: self._client.privatePostOrders(asked), self.find, self.now
         )
 
