@@ -27,6 +27,7 @@ from zuno_tui.prompt.pieces import LONGEST_PHRASE, list_names
 from zuno_tui.prompt.remaining import Remaining
 from zuno_tui.prompt.sentences import Lines, Meaning, PlainAnswer, filling_verbs, sentence_meaning
 from zuno_tui.prompt.slots import ALIASES, common_symbol, is_known_word, is_look, read_sentence
+from zuno_tui.prompt.unused import unused_of
 from zuno_tui.prompt.words import tokens_of
 
 _PROGRAM = "zuno "
@@ -51,6 +52,8 @@ class Interpretation(Struct, frozen=True):
     """The same commands, or the choices, as they are typed at the prompt."""
     runs: bool = False
     """Whether it may run at once: an exact command, or one look."""
+    unused: tuple[str, ...] = ()
+    """What was said besides, that the line has no place for; it waits for Enter then."""
     question: str | None = None
     choices: tuple[str, ...] = ()
     """What to type, as command lines where there are such."""
@@ -64,12 +67,13 @@ class FilledLine(Struct, frozen=True):
     line: str
     others: tuple[str, ...] = ()
     """Where several were meant, those that are still to be typed."""
+    unused: tuple[str, ...] = ()
 
     @property
     def note(self) -> str:
-        if not self.others:
-            return "Press Enter to run."
-        return f"Press Enter to run. Then: {list_names(self.others)}."
+        then = f" Then: {list_names(self.others)}." if self.others else ""
+        without = f"It leaves out {list_names(self.unused)}. " if self.unused else ""
+        return f"{without}Press Enter to run.{then}"
 
 
 def understand(
@@ -85,7 +89,7 @@ def understand(
     if found.runs:
         return found.intents[0]
     if found.intents:
-        return FilledLine(found.lines[0], found.lines[1:])
+        return FilledLine(found.lines[0], found.lines[1:], found.unused)
     if found.question is None:
         return Misunderstood(found.answer or "", answered=True)
     shown = found.lines[:_MOST_OFFERED] or tuple(map(typed_line, found.choices))
@@ -99,7 +103,21 @@ def typed_line(twin: str) -> str:
 
 
 def interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> Interpretation:
-    """NotReadYetError says what must be read before the line can be understood."""
+    """NotReadYetError says what must be read before the line can be understood.
+
+    A question names what it leaves out, so that no number is lost on the way to an answer.
+    """
+    found = _interpret(text, context, commands)
+    if found.question is None:
+        return found
+    said = (found.question, *found.lines, *found.choices)
+    left = unused_of(read_sentence(text, context), said, context, asked=True)
+    if not left:
+        return found
+    return replace(found, question=f"{found.question} Not used so far: {list_names(left)}.")
+
+
+def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> Interpretation:
     words = words_of(text)
     if (refused := _refused(text, words)) is not None:
         return Interpretation(misunderstood=refused)
@@ -164,7 +182,9 @@ def _of_meaning(
         intents.append(intent)
     if isinstance(meaning, Lines):
         unheld = _held_only(intents, context, commands)
-        return unheld or _interpreted(intents, lines, context, commands)
+        found = unheld or _interpreted(intents, lines, context, commands)
+        left = meaning.unused if found.intents else ()
+        return replace(found, runs=found.runs and not left, unused=left)
     choices = tuple(dict.fromkeys(intent.twin for intent in intents))
     return Interpretation(question=meaning.text, choices=choices, lines=lines)
 

@@ -20,6 +20,7 @@ from zuno_tui.prompt.slots import (
     names_symbol,
     symbol_of,
 )
+from zuno_tui.prompt.unused import spoken_rhythms
 from zuno_tui.prompt.words import plain
 
 Filler = Callable[[str, Sentence, PhraseContext], Sequence[str]]
@@ -161,6 +162,8 @@ def _create_prices(
         return plain(prices[0]), plain(prices[1])
     if around is None:
         return None
+    if (centre := _centre(sentence)) is not None:
+        return edges(centre, around)
     for position in context.held or ():
         same = all(any(names_symbol(name, held) for held in position.symbols) for name in symbols)
         if position.price is not None and same and len(symbols) > 1:
@@ -186,7 +189,7 @@ def _each(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str
     amounts = (f"{number} {symbol}" for number, symbol in sentence.amounts)
     parts = (f"{plain(percent.value)}%" for percent in sentence.percents)
     left = [*(token.text for token in sentence.numbers), *sentence.dollars, *amounts, *parts]
-    if meant.named and left and verb in _WITHOUT_NUMBERS:
+    if meant.named and left and verb in _WITHOUT_NUMBERS and not spoken_rhythms(sentence):
         raise UnclearSlotError(
             f"`{verb}` takes no {left[0]}. Type: {verb} and the position's number"
         )
@@ -205,9 +208,24 @@ def _each(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str
 def _several(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     """All positions that are meant, in one line."""
     ids = _each(verb, sentence, context)
+    if verb == "close" and not _speaks_of_positions(sentence):
+        raise UnclearSlotError(
+            f"All {len(ids)} positions, or the hedges?", [f"close {' '.join(ids)}", "unhedge all"]
+        )
     if len(ids) > 1 and _ONE_OF_THEM.search(" ".join(sentence.words)):
         raise _which(verb, [read_ref(name) for name in ids], context)
     return (" ".join(ids),)
+
+
+_HELD_IN_ALL = ("positions", "position", "them", "liquidity", "fees", "out_of_range", "in_range")
+
+
+def _speaks_of_positions(sentence: Sentence) -> bool:
+    """`exit everything` may mean the hedges too; a state, a pair or a number means positions."""
+    described = sentence.ids or sentence.described or sentence.fee is not None
+    ranks = sentence.has("losing", "winning", "empty", "stable", "near_edge", "except")
+    only_all = sentence.has("all") and not sentence.has("it", *_HELD_IN_ALL)
+    return bool(described) or ranks or not only_all
 
 
 def _unheld(sentence: Sentence, context: PhraseContext) -> Sequence[str] | None:
@@ -258,6 +276,9 @@ def _hedged(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[
     meant = positions_meant(sentence, context)
     if meant.named and meant.sure and meant.ids and not sentence.has("all"):
         return tuple(map(position_name, meant.ids))
+    if not sentence.has("all", "them") and "hedges" not in sentence.words:
+        each = [f"unhedge {position_name(ref)}" for ref in context.positions]
+        raise UnclearSlotError("Which hedge?", ["unhedge all", *each])
     return ("all",)
 
 
@@ -288,9 +309,37 @@ def _how_much(sentence: Sentence, context: PhraseContext) -> UnclearSlotError:
     meant = positions_meant(sentence, context)
     if meant.sure and len(meant.ids) == 1:
         name, label = position_name(meant.ids[0]), position_label(meant.ids[0])
+        if (share := _share_of_dollars(meant.ids[0], sentence, context)) is not None:
+            return share
         choices = [f"decrease {name} {part}" for part in (25, 50)]
         return UnclearSlotError(f"How many percent of {label}?", [*choices, f"close {name}"])
     return UnclearSlotError("How many percent, of which position? Like: decrease 7 25")
+
+
+def _share_of_dollars(
+    ref: PositionRef, sentence: Sentence, context: PhraseContext
+) -> UnclearSlotError | None:
+    """`withdraw $500`: the parts of the position around it, which are what can be asked for."""
+    coins = [number for number, symbol in sentence.amounts if symbol in STABLE]
+    wanted = [Fraction(each) for each in (*sentence.dollars, *coins)]
+    position = position_of(ref, context)
+    worth = None if position is None else position.worth
+    if len(wanted) != 1 or not worth or len(sentence.amounts) != len(coins):
+        return None
+    name, label, share = (
+        position_name(ref),
+        position_label(ref),
+        Fraction(wanted[0] * _WHOLE, worth),
+    )
+    said = f"${plain(wanted[0], 2)}"
+    if share >= _WHOLE:
+        text = f"{said} is all of {label}, which is worth about ${plain(worth, 0)}."
+        return UnclearSlotError(text, [f"close {name}"])
+    parts = dict.fromkeys(part for part in (int(share), int(share) + 1) if 0 < part < _WHOLE)
+    return UnclearSlotError(
+        f"{said} is about {plain(share, 1)}% of {label}, in both of its tokens. In whole percent:",
+        [f"decrease {name} {part}" for part in parts],
+    )
 
 
 def _prices(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
@@ -299,12 +348,19 @@ def _prices(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[
         return (f"{plain(prices[0])} {plain(prices[1])}",)
     meant = positions_meant(sentence, context)
     position = position_of(meant.ids[0], context) if len(meant.ids) == 1 else None
-    if around is not None and position is not None and position.price is not None:
-        low, high = edges(position.price, around)
+    centre = _centre(sentence) or (None if position is None else position.price)
+    if around is not None and centre is not None:
+        low, high = edges(centre, around)
         return (f"{low} {high}",)
     shown = meant.ids[0] if meant.ids else 7
     choices = [f"recommend {shown}"] if sentence.has("widen") and meant.ids else []
     raise UnclearSlotError(f"Between which two prices? Like: move {shown} 2900 3300", choices)
+
+
+def _centre(sentence: Sentence) -> Fraction | None:
+    """The one price around which a width is said."""
+    prices = [*(token.number for token in sentence.numbers), *map(Fraction, sentence.dollars)]
+    return prices[0] if len(prices) == 1 else None
 
 
 def _price_alert(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:

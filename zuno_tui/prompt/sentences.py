@@ -7,12 +7,16 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from chain.protocols.reference import position_label
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
 from zuno_tui.prompt.line_slots import FILLERS, theme_of, unit_of
 from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
+from zuno_tui.prompt.pieces import list_names
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
 from zuno_tui.prompt.slots import Sentence, is_look, read_sentence, sentence_of
+from zuno_tui.prompt.standing_wishes import order_instead
+from zuno_tui.prompt.unused import spoken_rhythms, unused_of
 from zuno_tui.prompt.words import LineRow, SentenceToken, Way, fits, grammar, line_rows
 
 NOTHING_DONE = "Nothing to do: keeping things as they are needs no command."
@@ -36,6 +40,8 @@ class Lines(Struct, frozen=True):
     """Command lines without the leading `zuno`, in order."""
 
     lines: tuple[str, ...]
+    unused: tuple[str, ...] = ()
+    """What was said besides, where the lines only look."""
 
 
 class PhraseQuestion(Struct, frozen=True):
@@ -70,8 +76,39 @@ def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
         return PhraseQuestion(_unread_words(sentence.unread))
     clauses = _clauses(sentence)
     if len(clauses) > 1:
-        return _by_clauses(clauses, context)
-    return _meaning(sentence, context, asked="?" in text)
+        return _with_all_used(_by_clauses(clauses, context), sentence, context)
+    return _with_all_used(_meaning(sentence, context, asked="?" in text), sentence, context)
+
+
+def _with_all_used(
+    meaning: Meaning | None, sentence: Sentence, context: PhraseContext
+) -> Meaning | None:
+    """A line that leaves out what carries a value is a question about it."""
+    if meaning == PlainAnswer(NOTHING_DONE):
+        ids = set(map(position_label, sentence.ids))
+        denied = ids.issuperset(unused_of(sentence, [], context))
+        return meaning if denied else PhraseQuestion(ONE_AT_A_TIME)
+    if not isinstance(meaning, Lines):
+        return meaning
+    verbs = {line.split()[0] for line in meaning.lines}
+    acts = not all(map(is_look, verbs)) or (verbs == {"recommend"} and _is_wish(sentence))
+    left = unused_of(sentence, meaning.lines, context)
+    if acts and sentence.twice:
+        return PhraseQuestion(f"You named {list_names(sentence.twice)}. Which one?", meaning.lines)
+    if not left or not acts:
+        return Lines(meaning.lines, left)
+    offer = order_instead(meaning.lines, sentence, context)
+    if offer is not None:
+        return PhraseQuestion(offer.text, offer.choices)
+    line = meaning.lines[0]
+    return PhraseQuestion(
+        f"What about {list_names(left)}? `{line}` leaves that out.", meaning.lines
+    )
+
+
+def _is_wish(sentence: Sentence) -> bool:
+    """`auto-rebalance 26`: advice is a look, but this is to happen by itself."""
+    return bool(spoken_rhythms(sentence))
 
 
 @cache
@@ -90,12 +127,16 @@ def _meaning(sentence: Sentence, context: PhraseContext, *, asked: bool) -> Mean
         return PlainAnswer(row.line[2:])
     if row.line.startswith("? "):
         return PhraseQuestion(row.line[2:])
-    if (held_back := _held_back(row, sentence, ideas)) is not None:
+    held_back = _held_back(row, sentence, ideas)
+    wished = held_back == PhraseQuestion(NOT_LATER) and _is_wish(sentence)
+    if held_back is not None and not wished:
         return held_back
     try:
-        return Lines(_filled(row.line, sentence, context))
+        lines = _filled(row.line, sentence, context)
     except UnclearSlotError as unclear:
-        return PhraseQuestion(unclear.question, unclear.choices)
+        return held_back or PhraseQuestion(unclear.question, unclear.choices)
+    offer = order_instead(lines, sentence, context) if wished else None
+    return Lines(lines) if offer is None else PhraseQuestion(offer.text, offer.choices)
 
 
 def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meaning | None:

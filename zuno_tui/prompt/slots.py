@@ -20,6 +20,7 @@ from zuno_tui.prompt.words import (
     find_ideas,
     grammar,
     is_spoken,
+    plain,
     tokens_of,
 )
 
@@ -78,6 +79,8 @@ class Sentence(Struct, frozen=True):
     seconds: int | None = None
     profile: str | None = None
     network: str | None = None
+    twice: tuple[str, ...] = ()
+    """Fees or times, where several were named and one is taken."""
     unclear: str = ""
     """A number that can be read in two ways."""
     unread: str = ""
@@ -117,6 +120,7 @@ def sentence_of(tokens: tuple[SentenceToken, ...], context: PhraseContext) -> Se
         reader.seconds,
         _profile(words),
         _network(words),
+        reader.twice,
         reader.unclear,
         next(filter(None, (_unread(token) for token in tokens)), ""),
     )
@@ -128,6 +132,8 @@ class _SlotReader:
     def __init__(self, tokens: Sequence[SentenceToken], context: PhraseContext) -> None:
         self._tokens = tokens
         self._held = frozenset(context.positions)
+        ideas = {idea.name for idea in find_ideas([token.text for token in tokens])}
+        self._opens = not ideas & {"swap", "buy", "sell", "wrap", "unwrap", "price", "notify"}
         self._at = 0
         self.ids: list[PositionRef] = []
         self.numbers: list[SentenceToken] = []
@@ -138,6 +144,8 @@ class _SlotReader:
         self.dollars: list[str] = []
         self.fee: Fraction | None = None
         self.seconds: int | None = None
+        self._fees: list[str] = []
+        self._spans: list[str] = []
         self.unclear = ""
 
     def read(self) -> None:
@@ -163,6 +171,7 @@ class _SlotReader:
             or self._is_fraction(value)
             or self._is_time(token)
             or self._is_amount(token)
+            or self._is_bare_fee(token, value)
             or self._is_held(token)
         ):
             self.numbers.append(token)
@@ -184,17 +193,32 @@ class _SlotReader:
             is_fee = value in _FEE_TIERS
         elif value in _FEE_TIERS and self.described and follows in _FEE_WORDS:
             # `my weth/usdc 0.3 one`
-            self.fee = value
+            self._fee(value)
             self._at += 1
             return True
         else:
             return False
         if is_fee:
-            self.fee = value
+            self._fee(value)
         else:
             sign = token.sign or ("-" if self._word(-1) == "minus" else "")
             self.percents.append(Percent(value, sign))
         self._at += 2
+        return True
+
+    def _fee(self, value: Fraction) -> None:
+        self._fees.append(f"{plain(value)}%")
+        self.fee = value
+
+    def _is_bare_fee(self, token: SentenceToken, value: Fraction) -> bool:
+        """`eth/usdc 0.05 with 1 eth`: behind a pair, and no amount of the next word."""
+        pair = self._word(-1), self._word(-2 if self._word(-2) != "/" else -3)
+        if value not in (*_FEE_TIERS, 1) or None in map(symbol_of, pair):
+            return False
+        if symbol_of(self._word(1)) or token.dollars or token.scaled or not self._opens:
+            return False
+        self._fee(value)
+        self._at += 1
         return True
 
     def _is_fraction(self, value: Fraction) -> bool:
@@ -210,16 +234,25 @@ class _SlotReader:
     def _is_time(self, token: SentenceToken) -> bool:
         minutes = token.scaled and self._word(-1) == "for" and token.number is not None
         if minutes and token.number is not None:
-            self.seconds = int(token.number * Fraction(60, 10**6))
+            self._time(int(token.number * Fraction(60, 10**6)), f"{token.text} m")
             self._at += 1
             return True
         limit = self._word(1) in ("min", "m") and self._word(2)[:1] in _DIGITS
         seconds = None if limit else read_duration(f"{token.text}{self._word(1)}")
         if seconds is None:
             return False
-        self.seconds = seconds
+        self._time(seconds, f"{token.text} {self._word(1)}")
         self._at += 2
         return True
+
+    def _time(self, seconds: int, spoken: str) -> None:
+        self._spans.append(spoken)
+        self.seconds = seconds
+
+    @property
+    def twice(self) -> tuple[str, ...]:
+        several = (dict.fromkeys(named) for named in (self._fees, self._spans))
+        return tuple(each for named in several if len(named) > 1 for each in named)
 
     def _is_amount(self, token: SentenceToken) -> bool:
         ahead = 1

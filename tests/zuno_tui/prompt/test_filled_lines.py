@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tools.phrase_report import DESK, desk_of, list_names, recorded
-from zuno_tui.catalog.intents import ChangeSetting, Doctor, Show
+from zuno_tui.catalog.intents import ChangeSetting, Doctor
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli.parser import build_parser
 from zuno_tui.features.orders.intents import CancelOrders, ListOrders
@@ -60,7 +60,7 @@ def _filled(phrase: str, context: PhraseContext = DESK) -> tuple[str, ...]:
         ("stop loss 5% on 29", ("order close 29 loss-over 5%",)),
         ("take profit at 3400 on 29", ("order close 29 above 3400",)),
         ("close 29 if it drops under 2,800", ("order close 29 below 2800",)),
-        ("shut 26 down if eth drops below 2900", ("order close 26 below 2900",)),
+        ("shut 27 down if eth drops below 2900", ("order close 27 below 2900",)),
         ("exit the wbtc/weth pool", ("close 37",)),
         ("grab the fees from my biggest position", ("collect 29",)),
         ("put what 33 earned back into 33", ("compound 33",)),
@@ -106,6 +106,14 @@ def test_a_sentence_fills_the_line_with_its_exact_command(
     phrase: str, lines: tuple[str, ...]
 ) -> None:
     assert _filled(phrase) == lines
+
+
+def test_a_condition_on_a_coin_that_the_position_does_not_hold_is_asked_about() -> None:
+    found = interpret("shut 26 down if eth drops below 2900", DESK, registry())
+
+    assert found.intents == ()
+    assert found.question is not None
+    assert "What about ETH?" in found.question
 
 
 def test_one_of_several_is_asked_for() -> None:
@@ -326,7 +334,6 @@ def test_which_order_is_meant_is_never_guessed(said: str) -> None:
         ("could you recomend something for 30", "zuno recommend 30"),
         ("show standing orders", "zuno orders"),
         ("cancel my standing order", "zuno orders"),
-        ("kill the stop on 27", "zuno orders"),
         ("list open orders", "zuno orders"),
         ("show my hedges", "zuno trade status"),
         ("list my wallets", "zuno portfolio"),
@@ -371,4 +378,5 @@ def test_a_command_below_another_is_no_look_for_its_last_word() -> None:
 
 def test_the_prompt_changes_only_how_things_are_shown() -> None:
     assert understand("setting unit eth", DESK, registry()) == ChangeSetting("unit", "eth")
-    assert understand("setting limits.daily_usd 5000", DESK, registry()) == Show("settings")
+    limits = understand("setting limits.daily_usd 5000", DESK, registry())
+    assert limits == FilledLine("settings", unused=("5000", "daily"))

@@ -1,0 +1,59 @@
+"""What is wished for again and again, or later: the order that stands for it, or the nearest."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chain.base.units import DAY, HOUR
+from chain.protocols.reference import position_name, read_position_ref
+from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.prompt.slots import Sentence
+from zuno_tui.prompt.unused import spoken_rhythms
+
+_SPANS = {
+    **dict.fromkeys(("hour", "hourly"), HOUR),
+    **dict.fromkeys(("day", "night", "morning", "evening", "daily", "nightly"), DAY),
+    **dict.fromkeys(("week", "weekly"), 7 * DAY),
+    **dict.fromkeys(("month", "monthly"), 30 * DAY),
+}
+_LEAST_WORTH = "$50"
+_MOST_OFFERED = 5
+
+
+class OrderOffer(NamedTuple):
+    text: str
+    choices: tuple[str, ...]
+
+
+def order_instead(
+    lines: Sequence[str], sentence: Sentence, context: PhraseContext
+) -> OrderOffer | None:
+    """None where nothing is to happen again and again."""
+    rhythms = spoken_rhythms(sentence)
+    if not rhythms or not lines:
+        return None
+    spoken = " ".join(rhythms)
+    verb, *rest = lines[0].split()
+    numbers = [word for line in lines for word in line.split()[1:]]
+    if "all" in numbers:
+        numbers = [position_name(ref) for ref in context.positions]
+    refs = [number for number in numbers if read_position_ref(number) is not None]
+    collects = [_collecting(number, sentence) for number in refs[:_MOST_OFFERED]]
+    if verb == "collect" and collects:
+        text = f"`collect` is done once, now. For «{spoken}» there is an order"
+        return OrderOffer(f"{text}, with the least that it is worth.", (*collects, *lines))
+    closes = [f"order close {number} out-of-range 2h" for number in rest[:1]]
+    nearest = closes if verb in ("close", "recommend", "move") else collects
+    text = f"zuno has no order that does that «{spoken}»: an order closes or collects."
+    return OrderOffer(f"{text} Nearest, or once:", (*nearest, *lines))
+
+
+def _collecting(number: str, sentence: Sentence) -> str:
+    worth = f"${sentence.dollars[0]}" if len(sentence.dollars) == 1 else _LEAST_WORTH
+    return f"order collect {number} every {_span(sentence)} over {worth}"
+
+
+def _span(sentence: Sentence) -> str:
+    words = sentence.words
+    known = next((_SPANS[word] for word in words if word in _SPANS), 7 * DAY)
+    seconds = sentence.seconds or known
+    return f"{seconds // DAY}d" if seconds % DAY == 0 else f"{max(1, seconds // HOUR)}h"

@@ -1,0 +1,193 @@
+"""What a sentence says that its command lines do not: nothing that carries a value is dropped."""
+
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import chain
+
+from chain.protocols.reference import PositionRef, position_label, position_name, read_position_ref
+from zuno_tui.catalog.arguments import read_duration
+from zuno_tui.prompt.context import PhraseContext, SpokenPosition
+from zuno_tui.prompt.figures import width
+from zuno_tui.prompt.positions import position_of
+from zuno_tui.prompt.slots import Sentence, names_symbol
+from zuno_tui.prompt.words import grammar, plain
+
+_WORD = re.compile(r"[^\s?;,()'«»:$%]+(?::[0-9]+)?")
+_WHOLE, _TWO = 100, 2
+_ROUNDED = 1
+"""A third is 33% or 34%."""
+_ENDS = frozenset(("until", "till"))
+_SPOKEN_SPANS = frozenset(("today", "yesterday", "week", "month", "24h"))
+
+
+def unused_of(
+    sentence: Sentence, said: Sequence[str], context: PhraseContext, *, asked: bool = False
+) -> tuple[str, ...]:
+    """Numbers, coins, fees, times, rhythms and ends that none of these has.
+
+    Lines that name a position have its pair and fee, too; a question has its words alone.
+    """
+    there = _Said(said, context, asked=asked)
+    found = [*_figures(sentence, there), *_coins(sentence, there), *_days(sentence, there)]
+    found += (each for each in sentence.twice if not there.has(each))
+    found += _rhythms(sentence, there)
+    found += (word for word in sentence.words if word in _ENDS and "until" not in there.words)
+    found += _limited(sentence, there)
+    return tuple(dict.fromkeys(found))
+
+
+class _Said:
+    """Command lines, or a question and its choices, as what they name."""
+
+    def __init__(self, said: Sequence[str], context: PhraseContext, *, asked: bool) -> None:
+        self.text = text = " ".join(said).replace(",", "").lower()
+        bare = [word.strip(".#").lower() for word in _WORD.findall(text)]
+        self.words = frozenset(bare)
+        self.numbers = frozenset(chain.from_iterable(map(_number, bare)))
+        self.spans = frozenset(filter(None, map(read_duration, self.words)))
+        self.words |= _IMPLIED.get(next(iter(bare), ""), frozenset())
+        refs = {read_position_ref(word) for word in self.words} - {None}
+        if bare[:1] in (["mute"], ["ack"]):
+            refs = {ref for alert, ref in context.alerts_of or () if {alert, "all"} & self.words}
+        everything = "all" in self.words and not asked
+        held = () if asked or everything else context.held or ()
+        self.positions = [each for each in held if each.ref in refs]
+        self._everything, self._refs, self._context = everything, refs, context
+        self.asked = asked
+
+    def names(self, ref: PositionRef) -> bool:
+        known = self._everything and position_of(ref, self._context) is not None
+        return known or ref in self._refs
+
+    def holds(self, symbol: str) -> bool:
+        if self._refs and self._context.held is None:
+            return True  # nobody has read what the positions hold
+        named = any(names_symbol(symbol, word.upper()) for word in self.words)
+        held = (known for position in self.positions for known in position.symbols)
+        return named or any(names_symbol(symbol, known) for known in held)
+
+    def has(self, spoken: str) -> bool:
+        """`0.05%`, `2 hours`: by its number."""
+        return all(number in self.numbers for number in _number(spoken))
+
+    @property
+    def network(self) -> str:
+        return self._context.network
+
+
+_IMPLIED = {verb: frozenset(("eth", "weth")) for verb in ("wrap", "unwrap")}
+
+
+def _number(word: str) -> Iterator[Fraction]:
+    for part in re.findall(r"[0-9]+(?:\.[0-9]+)?", word):
+        yield Fraction(part)
+
+
+def _figures(sentence: Sentence, there: _Said) -> Iterator[str]:
+    left_out = not there.asked and sentence.has("except", "not", "keep")
+    for ref in sentence.ids:
+        if not (there.names(ref) or left_out or position_name(ref) in there.words):
+            yield position_label(ref)
+    around = width(sentence)
+    for token in sentence.numbers:
+        if token.number not in there.numbers and (around is None or len(there.numbers) < _TWO):
+            yield token.text
+    for percent in sentence.percents:
+        ordinal = percent.worded and not there.words.isdisjoint(("ack", "mute"))
+        if not (around or ordinal or _is_part(percent.value, there)):
+            yield f"{plain(percent.value)}%"
+    for number, symbol in sentence.amounts:
+        if Fraction(number) not in there.numbers or not there.holds(symbol):
+            yield f"{number} {symbol}"
+    for dollars in sentence.dollars:
+        if Fraction(dollars) not in there.numbers:
+            yield f"${dollars}"
+    if sentence.fee is not None and not _has_fee(sentence.fee, there):
+        yield f"{plain(sentence.fee)}%"
+    if sentence.seconds is not None and not _has_span(sentence.seconds, there):
+        yield next(iter(_times(sentence)), f"{sentence.seconds} s")
+
+
+def _is_part(value: Fraction, there: _Said) -> bool:
+    """As it is, as what stays, or the whole, which needs no number."""
+    near = (value, _WHOLE - value)
+    return value == _WHOLE or any(
+        abs(known - each) < _ROUNDED for known in there.numbers for each in near
+    )
+
+
+def _has_fee(fee: Fraction, there: _Said) -> bool:
+    def has(position: SpokenPosition) -> bool:
+        return position.fee.rstrip("*") == f"{plain(fee)}%"
+
+    return fee in there.numbers or any(map(has, there.positions))
+
+
+def _has_span(seconds: int, there: _Said) -> bool:
+    return seconds in there.spans or not _SPOKEN_SPANS.isdisjoint(there.words)
+
+
+def _times(sentence: Sentence) -> Iterator[str]:
+    for token, behind in zip(sentence.tokens, (*sentence.words[1:], ""), strict=True):
+        if token.number is not None and read_duration(f"{token.text}{behind}") is not None:
+            yield f"{token.text} {behind}"
+
+
+def _coins(sentence: Sentence, there: _Said) -> Iterator[str]:
+    for symbol in sentence.described:
+        if not (there.holds(symbol) or sentence.has("except")):
+            yield symbol
+    if sentence.network and sentence.network not in (there.network, *there.words):
+        yield sentence.network
+
+
+def _days(sentence: Sentence, there: _Said) -> Iterator[str]:
+    """Weekdays, months and seasons, which no command takes."""
+    days = _other_days() | {"tomorrow"}
+    if not spoken_rhythms(sentence):
+        yield from (word for word in sentence.words if word in days and word not in there.words)
+
+
+def _rhythms(sentence: Sentence, there: _Said) -> Iterator[str]:
+    spoken = spoken_rhythms(sentence)
+    if len(spoken) > 1 or "every" not in there.words:
+        yield from (each for each in spoken if each not in there.text)
+
+
+def spoken_rhythms(sentence: Sentence) -> tuple[str, ...]:
+    """`every friday`, `each 7 days`, `every time`, `weekly`: how often, as it was said."""
+    return tuple(_often(sentence.words))
+
+
+def _often(words: Sequence[str]) -> Iterator[str]:
+    for place, word in enumerate(words):
+        if word in _listed("often"):
+            yield word
+        if word not in ("every", "each"):
+            continue
+        behind = words[place + 1 : place + 3]
+        timed = behind[:1] and (behind[0] in _listed("period") | _other_days())
+        counted = len(behind) > 1 and read_duration("".join(behind)) is not None
+        if timed or counted:
+            yield " ".join((word, *(behind if counted else behind[:1])))
+
+
+@cache
+def _listed(name: str) -> frozenset[str]:
+    return frozenset(word.strip() for word in grammar().words[name].split(","))
+
+
+def _other_days() -> frozenset[str]:
+    return _listed("other_period") - {"quarter", "hour", "hourly"}
+
+
+def _limited(sentence: Sentence, there: _Said) -> Iterator[str]:
+    """`only the usdc`: of a pair that comes whole."""
+    words = sentence.words
+    for place, word in enumerate(words):
+        behind = words[place + 1 : place + 2]
+        coin = behind and behind[0].upper() in sentence.described
+        if word == "only" and coin and behind[0] not in there.words:
+            yield f"only {behind[0]}"
