@@ -20,6 +20,7 @@ from zuno_tui.catalog.registry import CommandRegistry
 from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.prompt.figures import width
+from zuno_tui.prompt.languages import other_language
 from zuno_tui.prompt.line_slots import no_such_position
 from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, PhraseError, UnclearError
@@ -119,16 +120,17 @@ def interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> I
 
 def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> Interpretation:
     words = words_of(text)
-    if (refused := _refused(text, words)) is not None:
+    if (refused := _refused(text, words, commands)) is not None:
         return Interpretation(misunderstood=refused)
-    if " " in (alone := commands.shell_only(words)):
-        # Of two words it is meant to the letter; one may begin a sentence.
-        return Interpretation(misunderstood=_for_shell(alone))
     by_verb = _by_verb(words, context, commands)
     if not isinstance(by_verb, Misunderstood):
         exact = _exact(by_verb, words, text, context, commands)
         if exact is not None:
             return exact
+    unknown = isinstance(by_verb, Misunderstood) and not by_verb.understood
+    language = other_language(text) if unknown else None
+    if language is not None:
+        return Interpretation(misunderstood=_not_read(language))
     meaning = sentence_meaning(text, context)
     if meaning is None:
         return _nearly(by_verb, words, context, commands)
@@ -142,6 +144,11 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
 
 def _for_shell(command: str) -> Misunderstood:
     return Misunderstood(f"`zuno {command}` is typed in a shell, not here.", command)
+
+
+def _not_read(language: str) -> Misunderstood:
+    sentence = f"That looks like {language}. zuno reads English; `help` lists what can be typed."
+    return Misunderstood(sentence, offer="help")
 
 
 def _drops_words(
@@ -328,12 +335,16 @@ def _without_marks(word: str) -> str:
     return f".{bare}" if before.endswith(".") and bare[:1].isdigit() else bare
 
 
-def _refused(text: str, words: tuple[str, ...]) -> Misunderstood | None:
+def _refused(text: str, words: tuple[str, ...], commands: CommandRegistry) -> Misunderstood | None:
     if looks_secret(text[: 2 * LONGEST_PHRASE]):
         return Misunderstood(NOT_KEPT)
     if len(text) > LONGEST_PHRASE:
         return Misunderstood(f"That is too long: at most {LONGEST_PHRASE} characters.")
-    return None if words else Misunderstood("Nothing was typed.", offer="help")
+    if not words:
+        return Misunderstood("Nothing was typed.", offer="help")
+    # Of two words it is meant to the letter; one may begin a sentence.
+    alone = commands.shell_only(words)
+    return _for_shell(alone) if " " in alone else None
 
 
 def _nearly(

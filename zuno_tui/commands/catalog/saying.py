@@ -113,7 +113,7 @@ async def _ask_model(
     with session.open_store() as store:
         async with live_model(settings, store, Listener()) as (model, _budget):
             meant = None if model is None else await phrase_of_model(phrase, model, registry())
-    return None if meant is None else proposed_question(meant, PhraseContext(), registry())
+    return None if meant is None else proposed_question(meant, phrase, PhraseContext(), registry())
 
 
 def interpretation_document(found: Interpretation) -> dict[str, Json]:

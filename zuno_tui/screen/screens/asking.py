@@ -143,7 +143,7 @@ class Asking(Screen[None]):
         from zuno_tui.catalog.registry import registry
         from zuno_tui.prompt.model_phrase import proposed_line
 
-        line = proposed_line(event.phrase, self.context, registry())
+        line = proposed_line(event.phrase, event.typed, self.context, registry())
         if line is not None and self.awaiting(event.typed):
             self.offer(line)
             self.say(Said("The model suggests this. Enter runs it."))
