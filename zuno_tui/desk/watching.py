@@ -22,13 +22,16 @@ from agents.monitor.heartbeat import (
 )
 from agents.monitor.rules.thresholds import still_fresh
 from agents.monitor.service import run_monitor
+from chain.base.clean_text import clean_text
 from chain.base.clock import loop_time
 from chain.base.store import StoreError
 from chain.base.units import age_text
 from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
+from chain.protocols.reference import position_label, read_position_ref
 from zuno_tui.app.alerts import delivery_troubles
 from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
+from zuno_tui.catalog.handed_over import HandedOver, handed_over_since
 from zuno_tui.catalog.intents import ALL_ALERTS, Acknowledge
 from zuno_tui.catalog.intents import MuteAlert as AskedMute
 from zuno_tui.desk.context import DeskContext
@@ -107,6 +110,7 @@ class Watching:
         self._notices = 0
         self._stop = asyncio.Event()
         self._events = _newest_event(self._book)
+        self._handed_over = context.clock()
 
     async def run(self) -> None:
         """Until cancelled: watch beside or instead of a daemon, and tell what changes."""
@@ -242,9 +246,13 @@ class Watching:
         try:
             self._undelivered = delivery_troubles(all_progress(store))
             beat = last_beat(store)
+            handed = handed_over_since(store, self._handed_over)
         except (StoreError, sqlite3.Error):
             # What keeps it from being read is the alert book's to say.
             return
+        for each in handed:
+            self._handed_over = each.at
+            self._context.tell(Said(_handed_words(each), "warn"))
         if self._watched_by == "daemon" and beat is not None:
             self._beat, self._trouble = beat, beat.trouble
 
@@ -265,6 +273,14 @@ class Watching:
         }:
             return f"The monitor does not watch this wallet on {network.title}."
         return None
+
+
+def _handed_words(handed: HandedOver) -> str:
+    """A stranger proposes; what its plan says is read on the card, and a person decides."""
+    named = read_position_ref(handed.position)
+    about = "a new position" if named is None else position_label(named)
+    by = clean_text(handed.by, limit=40)
+    return f"An agent («{by}») proposes a plan for {about}. To read it: plan {handed.plan_id}"
 
 
 def _differs(before: AlertsView, after: AlertsView) -> bool:

@@ -18,10 +18,12 @@ from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import NAMESPACE, Progress
 from agents.monitor.heartbeat import Beat, Holder, PollingLock, Sight, write_beat
 from chain.base.home import Home
+from chain.base.store import Store
 from chain.contracts.addresses import shorten_address
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.delivery_kit import WALLET, happen, raised
 from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.catalog.handed_over import HandedOver, hand_over
 from zuno_tui.catalog.intents import Acknowledge, MuteAlert
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 
@@ -123,6 +125,23 @@ async def test_alerts_of_other_networks_and_wallets_are_shown_and_ring(
     assert rung.row.next_command == "switch to base"
     assert [row.alert_id for row in shown.view.rows if row.place] == [str(alert.id)]
     assert {row.state for row in acked.view.rows} == {"acked"}
+
+
+async def test_the_desk_says_which_agent_hands_a_plan_over(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    path = Home.locate({}, tmp_path).root / "zuno.db"
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.until(AlertsChanged)
+        now = time.time()
+        store, _ = Store.open(path, now=now)
+        with store:
+            hand_over(store, HandedOver("plan_00", "an [red]editor[/]\x1b[2J", "28", now))
+        told = await desk.until(Said, lambda told: "proposes" in told.words)
+
+    assert told.words.startswith("An agent («an [red]editor[/]")
+    assert told.words.endswith("proposes a plan for #28. To read it: plan plan_00")
+    assert "\x1b" not in told.words
 
 
 @pytest.mark.parametrize(
