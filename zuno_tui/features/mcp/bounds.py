@@ -14,7 +14,9 @@ _FOREIGN = re.compile(
     re.IGNORECASE,
 )
 """Under such keys text may come from a contract, a peer or a model."""
-_OWN = re.compile(r"0x[0-9a-fA-F]*|[0-9.,:+-]*|[a-z]+[a-z0-9_]*")
+_OWN = re.compile(
+    r"0x[0-9a-fA-F]*|[0-9.,:+-]*|[a-z]+[a-z0-9_]*|[−+<~≈]?\$?[0-9][0-9.,%]*(?: – [0-9.,]+)?(?: [a-z×]{1,4})?"
+)
 """Hashes, figures and codes: nothing that a stranger could say anything with."""
 
 
