@@ -12,6 +12,7 @@ from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import CreateContext, ScoutContext
 from agents.lp.plan import BufferHours, Candidate, CandidateKind, PrepAction, ShapeChoice, Survival
 from agents.numbers.costs import (
+    UNSUBSCRIBING,
     CostedRecipe,
     MintedRange,
     break_even_hours,
@@ -204,6 +205,7 @@ def gas_usd(evaluation: EvaluationContext, recipe: CostedRecipe) -> float | None
     # Where the hook may keep a part of what comes out, a plan is sent in steps.
     as_one = gas.as_one and not hook_passport(key.hooks, key.fee).can_tax_exit
     units = gas_units(key.protocol, recipe, evaluation.unwritten_fees, as_one=as_one)
+    units += UNSUBSCRIBING if evaluation.has_subscriber else 0
     return gas_cost(units, gas.wei_per_gas, gas.usd_per_wei, l1_data_fee_wei=gas.l1_data_fee_wei)
 
 

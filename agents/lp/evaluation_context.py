@@ -53,6 +53,8 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
     """The pair's other plain pools, which a swap may go through."""
     unwritten_fees: int = 0
     """In how many tokens leaving has fees to write down."""
+    has_subscriber: bool = False
+    """Whether a contract is dismissed before anything is taken out."""
     withdrawn: Amounts = Amounts(0, 0)
     """Taken out of the range before: it comes to the wallet with whatever is done."""
 
@@ -155,6 +157,7 @@ def _held_ground(context: facts.MarketContext) -> EvaluationContext:
         market=_market(observed, position.liquidity if inside else 0, others),
         available=position.movable,
         withdrawn=position.amounts_withdrawn,
+        has_subscriber=position.has_subscriber,
         current=current,
         hold=Stake(current, position.liquidity) if position.liquidity else None,
         base_half_width=rebalance_base(
