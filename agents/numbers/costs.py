@@ -22,6 +22,9 @@ class CostedRecipe(StrEnum):
     """Exit, then swap and enter through the router."""
     ENTER = "enter"
     SWAP_AND_ENTER = "swap-and-enter"
+    ENTER_FROM_ELSEWHERE = "enter-from-elsewhere"
+    """With what another protocol's pool has paid, whose exit comes on top."""
+    SWAP_AND_ENTER_FROM_ELSEWHERE = "swap-and-enter-from-elsewhere"
 
 
 class _Gas(NamedTuple):
@@ -53,6 +56,9 @@ _V4 = {
     CostedRecipe.RERANGE_WITH_SWAP: _Gas(_EXIT + 2 * _APPROVALS + 410_000, 604_000),
     CostedRecipe.ENTER: _Gas(2 * _APPROVALS + 392_000, 373_000),
     CostedRecipe.SWAP_AND_ENTER: _Gas(_APPROVALS + 410_000, 448_000),
+    # Both tokens may be moved, into a range whose ticks nobody used: up to 618k and 459k.
+    CostedRecipe.ENTER_FROM_ELSEWHERE: _Gas(2 * _APPROVALS + 392_000, 395_000),
+    CostedRecipe.SWAP_AND_ENTER_FROM_ELSEWHERE: _Gas(2 * _APPROVALS + 440_000, 470_000),
 }
 
 # Of v3: the manager takes tokens by an approval of each, without Permit2, which the router's swap
@@ -72,6 +78,11 @@ _V3 = {
     CostedRecipe.RERANGE_WITH_SWAP: _Gas(_V3_APPROVALS + _V3_SWAP + _V3_MINT, 455_000, _V3_EXIT),
     CostedRecipe.ENTER: _Gas(_V3_APPROVALS + _V3_MINT, 525_000),
     CostedRecipe.SWAP_AND_ENTER: _Gas(_V3_APPROVALS + _V3_SWAP + _V3_MINT, 650_000),
+    # What was paid as the coin is wrapped first.
+    CostedRecipe.ENTER_FROM_ELSEWHERE: _Gas(_V3_APPROVALS + _V3_MINT + 30_000, 545_000),
+    CostedRecipe.SWAP_AND_ENTER_FROM_ELSEWHERE: _Gas(
+        _V3_APPROVALS + _V3_SWAP + _V3_MINT + 30_000, 670_000
+    ),
 }
 UNSUBSCRIBING = 39_000
 """What it takes to dismiss a subscriber that does little when it is told."""

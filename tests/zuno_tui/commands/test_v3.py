@@ -36,6 +36,7 @@ READS: dict[str, tuple[str, ...]] = {
     "range": ("2500", "3700"),
     "recommend": (ARGUED,),
     "move": ("2500", "3700"),
+    "migrate": (ARGUED,),
 }
 """The commands that take a position of v3, with what else they are told."""
 ACTS: dict[str, tuple[str, ...]] = {
@@ -44,7 +45,6 @@ ACTS: dict[str, tuple[str, ...]] = {
     "compound": ("3:5",),
     "decrease": ("25",),
     "increase": ("1", "USDC"),
-    "migrate": (),
 }
 """Those that prepare something to sign; 3:4 alone is out of range."""
 ONLY_V4: dict[str, tuple[str, ...]] = {

@@ -116,3 +116,19 @@ async def test_an_alert_counts_collecting_by_the_protocol_of_the_position(
     for name, unwritten in UNWRITTEN.items():
         of_v3 = gas_units("v3", CostedRecipe.COLLECT, unwritten, as_one=False)
         assert told[name] / told["27"] == pytest.approx(of_v3 / of_v4, rel=0.002)
+
+
+@pytest.mark.parametrize("words", [("3:3",), ("3:4",), ("27", "to", "v3", "0.05%"), ("33",)])
+@pytest.mark.parametrize("way", ["in steps", "as one"])
+def test_a_migration_takes_what_its_plan_counts_on(
+    desk: Desk, words: tuple[str, ...], way: str
+) -> None:
+    if way == "as one":
+        desk.delegate()
+    plan = desk.approved("migrate", *words)
+    move, name = plan["candidates"][0], words[0]
+    protocol = "v3" if name in UNWRITTEN else "v4"
+    leaving = gas_units(protocol, CostedRecipe.EXIT, UNWRITTEN.get(name, 0), as_one=False)
+    most = leaving * move["gasUsd"] / plan["exit"]["gasUsd"]
+    used = used_by(desk, "approve", plan["planId"], "--candidate", "A")
+    assert_within(f"migrate {name} {way}", used, most)
