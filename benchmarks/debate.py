@@ -40,7 +40,9 @@ class Remembered(Struct, frozen=True):
 
     context: MarketContext
 
-    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
+    async def observe_position(
+        self, ref: PositionRef, profile: RiskProfile, *_: object
+    ) -> MarketContext:
         if (ref, profile) != (self.context.position.token_id, self.context.profile):
             raise LookupError("Another position was seen.")
         return self.context

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-from agents.lp.evaluation import Evaluated, exit_cost, move_numbers
+from agents.lp.evaluation import Evaluated, changed_market, exit_cost, move_numbers
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import CreateContext, MarketContext, ScoutContext
 from agents.numbers.advice import (
@@ -45,7 +45,7 @@ def standing_advice(
     context: ScoutContext, evaluation: EvaluationContext, changed: MarketMultiples = AS_OBSERVED
 ) -> Advice:
     """What the rule says where nobody proposes a move: leave, or stay."""
-    inputs = _inputs(evaluation, _market(evaluation, changed), HOURS_PER_WEEK)
+    inputs = _inputs(evaluation, changed_market(evaluation, changed), HOURS_PER_WEEK)
     return advise(inputs._replace(hours_since_action=hours_since_action(context)))
 
 
@@ -59,7 +59,7 @@ def move_advice(
     since = hours_since_action(context)
     if changed == AS_OBSERVED:
         return _observed_move(evaluation, move, since)
-    return _move_advice(evaluation, _market(evaluation, changed), move, since)
+    return _move_advice(evaluation, changed, move, since)
 
 
 def advised_move(context: ScoutContext, move: Evaluated) -> MoveAdvice:
@@ -74,21 +74,28 @@ def advised_move(context: ScoutContext, move: Evaluated) -> MoveAdvice:
 def _observed_move(
     evaluation: EvaluationContext, move: Evaluated, hours_since_action: float | None
 ) -> MoveAdvice:
-    return _move_advice(evaluation, evaluation.market, move, hours_since_action)
+    return _move_advice(evaluation, AS_OBSERVED, move, hours_since_action)
 
 
 def _move_advice(
     evaluation: EvaluationContext,
-    market: PoolMarket,
+    changed: MarketMultiples,
     move: Evaluated,
     hours_since_action: float | None,
 ) -> MoveAdvice:
+    market = changed_market(evaluation, changed)
     hours = horizon_hours(market, move.stake)
     net = net_over(market, move.stake, hours).total
     proposed = AdvisedMove(_half_width(move.stake.ticks), net, move.cost)
-    inputs = _inputs(evaluation, market, hours)._replace(
-        move=proposed, hours_since_action=hours_since_action
-    )
+    left = evaluation.leaving
+    if left is None:
+        inputs = _inputs(evaluation, market, hours)
+    else:
+        inputs = _inputs(left, changed_market(left, changed), hours)
+        if not inputs.inside:
+            # Outside nothing is lost by waiting: what is entered must pay.
+            inputs = inputs._replace(edge_7d=market.edge_7d)
+    inputs = inputs._replace(move=proposed, hours_since_action=hours_since_action)
     held = inputs.hold_net
     after_cost = None if net is None or move.cost is None else net - move.cost
     return MoveAdvice(advise(inputs), hours, gain_over(after_cost, held), move.cost)
@@ -100,7 +107,8 @@ def still_permitted(
     """Whether rule and floors would allow a move in a market that is otherwise."""
     if not move_advice(context, evaluation, move, changed).permits:
         return False
-    numbers = move_numbers(evaluation, _market(evaluation, changed), move.stake, move.price)
+    market = changed_market(evaluation, changed)
+    numbers = move_numbers(evaluation, market, move.stake, move.price, changed)
     swapping = numbers._replace(
         price_moved=move.numbers.price_moved, pool_fee=move.numbers.pool_fee
     )
@@ -154,12 +162,6 @@ def _week(evaluation: EvaluationContext, market: PoolMarket) -> AdviceInputs:
 @once_per_object
 def _observed_week(evaluation: EvaluationContext) -> AdviceInputs:
     return _week(evaluation, evaluation.market)
-
-
-def _market(evaluation: EvaluationContext, changed: MarketMultiples) -> PoolMarket:
-    if changed == AS_OBSERVED:
-        return evaluation.market
-    return evaluation.market.at_multiples(volatility=changed.volatility, fees=changed.fees)
 
 
 def _is_thin(evaluation: EvaluationContext, market: PoolMarket, edges: Edges) -> bool:

@@ -326,7 +326,7 @@ def debate_table(debate: Debate) -> OptionTable:
     """What is on the table in the last round."""
     moves = debate.rounds[-1].candidates if debate.rounds else ()
     context = debate.context
-    pools = context.surveyed_pools if isinstance(context, CreateContext) else (context.observed,)
+    pools = context.pools
     return option_table(
         option_names(debate.hold, moves, debate.exit),
         {each.pool.pool_id: each.pool.tick for each in pools},
@@ -372,6 +372,17 @@ def describe_market(brief: Brief, context: ScoutContext) -> None:
         describe_depth(brief, evaluation)
         describe_position(brief, context)
         _base(brief, evaluation.base_half_width)
+        for index, observed in enumerate(context.into, context.first_pool):
+            elsewhere = evaluation_of(context, index)
+            own = "TOKEN0" if elsewhere.capital_is_currency0 else "TOKEN1"
+            brief.say(
+                f"Pool {index}, of another protocol, which it is to go into; what it holds there "
+                f"is {own}:"
+            )
+            _pool(brief, observed)
+            describe_way(brief, observed)
+            describe_depth(brief, elsewhere)
+            _base(brief, elsewhere.base_half_width)
 
 
 def describe_bounds(brief: Brief, context: ScoutContext) -> None:

@@ -536,9 +536,7 @@ def _plan_pools(context: ScoutContext, candidates: Sequence[Candidate]) -> Itera
 
 
 def observed_pool(context: ScoutContext, pool_id: str) -> ObservedPool:
-    if isinstance(context, MarketContext):
-        return context.observed
-    return next(pool for pool in context.surveyed_pools if pool.pool.pool_id == pool_id)
+    return next(pool for pool in context.pools if pool.pool.pool_id == pool_id)
 
 
 def _moves(judged: JudgedRound) -> list[JudgedMove]:

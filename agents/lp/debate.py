@@ -180,8 +180,7 @@ def _as_named(heard: ContextObserved, own: OwnRange) -> Iterator[Outgoing]:
 
 def _chosen(context: ScoutContext, reply: StrategistReply) -> tuple[ShapeChoice, ...]:
     """The model's shapes; one that names a pool nobody surveyed is left out."""
-    pools = len(context.surveyed_pools) if isinstance(context, CreateContext) else 1
-    creating = isinstance(context, CreateContext)
+    creating, first = isinstance(context, CreateContext), context.first_pool
     return tuple(
         ShapeChoice(
             width_multiplier=shape.width_multiplier,
@@ -191,7 +190,7 @@ def _chosen(context: ScoutContext, reply: StrategistReply) -> tuple[ShapeChoice,
             by_model=True,
         )
         for shape in reply.shapes
-        if shape.pool_index < pools
+        if first <= shape.pool_index < len(context.pools)
     )
 
 
@@ -265,6 +264,8 @@ def _proposed_by_rules(debate: Proposal) -> tuple[str, tuple[AnsweredPoint, ...]
 
 
 def _first_by_rules(debate: Proposal) -> str:
+    if isinstance(debate.context, MarketContext) and debate.context.into:
+        return "The range that is held, in the best pools elsewhere, and what is advised there."
     if isinstance(debate.context, CreateContext):
         return "In each of the best pools, as wide as the profile asks or wider where it pays more."
     return "Wider, tighter and centred ranges, with what each is expected to bring."
@@ -280,7 +281,7 @@ async def scout(
     eyes = context.services.eyes
     seen: ScoutContext
     if isinstance(start, payloads.FlowStart):
-        position = await eyes.observe_position(start.token_id, start.profile)
+        position = await eyes.observe_position(start.token_id, start.profile, start.into)
         seen = _with_desk_knowledge(position, start)
     elif isinstance(start, payloads.FlowCreateStart):
         seen = await eyes.survey(start.goal, start.owner, start.profile)
@@ -353,6 +354,12 @@ def _findings(seen: ScoutContext, before: str) -> Iterator[Outgoing]:
     assumed = " (assumed)" if market.sigma_assumed else ""
     words = f"{before}Block {seen.block:,}; volatility from {market.sigma_source}{assumed}."
     yield thought_message(0, "market", words, table=position_table(seen))
+    if seen.into:
+        many = len(seen.into)
+        count = "1 pool" if many == 1 else f"{many} pools"
+        yield thought_message(
+            0, "pools", f"{count} elsewhere can take it.", table=pools_table(seen)
+        )
     yield from _hook(seen.observed, "The")
 
 

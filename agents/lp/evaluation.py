@@ -12,6 +12,7 @@ from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import CreateContext, ScoutContext
 from agents.lp.plan import BufferHours, Candidate, CandidateKind, PrepAction, ShapeChoice, Survival
 from agents.numbers.costs import (
+    UNSUBSCRIBING,
     CostedRecipe,
     MintedRange,
     break_even_hours,
@@ -42,7 +43,7 @@ from agents.numbers.outlook import (
 )
 from agents.numbers.regime import daily_ticks
 from agents.numbers.rounding import writable
-from agents.numbers.rules import MoveNumbers
+from agents.numbers.rules import AS_OBSERVED, MarketMultiples, MoveNumbers
 from agents.numbers.shapes import move_kind
 from agents.numbers.survival import HOURS_PER_DAY, range_exit
 from chain.base.units import PIPS
@@ -91,9 +92,7 @@ def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> 
     )
     candidate = _in_range(evaluation, stake, outlook, price.total).model_copy(
         update={
-            "kind": "create"
-            if evaluation.current is None
-            else move_kind(evaluation.current, ticks).value,
+            "kind": _kind(evaluation, ticks),
             "index": index,
             "shape": choice,
             "amount0": allocation.deposit.amount0,
@@ -113,8 +112,18 @@ def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> 
     return Evaluated(candidate, numbers, stake, price)
 
 
+def _kind(evaluation: EvaluationContext, ticks: TickRange) -> CandidateKind:
+    if evaluation.leaving is not None:
+        return "migrate"
+    return "create" if evaluation.current is None else move_kind(evaluation.current, ticks).value
+
+
 def move_numbers(
-    evaluation: EvaluationContext, market: PoolMarket, stake: Stake, price: MovePrice
+    evaluation: EvaluationContext,
+    market: PoolMarket,
+    stake: Stake,
+    price: MovePrice,
+    changed: MarketMultiples = AS_OBSERVED,
 ) -> MoveNumbers:
     """What a move is judged by in a market, which may be another than the one observed."""
     edges = edges_of(market.price, stake.ticks)
@@ -122,6 +131,10 @@ def move_numbers(
     fees = net_over(market, stake, HOURS_PER_DAY).fees
     hours = horizon_hours(market, stake)
     gain = gain_over_hold(market, evaluation.hold, stake, hours)
+    left = evaluation.leaving
+    if gain is not None and left is not None and left.hold is not None:
+        held = net_over(changed_market(left, changed), left.hold, hours).total
+        gain = None if held is None else gain - held
     gain_24h = gain if not gain else gain * HOURS_PER_DAY / hours
     return MoveNumbers(
         price_inside=edges.inside,
@@ -132,6 +145,12 @@ def move_numbers(
         break_even_hours=None if price.total is None else break_even_hours(price.total, gain_24h),
         dangers=evaluation.dangers,
     )
+
+
+def changed_market(evaluation: EvaluationContext, changed: MarketMultiples) -> PoolMarket:
+    if changed == AS_OBSERVED:
+        return evaluation.market
+    return evaluation.market.at_multiples(volatility=changed.volatility, fees=changed.fees)
 
 
 def hold_candidate(context: ScoutContext) -> Candidate:
@@ -162,7 +181,7 @@ def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> RoutedAll
 
     def allocate(terms: SwapTerms) -> Allocation:
         price, available = evaluation.sqrt_price, evaluation.available
-        if evaluation.current is not None:
+        if evaluation.current is not None or evaluation.leaving is not None:
             return allocate_holdings(price, ticks, available, terms, evaluation.hold)
         return allocate_for_create(evaluation.pool_key, price, ticks, available, terms).allocation
 
@@ -192,6 +211,13 @@ def _price(evaluation: EvaluationContext, routed: RoutedAllocation, ticks: TickR
 
 
 def _recipe(evaluation: EvaluationContext, allocation: Allocation) -> CostedRecipe:
+    if evaluation.leaving is not None:
+        swaps = allocation.swap is not None
+        return (
+            CostedRecipe.SWAP_AND_ENTER_FROM_ELSEWHERE
+            if swaps
+            else CostedRecipe.ENTER_FROM_ELSEWHERE
+        )
     if evaluation.current is None:
         return CostedRecipe.SWAP_AND_ENTER if allocation.swap else CostedRecipe.ENTER
     return CostedRecipe.RERANGE_WITH_SWAP if allocation.swap else CostedRecipe.RERANGE
@@ -204,6 +230,12 @@ def gas_usd(evaluation: EvaluationContext, recipe: CostedRecipe) -> float | None
     # Where the hook may keep a part of what comes out, a plan is sent in steps.
     as_one = gas.as_one and not hook_passport(key.hooks, key.fee).can_tax_exit
     units = gas_units(key.protocol, recipe, evaluation.unwritten_fees, as_one=as_one)
+    if (left := evaluation.leaving) is not None:
+        exit_units = gas_units(
+            left.pool_key.protocol, CostedRecipe.EXIT, left.unwritten_fees, as_one=as_one
+        )
+        units += exit_units
+    units += UNSUBSCRIBING if evaluation.has_subscriber else 0
     return gas_cost(units, gas.wei_per_gas, gas.usd_per_wei, l1_data_fee_wei=gas.l1_data_fee_wei)
 
 

@@ -1,5 +1,7 @@
 """One pool of Scout's context, as the numbers want it: what is held, what it could become."""
 
+from __future__ import annotations
+
 from math import log
 
 from msgspec import Struct
@@ -28,7 +30,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, usable_ticks
 from chain.pools.depth import Depth
-from chain.protocols.pool import is_usual_pool
+from chain.protocols.pool import is_turned, is_usual_pool
 
 
 class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
@@ -53,8 +55,17 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
     """The pair's other plain pools, which a swap may go through."""
     unwritten_fees: int = 0
     """In how many tokens leaving has fees to write down."""
+    has_subscriber: bool = False
+    """Whether a contract is dismissed before anything is taken out."""
     withdrawn: Amounts = Amounts(0, 0)
     """Taken out of the range before: it comes to the wallet with whatever is done."""
+    leaving: EvaluationContext | None = None
+    """What is held in another pool and would go into this one."""
+
+    @property
+    def turned(self) -> bool:
+        """Whether the pair stands in the other order here than where it comes from."""
+        return self.leaving is not None and is_turned(self.leaving.pool_key, self.pool_key)
 
     @property
     def in_range(self) -> bool:
@@ -96,6 +107,8 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
         pool = self.observed.pool
         if choice.own_range is not None:
             return own_ticks(choice.own_range, pool)
+        if choice.same_range and self.leaving is not None and self.leaving.current is not None:
+            return same_ticks(self.leaving.current, pool.tick_spacing, turned=self.turned)
         if choice.full_range:
             return TickRange(*usable_ticks(pool.tick_spacing))
         shape = Shape(choice.width_multiplier, choice.center_offset_ticks)
@@ -104,6 +117,13 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
             choice.exposure, half, capital_is_currency0=self.capital_is_currency0
         )
         return snapped_range(pool.tick + shift, shape, self.base_half_width, pool.tick_spacing)
+
+
+def same_ticks(ticks: TickRange, spacing: int, *, turned: bool) -> TickRange:
+    """The usable ticks nearest to a range of another pool of the pair."""
+    edges = (-ticks.upper, -ticks.lower) if turned else ticks
+    lower, upper = (nearest_usable_tick(tick, spacing) for tick in edges)
+    return TickRange(lower, max(upper, lower + spacing))
 
 
 def own_ticks(own: OwnRange, pool: facts.ObservedPoolFacts) -> TickRange:
@@ -128,16 +148,20 @@ def _terms(evaluation: EvaluationContext) -> SwapTerms:
 
 
 def evaluation_of(context: facts.ScoutContext, pool_index: int = 0) -> EvaluationContext:
-    if isinstance(context, facts.MarketContext):
+    if isinstance(context, facts.MarketContext) and pool_index == 0:
         return _held_ground(context)
-    grounds = _capital_grounds(context)
+    grounds = _grounds(context)
     if pool_index not in grounds:
-        grounds[pool_index] = _capital_ground(context, pool_index)
+        grounds[pool_index] = (
+            _ground_elsewhere(context, pool_index)
+            if isinstance(context, facts.MarketContext)
+            else _capital_ground(context, pool_index)
+        )
     return grounds[pool_index]
 
 
 @once_per_object
-def _capital_grounds(_context: facts.CreateContext) -> dict[int, EvaluationContext]:
+def _grounds(_context: facts.ScoutContext) -> dict[int, EvaluationContext]:
     """Those that were asked for, by the pool's index."""
     return {}
 
@@ -155,6 +179,7 @@ def _held_ground(context: facts.MarketContext) -> EvaluationContext:
         market=_market(observed, position.liquidity if inside else 0, others),
         available=position.movable,
         withdrawn=position.amounts_withdrawn,
+        has_subscriber=position.has_subscriber,
         current=current,
         hold=Stake(current, position.liquidity) if position.liquidity else None,
         base_half_width=rebalance_base(
@@ -169,6 +194,32 @@ def _held_ground(context: facts.MarketContext) -> EvaluationContext:
         unwritten_fees=unwritten_fees(
             Amounts(position.fees0, position.fees1), position.amounts_withdrawn
         ),
+    )
+
+
+def _ground_elsewhere(context: facts.MarketContext, pool_index: int) -> EvaluationContext:
+    """A pool of the same pair, with what the position would bring."""
+    observed, leaving = context.pools[pool_index], _held_ground(context)
+    turned = is_turned(leaving.pool_key, facts.key_of(observed.pool))
+    half_width = _profile_half_width(context, observed)
+    return EvaluationContext(
+        observed=observed,
+        gas=context.gas,
+        market=_market(observed, 0, observed.pool.liquidity),
+        available=leaving.available.turned(turned),
+        withdrawn=leaving.withdrawn.turned(turned),
+        has_subscriber=leaving.has_subscriber,
+        current=None,
+        hold=None,
+        base_half_width=half_width,
+        profile_half_width=half_width,
+        capital_is_currency0=leaving.capital_is_currency0 is not turned,
+        others_liquidity=observed.pool.liquidity,
+        allowed_hooks=context.allowed_hooks,
+        profile=context.profile,
+        other_pools=_other_pools(context, observed.pool),
+        unwritten_fees=leaving.unwritten_fees,
+        leaving=leaving,
     )
 
 
@@ -196,7 +247,7 @@ def _capital_ground(context: facts.CreateContext, pool_index: int) -> Evaluation
 
 
 def _other_pools(context: facts.ScoutContext, own: facts.ObservedPoolFacts) -> tuple[Depth, ...]:
-    observed = context.surveyed_pools if isinstance(context, facts.CreateContext) else ()
+    observed = context.pools if isinstance(context, facts.CreateContext) else context.into
     entered = facts.key_of(own)
 
     def serves(key: PoolKey) -> bool:

@@ -228,7 +228,16 @@ class KeepGoal(Payload):
     """The day it is needed, Unix seconds; None for as long as the position lasts."""
 
 
-def _is_empty(pools: tuple[ObservedPoolFacts, ...]) -> bool:
+class IntoGoal(Payload):
+    """Where a position's liquidity is to go: into a pool of its pair of another protocol."""
+
+    protocol: str | None = None
+    """None is any other than its own."""
+    fee: int | None = None
+    """The pool's, in pips; None is any."""
+
+
+def _is_empty(pools: tuple[object, ...]) -> bool:
     return not pools
 
 
@@ -257,7 +266,19 @@ class MarketContext(Observation):
     mode: Literal["rebalance"] = "rebalance"
     observed: ObservedPool
     position: ObservedPositionFacts
+    into: tuple[ObservedPool, ...] = Field(default=(), exclude_if=_is_empty)
+    """Pools of its pair of other protocols, where it is asked about one of them."""
     keep: KeepGoal | None = Field(default=None, exclude_if=lambda keep: keep is None)
+
+    @property
+    def pools(self) -> tuple[ObservedPool, ...]:
+        """Its own first: a shape names one by its place among them."""
+        return self.observed, *self.into
+
+    @property
+    def first_pool(self) -> int:
+        """The first that may be entered: where it is to go elsewhere its own is none."""
+        return 1 if self.into else 0
 
 
 class CreateContext(Observation):
@@ -268,6 +289,12 @@ class CreateContext(Observation):
     """Capital in the chain's coin may enter pools of this token too, once it is wrapped."""
     surveyed_pools: tuple[ObservedPool, ...]
     """Those that hold the capital's very tokens first, then those that need the coin wrapped."""
+
+    first_pool: ClassVar[int] = 0
+
+    @property
+    def pools(self) -> tuple[ObservedPool, ...]:
+        return self.surveyed_pools
 
 
 ScoutContext = MarketContext | CreateContext

@@ -298,6 +298,4 @@ def _needed_multiplier(context: ScoutContext, move: Evaluated) -> float | None:
 
 
 def _exists(context: ScoutContext, pool_index: int) -> bool:
-    if context.mode == "rebalance":
-        return pool_index == 0
-    return 0 <= pool_index < len(context.surveyed_pools)
+    return context.first_pool <= pool_index < len(context.pools)

@@ -11,7 +11,14 @@ from pydantic import Field
 from agents.bus.envelope import Kind, Measure, Payload, PositionNumber, Registry, Role, wire_of
 from agents.bus.record import read_ends
 from agents.lp import ROLES
-from agents.lp.facts import NO_MEMORY, CreateGoal, DeskMemory, KeepGoal, ScoutContext
+from agents.lp.facts import (
+    NO_MEMORY,
+    CreateGoal,
+    DeskMemory,
+    IntoGoal,
+    KeepGoal,
+    ScoutContext,
+)
 from agents.lp.plan import Candidate, OwnRange, Plan
 from agents.numbers.rules import Decision, RiskProfile
 from chain.base.clean_text import clean_text
@@ -53,6 +60,8 @@ class FlowStart(Payload):
     """A token to keep and until when, as typed; empty for as long as the position lasts."""
     keep: KeepGoal | None = Field(default=None, exclude_if=lambda keep: keep is None)
     """The same for the position's pool."""
+    into: IntoGoal | None = Field(default=None, exclude_if=lambda into: into is None)
+    """Whether it is to go into a pool of another protocol."""
 
 
 class FlowCreateStart(Payload):

@@ -22,7 +22,7 @@ from agents.numbers.shapes import ExposureBias
 from chain.base.strict_json import canonical, digest
 from chain.math.liquidity import Amounts
 
-CandidateKind = Literal["hold", "exit", "tighten", "widen", "shift", "create"]
+CandidateKind = Literal["hold", "exit", "tighten", "widen", "shift", "create", "migrate"]
 
 
 class PricedToken(NamedTuple):
@@ -64,6 +64,8 @@ class ShapeChoice(Payload):
     """Instead of a form: what the person named. No model can."""
     by_model: bool = Field(default=False, exclude_if=lambda model: not model)
     """Whether a model proposed it."""
+    same_range: bool = Field(default=False, exclude_if=lambda same: not same)
+    """Instead of a form: the range that is held, in another pool of its pair."""
     full_range: bool = Field(default=False, exclude_if=lambda full: not full)
     """Instead of a form: every price there is. The rules propose it where a pool does not pay."""
 

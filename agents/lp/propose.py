@@ -6,7 +6,7 @@ from math import sqrt
 from agents.lp.advising import decided_by_rule, move_advice
 from agents.lp.evaluation import Evaluated, evaluate, gas_usd
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import CreateContext, ScoutContext
+from agents.lp.facts import CreateContext, MarketContext, ScoutContext
 from agents.lp.payloads import DebateRound
 from agents.lp.plan import OwnRange, ShapeChoice
 from agents.numbers.advice import advised_half_width
@@ -32,6 +32,7 @@ _CREATE_CANDIDATES = 3
 _SPARE_MULTIPLIERS = (2.0, 3.0, 0.85, 3.5, 0.5)
 """Tried in this order when snapping made too few candidates differ."""
 _SCANNED = (0.3, 0.45, 0.65, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.4, 2.8, 3.2, 3.5)
+SAME_RANGE = ShapeChoice(width_multiplier=1.0, center_offset_ticks=0, same_range=True)
 FULL_RANGE = ShapeChoice(width_multiplier=1.0, center_offset_ticks=0, full_range=True)
 _REVISION_STEPS = (1.0, 1.3, 1.6)
 """Of the width the floor asked for: enough, and two with room."""
@@ -43,6 +44,8 @@ def shapes_by_rules(
     """What is proposed without a model: first the standing shapes, then what the floors asked."""
     if isinstance(context, CreateContext):
         return tuple(_create_shapes(context, revising=bool(rounds)))
+    if context.into:
+        return tuple(_shapes_elsewhere(context, revising=bool(rounds)))
     evaluation = evaluation_of(context)
     multipliers = tuple(_needed(evaluation, context)) if rounds else REBALANCE_MULTIPLIERS
     by_edge = tuple(_advised(evaluation)) if not rounds else ()
@@ -59,6 +62,22 @@ def shapes_by_rules(
     if skewed is not None:
         shapes.append(_shape(skewed.width_multiplier, skewed.center_offset_ticks))
     return tuple(shapes)
+
+
+def _shapes_elsewhere(context: MarketContext, *, revising: bool) -> Iterator[ShapeChoice]:
+    """In those pools that net the most at the range that is held, and what is advised there."""
+    ranked = []
+    for pool_index in range(1, len(context.pools)):
+        same = SAME_RANGE.model_copy(update={"pool_index": pool_index})
+        evaluation = evaluation_of(context, pool_index)
+        ranked.append((_rank(evaluation, same), pool_index, evaluation, same))
+    ranked.sort(key=lambda found: found[:2])
+    for place, (_, pool_index, evaluation, same) in enumerate(ranked[:_CREATE_CANDIDATES]):
+        needed = list(_needed(evaluation, context))[:2]
+        widths = needed if revising else [_create_width(evaluation)]
+        yield same
+        for width in widths if place == 0 else ():
+            yield _shape(width).model_copy(update={"pool_index": pool_index})
 
 
 def own_shapes(context: ScoutContext, own: OwnRange) -> tuple[ShapeChoice, ...]:
@@ -84,7 +103,8 @@ def candidates_of(context: ScoutContext, shapes: Iterable[ShapeChoice]) -> tuple
     found: list[Evaluated] = []
     taken = set()
     chosen = tuple(shapes)
-    spares = () if any(shape.own_range for shape in chosen) else tuple(_spares(context))
+    given = any(shape.own_range or shape.same_range for shape in chosen)
+    spares = () if given else tuple(_spares(context))
     for shape in (*chosen, *spares):
         if len(found) >= MAX_CANDIDATES:
             break
@@ -115,10 +135,9 @@ def may_win(context: ScoutContext) -> bool:
     """
     if decided_by_rule(context):
         return False
-    pools = len(context.surveyed_pools) if isinstance(context, CreateContext) else 1
     return any(
         _wins(context, evaluation_of(context, pool_index), shape)
-        for pool_index in range(pools)
+        for pool_index in range(context.first_pool, len(context.pools))
         for shape in (*shapes_by_rules(context, ()), *map(_shape, _SCANNED))
         if shape.pool_index in (0, pool_index)
     )

@@ -175,6 +175,7 @@ def _differing(
         same_block = theirs.block == ours.block
         yield from _differing_position(theirs, ours, same_block=same_block)
         yield from _differing_pool(theirs.observed, ours.observed, same_block=same_block)
+        yield from _differing_pools(theirs.into, ours.into, spoken_of, same_block=same_block)
     elif isinstance(theirs, facts.CreateContext) and isinstance(ours, facts.CreateContext):
         yield from _differing_survey(theirs, ours, spoken_of)
     else:
@@ -228,15 +229,25 @@ def _differing_survey(
 ) -> Iterator[str]:
     if theirs.wrapped_native != ours.wrapped_native:
         yield "the wrapped coin"
-    found = {pool.pool.pool_id: pool for pool in ours.surveyed_pools}
-    for told in theirs.surveyed_pools:
+    same_block = theirs.block == ours.block
+    yield from _differing_pools(theirs.pools, ours.pools, spoken_of, same_block=same_block)
+
+
+def _differing_pools(
+    theirs: Sequence[facts.ObservedPool],
+    ours: Sequence[facts.ObservedPool],
+    spoken_of: Collection[str],
+    *,
+    same_block: bool,
+) -> Iterator[str]:
+    found = {pool.pool.pool_id: pool for pool in ours}
+    for told in theirs:
         pool_id = told.pool.pool_id
         if pool_id not in spoken_of:
             continue
         if pool_id not in found:
             yield f"the pool {pool_id[:10]}…, which is not found here"
         else:
-            same_block = theirs.block == ours.block
             yield from _differing_pool(told, found[pool_id], same_block=same_block)
 
 
@@ -435,7 +446,7 @@ def _shape_of(move: Candidate, record: Record) -> ShapeChoice | None:
 
 
 def _pool_index(ours: facts.ScoutContext, pool_id: str) -> int:
-    pools = (ours.observed,) if isinstance(ours, facts.MarketContext) else ours.surveyed_pools
+    pools = ours.pools
     for index, observed in enumerate(pools):
         if observed.pool.pool_id == pool_id:
             return index

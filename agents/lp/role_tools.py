@@ -15,7 +15,7 @@ from agents.lp.advising import move_advice
 from agents.lp.briefing import describe_record
 from agents.lp.evaluation import Evaluated, evaluate, move_numbers
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import DeskMemory, MarketContext, ScoutContext, path_steps
+from agents.lp.facts import DeskMemory, ScoutContext, path_steps
 from agents.lp.plan import ShapeChoice
 from agents.lp.scout_tools import NO_SWAPS, NoArguments, OfPool, ToolArguments
 from agents.model.claims import Unit
@@ -78,7 +78,7 @@ class StrategistTools(Struct):
 
     async def answer(self, _name: str, arguments: BaseModel) -> str:
         assert isinstance(arguments, RangeArguments)
-        pools = 1 if isinstance(self.context, MarketContext) else len(self.context.surveyed_pools)
+        pools = len(self.context.pools)
         if arguments.pool >= pools:
             raise ToolError(f"pool: there are {pools}, counted from 0.")
         evaluation = evaluation_of(self.context, arguments.pool)

@@ -334,7 +334,7 @@ class ScoutTools(Struct, eq=False):
 
     def _pool(self, asked: OfPool) -> facts.ObservedPool:
         seen = self.seen
-        pools = (seen.observed,) if isinstance(seen, facts.MarketContext) else seen.surveyed_pools
+        pools = seen.pools
         if asked.pool >= len(pools):
             raise ToolError(f"pool: there are {len(pools)}, counted from 0.")
         return pools[asked.pool]

@@ -9,7 +9,14 @@ from msgspec import Struct
 from agents.bus.envelope import CLI, AgentFact, Kind, Role
 from agents.bus.replay import Record
 from agents.bus.worker import Outgoing, StageFailedError
-from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast, ScoutContext
+from agents.lp.facts import (
+    CreateContext,
+    CreateGoal,
+    IntoGoal,
+    MarketContext,
+    PositionPast,
+    ScoutContext,
+)
 from agents.lp.payloads import SCOUT
 from agents.model.interface import Model
 from agents.model.recorded import RecordedModel
@@ -27,7 +34,9 @@ _PAST = "position_past"
 class Eyes(Protocol):
     """What Scout sees the chain with."""
 
-    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext: ...
+    async def observe_position(
+        self, ref: PositionRef, profile: RiskProfile, into: IntoGoal | None = None, /
+    ) -> MarketContext: ...
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext: ...
 
@@ -84,12 +93,15 @@ class RecordedEyes:
         self._seen = recorded_context(record)
         self._past = record.fact(SCOUT, _PAST)
 
-    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
+    async def observe_position(
+        self, ref: PositionRef, profile: RiskProfile, into: IntoGoal | None = None
+    ) -> MarketContext:
         seen = self._seen
         if (
             not isinstance(seen, MarketContext)
             or seen.position.token_id != ref
             or seen.profile is not profile
+            or bool(seen.into) is (into is None)
         ):
             raise LookupError("The record is of another position or profile.")
         return seen

@@ -15,7 +15,7 @@ from agents.lp.conclude import (
 )
 from agents.lp.evaluation import Evaluated
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ScoutContext
+from agents.lp.facts import MarketContext, ObservedPool, ScoutContext
 from agents.lp.judge import JudgedCandidate, JudgedRound
 from agents.lp.payloads import Debate
 from agents.lp.plan import Candidate, Plan, RuleFinding
@@ -100,10 +100,10 @@ _RULE_NAMES = {
 }
 
 
-def pools_table(context: CreateContext) -> SpokenTable:
-    """The pools that can take the capital."""
+def pools_table(context: ScoutContext) -> SpokenTable:
+    """The pools that can take the capital, or what a position holds."""
     rows = []
-    for index, observed in enumerate(context.surveyed_pools):
+    for index, observed in enumerate(context.pools):
         market = observed.market
         assumed = " assumed" if market.sigma_assumed else ""
         cells = (
@@ -258,11 +258,11 @@ def _signed(value: float | None) -> str:
 
 
 def _name(context: ScoutContext, candidate: Candidate, among: Sequence[Candidate]) -> str:
-    if isinstance(context, MarketContext):
+    if isinstance(context, MarketContext) and not context.into:
         return advice_words.move_name(candidate, among)
     # By the Scout's number too: pools of two pairs may have one fee.
-    index = [each.pool.pool_id for each in context.surveyed_pools].index(candidate.pool_id)
-    pool = _pool_words(context.surveyed_pools[index])
+    index = [each.pool.pool_id for each in context.pools].index(candidate.pool_id)
+    pool = _pool_words(context.pools[index])
     return f"{option_letter(candidate.index or 0)} pool {index} · {pool}"
 
 

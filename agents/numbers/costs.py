@@ -22,6 +22,9 @@ class CostedRecipe(StrEnum):
     """Exit, then swap and enter through the router."""
     ENTER = "enter"
     SWAP_AND_ENTER = "swap-and-enter"
+    ENTER_FROM_ELSEWHERE = "enter-from-elsewhere"
+    """With what another protocol's pool has paid, whose exit comes on top."""
+    SWAP_AND_ENTER_FROM_ELSEWHERE = "swap-and-enter-from-elsewhere"
 
 
 class _Gas(NamedTuple):
@@ -37,21 +40,25 @@ def _alike(units: int) -> _Gas:
     return _Gas(units, units)
 
 
-# Measured on the real contracts: an exit up to 166k, a mint up to 392k, a re-range without a swap
-# 292k, swap-and-enter 368k to 410k. A token's approval and its Permit2 allowance are steps of their
+# Measured on the real contracts: collecting 117k to 161k, an exit 139k to 179k, a mint up to 392k,
+# a re-range without a swap 312k where the new ticks are in use and up to 408k where they are not,
+# swap-and-enter 368k to 410k. A token's approval and its Permit2 allowance are steps of their
 # own: a couple of them for each token that leaves the wallet, so two where a position comes back
 # into it first, and one where capital in one token is swapped. As one transaction a re-range with a
 # swap took up to 604k, an entry 373k, swap-and-enter 448k.
-_EXIT = 166_000
+_COLLECT, _EXIT = 161_000, 180_000
 _APPROVALS = 94_000
 _V4 = {
     CostedRecipe.HOLD: _alike(0),
-    CostedRecipe.COLLECT: _alike(_EXIT),
+    CostedRecipe.COLLECT: _alike(_COLLECT),
     CostedRecipe.EXIT: _alike(_EXIT),
-    CostedRecipe.RERANGE: _alike(292_000),
+    CostedRecipe.RERANGE: _alike(409_000),
     CostedRecipe.RERANGE_WITH_SWAP: _Gas(_EXIT + 2 * _APPROVALS + 410_000, 604_000),
     CostedRecipe.ENTER: _Gas(2 * _APPROVALS + 392_000, 373_000),
     CostedRecipe.SWAP_AND_ENTER: _Gas(_APPROVALS + 410_000, 448_000),
+    # Both tokens may be moved, into a range whose ticks nobody used: up to 618k and 459k.
+    CostedRecipe.ENTER_FROM_ELSEWHERE: _Gas(2 * _APPROVALS + 392_000, 395_000),
+    CostedRecipe.SWAP_AND_ENTER_FROM_ELSEWHERE: _Gas(2 * _APPROVALS + 440_000, 470_000),
 }
 
 # Of v3: the manager takes tokens by an approval of each, without Permit2, which the router's swap
@@ -71,7 +78,14 @@ _V3 = {
     CostedRecipe.RERANGE_WITH_SWAP: _Gas(_V3_APPROVALS + _V3_SWAP + _V3_MINT, 455_000, _V3_EXIT),
     CostedRecipe.ENTER: _Gas(_V3_APPROVALS + _V3_MINT, 525_000),
     CostedRecipe.SWAP_AND_ENTER: _Gas(_V3_APPROVALS + _V3_SWAP + _V3_MINT, 650_000),
+    # What was paid as the coin is wrapped first.
+    CostedRecipe.ENTER_FROM_ELSEWHERE: _Gas(_V3_APPROVALS + _V3_MINT + 30_000, 545_000),
+    CostedRecipe.SWAP_AND_ENTER_FROM_ELSEWHERE: _Gas(
+        _V3_APPROVALS + _V3_SWAP + _V3_MINT + 30_000, 670_000
+    ),
 }
+UNSUBSCRIBING = 39_000
+"""What it takes to dismiss a subscriber that does little when it is told."""
 _OF_PROTOCOL = {"v4": _V4, "v3": _V3}
 
 

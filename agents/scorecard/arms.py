@@ -28,7 +28,7 @@ from agents.lp.critic import with_judgment
 from agents.lp.debate import hold_debate
 from agents.lp.evaluation import evaluate, exit_candidate, hold_candidate
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import NO_MEMORY, DeskMemory, MarketContext, ObservedPool, ScoutContext
+from agents.lp.facts import NO_MEMORY, DeskMemory, ObservedPool, ScoutContext
 from agents.lp.judge import judged_round
 from agents.lp.plan import Candidate, ShapeChoice
 from agents.lp.propose import FULL_RANGE, candidates_of, shapes_by_rules
@@ -502,4 +502,4 @@ def taken_of(candidate: Candidate) -> TakenRange:
 
 
 def _pools(context: ScoutContext) -> Sequence[ObservedPool]:
-    return (context.observed,) if isinstance(context, MarketContext) else context.surveyed_pools
+    return context.pools

@@ -23,6 +23,10 @@ class Amounts(NamedTuple):
     def less(self, other: Amounts) -> Amounts:
         return Amounts(self.amount0 - other.amount0, self.amount1 - other.amount1)
 
+    def turned(self, turned: bool = True) -> Amounts:
+        """For a pool whose pair stands in the other order, where it does."""
+        return Amounts(self.amount1, self.amount0) if turned else self
+
 
 def amounts_for_liquidity(
     sqrt_price: int, sqrt_lower: int, sqrt_upper: int, liquidity: int, *, round_up: bool

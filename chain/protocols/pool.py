@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from chain.contracts.hooks import NO_HOOK, HookPassport
-from chain.contracts.networks import Address, Network
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
 from chain.math.fees import FeeGrowth, ProtocolFee, swap_fee
 from chain.read.block_reader import OneBlock, read_slots
@@ -77,6 +77,21 @@ def usual_pools(tokens: Iterable[Address]) -> Iterator[tuple[Address, Address, i
 def is_usual_pool(key: PoolKey) -> bool:
     """Without a hook, at one of the usual fees."""
     return key.hooks == NO_HOOK and (key.fee, key.tick_spacing) in USUAL_TIERS
+
+
+def is_pair_of(own: PoolKey, other: PoolKey, wrapped: Address | None) -> bool:
+    """Whether both hold the same two tokens, the coin and its wrapped form being one."""
+
+    def held(key: PoolKey) -> set[Address | None]:
+        pair = (key.currency0, key.currency1)
+        return {wrapped if token == NATIVE else token for token in pair}
+
+    return held(own) == held(other) and len(held(own)) > 1
+
+
+def is_turned(own: PoolKey, other: PoolKey) -> bool:
+    """Whether the pair's tokens stand in the other order there."""
+    return own.currency0 == other.currency1 or own.currency1 == other.currency0
 
 
 class Told(Struct, frozen=True):

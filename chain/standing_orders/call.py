@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Literal, NamedTuple
 
+from msgspec import UNSET
+
 from chain.base.errors import Failure, ZunoError
-from chain.contracts import calldata
 from chain.contracts.delegation import DELEGATION_MANAGER, NOBODY, BatchCall
 from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import (
@@ -18,19 +19,17 @@ from chain.contracts.signed_delegation import (
     caveats_of,
     terms_in,
 )
+from chain.execution import protocols
+from chain.execution.build.writers import writer_of
 from chain.execution.decode.decoder import decode_call
+from chain.execution.plan.protocol import GasLimits, StandingCall
 from chain.execution.plan.reading import DecodingError
-from chain.execution.v4.records import (
-    DecodedBurn,
-    DecodedDecrease,
-    DecodedTakePair,
-    ModifyLiquidities,
-)
+from chain.execution.plan.records import PlainCall
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.protocols.reference import PositionRef, v4_position, v4_token_id
+from chain.protocols.reference import PositionRef, manager_of
 from chain.protocols.snapshot import PositionSnapshot
-from chain.standing_orders.order import OrderCondition, PricePast
+from chain.standing_orders.order import OrderCondition, PricePast, StandingOrder
 
 OrderKind = Literal["close", "collect"]
 
@@ -48,11 +47,14 @@ class OrderCall(NamedTuple):
     ref: PositionRef
     least: Amounts
     """What it must pay, fees not counted; of a close alone."""
-    currencies: tuple[Address, Address]
+    currencies: tuple[Address, ...]
+    """What it pays; none where the bytes name no token: then the order does (`call_in`)."""
     recipient: Address
     until: int
     times: int
     nonce: int
+    liquidity: int | None = None
+    """What a close takes out; None where the bytes take all there is then."""
 
 
 def least_amounts(position: PositionSnapshot, condition: OrderCondition) -> Amounts:
@@ -86,15 +88,12 @@ def propose(
     nonce: int,
 ) -> SignedDelegation:
     """The delegation that is to be sealed and signed: it is valid from before now on."""
-    key = position.pool.key
-    change: calldata.PositionAction = (
-        calldata.Burn(v4_token_id(position.ref), *least_amounts(position, condition))
-        if kind == "close"
-        else calldata.Decrease(v4_token_id(position.ref), 0, 0, 0)
-    )
-    paid = calldata.TakePair(key.currency0, key.currency1, position.owner)
-    data = calldata.modify_liquidities([change, paid], until)
-    call = BatchCall(network.contracts.position_manager, 0, data)
+    key, closes = position.pool.key, kind == "close"
+    least = least_amounts(position, condition) if closes else Amounts(0, 0)
+    pair, liquidity = (key.currency0, key.currency1), position.liquidity if closes else None
+    made = StandingCall(closes, position.ref, least, position.owner, liquidity, pair, until)
+    data = writer_of(key).standing(made)
+    call = BatchCall(manager_of(position.ref, network), 0, data)
     # The chain compares with the block's time, which may be a little behind this one's.
     terms = CallTerms(call, times, now - 3_600, until, nonce)
     return SignedDelegation(watch_key, position.owner, ROOT, caveats_of(terms), salt=0)
@@ -109,6 +108,16 @@ def read_call(signed: SignedDelegation, network: Network) -> OrderCall:
     return found
 
 
+def call_in(order: StandingOrder, network: Network) -> OrderCall:
+    """What an order lets be done, with its tokens where its bytes name none: the seal has them."""
+    call = read_call(order.delegation_signed, network)
+    if call.currencies:
+        return call
+    if order.tokens is UNSET:
+        raise OrderRefusedError("This is no order that zuno signs: it says nowhere what it pays.")
+    return call._replace(currencies=order.tokens)
+
+
 def call_of(signed: SignedDelegation) -> BatchCall:
     terms = terms_in(signed.caveats)
     if terms is None:
@@ -116,16 +125,21 @@ def call_of(signed: SignedDelegation) -> BatchCall:
     return terms.call
 
 
+def gas_limits(call: OrderCall) -> GasLimits:
+    return protocols.reader_named(call.ref.protocol).standing_gas[call.kind == "close"]
+
+
+def most_gas() -> int:
+    """What an order may take, whichever it is."""
+    return max(gas.most for protocol in protocols.ALL for gas in protocol.standing_gas.values())
+
+
 def subject_in(signed: SignedDelegation) -> tuple[OrderKind, PositionRef] | None:
     """What is done with which position, by its bytes alone."""
     with suppress(DecodingError, OrderRefusedError):
-        match decode_call(call_of(signed).data):
-            case ModifyLiquidities(actions=(DecodedBurn(token_id), *_)):
-                return "close", v4_position(token_id)
-            case ModifyLiquidities(actions=(DecodedDecrease(token_id), *_)):
-                return "collect", v4_position(token_id)
-            case _:
-                pass
+        made = _standing(call_of(signed))
+        if made is not None:
+            return "close" if made.closes else "collect", made.ref
     return None
 
 
@@ -134,30 +148,37 @@ def position_in(signed: SignedDelegation) -> PositionRef | None:
     return None if subject is None else subject[1]
 
 
+def _standing(call: BatchCall) -> StandingCall | None:
+    made = decode_call(call.data)
+    protocol = protocols.of_call(made)
+    if protocol is None or not isinstance(made, PlainCall):
+        return None
+    return protocol.standing(made)
+
+
 def _read(signed: SignedDelegation, network: Network) -> OrderCall | None:
     terms = terms_in(signed.caveats)
-    if terms is None or terms.call.value or terms.call.to != network.contracts.position_manager:
+    if terms is None or terms.call.value:
         return None
     try:
-        call = decode_call(terms.call.data)
+        made = _standing(terms.call)
     except DecodingError:
         return None
-    match call:
-        case ModifyLiquidities(actions=(change, DecodedTakePair() as paid), deadline=terms.before):
-            pass
-        case _:
-            return None
-    match change:
-        case DecodedBurn(token_id, least0, least1, hook_data=b""):
-            kind: OrderKind = "close"
-            least = Amounts(least0, least1)
-        case DecodedDecrease(token_id, liquidity=0, amount0_min=0, amount1_min=0, hook_data=b""):
-            kind, least = "collect", Amounts(0, 0)
-        case _:
-            return None
-    pair = (paid.currency0, paid.currency1)
-    ref = v4_position(token_id)
-    return OrderCall(kind, ref, least, pair, paid.recipient, terms.before, terms.times, terms.nonce)
+    if made is None or terms.call.to != protocols.reader_named(made.ref.protocol).manager(network):
+        return None
+    if made.deadline not in (None, terms.before):
+        return None
+    return OrderCall(
+        "close" if made.closes else "collect",
+        made.ref,
+        made.least,
+        made.currencies or (),
+        made.recipient,
+        terms.before,
+        terms.times,
+        terms.nonce,
+        made.liquidity,
+    )
 
 
 def _faults(signed: SignedDelegation, call: OrderCall, network: Network) -> Iterator[str]:

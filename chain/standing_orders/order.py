@@ -9,18 +9,20 @@ from fractions import Fraction
 from math import isqrt
 from typing import Annotated, Literal, NamedTuple
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from chain.contracts import abi
 from chain.contracts.networks import Address
-from chain.contracts.pool_key import PoolKey
+from chain.contracts.pool_key import PoolId, PoolKey
 from chain.contracts.signed_delegation import Caveat, SignedDelegation
+from chain.protocols.registry import protocol_of_pool
 from chain.tokens.pair import Pair
 
 _DELEGATION = "(address,address,bytes32,(address,bytes)[],uint256,bytes)"
 _Q192 = 1 << 192
 _Count = Annotated[int, Meta(ge=0, lt=2**50)]
 _Decimals = Annotated[int, Meta(ge=0, lt=256)]
+_Token = Annotated[Address, Meta(pattern=r"\A0x[0-9a-f]{40}\Z")]
 _Digits = Annotated[str, Meta(pattern=r"\A[0-9]{1,50}\Z")]
 
 
@@ -96,6 +98,14 @@ class ClosedRange(Struct, frozen=True, rename="camel"):
     """The pool's price in the block that closed it; empty before that."""
     time: int = 0
     """That block's time."""
+    pool_id: PoolId = ""
+    """What names the pool, where its key does not."""
+
+    @property
+    def key(self) -> PoolKey:
+        if not self.pool_id:
+            return self.pool
+        return protocol_of_pool(self.pool_id).key(self.pool.values, self.pool_id)
 
 
 class StandingProgress(Struct, frozen=True, rename="camel"):
@@ -159,6 +169,8 @@ class StandingOrder(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     """Whether currency1 is the one whose price is told."""
     secret: Annotated[str, Meta(pattern=r"\A([0-9a-f]{32})?\Z")] = ""
     """128 random bits, so that nobody guesses the terms from the salt; none in version 1."""
+    tokens: tuple[_Token, _Token] | UnsetType = UNSET
+    """What it pays, where the signed bytes name no token."""
     partner: int | None = None
     """In older files: what closes a position ends its other orders without that."""
 

@@ -6,6 +6,8 @@ whoever edits a file, in a home or on its way to another machine, has an order t
 
 from functools import lru_cache
 
+from msgspec import UNSET
+
 from chain.contracts.addresses import keccak, recovered_address
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
@@ -42,6 +44,7 @@ def salt_of(order: StandingOrder, call: OrderCall) -> int:
         int.from_bytes(keccak(names), "big"),
         *((256, 256) if order.decimals is None else order.decimals),
         int(order.inverted),
+        *(() if order.tokens is UNSET else (int(token, 16) for token in order.tokens)),
     )
     terms = b"".join(number.to_bytes(_WORD, "big") for number in numbers)
     sealed = _TAG + bytes([_VERSION]) + terms + bytes.fromhex(order.secret)
@@ -91,7 +94,9 @@ def fault_of(order: StandingOrder, call: OrderCall) -> str:
     if is_sealed(order, call):
         fits = isinstance(order.condition, FeesOver) is (call.kind == "collect")
         return "" if fits else f"No command makes such an order. {_anew(order, call)}"
-    return "" if call.kind == "close" and any(call.least) else unsealed_words(order, call)
+    # An older zuno signed none whose bytes name no token.
+    older = call.kind == "close" and any(call.least) and order.tokens is UNSET
+    return "" if older else unsealed_words(order, call)
 
 
 def unsealed_words(order: StandingOrder, call: OrderCall) -> str:

@@ -169,3 +169,23 @@ def run_move(arguments: Namespace) -> int:
         own_prices=(arguments.low, arguments.high),
     )
     return asyncio.run(argue(session, settings, start, stream=arguments.stream))
+
+
+def run_migrate(arguments: Namespace) -> int:
+    from zuno_tui.prompt.into_phrase import read_into
+
+    session = Session.start(arguments)
+    into = read_into(arguments.to)
+    settings = debate_settings(
+        session.settings,
+        os.environ,
+        profile=arguments.profile,
+        deterministic=arguments.deterministic,
+    )
+    start = FlowStart(
+        token_id=arguments.ref,
+        profile=settings.profile,
+        max_rounds=settings.max_rounds,
+        into=into,
+    )
+    return asyncio.run(argue(session, settings, start, stream=arguments.stream))

@@ -132,7 +132,7 @@ async def seen_here(sources: Sources, start: FlowStart | FlowCreateStart) -> Sco
     """The position, or the pools for a new one, as this desk sees them."""
     observer = ChainObserver(sources)
     if isinstance(start, FlowStart):
-        return await observer.observe_position(start.token_id, start.profile)
+        return await observer.observe_position(start.token_id, start.profile, start.into)
     return await observer.survey(start.goal, start.owner, start.profile)
 
 

@@ -14,6 +14,7 @@ from chain.math.price import format_amount
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
 from chain.standing_orders.book import StandingOrders
+from chain.standing_orders.call import most_gas
 from chain.wallet.address_book import KeyStorage
 from chain.wallet.demo import DEMO_NETWORK
 from chain.wallet.errors import WalletError, WalletRefusedError
@@ -32,8 +33,6 @@ from zuno_tui.app.wallet_secrets import ask_new_passphrase, ask_passphrase, type
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import print_json, print_lines
 
-ORDER_GAS = 500_000
-"""What carrying out an order took at most, and some more."""
 _TRANSFER_GAS = 21_000
 _GAS_MARGIN = (5, 4)
 _UNLOCKED = {
@@ -76,7 +75,7 @@ async def _tell(session: Session, found: WatchKey) -> int:
         held = await sources.client.ask(requests.balance(found.address))
         price = await read_gas_price(sources.client)
     if not isinstance(price, Unknown):
-        needed = 3 * ORDER_GAS * price.value.cap
+        needed = 3 * most_gas() * price.value.cap
     address = checksum(found.address)
     if not await asyncio.to_thread(is_proven, session.home, session.network):
         say("Its passphrase is not at hand, so this address is only what watch-key.json says.")

@@ -247,8 +247,6 @@ class Command(Struct, frozen=True, kw_only=True):
     """What is to be built and approved; at the desk it goes on the card. None only answers."""
     only_on: tuple[str, ...] = ()
     """The protocols whose positions it can be asked about; of all of them where none is named."""
-    why_only: str = ""
-    """Why not of the others, as a sentence."""
     run: Callable[[Namespace], int] | None = None
     """Anything else on the command line."""
 

@@ -130,10 +130,16 @@ class MigratePosition(Intent, frozen=True):
             metavar="TO",
             several=True,
         ),
+        PROFILE,
+        STREAM,
+        DETERMINISTIC,
     )
 
     ref: PositionRef
     to: tuple[str, ...] = ()
+    profile: ProfileName | None = None
+    stream: bool = False
+    deterministic: bool = False
 
 
 _POSITION = re.compile(r"(?:#|3:)?[0-9]{1,77}", re.ASCII)

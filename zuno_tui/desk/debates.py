@@ -20,7 +20,7 @@ from chain.base.errors import error_kind
 from chain.protocols.reference import position_label
 from chain.rpc.errors import RpcError
 from zuno_tui.app.agents_elsewhere import AgentPlaces, agents_note
-from zuno_tui.catalog.intents import CreatePosition, MovePosition, Recommend
+from zuno_tui.catalog.intents import CreatePosition, MigratePosition, MovePosition, Recommend
 from zuno_tui.desk.card import Card, plan_view
 from zuno_tui.desk.cleaning import clean_in_place
 from zuno_tui.desk.context import DeskContext, Tell
@@ -174,6 +174,18 @@ class Debates:
             profile=settings.profile,
             max_rounds=1,
             own_prices=(intent.low or "", intent.high or ""),
+        )
+        self._begin(settings, start, f"position {position_label(intent.ref)}", intent.twin)
+
+    def migrate(self, intent: MigratePosition) -> None:
+        from zuno_tui.prompt.into_phrase import read_into
+
+        settings = self._settings(intent.profile)
+        start = FlowStart(
+            token_id=intent.ref,
+            profile=settings.profile,
+            max_rounds=settings.max_rounds,
+            into=read_into(intent.to),
         )
         self._begin(settings, start, f"position {position_label(intent.ref)}", intent.twin)
 

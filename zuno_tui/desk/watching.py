@@ -56,15 +56,9 @@ def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
         next_command=_phrase(alert, network) if alert.active else "",
         muted_until=alert.muted_until,
         place=" ".join(filter(None, (elsewhere, other))),
-        fees=_fees(alert),
+        fees=alert.waiting_usd if alert.subject.kind is AlertKind.FEES_WORTH_COLLECTING else None,
+        waiting=alert.waiting_usd,
     )
-
-
-def _fees(alert: Alert) -> float | None:
-    if alert.subject.kind is not AlertKind.FEES_WORTH_COLLECTING:
-        return None
-    dollars = alert.numbers.get("feesUsd")
-    return float(dollars) if isinstance(dollars, int | float) else None
 
 
 def _phrase(alert: Alert, network: Network) -> str:

@@ -286,7 +286,7 @@ def refuse_failing(simulation: Simulation) -> None:
 async def _code_hashes(
     sources: Sources, action: Action, account_code: str | None, pins: Store
 ) -> CodeHashes:
-    hooks = [pool.key.hooks for pool in action.subject.pools if pool.key.hooks != NO_HOOK]
+    hooks = [pool.key.hooks for pool in action.pools if pool.key.hooks != NO_HOOK]
     delegates = delegates_on(sources.network)
     if action.cancels or isinstance(action.request, DelegateRequest | CancelOrdersRequest):
         lent = [each.address for each in delegates]

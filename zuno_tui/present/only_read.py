@@ -16,6 +16,5 @@ def refuse_other_protocols(command: Command, intent: Intent) -> None:
         if command.only_on and ref.protocol not in command.only_on:
             raise OtherProtocolError(
                 f"`{command.name}` works on {' and '.join(command.only_on)} only so far, and "
-                f"{position_label(ref)} is of {ref.protocol}.{command.why_only and ' '}"
-                f"{command.why_only}"
+                f"{position_label(ref)} is of {ref.protocol}."
             )

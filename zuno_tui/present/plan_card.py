@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agents.lp.advice_words import (
     EVERY_PRICE,
@@ -39,6 +40,7 @@ from chain.base.units import UNKNOWN, hours, hours_cell, list_words, percent, us
 from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.protocols.reference import position_label
+from chain.protocols.registry import protocol_of_pool
 from chain.tokens import Token, ask_tokens, unlisted_token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.answer import CommandAnswer
@@ -127,12 +129,15 @@ class PlanPool(Struct, frozen=True):
     """Whether a hook may change the fee."""
     hooked: bool = False
     sqrt_price: int = 0
+    protocol: str = ""
+    """Where the plan speaks of pools of several."""
 
     @property
     def name(self) -> str:
         """`WETH/USDC 0.1%*`: as the list of positions marks a fee that changes."""
         mark = "*" if self.dynamic else " hook" if self.hooked else ""
-        return f"{self.pair.name} {fee_text(self.fee)}{mark}"
+        where = f"{self.protocol} " if self.protocol else ""
+        return f"{where}{self.pair.name} {fee_text(self.fee)}{mark}"
 
     def edges(self, tick_lower: int, tick_upper: int) -> tuple[int, int]:
         """Ticks from the price to the range's edges, the lower price first."""
@@ -154,7 +159,11 @@ def plan_pools(plan: Plan, store: Store | None = None) -> dict[str, PlanPool]:
         network = network_named(str(plan.chain_id))
     except UnknownNetworkError:
         return {}
-    return {pool.pool_id: _plan_pool(pool, network, store) for pool in plan.pools}
+    found = {pool.pool_id: _plan_pool(pool, network, store) for pool in plan.pools}
+    protocols = {pool_id: protocol_of_pool(pool_id).name for pool_id in found}
+    if len(set(protocols.values())) < 2:
+        return found
+    return {each: replace(pool, protocol=protocols[each]) for each, pool in found.items()}
 
 
 def _plan_pool(facts: PlanPoolFacts, network: Network, store: Store | None) -> PlanPool:
@@ -233,6 +242,9 @@ def option_words(plan: Plan, candidate: Candidate, pools: Mapping[str, PlanPool]
         case "create":
             pool = _pool_words(pools.get(candidate.pool_id))
             return f"Open {pool} at {range_words(candidate, pools)}."
+        case "migrate":
+            pool = _pool_words(pools.get(candidate.pool_id))
+            return f"Migrate {which} to {pool} at {range_words(candidate, pools)}."
         case _:
             return f"{_VERBS[candidate.kind]} {which} to {range_words(candidate, pools)}."
 

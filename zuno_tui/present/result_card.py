@@ -92,7 +92,9 @@ def result_headline(result: ApplyResult) -> str:
     before, opened = result.approval.about.ref, [*map(position_label, result.minted)]
     if not opened:
         return ""
-    return f"{' and '.join(opened)} opened" if before is None else f"#{before} is now {opened[0]}"
+    if before is None:
+        return f"{' and '.join(opened)} opened"
+    return f"{position_label(before)} is now {opened[0]}"
 
 
 class ExpectedOutcome(Struct, frozen=True):

@@ -134,7 +134,9 @@ class AlertRow(Struct, frozen=True):
     place: str = ""
     """Network and wallet, where they are not the desk's own."""
     fees: float | None = None
-    """Dollars that wait to be collected, where it is about that."""
+    """Dollars of fees that wait to be collected, where it is about those alone."""
+    waiting: float | None = None
+    """All dollars that wait to be collected, withdrawn ones too, where it is about that."""
     members: tuple[str, ...] = ()
     """The numbers of the alerts it stands for, where it stands for several."""
 

@@ -12,6 +12,7 @@ from agents.lp.facts import (
     CreateContext,
     CreateGoal,
     GasFacts,
+    IntoGoal,
     MarketContext,
     ObservedPositionFacts,
     PastChange,
@@ -50,9 +51,10 @@ from chain.positions.overview import (
 from chain.positions.performance import read_accounts
 from chain.prices.ladder import market_prices, price_book
 from chain.prices.price import PriceBook
-from chain.protocols.reference import PositionRef, position_name
+from chain.protocols.pool import is_pair_of
+from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.protocols.registry import protocol_of
-from chain.protocols.snapshot import PositionIdentity
+from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
 from chain.protocols.v4.storage import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock
 from chain.read.gas import GasCost, Weight, read_gas_cost
@@ -86,6 +88,26 @@ class NoFittingPoolError(ObservationError):
         super().__init__(
             f"No pool found on {network.title}{wanted} can hold this capital."
             " Name other tokens or another fee; see what there is: zuno pools"
+        )
+
+
+class NoPoolElsewhereError(ZunoError, ObservationError):
+    failure = Failure.REFUSED
+
+    def __init__(self, ref: PositionRef, into: IntoGoal) -> None:
+        if into.protocol == ref.protocol:
+            super().__init__(
+                f"{position_label(ref)} is on Uniswap {ref.protocol} already. To move it there: "
+                f"zuno recommend {position_name(ref)}"
+            )
+            return
+        where = "No other protocol" if into.protocol is None else f"Uniswap {into.protocol}"
+        verb = "has" if into.protocol is None else "has no"
+        which = "" if into.fee is None else f" at {into.fee / 10_000:g}%"
+        pool = "a pool" if into.protocol is None else "pool"
+        super().__init__(
+            f"{where} {verb} {pool} of this pair{which} that holds anything. "
+            f"{position_label(ref)} stays where it is. See pools: zuno pools"
         )
 
 
@@ -229,6 +251,12 @@ def _stands_for(asked: Address, held: Address, wrapped: Address | None) -> bool:
 T = TypeVar("T")
 _LEAST_STEPS = 80
 """Of the last day in each pool, however many are surveyed."""
+
+
+def _steps(pools: int) -> int:
+    return max(_LEAST_STEPS, MOST_STEPS // pools)
+
+
 _LARGEST_TOKEN_ID = 2**256 - 1
 _REPLACED = frozenset((ErrorKind.REORGED, ErrorKind.STATE_PRUNED, ErrorKind.BLOCK_MISSING))
 """What a node says of a head that was replaced while it was read: the new one will do."""
@@ -244,11 +272,13 @@ class ChainObserver:
         self._network = sources.network
         self._watch = watch
 
-    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
+    async def observe_position(
+        self, ref: PositionRef, profile: RiskProfile, into: IntoGoal | None = None
+    ) -> MarketContext:
         """A position, its pool and its market at the newest block, still without a summary."""
         if ref.token_id > _LARGEST_TOKEN_ID:
             raise NoSuchPositionError(ref, self._network)
-        return await self._at_one_block(lambda: self._position(ref, profile))
+        return await self._at_one_block(lambda: self._position(ref, profile, into))
 
     async def survey(self, goal: CreateGoal, owner: Address, profile: RiskProfile) -> CreateContext:
         """The pools that can hold the capital, the deepest first, still without a summary."""
@@ -267,7 +297,30 @@ class ChainObserver:
                     raise
             return await read()
 
-    async def _position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
+    async def _elsewhere(
+        self, here: OneBlock, position: PositionSnapshot, into: IntoGoal
+    ) -> list[SeenPool]:
+        """Pools of the same pair of other protocols, the deepest first."""
+        network, own = self._network, position.pool.key
+        tokens = (own.currency0, own.currency1)
+        found = await survey_pools(self._sources, SurveyPlan(tokens=tokens, every_protocol=True))
+        hooks = {
+            pool.key: pool.hook
+            for pool in found.pools
+            if is_pair_of(own, pool.key, network.wrapped_native)
+            and pool.key.protocol != own.protocol
+            and into.protocol in (None, pool.key.protocol)
+            and into.fee in (None, pool.key.fee)
+        }
+        states = (await read_states(here, network, list(hooks)[:MAX_SURVEYED_POOLS])).states
+        pools = [SeenPool(state, hooks[state.key]) for state in states if state.liquidity]
+        if not pools:
+            raise NoPoolElsewhereError(position.ref, into)
+        return pools
+
+    async def _position(
+        self, ref: PositionRef, profile: RiskProfile, into: IntoGoal | None
+    ) -> MarketContext:
         sources, network = self._sources, self._network
         here = OneBlock(sources.client, network)
         gathering = BatchReader(here, network, sources.memory, _words_beside(network))
@@ -277,23 +330,28 @@ class ChainObserver:
             raise NoSuchPositionError(ref, network)
         block, words = here.block, gathering.words
         state = snapshot.pool.state
-        seen = [SeenPool(state, snapshot.pool.hook)]
-        others = swap_pools(network, [state.key])
-        if protocol_of(ref).in_pool_manager:
+        elsewhere = [] if into is None else await self._elsewhere(here, snapshot, into)
+        seen = [SeenPool(state, snapshot.pool.hook), *elsewhere]
+        others = swap_pools(network, [each.state.key for each in seen])
+        if protocol_of(ref).in_pool_manager and not elsewhere:
             beside = pool_states(others, words)
         else:
             beside = (await read_states(here, network, others)).states
-        question = price_question(network, [snapshot.identity], (NATIVE,))
+        pair = [token for each in elsewhere for token in each.state.key.values[:2]]
+        question = price_question(network, [snapshot.identity], (NATIVE, *pair))
         readings, cost, account, tokens, market, pools = await asyncio.gather(
             read_pools(sources, block, seen, beside, self._watch),
             read_gas(sources.client, network, block),
             sources.client.ask(requests.code(snapshot.custody.owner, block.hash)),
-            tokens_at(sources, currencies([snapshot.identity]), block.hash),
+            tokens_at(sources, {*currencies([snapshot.identity]), *pair}, block.hash),
             market_prices(sources.coingecko, network, question.wanted),
             question.read(words, here, block),
         )
         prices = price_book(network, market, pools)
-        told = observed_pool(network, readings.observed[0], tokens, prices)
+        told, *others_told = [
+            observed_pool(network, reading, tokens, prices, _steps(len(seen)))
+            for reading in readings.observed
+        ]
         gas, gas_sources = self._gas(cost, prices, account)
         apart = snapshot.withdrawn
         withdrawn = Amounts(0, 0) if isinstance(apart, Unknown) else apart.value
@@ -307,11 +365,17 @@ class ChainObserver:
             sources={
                 "position": f"{' and '.join(snapshot.contracts)}, block {block.number}",
                 **told.sources,
+                **{
+                    f"pool {index}: {group}": words
+                    for index, each in enumerate(others_told, 1)
+                    for group, words in each.sources.items()
+                },
                 **gas_sources,
             },
             summary="",
             swap_pools=readings.swap_pools,
             observed=told.pool,
+            into=tuple(each.pool for each in others_told),
             position=ObservedPositionFacts(
                 token_id=snapshot.ref,
                 owner=snapshot.custody.owner,
@@ -350,9 +414,9 @@ class ChainObserver:
             sources.client.ask(requests.code(owner, block.hash)),
         )
         tokens = {token.address: token for pool in pools for token in (pool.token0, pool.token1)}
-        steps = max(_LEAST_STEPS, MOST_STEPS // len(pools))
         told = [
-            observed_pool(network, reading, tokens, prices, steps) for reading in readings.observed
+            observed_pool(network, reading, tokens, prices, _steps(len(pools)))
+            for reading in readings.observed
         ]
         gas, gas_sources = self._gas(cost, prices, account)
         listed = "" if found.coverage.complete else ", not all Initialize logs could be read"

@@ -134,6 +134,12 @@ class Alert(Struct, frozen=True, rename="camel"):
         return self.subject.chain_id
 
     @property
+    def waiting_usd(self) -> float | None:
+        """What waits to be collected, where it is about that."""
+        told = self.numbers.get("feesUsd", self.numbers.get("waitingUsd"))
+        return float(told) if isinstance(told, int | float) else None
+
+    @property
     def wallet_address(self) -> Address:
         return self.subject.wallet_address
 

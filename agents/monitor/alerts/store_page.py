@@ -17,6 +17,7 @@ from agents.monitor.alerts.alert import (
     Change,
     EventKind,
     LifecycleStep,
+    Severity,
     alert_document,
     clean_line,
 )
@@ -58,6 +59,9 @@ def _cleaned(value: object) -> object:
     return clean_line(value) if isinstance(value, str) else value
 
 
+MUCH_USD = 1_000.0
+"""So much that waits to be collected comes before a warning."""
+_MUCH_RANK = Severity.WARNING.rank + 0.5
 MOST_RESOLVED = 1_000
 """Alerts that are over stay in the file up to this many, the newest first; the book keeps all."""
 
@@ -199,10 +203,12 @@ Writing: TypeAlias = Callable[[StorePage], None]
 
 
 def in_order(alerts: Iterable[Alert]) -> tuple[Alert, ...]:
-    """What stands before what is over, the worst first, then the newest."""
-    return tuple(
-        sorted(
-            alerts,
-            key=lambda alert: (not alert.active, -alert.severity.rank, -alert.since, alert.id),
-        )
-    )
+    """What stands before what is over, the worst first, then most money, then the newest."""
+    return tuple(sorted(alerts, key=_place))
+
+
+def _place(alert: Alert) -> tuple[bool, float, float, float, int]:
+    money = alert.waiting_usd or 0.0
+    # Much that only waits comes before a range that was left, and behind what is critical.
+    rank = max(float(alert.severity.rank), _MUCH_RANK if money >= MUCH_USD else 0.0)
+    return not alert.active, -rank, -money, -alert.since, alert.id

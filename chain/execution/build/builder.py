@@ -32,6 +32,7 @@ from chain.execution.plan.sizing import (
 )
 from chain.execution.plan.writing import Entry, ProtocolWriter, SmallChange
 from chain.execution.transaction import Authorization, UnsignedTransaction
+from chain.protocols.pool import is_turned
 
 MOST_TOGETHER = 16
 """Positions that one transaction changes: a tenth of what a block has room for."""
@@ -354,14 +355,27 @@ def _re_range(request: requests.ReRangeRequest, facts: ChainFacts) -> list[Recip
     leaves, pool = _protocol(position), request.into or position.pool
     if request.swap is None and pool.key == position.pool.key:
         return [leaves.move(position, span, facts, request.liquidity)]
-    sure = guaranteed_by_exit(position, facts.tolerance)
-    funds = (
-        sure if request.liquidity is None else with_wallet_balance(sure, position.pool.key, facts)
-    )
-    leaving = leaves.change(requests.CloseRequest(position), facts)
+    left, entered = position.pool.key, pool.key
+    sure = guaranteed_by_exit(position, facts.tolerance).turned(is_turned(left, entered))
+    funds = sure if request.liquidity is None else with_wallet_balance(sure, entered, facts)
+    # What is wrapped in the one pool and the coin itself in the other is one and the same.
+    as_coin = NATIVE in (entered.currency0, entered.currency1)
+    unwraps = as_coin and NATIVE not in (left.currency0, left.currency1)
+    leaving = leaves.change(requests.CloseRequest(position, native=unwraps), facts)
     entry = Entry(pool, span, funds, request.swap, sure, request.liquidity)
-    entering = writer_of(pool.key).enter(entry, facts)
-    return [leaves.carried_out([leaving], facts), *entering]
+    entering = writer_of(entered).enter(entry, facts)
+    closing = leaves.carried_out([leaving], facts)
+    wraps = NATIVE in (left.currency0, left.currency1) and not as_coin
+    return [closing, *(_wrapped_for(entering, facts) if wraps else ()), *entering]
+
+
+def _wrapped_for(entering: Sequence[Recipe], facts: ChainFacts) -> Iterator[Recipe]:
+    """What was paid as the coin, as far as what follows takes it wrapped."""
+    wrapped = facts.network.wrapped_native
+    if amount := sum(
+        amount for recipe in entering for token, amount in recipe.pulled if token == wrapped
+    ):
+        yield wallet_steps.wrap(amount, facts)
 
 
 def _wrapping(spending: Recipe, facts: ChainFacts) -> list[Recipe]:

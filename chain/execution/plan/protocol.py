@@ -11,6 +11,7 @@ from chain.execution.plan.effects import Effect
 from chain.execution.plan.names import Names
 from chain.execution.plan.reading import Function
 from chain.execution.plan.records import Call, PlainCall, RouterCommand
+from chain.math.liquidity import Amounts
 from chain.protocols.reference import PositionRef
 
 
@@ -28,6 +29,30 @@ class Places(NamedTuple):
     """Where tokens are moved to within one transaction, to be used there."""
 
 
+class GasLimits(NamedTuple):
+    least: int
+    """What such a call was measured to take: no endpoint sets a limit below it."""
+    most: int
+    """And none sets one above this."""
+
+
+class StandingCall(NamedTuple):
+    """All that a call says which another key may make for the owner."""
+
+    closes: bool
+    """Whether it ends the position; else it collects what is owed."""
+    ref: PositionRef
+    least: Amounts
+    """What a close must pay, besides what is owed."""
+    recipient: Address
+    liquidity: int | None
+    """What a close takes out; None where the bytes take all there is then."""
+    currencies: tuple[Address, Address] | None
+    """What it pays; None where the bytes name no token."""
+    deadline: int | None
+    """None where the bytes name no end."""
+
+
 class ProtocolReader(ABC):
     """How bytes of one protocol are read, judged and told; how they are made it does not know."""
 
@@ -40,6 +65,9 @@ class ProtocolReader(ABC):
     """Whether its manager moves tokens by their own leave, and not through Permit2."""
     wraps: ClassVar[bool]
     """Whether it takes the coin for its wrapped form, and pays it out as the coin."""
+
+    standing_gas: ClassVar[Mapping[bool, GasLimits]]
+    """Of standing orders, by whether they close; with what lets another key make the call."""
 
     @abstractmethod
     def contracts(self, network: Network) -> dict[Address, str]:
@@ -75,6 +103,10 @@ class ProtocolReader(ABC):
     @abstractmethod
     def target(self, call: PlainCall, network: Network) -> Address | None:
         """The one contract that the call may be sent to."""
+
+    @abstractmethod
+    def standing(self, call: PlainCall) -> StandingCall | None:
+        """None of a call that no standing order makes."""
 
     @abstractmethod
     def faults(self, call: Call, value: int, context: PolicyContext) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from chain.execution.plan.facts import ChainFacts, PoolFacts, PositionFacts
+from chain.execution.plan.protocol import StandingCall
 from chain.execution.plan.recipe import Change, Recipe
 from chain.execution.plan.requests import (
     CloseRequest,
@@ -72,3 +73,7 @@ class ProtocolWriter(ABC):
 
     @abstractmethod
     def swap(self, swap: QuotedSwap, facts: ChainFacts) -> Recipe: ...
+
+    @abstractmethod
+    def standing(self, order: StandingCall) -> bytes:
+        """The one call that does it whenever it is made; it takes nothing out of the wallet."""

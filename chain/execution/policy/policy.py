@@ -350,7 +350,10 @@ def _place(
         case Permit2Approval(token, _, amount):
             whose = token + single.transaction.to
             return (0, whose, 2) if amount else (6, whose, 0)
-        case _ if isinstance(next(iter(protocols.effects_of(call)), None), Withdrawal):
+        case _ if _takes_out(single):
+            return 3, "", 0
+        case Deposit() if any(map(_takes_out, singles[:number])):
+            # What the close paid as the coin, for a pool that takes it wrapped.
             return 3, "", 0
         case _:
             return 1 if _dismisses(call) else _PLACES.get(type(call), _ENTERS), "", 0
@@ -358,6 +361,10 @@ def _place(
 
 _PLACES: dict[type[Call], int] = {Deposit: 2, CancelOrder: 5}
 _ENTERS = 4
+
+
+def _takes_out(single: DecodedStep) -> bool:
+    return isinstance(next(iter(protocols.effects_of(single.call)), None), Withdrawal)
 
 
 def _dismisses(call: Call) -> bool:

@@ -8,11 +8,18 @@ from chain.contracts.pool_key import CalldataPool, PoolKey
 from chain.execution.plan.context import PolicyContext
 from chain.execution.plan.effects import Effect
 from chain.execution.plan.names import Names
-from chain.execution.plan.protocol import CommandForm, Places, ProtocolReader
+from chain.execution.plan.protocol import (
+    CommandForm,
+    GasLimits,
+    Places,
+    ProtocolReader,
+    StandingCall,
+)
 from chain.execution.plan.reading import Function
 from chain.execution.plan.records import Call, Execute, PlainCall
 from chain.execution.v3 import records as v3
 from chain.execution.v3 import shapes, words
+from chain.math.liquidity import Amounts
 from chain.protocols.pool import USUAL_TIERS
 from chain.protocols.reference import V3, PositionRef, v3_in_bytes
 from chain.protocols.v3.pool_key import v3_pool_key
@@ -27,6 +34,11 @@ class V3CallReader(ProtocolReader):
     functions: ClassVar[tuple[Function, ...]] = v3.FUNCTIONS
     commands: ClassVar[Mapping[int, CommandForm]] = {
         v3.DecodedV3Swap.code: CommandForm(v3.read_swap, v3.write_swap)
+    }
+
+    standing_gas: ClassVar[Mapping[bool, GasLimits]] = {
+        True: GasLimits(575_000, 750_000),
+        False: GasLimits(395_000, 520_000),
     }
 
     def contracts(self, network: Network) -> dict[Address, str]:
@@ -78,6 +90,25 @@ class V3CallReader(ProtocolReader):
 
     def target(self, call: PlainCall, network: Network) -> Address | None:
         return self.router(network) if isinstance(call, Execute) else self.manager(network)
+
+    def standing(self, call: PlainCall) -> StandingCall | None:
+        """A close takes out what the position held when it was signed and burns it, so that one
+        which grew since is refused by the chain, as is one that shrank."""
+        match shapes.calls_of(call):
+            case (v3.DecreaseLiquidity() as taken, v3.Collect() as paid, v3.BurnToken(token_id)):
+                if taken.token_id != token_id:
+                    return None
+                least = Amounts(taken.amount0_min, taken.amount1_min)
+                out: int | None = taken.liquidity
+                end: int | None = taken.deadline
+            case (v3.Collect(token_id) as paid,) if paid is call:
+                least, out, end = Amounts(0, 0), None, None
+            case _:
+                return None
+        if paid.token_id != token_id or {paid.amount0_max, paid.amount1_max} != {v3.EVERYTHING}:
+            return None
+        closes = out is not None
+        return StandingCall(closes, v3_in_bytes(token_id), least, paid.recipient, out, None, end)
 
     def faults(self, call: Call, value: int, context: PolicyContext) -> Iterator[str]:
         if isinstance(call, Execute):

@@ -10,6 +10,7 @@ from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
 from chain.execution.plan import sizing
 from chain.execution.plan.facts import BuildError, ChainFacts, PoolFacts, PositionFacts
+from chain.execution.plan.protocol import StandingCall
 from chain.execution.plan.recipe import NOTHING, Change, Recipe, RecipeBounds, pulled_tokens
 from chain.execution.plan.requests import QuotedSwap
 from chain.math.drift import Span
@@ -134,6 +135,17 @@ def create(
     given = sized.given
     besides = (max(0, each - there) for each, there in zip(given, sure or given, strict=True))
     return replace(made, bounds=replace(made.bounds, besides=Amounts(*besides)))
+
+
+def standing(order: StandingCall) -> bytes:
+    """Out of a position as it was when this was signed: nothing in it is looked up later."""
+    token_id, owner = order.ref.token_id, order.recipient
+    collect = abi.encode_call(COLLECT, (token_id, owner, _ALL, _ALL))
+    if not order.closes:
+        return collect
+    values = (token_id, order.liquidity, *order.least, order.deadline)
+    calls = [abi.encode_call(DECREASE, values), collect, abi.encode_call(BURN, token_id)]
+    return abi.encode_call(MULTICALL, calls)
 
 
 def swap(quoted: QuotedSwap, facts: ChainFacts, router: Address) -> Recipe:

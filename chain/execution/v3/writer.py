@@ -5,6 +5,7 @@ from typing import ClassVar, assert_never
 
 from chain.contracts.networks import Address
 from chain.execution.plan.facts import BuildError, ChainFacts, PositionFacts
+from chain.execution.plan.protocol import StandingCall
 from chain.execution.plan.recipe import Change, Recipe
 from chain.execution.plan.requests import (
     CloseRequest,
@@ -78,6 +79,9 @@ class V3Writer(ProtocolWriter):
         sure = entry.sure and left_by_swap(entry.sure, entry.swap, facts.tolerance)
         created = recipes.create(pool, span, sized, facts, sure=sure)
         return [self.swap(entry.swap, facts), created]
+
+    def standing(self, order: StandingCall) -> bytes:
+        return recipes.standing(order)
 
     def swap(self, swap: QuotedSwap, facts: ChainFacts) -> Recipe:
         return recipes.swap(swap, facts, _router(facts))

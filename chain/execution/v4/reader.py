@@ -8,7 +8,13 @@ from chain.contracts.pool_key import CalldataPool, DecodedPoolKey, PoolKey
 from chain.execution.plan.context import PolicyContext
 from chain.execution.plan.effects import Effect
 from chain.execution.plan.names import Names
-from chain.execution.plan.protocol import CommandForm, Places, ProtocolReader
+from chain.execution.plan.protocol import (
+    CommandForm,
+    GasLimits,
+    Places,
+    ProtocolReader,
+    StandingCall,
+)
 from chain.execution.plan.reading import Function
 from chain.execution.plan.records import (
     Call,
@@ -19,6 +25,7 @@ from chain.execution.plan.records import (
 )
 from chain.execution.v4 import records as v4
 from chain.execution.v4 import shapes, words
+from chain.math.liquidity import Amounts
 from chain.protocols.reference import V4, PositionRef, v4_position
 
 
@@ -32,6 +39,11 @@ class V4CallReader(ProtocolReader):
         v4.DecodedPositionManagerCall.code: CommandForm(
             v4.read_manager_call, v4.write_manager_call
         ),
+    }
+
+    standing_gas: ClassVar[Mapping[bool, GasLimits]] = {
+        True: GasLimits(340_000, 500_000),
+        False: GasLimits(290_000, 500_000),
     }
 
     def contracts(self, network: Network) -> dict[Address, str]:
@@ -95,6 +107,22 @@ class V4CallReader(ProtocolReader):
 
     def target(self, call: PlainCall, network: Network) -> Address | None:
         return self.router(network) if isinstance(call, Execute) else self.manager(network)
+
+    def standing(self, call: PlainCall) -> StandingCall | None:
+        match call:
+            case v4.ModifyLiquidities((change, v4.DecodedTakePair() as paid), deadline):
+                to, pair = paid.recipient, (paid.currency0, paid.currency1)
+            case _:
+                return None
+        match change:
+            case v4.DecodedBurn(token_id, least0, least1, hook_data=b""):
+                least, ref = Amounts(least0, least1), v4_position(token_id)
+                return StandingCall(True, ref, least, to, None, pair, deadline)
+            case v4.DecodedDecrease(token_id, 0, 0, 0, hook_data=b""):
+                ref = v4_position(token_id)
+                return StandingCall(False, ref, Amounts(0, 0), to, None, pair, deadline)
+            case _:
+                return None
 
     def faults(self, call: Call, value: int, context: PolicyContext) -> Iterator[str]:
         match call:

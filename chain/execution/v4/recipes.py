@@ -8,6 +8,7 @@ from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
 from chain.execution.plan import sizing
 from chain.execution.plan.facts import BuildError, ChainFacts, PoolFacts, PositionFacts
+from chain.execution.plan.protocol import StandingCall
 from chain.execution.plan.recipe import NOTHING, Change, Recipe, RecipeBounds, pulled_tokens
 from chain.execution.plan.requests import QuotedSwap
 from chain.math.drift import Span
@@ -50,6 +51,20 @@ def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFac
         ),
         RecipeBounds(least.plus(position.fees)),
     )
+
+
+def standing(order: StandingCall) -> bytes:
+    """Takes no debt from the wallet: what is not paid in full is undone."""
+    token_id = v4_token_id(order.ref)
+    change: actions.PositionAction = (
+        actions.Burn(token_id, *order.least)
+        if order.closes
+        else actions.Decrease(token_id, 0, *order.least)
+    )
+    assert order.currencies is not None
+    assert order.deadline is not None
+    paid = actions.TakePair(*order.currencies, order.recipient)
+    return actions.modify_liquidities([change, paid], order.deadline)
 
 
 def move(position: PositionFacts, span: Span, facts: ChainFacts, liquidity: int | None) -> Recipe:

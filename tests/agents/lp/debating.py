@@ -41,7 +41,9 @@ class Seen:
 
     context: MarketContext | CreateContext
 
-    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
+    async def observe_position(
+        self, ref: PositionRef, profile: RiskProfile, *_: object
+    ) -> MarketContext:
         assert isinstance(self.context, MarketContext)
         assert (ref, profile) == (self.context.position.token_id, self.context.profile)
         return self.context
@@ -62,7 +64,9 @@ class Noticing:
     inner: Eyes
     seen: MarketContext | CreateContext | None = None
 
-    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
+    async def observe_position(
+        self, ref: PositionRef, profile: RiskProfile, *_: object
+    ) -> MarketContext:
         self.seen = seen = await self.inner.observe_position(ref, profile)
         return seen
 

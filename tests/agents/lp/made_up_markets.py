@@ -66,7 +66,9 @@ class FixedEyes:
     def __init__(self, context: MarketContext | CreateContext) -> None:
         self._context = context
 
-    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
+    async def observe_position(
+        self, ref: PositionRef, profile: RiskProfile, *_: object
+    ) -> MarketContext:
         assert isinstance(self._context, MarketContext)
         return self._context
 

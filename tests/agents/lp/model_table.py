@@ -176,7 +176,9 @@ class SlowEyes(FixedEyes):
         self._seconds = seconds
         self._past = past
 
-    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
+    async def observe_position(
+        self, ref: PositionRef, profile: RiskProfile, *_: object
+    ) -> MarketContext:
         await asyncio.sleep(self._seconds)
         return await super().observe_position(ref, profile)
 

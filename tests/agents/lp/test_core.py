@@ -154,7 +154,7 @@ def test_hold_and_exit_stand_beside_the_moves_with_their_own_numbers() -> None:
     assert (leave.kind, leave.liquidity, leave.fee_yield_24h, leave.lvr_24h) == ("exit", 0, 0, 0)
     assert leave.amount0 == position.amount0 + position.fees0
     assert leave.amount1 == position.amount1 + position.fees1
-    assert leave.gas_usd == leave.cost_usd == pytest.approx(166_000 * 1e9 * 3_000 / 1e18)
+    assert leave.gas_usd == leave.cost_usd == pytest.approx(180_000 * 1e9 * 3_000 / 1e18)
     opening = HELD.opening((TOKEN0, 10**18))
     assert exit_candidate(opening) is None
     assert hold_candidate(opening).amount0 == 10**18
@@ -166,7 +166,7 @@ def test_a_move_without_a_swap_costs_its_gas_alone() -> None:
     plain = evaluate(evaluation_of(context), skewed, 0).candidate
     swapping = evaluate(evaluation_of(context), shapes_by_rules(context, ())[0], 1).candidate
     assert plain.prep_action is None
-    assert plain.cost_usd == plain.gas_usd == pytest.approx(292_000 * 1e9 * 3_000 / 1e18)
+    assert plain.cost_usd == plain.gas_usd == pytest.approx(409_000 * 1e9 * 3_000 / 1e18)
     assert swapping.prep_action is not None
     assert swapping.prep_action.cost_usd is not None
     assert swapping.gas_usd is not None

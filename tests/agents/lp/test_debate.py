@@ -207,7 +207,9 @@ class Blind:
     def __init__(self, error: BaseException | None) -> None:
         self._error = error
 
-    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
+    async def observe_position(
+        self, ref: PositionRef, profile: RiskProfile, *_: object
+    ) -> MarketContext:
         if self._error is not None:
             raise self._error
         await asyncio.Event().wait()

@@ -189,6 +189,7 @@ async def test_hold_and_exit_stand_beside_every_candidate() -> None:
 async def test_where_close_looks_better_than_keep_a_reason_says_why_it_loses(name: str) -> None:
     plan = (await argue_over(TEN[name])).plan
     more = None if plan.exit is None else gain_over(plan.exit.net_7d, plan.hold.net_7d)
+    more = None if more is None else round(more, 6)
     better = more is not None and more > 0 and plan.choice.kind == "hold"
     rivals = [made for made in plan.choice.claims if made.relation == Relation.NETS_MORE]
     assert not better or any((made.figures[0] or 0.0) >= (more or 0.0) for made in rivals)

@@ -183,7 +183,7 @@ async def test_the_strategist_is_told_the_very_figures_of_a_candidate() -> None:
     found = evaluate(evaluation_of(CONTEXT), shape, 0).candidate
     ledger = Brief("").ledger
     assert f"nets [n5] {ledger.cite(found.net_7d or 0.0, Unit.USD).partition(' ')[2]}" in told
-    assert "".join(("cost [n4] ", usd(found.cost_usd))) in told
+    assert f"cost [n4] {ledger.cite(found.cost_usd or 0.0, Unit.USD).partition(' ')[2]}" in told
     assert brief.ledger.check(told).flags == ()
     with pytest.raises(ToolError):
         await StrategistTools(CONTEXT, brief).answer(

@@ -186,7 +186,7 @@ def redeemable(desk: Desk, order: StandingOrder) -> bool:
     )
 
 
-def _mutations(
+def mutations(
     chance: random.Random, signed: SignedDelegation, call: BatchCall
 ) -> tuple[SignedDelegation, BatchCall, str]:
     """What somebody with the watch key and the file might try, in one way or several at once."""
@@ -223,13 +223,13 @@ def _mutations(
     return signed, call, key
 
 
-def _attempts(desk: Desk, order: StandingOrder, seed: int, count: int) -> int:
+def attempts(desk: Desk, order: StandingOrder, seed: int, count: int) -> int:
     """How many of that many attempts the chain would take."""
     chance = random.Random(seed)
     own = call_of(order.delegation_signed)
     taken = 0
     for _ in range(count):
-        delegation, call, key = _mutations(chance, order.delegation_signed, own)
+        delegation, call, key = mutations(chance, order.delegation_signed, own)
         taken += redeemed(desk, delegation, call, key)
     return taken
 
@@ -247,7 +247,7 @@ def test_whoever_has_the_watch_key_and_the_file_can_do_nothing_but_the_order(
     )
     push(desk, order, bips=150)
     assert redeemed(desk, order.delegation_signed, own, order.delegation_signed.delegate)
-    assert _attempts(desk, order, seed=1, count=60) == 0
+    assert attempts(desk, order, seed=1, count=60) == 0
 
 
 @pytest.mark.soak
@@ -255,9 +255,9 @@ def test_a_thousand_attempts_with_the_watch_key_take_nothing(delegated: Desk) ->
     desk = delegated
     ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
     order = Watching(desk).order().order
-    early = _attempts(desk, order, seed=2, count=500)
+    early = attempts(desk, order, seed=2, count=500)
     push(desk, order, bips=150)
-    late = _attempts(desk, order, seed=3, count=500)
+    late = attempts(desk, order, seed=3, count=500)
     printed(f"G30: 1,000 attempts with the watch key and the file, {early + late} taken")
 
     assert (early, late) == (0, 0)

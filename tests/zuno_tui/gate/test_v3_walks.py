@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.contracts.networks import network_named
+from chain.contracts.networks import NATIVE, network_named
 from chain.protocols.v3.pool_key import v3_pool_address
 from tests.embedded_chain import embedded_chain
 from tests.fakes.lying_endpoint import lying_endpoint, results
@@ -39,6 +39,7 @@ WALKS: dict[str, tuple[str, ...]] = {
     "migrate": ("migrate", "3:3"),
     "migrate out of range": ("migrate", "3:4", "to", "v4", "0.05%"),
     "migrate from v4": ("migrate", "27", "to", "v3"),
+    "migrate what pays a coin": ("migrate", "33", "to", "v3", "0.05%"),
 }
 
 
@@ -48,8 +49,12 @@ def chain() -> Iterator[DevnetReady]:
         yield ready
 
 
-def approved(desk: Desk, *words: str) -> dict[str, Any]:
+def approved(desk: Desk, *words: str, option: str = "A") -> dict[str, Any]:
+    """Of a migration, which is argued about, one of its options."""
     said = desk.here(*words, "--json")
+    if words[0] == "migrate":
+        plan = json.loads(said.out)["planId"]
+        said = desk.here("approve", plan, "--candidate", option, "--json")
     assert said.code == 0, said.words
     found: dict[str, Any] = json.loads(said.out)
     return found
@@ -168,7 +173,7 @@ def test_a_plan_of_v3_is_refused_where_the_managers_code_is_another(desk: Desk) 
 
 @pytest.mark.parametrize(
     ("step", "sent"),
-    [("allow Permit2", 1), ("allow through Permit2", 2), ("exit", 5), ("create", 6), ("batch", 1)],
+    [("allow Permit2", 1), ("allow through Permit2", 2), ("exit", 5), ("enter", 6), ("batch", 1)],
 )
 def test_a_migration_killed_at_a_step_happens_once_and_says_what_is_held(
     desk: Desk, step: str, sent: int
@@ -189,7 +194,7 @@ def test_a_migration_killed_at_a_step_happens_once_and_says_what_is_held(
     done = [each for each in mine["steps"] if each["state"] in ("included", "final")]
     assert len(done) == sent
     names = [each["tokenId"] for each in desk.here("positions", "--json").data["positions"]]
-    whole = step in ("create", "batch")
+    whole = step in ("enter", "batch")
     assert ("3:3" in names) is step.startswith("allow")
     assert len([name for name in names if ":" not in name]) == (12 if whole else 11)
     if step == "exit":
@@ -202,6 +207,8 @@ DEBATES = {
     "a move on v3": ("recommend", "3:3"),
     "a move on v3 of what was not withdrawn before": ("recommend", "3:4"),
     "a move on v3 at 1%": ("recommend", "3:6"),
+    "a migration to v4": ("migrate", "3:3"),
+    "a migration to v3": ("migrate", "33"),
     "a new position": ("create", "0.5 WETH with USDC"),
     "a new position on v3": ("create", "0.5 WETH with USDC in a v3 pool"),
 }
@@ -212,14 +219,19 @@ DEBATES = {
 def test_what_a_plan_leaves_over_is_what_comes_back(desk: Desk, debate: str, way: str) -> None:
     if way == "as one":
         desk.delegate()
-    plan = approved(desk, *DEBATES[debate], "--deterministic")
+    plan = desk.approved(*DEBATES[debate], "--deterministic")
     checked = 0
     for option in plan["candidates"]:
         said = desk.here("approve", plan["planId"], "--candidate", str(option["index"]), "--json")
         if said.code:
             assert "ruled out" in said.words
             continue
-        changes = [int(json.loads(said.out)["quoted"][token]) for token in tokens_of(plan, option)]
+        quoted = json.loads(said.out)["quoted"]
+        changes = [
+            # What a pool of the coin paid is wrapped only as far as the next one takes it.
+            int(quoted[token]) + (token == NETWORK.wrapped_native and int(quoted.get(NATIVE, 0)))
+            for token in tokens_of(plan, option)
+        ]
         left = [
             int(option[f"residual{side}"]) + int(option.get(f"withdrawn{side}", 0))
             for side in (0, 1)
@@ -269,3 +281,30 @@ def given_to(option: dict[str, Any]) -> list[int]:
         whole[sold] += int(swap["amountIn"])
         whole[1 - sold] -= int(swap["amountOut"])
     return whole
+
+
+def test_a_migration_is_argued_about_as_any_plan_is(desk: Desk) -> None:
+    plan = desk.approved("migrate", "3:3", "--deterministic")
+    options = plan["candidates"]
+    same = [each for each in options if each["poolId"] != options[0]["poolId"]]
+    entered = {each["poolId"] for each in options}
+    nets = [each["net7d"] for each in (options[0], *same)]
+
+    assert {each["kind"] for each in options} == {"migrate"}
+    assert plan["hold"]["poolId"] == POOL
+    assert POOL not in entered
+    assert len(entered) > 1, "the coin and its wrapped form are one pair"
+    assert nets == sorted(nets, reverse=True), "where it should net the most comes first"
+    assert plan["choice"]["kind"] == "hold", "in range nothing is moved for yield alone"
+    replayed = desk.here("replay", plan["requestId"], "--json")
+    assert replayed.code == 0, replayed.words
+    assert replayed.data["planId"] == plan["planId"]
+
+
+def test_there_is_nowhere_to_go_without_a_pool_of_the_pair(desk: Desk) -> None:
+    refused = desk.here("migrate", "3:6", "to", "v4", "0.01%")
+    assert refused.code == 1
+    assert "has no pool of this pair at 0.01%" in refused.words
+    own = desk.here("migrate", "3:3", "to", "v3")
+    assert own.code == 1
+    assert "3:3 is on Uniswap v3 already" in own.words

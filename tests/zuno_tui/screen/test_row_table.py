@@ -238,9 +238,12 @@ def test_much_money_to_collect_comes_before_warnings_and_after_what_is_critical(
     critical, warning = ALERTS.rows[:2]
     assert (critical.severity, warning.severity) == ("critical", "warning")
     little, much = (
-        replace(warning, alert_id=name, severity="info", ref=v3_position(4), fees=fees)
+        replace(
+            warning, alert_id=name, severity="info", ref=v3_position(4), fees=fees, waiting=fees
+        )
         for name, fees in (("little", 106.46), ("much", 4_861.93))
     )
+    withdrawn = replace(much, alert_id="withdrawn", fees=None, waiting=9_000.0)
     both = gather_rows((critical, warning, little, much), NOW)
     alone = [gather_rows((critical, warning, fees), NOW) for fees in (little, much)]
     first, then = critical.alert_id, warning.alert_id
@@ -249,6 +252,10 @@ def test_much_money_to_collect_comes_before_warnings_and_after_what_is_critical(
         [first, then, "little"],
         [first, "much", then],
     ]
+    # What was taken out of a range and waits is as much money as fees are.
+    every = gather_rows((critical, warning, much, withdrawn), NOW)
+    assert [row.alert_id for row in every] == [first, "withdrawn", "much", then]
+    assert "$ collect" in [cell.text for cell in alert_cells(withdrawn, NOW).cells]
 
 
 async def test_rows_out_of_sight_are_counted_in_the_frame() -> None:

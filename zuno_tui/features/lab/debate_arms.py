@@ -15,7 +15,7 @@ from agents.bus.record import MemorySink, RecordWriter, running_versions
 from agents.bus.run import Listener
 from agents.bus.worker import Ambient
 from agents.lp.debate import LP_FLOW, debate_start
-from agents.lp.facts import MarketContext, ObservedPool, ScoutContext
+from agents.lp.facts import ObservedPool, ScoutContext
 from agents.lp.payloads import context_hash
 from agents.lp.propose import may_win
 from agents.lp.services import RecordedEyes, recorded_context
@@ -320,7 +320,7 @@ async def _left_out(
 
 
 def _observed(context: ScoutContext) -> Sequence[ObservedPool]:
-    return (context.observed,) if isinstance(context, MarketContext) else context.surveyed_pools
+    return context.pools
 
 
 def _models(settings: DebateSettings) -> list[str]:

@@ -18,7 +18,7 @@ from agents.bus.host import AgentHost
 from agents.bus.record import running_versions
 from agents.bus.worker import Ambient, StageFailedError
 from agents.lp.debate import LP_FLOW
-from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
+from agents.lp.facts import CreateContext, CreateGoal, IntoGoal, MarketContext, PositionPast
 from agents.lp.observe import ChainObserver
 from agents.lp.services import DebateServices, Eyes
 from agents.mesh.endpoint import MeshEndpoint
@@ -85,9 +85,11 @@ class AgentEyes:
         self._network = network
         self._store = store
 
-    async def observe_position(self, ref: PositionRef, profile: RiskProfile) -> MarketContext:
+    async def observe_position(
+        self, ref: PositionRef, profile: RiskProfile, into: IntoGoal | None = None
+    ) -> MarketContext:
         async with self._sources() as sources:
-            return await ChainObserver(sources).observe_position(ref, profile)
+            return await ChainObserver(sources).observe_position(ref, profile, into)
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
         async with self._sources() as sources:

@@ -20,7 +20,7 @@ from chain.standing_orders.book import (
     order_file,
     read_order,
 )
-from chain.standing_orders.call import OrderRefusedError, read_call
+from chain.standing_orders.call import OrderRefusedError, call_in
 from chain.standing_orders.seal import fault_of, is_signed
 from chain.tokens.pair import pair_of
 from chain.wallet.files import read_bounded, write_once
@@ -203,7 +203,7 @@ async def _looked_at(session: Session, book: StandingOrders) -> tuple[OrderList,
         number = kept_order.order.number
         closed = judged.get(number)
         try:
-            call = read_call(kept_order.order.delegation_signed, network)
+            call = call_in(kept_order.order, network)
         except OrderRefusedError as error:
             unread.append(f"Order {number} is not carried out: {error}")
             continue
@@ -228,7 +228,7 @@ async def _prices(
     for waiting in kept:
         if waiting.stands:
             with suppress(OrderRefusedError, GateRefusedError):
-                call = read_call(waiting.order.delegation_signed, session.network)
+                call = call_in(waiting.order, session.network)
                 position = await owned_position(sources, call.ref, call.recipient, "latest")
                 key = position.pool.key
                 block = position.block.hash
@@ -254,7 +254,7 @@ async def cancelling(session: Session, sources: Sources, number: OrderNumber) ->
         request, words = CancelOrdersRequest(), "Cancel every order signed so far"
     else:
         order = book.find(number).order
-        call = read_call(order.delegation_signed, session.network)
+        call = call_in(order, session.network)
         if order.chain_id != session.network.chain_id or call.recipient != session.address:
             raise GateRefusedError(f"Order {number} is of another wallet or network.")
         request = CancelOrdersRequest((order.delegation_signed,))
@@ -287,7 +287,7 @@ async def import_order(session: Session, file: Path) -> CommandAnswer:
             "Name its network: --network NAME"
         )
     signed = order.delegation_signed
-    call = read_call(signed, session.network)
+    call = call_in(order, session.network)
     if not is_signed(order):
         raise StandingOrdersError(f"{file} holds an order that its owner has not signed.")
     if fault := fault_of(order, call):

@@ -124,8 +124,11 @@ async def _fees_usd(sources: Sources, position: PositionSnapshot) -> float:
     pair = (key.currency0, key.currency1)
     prices = await read_prices(sources.client, sources.network, pair, coingecko=sources.coingecko)
     tokens = await tokens_at(sources, pair, position.block.hash)
+    fees = position.fees
+    if isinstance(fees, Unknown):
+        raise OrderRefusedError(f"The fees are unknown now: {fees.reason}.")
     worth = 0.0
-    for currency, amount in zip(pair, (position.fees0, position.fees1), strict=True):
+    for currency, amount in zip(pair, fees.value, strict=True):
         value = prices.value(tokens[currency], amount)
         if isinstance(value, Unknown):
             raise OrderRefusedError(f"The fees have no price now: {value.reason}.")

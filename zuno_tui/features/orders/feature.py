@@ -43,7 +43,7 @@ async def _attached(
     if not session.home.orders.exists():
         return Attachment(_ATTACHED, (), [])
     from chain.standing_orders.book import StandingOrders
-    from chain.standing_orders.call import OrderRefusedError, read_call
+    from chain.standing_orders.call import OrderRefusedError, call_in
     from zuno_tui.features.orders.list_page import order_row
     from zuno_tui.features.orders.page import attached_line
     from zuno_tui.present.document import document
@@ -52,7 +52,7 @@ async def _attached(
     calls = []
     for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
         with suppress(OrderRefusedError):
-            calls.append((kept, read_call(kept.order.delegation_signed, session.network)))
+            calls.append((kept, call_in(kept.order, session.network)))
     mine = [(kept, call) for kept, call in calls if call.ref in shown]
     return Attachment(
         _ATTACHED,
@@ -64,12 +64,13 @@ async def _attached(
 def _outlives(session: Session, ref: PositionRef) -> tuple[str, ...]:
     if not session.home.orders.exists():
         return ()
+    from chain.protocols.reference import position_label
     from chain.standing_orders.book import StandingOrders
 
     standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, ref)
     return tuple(
-        f"Order {kept.order.number} is signed for #{ref} and fits it no more once it is "
-        f"changed or closed. Cancel it on chain: zuno order cancel {kept.order.number}"
+        f"Order {kept.order.number} is signed for {position_label(ref)} and fits it no more once "
+        f"it is changed or closed. Cancel it on chain: zuno order cancel {kept.order.number}"
         for kept in standing
     )
 
@@ -78,13 +79,13 @@ def _notes(session: Session) -> Mapping[PositionRef, str]:
     if not session.home.orders.exists():
         return {}
     from chain.standing_orders.book import StandingOrders
-    from chain.standing_orders.call import OrderRefusedError, read_call
+    from chain.standing_orders.call import OrderRefusedError, call_in
     from zuno_tui.features.orders.page import order_note
 
     found: dict[PositionRef, str] = {}
     for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
         with suppress(OrderRefusedError):
-            call = read_call(kept.order.delegation_signed, session.network)
+            call = call_in(kept.order, session.network)
             before, note = found.get(call.ref), order_note(kept.order, call)
             found[call.ref] = f"order {note}" if before is None else f"{before}, {note}"
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -21,20 +22,28 @@ from chain.contracts.abi import encode_call
 from chain.contracts.addresses import checksum
 from chain.contracts.delegation import DELEGATION_MANAGER
 from chain.contracts.networks import NATIVE, Address, Network, all_networks
+from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import redeem, terms_in
+from chain.execution.plan.protocol import GasLimits
 from chain.execution.transaction import UnsignedTransaction
 from chain.math.price import format_amount
+from chain.pools.depth import read_states
 from chain.positions.overview import tokens_at
 from chain.protocols.snapshot import PositionSnapshot
-from chain.protocols.v4.storage import pool_state_slots, pool_states
-from chain.read.block_reader import OneBlock, read_slots
+from chain.read.block_reader import OneBlock
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, SendRefusal, SendRefused, SendUnclear
 from chain.rpc.records import Receipt
 from chain.rpc.requests import Reader
 from chain.standing_orders.book import KeptOrder, StandingOrders
-from chain.standing_orders.call import OrderCall, OrderRefusedError, call_of, read_call
+from chain.standing_orders.call import (
+    OrderCall,
+    OrderRefusedError,
+    call_in,
+    call_of,
+    gas_limits,
+)
 from chain.standing_orders.order import (
     ClosedRange,
     SentCall,
@@ -47,7 +56,6 @@ from chain.tokens.token import amount_text
 from chain.wallet.errors import WalletError
 from chain.wallet.watch_key import open_watch_signer, watch_key, watch_seal
 from zuno_tui.app.session import Session
-from zuno_tui.app.watch_key import ORDER_GAS
 from zuno_tui.app.watchlist import SettingsSource
 from zuno_tui.features.orders.conditions import as_signed, is_met
 from zuno_tui.features.orders.sight import (
@@ -69,9 +77,7 @@ _LONGEST_GAP, _LONGEST_EMBEDDED_GAP = 90, 1_800
 chain an hour may pass in a minute."""
 _BUMP_SECONDS = 180.0
 _BUMP = (9, 8)
-_LEAST_GAS = {"close": 340_000, "collect": 290_000, "withdraw": 21_000}
-"""What such a call was measured to take: no endpoint sets a limit below it, and none sets one above
-`ORDER_GAS`, of which the page that signs tells the cost."""
+_WITHDRAW_GAS = GasLimits(21_000, 500_000)
 _PARENT_DATA = 4
 """How much more Arbitrum may want, which charges for data in gas."""
 _AFTER_FAILURE = (5, 4)
@@ -186,7 +192,7 @@ class OrderKeeper:
             work = OrderWork(book, session, witnesses, self._clock)
             # Side by side: an order that hangs takes no time from another one's condition.
             await asyncio.gather(
-                self._look_at_key(session.network, witnesses, key.address),
+                self._look_at_key(session.network, witnesses, key.address, _gas(mine, session)),
                 *(self._do(book, work, kept) for kept in mine),
             )
         for words in sorted(witnesses.odd):
@@ -210,7 +216,9 @@ class OrderKeeper:
                 book.note(number, lambda before: replace(before, reason=reason))
             self._trouble(f"Order {number}: {reason}")
 
-    async def _look_at_key(self, network: Network, witnesses: Witnesses, key: Address) -> None:
+    async def _look_at_key(
+        self, network: Network, witnesses: Witnesses, key: Address, gas: int
+    ) -> None:
         """Whether it could pay for one order now."""
         try:
             async with asyncio.timeout(_LOOK_LIMIT):
@@ -218,7 +226,7 @@ class OrderKeeper:
                 fees = await witnesses.fees()
         except (ZunoError, TimeoutError):
             return
-        needed = ORDER_GAS * fees.price.cap
+        needed = gas * fees.price.cap
         words = (
             f"The watch key {checksum(key)} has {format_amount(held, 18, 3)} "
             f"{network.native_symbol}, and an order may take {format_amount(needed, 18, 3)}. Until "
@@ -258,7 +266,7 @@ class OrderWork:
         """One at a time: what is sent next takes the nonce after it."""
 
     async def do(self, kept: KeptOrder) -> None:
-        order, call = kept.order, read_call(kept.order.delegation_signed, self._network)
+        order, call = kept.order, call_in(kept.order, self._network)
         if not is_signed(order):
             raise OrderRefusedError(fault_of(order, call))
         seen = await self._witnesses.sights(order, call)
@@ -333,9 +341,7 @@ class OrderWork:
         """Of several times one that another machine has carried out."""
         if not seen.agrees(lambda sight: sight.surely_used > kept.progress.done):
             return False
-        self._finish(
-            kept.order, read_call(kept.order.delegation_signed, self._network), seen.clock.time
-        )
+        self._finish(kept.order, call_in(kept.order, self._network), seen.clock.time)
         return True
 
     async def looked_at(self, kept: KeptOrder) -> KeptOrder:
@@ -343,7 +349,7 @@ class OrderWork:
 
         What its file says of an end is nobody's word without the watch key: the chain tells.
         """
-        call = read_call(kept.order.delegation_signed, self._network)
+        call = call_in(kept.order, self._network)
         if not is_signed(kept.order):
             return kept
         seen = await self._witnesses.sights(kept.order, call)
@@ -401,7 +407,8 @@ class OrderWork:
             self._note(order, lambda before: replace(before, reason=reason))
             return
         among = [answer.witness for answer in takes]
-        sent = await self._signed(kept, data, None, seen=seen, kind=call.kind, among=among)
+        limits = gas_limits(call)
+        sent = await self._signed(kept, data, None, seen=seen, limits=limits, among=among)
         if sent is None or self._book.is_stopped:
             return
         closed = _range_of(seen.positions[0])
@@ -423,14 +430,14 @@ class OrderWork:
         last: SentCall | None,
         *,
         seen: Seen,
-        kind: str,
+        limits: GasLimits,
         among: Iterable[Witness] | None = None,
     ) -> SentCall | None:
         """None where the one before cannot be outbid within the limits."""
         order, key, withdraws = (
             kept.order,
             kept.order.delegation_signed.delegate,
-            kind == "withdraw",
+            limits is _WITHDRAW_GAS,
         )
         to = key if withdraws else DELEGATION_MANAGER
         ask = self._witnesses
@@ -440,7 +447,7 @@ class OrderWork:
             ask.ask_all("the watch key's nonce", requests.transaction_count(key)),
             ask.ask_all("the watch key's coin", requests.balance(key)),
         )
-        gas = self._gas_limit(kind, estimate, kept.progress.failed_gas)
+        gas = self._gas_limit(limits, estimate, 0 if withdraws else kept.progress.failed_gas)
         nonce = self._next_nonce(order, counted)
         cap, tip = fees.price.cap, fees.price.priority_fee
         most = gate_limits(self._session.settings.limits, self._network).policy.max_fee_per_gas
@@ -481,16 +488,16 @@ class OrderWork:
         at, raw = seen.clock.time, signed.raw.hex()
         return SentCall(signed.hash, raw, nonce, str(limit), at, paid, withdraws, gas)
 
-    def _gas_limit(self, kind: str, estimate: int | None, failed: int) -> int:
+    def _gas_limit(self, limits: GasLimits, estimate: int | None, failed: int) -> int:
         """Between what such a call was measured to take at least and at most; what failed is not
         tried again at the same limit."""
-        most = ORDER_GAS * (_PARENT_DATA if self._network.stack == "arbitrum" else 1)
-        if failed and kind != "withdraw":
+        most = limits.most * (_PARENT_DATA if self._network.stack == "arbitrum" else 1)
+        if failed:
             if failed >= most:
                 raise OrderRefusedError("It failed on chain at the largest gas limit zuno sets.")
             more, of = _AFTER_FAILURE
             estimate = max(estimate or most, failed * more // of)
-        return min(max(estimate or most, _LEAST_GAS[kind]), most)
+        return min(max(estimate or most, limits.least), most)
 
     def _next_nonce(self, order: StandingOrder, counted: int) -> int:
         """Behind what other orders of the same key have on their way."""
@@ -589,7 +596,8 @@ class OrderWork:
         gap = spent < last.nonce and self._next_nonce(order, spent) < last.nonce
         if gap or not last.taken or seen.clock.time - last.at > _BUMP_SECONDS:
             data = redeem(order.delegation_signed, call_of(order.delegation_signed))
-            better = await self._signed(kept, data, last, seen=seen, kind=call.kind)
+            limits = gas_limits(call)
+            better = await self._signed(kept, data, last, seen=seen, limits=limits)
             if better is None:
                 reason = "Gas costs more than limits.max_fee_gwei allows."
                 self._note(order, lambda before: replace(before, reason=reason))
@@ -612,7 +620,7 @@ class OrderWork:
             self._note(order, lambda before: replace(before, calls=()))
             return
         if not calls[-1].withdraws:
-            last = await self._signed(kept, b"", calls[-1], seen=seen, kind="withdraw")
+            last = await self._signed(kept, b"", calls[-1], seen=seen, limits=_WITHDRAW_GAS)
             if last is not None:
                 self._note(order, lambda before: replace(before, calls=_behind(calls, last)))
         if last is not None:
@@ -645,11 +653,9 @@ class OrderWork:
         try:
             block = await client.ask(requests.block(receipt.block_number))
             here = OneBlock(client, self._network, receipt.block_hash)
-            slots = pool_state_slots([known.pool])
-            words = (await read_slots(here, self._network, slots)).words
+            states = (await read_states(here, self._network, [known.key])).states
         except RpcError:
             return None
-        states = pool_states([known.pool], words)
         if block is None or not states:
             return None
         return replace(known, sqrt_price=str(states[0].sqrt_price_x96), time=block.timestamp)
@@ -692,6 +698,15 @@ class OrderWork:
         return self._book.note(order.number, change)
 
 
+def _gas(orders: Iterable[KeptOrder], session: Session) -> int:
+    """What the most expensive of them may take."""
+    found = [0]
+    for kept in orders:
+        with suppress(OrderRefusedError):
+            found.append(gas_limits(call_in(kept.order, session.network)).most)
+    return max(found)
+
+
 def _final(before: StandingProgress) -> StandingProgress:
     stands = before.state in (StandingState.WAITING, StandingState.SENT)
     return replace(before, settled_at=None, calls=before.calls if stands else ())
@@ -702,9 +717,14 @@ def _behind(calls: Sequence[SentCall], newest: SentCall) -> tuple[SentCall, ...]
 
 
 def _range_of(position: PositionSnapshot) -> ClosedRange:
-    ticks = position.identity
+    ticks, key = position.identity, position.pool.key
+    made_of = PoolKey(*key.values)
     return ClosedRange(
-        position.pool.key, ticks.tick_lower, ticks.tick_upper, str(position.liquidity)
+        made_of,
+        ticks.tick_lower,
+        ticks.tick_upper,
+        str(position.liquidity),
+        pool_id="" if made_of.pool_id == key.pool_id else key.pool_id,
     )
 
 

@@ -9,7 +9,7 @@ from chain.base.units import DAY
 from chain.contracts.networks import Network
 from chain.protocols.reference import PositionRef
 from chain.standing_orders.book import KeptOrder, StandingOrders
-from chain.standing_orders.call import OrderRefusedError, read_call
+from chain.standing_orders.call import OrderRefusedError, call_in
 from chain.standing_orders.order import StandingState
 from chain.standing_orders.seal import fault_of, is_signed
 from zuno_tui.features.orders.page import headline
@@ -54,7 +54,7 @@ def _of_order(kept: KeptOrder, network: Network, now: float) -> Iterator[Feature
     progress, number = kept.progress, kept.order.number
     fresh = progress.happened_at is not None and now - progress.happened_at <= DAY
     try:
-        call = read_call(kept.order.delegation_signed, network)
+        call = call_in(kept.order, network)
     except OrderRefusedError:
         yield _lost(f"{number}.json")
         return

@@ -182,14 +182,19 @@ def _when(draft: OrderDraft) -> str:
 
 def _expected(draft: OrderDraft) -> str:
     condition, outlook = draft.order.condition, draft.outlook
+    waits = "" if outlook is None else _waiting(draft, outlook.withdrawn)
     if isinstance(condition, FeesOver):
-        return f"More than {usd(condition.micro_usd / MICRO)} of fees each time."
+        return f"More than {usd(condition.micro_usd / MICRO)} of fees each time{waits}."
     if outlook is None:
         return "What is in it then, and its fees."
     where = "then" if isinstance(condition, PricePast) else "now"
     worth = "" if outlook.dollars is None else f", worth {round_usd(outlook.dollars)} {where}"
     verb = "About" if where == "then" else "What is in it:"
-    return f"{verb} {_amounts(draft, outlook.amounts)}{worth}, plus fees."
+    return f"{verb} {_amounts(draft, outlook.amounts)}{worth}, plus fees{waits}."
+
+
+def _waiting(draft: OrderDraft, withdrawn: Sequence[int]) -> str:
+    return f", and {_amounts(draft, withdrawn)} withdrawn before" if any(withdrawn) else ""
 
 
 def _amounts(draft: OrderDraft, amounts: Sequence[int]) -> str:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from agents.bus.plan_store import DamagedPlanError, PlanStore
 from chain.base.strict_json import digest
+from chain.base.units import Unknown
 from chain.contracts.addresses import checksum
 from chain.contracts.delegation import (
     DELEGATION_MANAGER,
@@ -33,7 +34,15 @@ from chain.protocols.snapshot import PositionSnapshot
 from chain.rpc import requests
 from chain.rpc.records import Block
 from chain.standing_orders.book import StandingOrders
-from chain.standing_orders.call import OrderCall, OrderKind, least_amounts, propose, read_call
+from chain.standing_orders.call import (
+    OrderCall,
+    OrderKind,
+    call_in,
+    gas_limits,
+    least_amounts,
+    propose,
+    read_call,
+)
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,
@@ -51,7 +60,6 @@ from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.errors import WalletError
 from chain.wallet.watch_key import is_proven, watch_key
 from zuno_tui.app.session import Session
-from zuno_tui.app.watch_key import ORDER_GAS
 from zuno_tui.features.orders.events import OrderFormReady
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect
 from zuno_tui.features.orders.sight import OrderSight, hook_code, read_sight
@@ -90,6 +98,8 @@ class OrderOutlook(Struct, frozen=True):
     """What is in the position at the price that is waited for, else now; fees besides."""
     dollars: float | None
     """Their worth at that price; None where the quote token's is unknown."""
+    withdrawn: Amounts = Amounts(0, 0)
+    """Taken out before and not collected yet: it comes along, by whichever order is first."""
 
 
 class NetworkCost(Struct, frozen=True):
@@ -189,7 +199,10 @@ async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> O
             inverted=pair.inverted,
             secret=secrets.token_hex(16),
         )
-        salt = salt_of(order, read_call(unsealed, session.network))
+        call = read_call(unsealed, session.network)
+        if not call.currencies:
+            order = replace(order, tokens=(token0.address, token1.address))
+        salt = salt_of(order, call)
         proposed = unsealed._replace(salt=salt)
         order = replace(order, delegation=delegation_text(proposed))
         sight = await read_sight(sources.client, session.network, position.ref, proposed)
@@ -246,7 +259,7 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
         )
     refuse_changed(approval, _sealed(order, approval.given_at))
     async with session.sources() as sources, session.connections(sources) as connections:
-        call = read_call(order.delegation_signed, session.network)
+        call = call_in(order, session.network)
         sight = await read_sight(sources.client, session.network, call.ref, order.delegation_signed)
         now = network_time(sources, sight.head.timestamp)
         refuse_over(approval, now)
@@ -271,7 +284,7 @@ def _is_kept(session: Session, order: StandingOrder) -> bool:
 
 def _lost(session: Session, order: StandingOrder) -> str:
     """Its signature may have been made: what was not kept is asked for as an order of its own."""
-    call = read_call(order.delegation_signed, session.network)
+    call = call_in(order, session.network)
     return (
         "No such order is kept here: zuno was stopped while it was signed, or its file was removed "
         "since. Nothing was sent. See what stands: zuno orders. "
@@ -297,7 +310,7 @@ async def _draft(
     now: float,
 ) -> OrderDraft:
     tokens = dict(worth.tokens)
-    call = read_call(order.delegation_signed, session.network)
+    call = call_in(order, session.network)
     if call.recipient != session.address or order.chain_id != session.network.chain_id:
         raise GateRefusedError("The order is of another wallet or network. Nothing was signed.")
     embedded = session.network.clock == "head"
@@ -320,18 +333,21 @@ async def _draft(
         reach,
         falls_short=not isinstance(condition, PricePast) or level != int(condition.sqrt_price),
         key=await _key_of(session, order.delegation_signed.delegate),
-        network_cost=_network_cost(session, worth, sight.head),
+        network_cost=_network_cost(session, call, worth, sight.head),
         outlook=None
         if sight.position is None
         else _outlook(session.network, condition, sight.position, worth),
     )
 
 
-def _network_cost(session: Session, worth: ActionWorth, head: Block) -> NetworkCost:
+def _network_cost(
+    session: Session, call: OrderCall, worth: ActionWorth, head: Block
+) -> NetworkCost:
     """The keeper outbids itself up to the limit, never beyond it."""
     network, base = session.network, head.base_fee_per_gas
-    wei = ORDER_GAS * gate_limits(session.settings.limits, network).policy.max_fee_per_gas
-    now = None if base is None else ORDER_GAS * base
+    gas = gas_limits(call).most
+    wei = gas * gate_limits(session.settings.limits, network).policy.max_fee_per_gas
+    now = None if base is None else gas * base
     return NetworkCost(wei, now, network.native_symbol, worth.usd_per_wei)
 
 
@@ -354,7 +370,9 @@ def _outlook(
         dollars = (whole * 10**pair.quote.decimals + quote) * rate
     waits = isinstance(condition, PricePast) and there.value > 0
     distance = here.value / there.value - 1 if waits else None
-    return OrderOutlook(pair.price_text(now), distance, amounts, dollars)
+    withdrawn = position.withdrawn
+    before = Amounts(0, 0) if isinstance(withdrawn, Unknown) else withdrawn.value
+    return OrderOutlook(pair.price_text(now), distance, amounts, dollars, before)
 
 
 def _enforced_level(position: PositionSnapshot, order: StandingOrder) -> int | None:
@@ -377,7 +395,7 @@ async def _refuse_unfit(
     sight: OrderSight,
 ) -> None:
     """Refuse what the chain would not carry out, and what endpoints tell differently."""
-    network, call = session.network, read_call(order.delegation_signed, session.network)
+    network, call = session.network, call_in(order, session.network)
     sights = [
         sight,
         *[
@@ -413,7 +431,9 @@ async def _refuse_unfit(
         raise GateRefusedError(
             f"Position {position_label(call.ref)} is not this wallet's any more."
         )
-    if str(position.liquidity) != order.liquidity or sight.hook_code != order.hook_code:
+    key, changed = position.pool.key, str(position.liquidity) != order.liquidity
+    paid = call.currencies == (key.currency0, key.currency1)
+    if changed or not paid or sight.hook_code != order.hook_code:
         raise GateRefusedError("The position or its hook has changed. Ask for the order again.")
     if sight.nonce != call.nonce:
         raise GateRefusedError("Orders were cancelled meanwhile. Ask for this one again.")

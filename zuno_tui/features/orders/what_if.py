@@ -12,9 +12,9 @@ from chain.base.units import DAY, HOUR, time_text
 from chain.contracts.networks import Address
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
+from chain.pools.depth import read_states
 from chain.positions.overview import Sources, tokens_at
-from chain.protocols.v4.storage import pool_state_slots, pool_states
-from chain.read.block_reader import OneBlock, read_slots
+from chain.read.block_reader import OneBlock
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
 from chain.standing_orders.book import KeptOrder, StandingOrders
@@ -112,10 +112,9 @@ async def what_if(sources: Sources, kept: Sequence[KeptOrder]) -> dict[int, Clos
 async def _judged(
     sources: Sources, number: int, closed: ClosedRange, head: Block
 ) -> ClosedOrder | None:
-    network, key = sources.network, closed.pool
+    network, key = sources.network, closed.key
     here = OneBlock(sources.client, network, head.hash)
-    words = (await read_slots(here, network, pool_state_slots([key]))).words
-    states = pool_states([key], words)
+    states = (await read_states(here, network, [key])).states
     if not states:
         return None
     terms = fee_terms(states[0])

@@ -1,30 +1,22 @@
-"""Moves that nobody argues about: to a range that needs no swap, and to another protocol's pool."""
+"""A move that nobody argues about: to a range that needs no swap."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
-from chain.base.units import BIPS
 from chain.contracts.networks import Address
-from chain.contracts.pool_key import PoolKey
-from chain.execution.plan.facts import PoolFacts, PositionFacts, position_facts
+from chain.execution.plan.facts import PositionFacts, position_facts
 from chain.execution.plan.requests import CloseRequest, ReRangeRequest
-from chain.math.drift import Span, affordable
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts, liquidity_for_amounts
 from chain.math.ticks import (
-    nearest_usable_tick,
     tick_at_sqrt_price,
     usable_ticks,
 )
-from chain.pools.depth import Depth
 from chain.positions.overview import Sources
 from chain.protocols.reference import PositionRef, position_label, position_name
-from chain.protocols.registry import all_protocols
 from zuno_tui.gate.actions.action import Action, owned_position, pair_of, subject_of
-from zuno_tui.gate.actions.range_prices import pool_name, range_prices
-from zuno_tui.gate.actions.swap import read_pools
+from zuno_tui.gate.actions.range_prices import range_prices
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
@@ -114,61 +106,3 @@ def _takes_all_of_0(price: int, span: Span, holds: Amounts) -> bool:
 
 def _bought(price: int, span: Span, holds: Amounts) -> int:
     return liquidity_for_amounts(price, *span.sqrt_prices, *holds)
-
-
-async def action_to_migrate(
-    sources: Sources, ref: PositionRef, owner: Address, wanted: str | None, fee: int | None
-) -> Action:
-    """Into a pool of the same pair of another protocol, at the same range.
-
-    The deepest of the pair's usual pools, where none is named.
-    """
-    closing, held = await _closing(sources, ref, owner)
-    into = _chosen(held, await _pools_elsewhere(sources, held, wanted), fee)
-    key, spacing = into.state.key, into.state.key.tick_spacing
-    pool = PoolFacts(key, into.state.sqrt_price_x96, into.state.lp_fee)
-    lower, upper = (
-        nearest_usable_tick(tick, spacing) for tick in (held.span.tick_lower, held.span.tick_upper)
-    )
-    span = Span(lower, max(upper, lower + spacing))
-    where = f"{key.protocol} {pool_name(sources, pool)} at {range_prices(sources, pool, span)}"
-    return replace(
-        closing,
-        plan_id=f"migrate_{ref}_{closing.subject.block.number}",
-        headline=f"Migrate position {position_label(ref)} to {where}",
-        request=ReRangeRequest(held, span, None, _most_of(held, pool, span), into=pool),
-    )
-
-
-def _most_of(held: PositionFacts, pool: PoolFacts, span: Span) -> int:
-    """The liquidity that what is held buys there, but for what covers drift until it is bought."""
-    from agents.numbers.inventory import MOVE_KEPT_BIPS
-
-    price = held.pool.sqrt_price_x96
-    holds = held.span.holds(price, held.liquidity, round_up=False).plus(held.fees)
-    bought = affordable(span, pool.sqrt_price_x96, holds)
-    return bought * (BIPS - MOVE_KEPT_BIPS) // BIPS
-
-
-async def _pools_elsewhere(
-    sources: Sources, held: PositionFacts, wanted: str | None
-) -> Sequence[Depth]:
-    own, network = held.pool.key, sources.network
-    keys: list[PoolKey] = []
-    for protocol in all_protocols():
-        if protocol.name != own.protocol and wanted in (None, protocol.name):
-            keys += protocol.candidates(network, pair_of(own))
-    block = await sources.client.head()
-    return await read_pools(sources, keys, block.hash)
-
-
-def _chosen(held: PositionFacts, pools: Sequence[Depth], fee: int | None) -> Depth:
-    own = held.pool.key
-    there = [depth for depth in pools if fee is None or depth.state.key.fee == fee]
-    if not there:
-        which = "" if fee is None else f" at {fee / 10_000:g}%"
-        raise GateRefusedError(
-            f"No other protocol has a pool of this pair{which} that holds anything. "
-            f"{position_label(held.ref)} stays on {own.protocol}. See pools: zuno pools"
-        )
-    return max(there, key=lambda depth: depth.state.liquidity)

@@ -18,7 +18,7 @@ from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.pools.depth import Depth, read_depths, read_states
 from chain.positions.overview import Sources
-from chain.protocols.pool import PoolState
+from chain.protocols.pool import PoolState, is_pair_of, is_turned
 from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.protocols.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
@@ -167,7 +167,7 @@ async def _action_to_change(
     block = await sources.client.head()
     snapshot = await owned_position(sources, ref, owner, block.hash)
     key, facts = snapshot.pool.key, position_facts(snapshot)
-    if candidate.pool_id != key.pool_id:
+    if candidate.pool_id != key.pool_id and candidate.kind != "migrate":
         sources.memory.remember([snapshot.identity])
         raise GateRefusedError(
             f"What was remembered of position {position_label(ref)} is not what the chain says "
@@ -188,6 +188,8 @@ async def _action_to_change(
     )
     if candidate.kind == "exit":
         return action
+    if candidate.kind == "migrate":
+        return await _migration(sources, plan, candidate, action, snapshot)
     span = planned_span(candidate)
     prices = range_prices(sources, facts.pool, span)
     moving = replace(action, headline=f"Move position {position_label(ref)} to {prices}")
@@ -204,6 +206,56 @@ async def _action_to_change(
     quotes = await ask_quoter(sources, request.swap, facts.pool, others, block.hash)
     refuse_worse_than_planned(candidate, quotes.swap)
     return replace(moving, request=replace(request, swap=quotes.swap), quotes=quotes)
+
+
+async def _migration(
+    sources: Sources, plan: Plan, candidate: Candidate, action: Action, snapshot: PositionSnapshot
+) -> Action:
+    """Into the pool that was argued about, by its state and the position's at one block."""
+    from agents.lp.facts import key_of
+    from agents.lp.observe.pool_facts import REACH
+    from agents.numbers.edges import TickRange
+    from agents.numbers.inventory import allocate_holdings, routed_allocation, terms_of
+
+    network, held, label = sources.network, position_facts(snapshot), position_label(snapshot.ref)
+    told = next((pool for pool in plan.pools if pool.pool_id == candidate.pool_id), None)
+    own, span = held.pool.key, planned_span(candidate)
+    here = OneBlock(sources.client, network, snapshot.block.hash)
+    states = (await read_states(here, network, [] if told is None else [key_of(told)])).states
+    if not states or not is_pair_of(own, states[0].key, network.wrapped_native):
+        raise GateRefusedError(
+            f"The pool that {plan.plan_id} names is none of {label}'s pair. Nothing was approved. "
+            f"Ask for a new plan: zuno migrate {position_name(snapshot.ref)}"
+        )
+    [state] = states
+    key, price, turned = state.key, state.sqrt_price_x96, is_turned(own, state.key)
+    pool, ticks = PoolFacts(key, price, state.lp_fee), TickRange(span.tick_lower, span.tick_upper)
+    inside = Amounts(snapshot.amount0 + snapshot.fees0, snapshot.amount1 + snapshot.fees1)
+
+    def allocate(terms: SwapTerms) -> Allocation:
+        return allocate_holdings(price, ticks, inside.turned(turned), terms, None)
+
+    depths = await read_depths(here, network, states, reach=REACH)
+    others = await read_other_pools(sources, key, snapshot.block.hash)
+    routed = routed_allocation(allocate, terms_of(depths[state.pool_id]), others)
+    tokens = tuple(dict.fromkeys((*pair_of(own), *pair_of(key))))
+    worth = await read_worth(sources, tokens, snapshot.block)
+    where = f"{key.protocol} {pool_name(sources, pool)} at {range_prices(sources, pool, span)}"
+    moving = replace(
+        action,
+        headline=f"Migrate position {label} to {where}",
+        request=ReRangeRequest(held, span, None, routed.allocation.liquidity, into=pool),
+        tokens=tokens,
+        usd_per_unit=worth.usd_per_unit,
+    )
+    if routed.allocation.swap is None:
+        return moving
+    swap = quoted_swap(_pool_swapped_in(routed, key), routed.allocation.swap)
+    quotes = await ask_quoter(sources, swap, pool, others, snapshot.block.hash)
+    refuse_worse_than_planned(candidate, quotes.swap)
+    liquidity = routed.allocation.liquidity
+    request = ReRangeRequest(held, span, quotes.swap, liquidity, into=pool)
+    return replace(moving, request=request, quotes=quotes)
 
 
 def refuse_worse_than_planned(candidate: Candidate, swap: QuotedSwap) -> None:
@@ -265,7 +317,8 @@ def chosen_candidate(plan: Plan, named: str | None) -> Candidate:
     _refuse_edited(plan)
     candidate = _recommended(plan) if named is None else _named(plan, named)
     judgment = candidate.judgment
-    named_range = plan.own_range and named is not None and not _is_dangerous(candidate)
+    asked_for = plan.own_range or candidate.kind == "migrate"
+    named_range = asked_for and named is not None and not _is_dangerous(candidate)
     if judgment is not None and judgment.verdict is JudgmentVerdict.VETO and not named_range:
         raise GateRefusedError(
             f"Option {_letter(candidate)} of {plan.plan_id} was ruled out: "

@@ -204,7 +204,7 @@ def _open_words(waiting: int, view: AlertsView) -> str:
 
 
 def alert_cells(row: AlertRow, now: float, *, aged: bool = True, arrow: str = "→ ") -> Row:
-    much = (row.fees or 0.0) >= _MUCH_USD
+    much = _waiting(row) >= _MUCH_USD
     severity, tone = ("$ collect", "good") if much else _SEVERITIES[row.severity]
     muted = row.muted_until is not None and row.muted_until > now
     waiting = row.state in ("open", "reopened") and not muted
@@ -249,7 +249,9 @@ def _as_now(row: AlertRow, fees: Mapping[PositionRef, float]) -> AlertRow:
     if row.fees is None or now is None:
         return row
     # The fees stand first in it: what collecting costs may be as much, and stays.
-    return replace(row, fees=now, message=row.message.replace(usd(row.fees), usd(now), 1))
+    return replace(
+        row, fees=now, waiting=now, message=row.message.replace(usd(row.fees), usd(now), 1)
+    )
 
 
 def gather_rows(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
@@ -284,6 +286,7 @@ def gather_rows(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
         message=words,
         next_command=f"collect {' '.join(str(row.ref) for row in waiting)}",
         fees=total,
+        waiting=total,
         members=tuple(row.alert_id for row in waiting),
     )
     first, numbers = waiting[0], {row.alert_id for row in waiting}
@@ -297,12 +300,17 @@ def gather_rows(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
 def _most_first(rows: Iterable[AlertRow]) -> tuple[AlertRow, ...]:
     """As they come, but much money that only waits to be collected before what is a warning."""
 
-    def rank(row: AlertRow) -> int:
+    def rank(row: AlertRow) -> tuple[int, float]:
         if row.state not in ("open", "reopened"):
-            return 2
-        return 0 if row.severity == "critical" else 1 if (row.fees or 0.0) >= _MUCH_USD else 2
+            return 2, 0.0
+        much = _waiting(row) >= _MUCH_USD and row.severity != "critical"
+        return (1, -_waiting(row)) if much else (0 if row.severity == "critical" else 2, 0.0)
 
     return tuple(sorted(rows, key=rank))
+
+
+def _waiting(row: AlertRow) -> float:
+    return row.waiting or 0.0
 
 
 def _waits_for_fees(row: AlertRow, now: float) -> bool:

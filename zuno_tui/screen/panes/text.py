@@ -171,13 +171,14 @@ class GlanceLine(TextLine):
         elif view.beside and day:
             # The worth before it is of the wallet, too, and did not gain that.
             day = f"positions {view.day.partition(' (')[0]}"
+        ranges = literal(inside, "$success" if view.all_in else "$warning")
         change = "$error" if view.ether_change.startswith("▼") else "$success"
         parts = [
             Content.assemble(("worth ", "$quiet"), literal(view.worth, "bold")),
             literal(beside),
             literal(day, _TONE_COLOURS[view.day_tone]),
             literal(collect),
-            literal(inside, "$success" if view.all_in else "$warning"),
+            ranges,
             Content.assemble(
                 literal(view.ether),
                 " " if view.ether_change else "",
@@ -186,16 +187,18 @@ class GlanceLine(TextLine):
             literal(f"base fee {view.gas}", "$quiet") if view.gas else Content(""),
             literal(view.wallet, "$quiet"),
         ]
-        self.tell(self._fitting([part for part in parts if part.plain.strip()]))
+        self.tell(self._fitting([part for part in parts if part.plain.strip()], ranges))
 
-    def _fitting(self, parts: list[Content]) -> Content:
-        """The first ones first: a line that is cut in the middle of a figure would lie."""
-        told, room = [], self.content_size.width
+    def _fitting(self, parts: list[Content], always: Content) -> Content:
+        """The first ones first, but one always: a line cut in the middle of a figure would lie."""
+        told, full = [], False
+        room = self.content_size.width - always.cell_length
         for part in parts:
-            if part.cell_length > room:
-                break
-            told.append(part)
-            room -= part.cell_length + _GAP
+            needed = 0 if part is always else part.cell_length + _GAP
+            full = full or needed > room
+            if part is always or not full:
+                told.append(part)
+                room -= needed
         return Content(" " * _GAP).join(told)
 
 

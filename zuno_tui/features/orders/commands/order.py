@@ -60,11 +60,6 @@ def _read(said: Remaining) -> Intent:
     return (OrderCollect if kind == "collect" else OrderClose)(ref, words)
 
 
-_WHY_V4 = (
-    "An order's page and its watch read the position's tokens out of the signed call, and a call "
-    "of v3 names none."
-)
-
 COMMAND = Command(
     name="order",
     does="sign an order that closes or collects while you sleep",
@@ -98,32 +93,24 @@ COMMAND = Command(
             money=True,
         ),
     ),
-    suggest=of_selected(OrderForm, on=("v4",)),
-    only_on=("v4",),
-    why_only=_WHY_V4,
+    suggest=of_selected(OrderForm),
     subcommands=(
         Command(
             does="close a position when a condition holds",
             group=Group.ACTING,
             intent=OrderClose,
-            only_on=("v4",),
-            why_only=_WHY_V4,
             answer=lambda session, intent: orders.answers.propose_and_answer(session, intent),
         ),
         Command(
             does="collect its fees repeatedly",
             group=Group.ACTING,
             intent=OrderCollect,
-            only_on=("v4",),
-            why_only=_WHY_V4,
             answer=lambda session, intent: orders.answers.propose_and_answer(session, intent),
         ),
         Command(
             does="what an order would depend on; at the desk, a form",
             group=Group.ACTING,
             intent=OrderForm,
-            only_on=("v4",),
-            why_only=_WHY_V4,
             answer=lambda session, intent: orders.answers.form_facts(session, intent.ref),
         ),
         Command(
