@@ -1,5 +1,6 @@
 """The last stages: the risk officer's rules, the guard, and a decision as orders and a plan."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -9,6 +10,7 @@ from agents.trade.facts import (
     ContextSection,
     DeskQuestion,
     DeskSettings,
+    KindLesson,
     MarketSnapshot,
 )
 from agents.trade.hedge_replay import hedge_outlook
@@ -17,7 +19,14 @@ from agents.trade.judging import FUNDING_HOURS, ladder_step
 from agents.trade.leverage_guard import GuardFacts, GuardJudgment, VenueExposure, guard
 from agents.trade.opinions import RangeExposure, floor_to_step, hedged_quantity
 from agents.trade.payloads import DecisionDraft, RiskVerdict, snapshot_hash
-from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradePlan, with_identity
+from agents.trade.plan import (
+    DraftedSetup,
+    HedgePlan,
+    LadderStep,
+    PlannedOrder,
+    TradePlan,
+    with_identity,
+)
 from agents.trade.risk_rules import HOLD, RiskFacts, RiskJudgment, RiskRule, Sizing, judge_risk
 from agents.trade.terms import DeskLimits, ExecutionStyle, Objective, SectionName, TradeDecision
 from agents.trade.triage import is_options_panic
@@ -312,10 +321,36 @@ def conclude_trade(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
         key_factors=case.draft.key_factors,
         sections=case.context.sections,
         hedge=_hedge_plan(case, orders, decision),
+        setup=_drafted_setup(case, (*case.ladder, step)),
+        taught=_lesson_of_kind(case),
         decided_by=case.decided_by,
         snapshot_hash=snapshot_hash(case.market),
     )
     return with_identity(plan), judged
+
+
+def _drafted_setup(case: RiskVerdict, ladder: Sequence[LadderStep]) -> DraftedSetup | None:
+    draft, odds = case.draft, case.odds
+    prices = (draft.entry_price, draft.stop_loss, draft.take_profit)
+    entry, stop, take_profit = prices
+    if odds is None or entry is None or stop is None or take_profit is None:
+        return None
+    refused = next((step.stage for step in ladder if not step.decision.opens), "")
+    return DraftedSetup(
+        decision=draft.decision,
+        entry=entry,
+        stop=stop,
+        take_profit=take_profit,
+        notional_usd=ladder[0].notional_usd,
+        cost_pct=odds.cost_pct,
+        refused_by=refused,
+    )
+
+
+def _lesson_of_kind(case: RiskVerdict) -> KindLesson | None:
+    kind = case.draft.decision.value, case.regime.regime.value
+    known = case.question.shadows if case.odds is not None else ()
+    return next((each for each in known if (each.decision, each.regime) == kind), None)
 
 
 def failed_plan(

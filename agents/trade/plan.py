@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from agents.bus.envelope import Measure, Payload
 from agents.trade import terms
-from agents.trade.facts import ContextSection, DeskRecord, HedgeFacts
+from agents.trade.facts import ContextSection, DeskRecord, HedgeFacts, KindLesson
 from agents.trade.findings import AnyFinding, ConflictMap, RegimeCall
 from chain.base.strict_json import canonical, digest
 from chain.protocols.reference import PositionRef
@@ -139,6 +139,21 @@ class TradeOdds(Payload):
     loss_pct: Measure
     expected_pct: Measure
     record: DeskRecord
+    cost_pct: Measure = 0.0
+    """Fees and slippage of both ways, without funding."""
+
+
+class DraftedSetup(Payload):
+    """What the judge drafted, whatever became of it: refused or not, it is judged afterwards."""
+
+    decision: terms.TradeDecision
+    entry: Measure
+    stop: Measure
+    take_profit: Measure
+    notional_usd: Measure
+    cost_pct: Measure
+    refused_by: str = ""
+    """The stage that made a HOLD of it; empty where none did."""
 
 
 class TradePlan(Payload):
@@ -181,12 +196,21 @@ class TradePlan(Payload):
     key_factors: tuple[str, ...] = ()
     sections: tuple[ContextSection, ...] = ()
     hedge: HedgePlan | None = None
+    setup: DraftedSetup | None = None
+    taught: KindLesson | None = None
+    """By the setups of its kind before it."""
     decided_by: Literal["rules", "model"]
     snapshot_hash: str
 
     @property
     def ref(self) -> PositionRef | None:
         return None if self.hedge is None else self.hedge.position.token_id
+
+    @property
+    def against_odds(self) -> bool:
+        """Whether it opens what is expected to bring nothing: on paper alone."""
+        opens = self.decision.opens and self.hedge is None
+        return opens and (self.odds is None or not self.odds.expected_pct > 0)
 
     @property
     def trading_orders(self) -> tuple[PlannedOrder, ...]:

@@ -47,6 +47,8 @@ class Home(Struct, frozen=True):
     """Held by whoever is sending orders to a venue."""
     paper = _HomePath("paper.db")
     """The paper venue's account."""
+    setups = _HomePath("setups.db")
+    """Every setup that the trade desk drafted, and how it came out."""
     memory = _HomePath("memory")
     """What closed trades have taught."""
     alerts = _HomePath("alerts.json")

@@ -65,6 +65,10 @@ _WHY_BESIDE = 100
 _STAGE, _DECISION, _ALLOCATION, _LEVERAGE, _WORTH = 14, 16, 15, 7, 16
 
 
+def is_paper(venue: str) -> bool:
+    return venue.startswith(_PAPER)
+
+
 def head_lines(view: TradeRunView, width: int, *, whole: bool = False) -> list[Line]:
     """The verdict and the market it was made in, which stands beside it where there is room.
 
@@ -97,8 +101,8 @@ def _verdict_lines(
 ) -> list[Line]:
     glyph, tone = _VERDICTS[told.kind]
     # What is only asked for bears no star: a mark says the same as the words beside it.
-    is_paper = told.kind == "acts" and view.venue.startswith(_PAPER)
-    paper = f" · {NO_MONEY}" if is_paper else ""
+    on_paper = told.kind == "acts" and is_paper(view.venue)
+    paper = f" · {NO_MONEY}" if on_paper else ""
     head = f"{'▸' if told.dissent else glyph} {told.headline}{paper}"
     lines = _words(head, width, tone, indent=2)
     quiet: DrawnTone = "plain" if told.tables else "dim"
@@ -128,7 +132,7 @@ def chart_words(view: TradeRunView) -> str:
     told = view.verdict
     rows = (row for table in told.tables for row in table.rows if row.name == LIQUIDATION)
     ends = next((f" · {LIQUIDATION} {row.second}" for row in rows), "")
-    paper = " · PAPER" if view.venue.startswith(_PAPER) else ""
+    paper = " · PAPER" if is_paper(view.venue) else ""
     return f"{told.headline}{ends}{paper}"
 
 
@@ -146,7 +150,7 @@ def outcome_lines(view: TradeRunView, width: int) -> list[Line]:
 
 def venue_words(venue: str) -> str:
     """A venue of made-up money is called so before anything is sent to it."""
-    return f"{venue} · {NO_MONEY}" if venue.startswith(_PAPER) else venue
+    return f"{venue} · {NO_MONEY}" if is_paper(venue) else venue
 
 
 def without_orphan(lines: Sequence[Line], height: int) -> list[Line]:

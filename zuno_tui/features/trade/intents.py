@@ -16,6 +16,9 @@ ModeName = Literal["swing", "position"]
 ASKED = ("status", "report", "memory", "why")
 """What may be asked of the desk instead of naming a coin."""
 MODE = Argument("--mode", "for how long", choices=("swing", "position"))
+ANYWAY = Argument(
+    "--anyway", "on paper: open what is expected to bring nothing all the same", switch=True
+)
 EMERGENCY = Argument("--emergency", "news of the last hour alone", switch=True)
 COIN = re.compile(r"[A-Za-z0-9]{2,12}", re.ASCII)
 
@@ -39,12 +42,14 @@ class Trade(Intent, frozen=True):
         ),
         MODE,
         EMERGENCY,
+        ANYWAY,
         DETERMINISTIC,
     )
 
     subject: str
     mode: ModeName = "swing"
     emergency: bool = False
+    anyway: bool = False
     deterministic: bool = False
 
 

@@ -33,7 +33,7 @@ from agents.trade.plan import (
     TradeOdds,
     TradePlan,
 )
-from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision
+from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision, TradeMode
 from chain.base.clean_text import clean_text
 from chain.base.units import age_text
 from chain.protocols.reference import PositionRef, position_label, position_name
@@ -43,6 +43,7 @@ from zuno_tui.features.trade.drawing import (
     bias_counts,
     head_lines,
     is_even,
+    is_paper,
     sections,
 )
 from zuno_tui.present.answer import CommandAnswer
@@ -267,8 +268,17 @@ def run_title(view: TradeRunView) -> str:
 
 def _next_step(plan: TradePlan) -> tuple[str, ...]:
     if plan.decision is TradeDecision.HOLD:
-        return ()
+        phrase = anyway_phrase(plan)
+        return (f"Nothing is sent. {_ON_PAPER}: zuno {_typed(plan)}",) if phrase else ()
     return (f"Nothing is sent. To approve it: zuno approve {plan.plan_id}",)
+
+
+_ON_PAPER = "With paper money you may open it all the same"
+
+
+def _typed(plan: TradePlan) -> str:
+    mode = "" if plan.mode is TradeMode.SWING else f" --mode {plan.mode.value}"
+    return f"trade {plan.coin}{mode} --anyway"
 
 
 def fact_lines(view: TradeRunView) -> Iterator[str]:
@@ -400,8 +410,16 @@ def run_of_plan(plan: TradePlan, request_id: str) -> TradeRunView:
         verdict=verdict(plan),
         plan_id=plan.plan_id,
         made_at=float(plan.made_at),
-        next_phrase="approve" if plan.orders else "",
+        next_phrase="approve" if plan.orders else anyway_phrase(plan),
     )
+
+
+def anyway_phrase(plan: TradePlan) -> str:
+    """How the person opens on paper what the odds alone refused; empty where that is not so."""
+    refused = plan.setup is not None and plan.setup.refused_by == "expected_value"
+    if not refused or not is_paper(plan.venue):
+        return ""
+    return f"trade {plan.coin} {plan.mode.value} anyway"
 
 
 def entry_price(plan: TradePlan) -> float | None:
@@ -736,6 +754,11 @@ def _against(plan: TradePlan) -> Iterator[str]:
 def _dissent(plan: TradePlan) -> str:
     """The size is what the person asked for; what the experts would do is told with their why."""
     hedge = plan.hedge
+    if plan.against_odds and plan.odds is not None:
+        return (
+            f"Expected to bring {plan.odds.expected_pct:+.2f}% after costs. "
+            "On a real venue zuno would refuse it."
+        )
     if hedge is None or hedge.argued is None or not plan.decision.opens:
         return ""
     less = f"only {hedge.argued:.0%}" if hedge.argued else "nothing"
@@ -755,15 +778,29 @@ def _lean(conflicts: ConflictMap, cards: Sequence[ExpertCard]) -> str:
 def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
     if odds is None:
         return
+    setup = plan.setup
     if plan.entry is not None:
         yield (
             f"entry {plan.entry:,.2f}, stop {plan.stop:,.2f}, take profit {plan.take_profit:,.2f}"
         )
+    elif setup is not None:
+        yield (
+            f"drafted: {setup.decision.value}, entry {setup.entry:,.2f}, stop {setup.stop:,.2f}, "
+            f"take profit {setup.take_profit:,.2f}; kept, and judged by what the price does now"
+        )
+    if (taught := plan.taught) is not None:
+        yield (
+            f"{taught.decision} in {taught.regime.replace('_', ' ').lower()} before: "
+            f"{taught.won} of {taught.ended} won, {taught.fair_wins:.1f} by chance, "
+            f"{taught.mean_pct:+.2f}% on average; {clean_text(taught.lesson)}; such lessons came "
+            f"true {taught.came_true} of {taught.ended - 1} times"
+        )
     record = odds.record
     past = (
-        f"{record.won} of {record.resolved} trades won, {record.fair_wins:.1f} by chance"
+        f"{record.won} of {record.resolved} setups won, {record.fair_wins:.1f} by chance, "
+        f"{record.proved * 100:.1f} points proved"
         if record.resolved
-        else "no trade has ended yet"
+        else "no setup has been judged yet"
     )
     yield (
         f"odds {odds.win_pct:.0f}%: by chance {odds.fair_pct:.0f}%, {past}; break-even "

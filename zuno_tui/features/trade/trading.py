@@ -50,7 +50,6 @@ from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, venue_terms
 from zuno_tui.features.trade.hedged_position import position_now
 from zuno_tui.features.trade.lessons import (
-    desk_record,
     last_decision,
     last_plan,
     learn,
@@ -60,6 +59,7 @@ from zuno_tui.features.trade.lessons import (
     trade_memory,
 )
 from zuno_tui.features.trade.models import OpenModels, open_models
+from zuno_tui.features.trade.setups import desk_record, judge_setups, keep_setup, kind_lessons
 from zuno_tui.features.trade.venue import exchange_address, held_by_journal, open_venue
 
 
@@ -196,6 +196,7 @@ async def argue_trade(
     hedge: HedgeFacts | None = None,
     *,
     emergency: bool = False,
+    anyway: bool = False,
     request_id: str | None = None,
     listener: Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
@@ -208,7 +209,11 @@ async def argue_trade(
         memory = opened.enter_context(trade_memory(session))
         await learn(session, trading, memory, models.lessons)
         question = await _question(
-            session, trading, memory, models, _Subject(coin, mode, hedge, emergency=emergency)
+            session,
+            trading,
+            memory,
+            models,
+            _Subject(coin, mode, hedge, emergency=emergency, anyway=anyway),
         )
         now = float(question.account.time)
         elsewhere = await opened.enter_async_context(other_venues(session))
@@ -252,6 +257,7 @@ async def argue_trade(
         await artist.finish(ended.plan)
     document = trade_document(ended, record.last_hash)
     PlanStore(session.home.plans).keep(document)
+    keep_setup(session, ended.plan, trading.market.name)
     return ArguedTrade(ended, document)
 
 
@@ -265,6 +271,7 @@ class _Subject(NamedTuple):
     mode: TradeMode
     hedge: HedgeFacts | None
     emergency: bool
+    anyway: bool
 
 
 async def _question(
@@ -274,7 +281,7 @@ async def _question(
     symbol = contract_symbol(about.coin)
     previous = last_decision(session, symbol)
     objective = Objective.TRADE if about.hedge is None else Objective.HEDGE
-    past = memory.all()
+    past, setups = memory.all(), await judge_setups(session, trading.market)
     return DeskQuestion(
         asked_at=int(time.time()),
         symbol=symbol,
@@ -285,10 +292,12 @@ async def _question(
         settings=trading.settings,
         hedge=about.hedge,
         emergency=about.emergency,
+        anyway=about.anyway,
         previous=previous,
         lessons=recall_lessons(memory, symbol, await _situation(session, trading, about, symbol)),
-        record=desk_record(past),
+        record=desk_record(setups),
         kinds=setup_records(past),
+        shadows=kind_lessons(setups),
         feedback=await feedback(kind_records(past), models.feedback),
     )
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.prompt.remaining import Remaining
 
+_ANYWAY = dict.fromkeys(("anyway", "regardless"), True)
 EMERGENCIES = dict.fromkeys(("emergency", "urgent", "urgently"), True)
 _MODES: dict[str, ModeName] = {"swing": "swing", "position": "position"}
 
@@ -30,16 +31,17 @@ async def _answer(session: Session, intent: Trade) -> CommandAnswer:
         case "why":
             return trade.why(session)
         case coin:
-            return await trade.argue_coin(session, coin, intent.mode, emergency=intent.emergency)
+            return await trade.argue_coin(session, coin, intent)
 
 
 def _read(said: Remaining) -> Trade:
     mode, emergency = said.one_of(_MODES), said.one_of(EMERGENCIES)
+    anyway = bool(said.one_of(_ANYWAY))
     subject = said.matching(COIN)
     if subject is None:
         said.refuse("which coin.", "trade ETH")
     said.end("about", "on", "the", "mode")
-    return Trade(read_subject(subject), mode or "swing", emergency=bool(emergency))
+    return Trade(read_subject(subject), mode or "swing", emergency=bool(emergency), anyway=anyway)
 
 
 def _reading(subject: str) -> Callable[[Remaining], Trade]:
