@@ -550,6 +550,7 @@ RULES: Mapping[AlertKind, AlertRule] = {
     AlertKind.HEDGE_STALE: AlertRule("nothing is short for it any more"),
     AlertKind.TRADE_UNPROTECTED: AlertRule("it has its stop again, or is closed"),
     AlertKind.VENUE_KEY_ENDS: AlertRule("the venue has a key that lasts"),
+    AlertKind.TRADE_WATCH: AlertRule("the plan is over"),
     AlertKind.OWNER_CHANGED: AlertRule("the position is back in this wallet"),
     AlertKind.PRICE_CROSSED: AlertRule("the price is on the other side again"),
     AlertKind.STANDING_ORDER: AlertRule("the order is fine, or was reported for a day"),

@@ -28,7 +28,7 @@ from zuno_tui.desk.jobs import fault_words
 from zuno_tui.desk.questions import Act, Questions
 from zuno_tui.features.trade.events import TradeChanged, TradeOpened
 from zuno_tui.features.trade.gate import apply_trade, approve_trade, refuse_anyway, waiting_trade
-from zuno_tui.features.trade.intents import ASKED, Hedge, Trade, Unhedge
+from zuno_tui.features.trade.intents import SUBJECTS, Hedge, Trade, Unhedge
 from zuno_tui.features.trade.lessons import stored_trade
 from zuno_tui.features.trade.report import report_run
 from zuno_tui.features.trade.run_view import (
@@ -94,7 +94,7 @@ class Trades:
     def take(self, intent: Intent) -> bool:
         """Starts a run; what asks how things stand is a page."""
         match intent:
-            case Trade(subject) if subject not in ASKED:
+            case Trade(subject) if subject not in SUBJECTS:
                 about = _RunSubject(
                     subject,
                     intent.mode,

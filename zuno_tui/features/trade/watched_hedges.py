@@ -154,6 +154,26 @@ def _key_finding(end: KeyEnd, left: float) -> Finding:
     )
 
 
+async def watch_when_asked(chosen: SettingsSource, tell: Callable[[Note], None]) -> None:
+    """The trade desk's watch, and beside it what venues tell of."""
+    from zuno_tui.features.trade.watch import HomeDesk, TradeWatch
+
+    def session() -> Session:
+        settings = load_settings(chosen.home.settings, chosen.environment, chosen.flags)
+        network = settings.chosen_network()
+        return Session(chosen.home, settings, network, as_json=True, flags=chosen.flags)
+
+    async def tend() -> None:
+        while chosen.home.trade_watch.exists():
+            if chosen.home.trades.exists():
+                await tend_when_told(chosen, tell)
+            await asyncio.sleep(_QUIET_SECONDS)
+
+    with suppress(ZunoError):  # the rounds say so
+        watch = TradeWatch(chosen.home, HomeDesk(session), lambda words: tell(Troubled(words)))
+        await asyncio.gather(watch.run(), tend())
+
+
 async def tend_when_told(chosen: SettingsSource, tell: Callable[[Note], None]) -> None:
     """What a venue's stream tells of is looked at and acted on at once, beside the rounds.
 
