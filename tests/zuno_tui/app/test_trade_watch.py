@@ -16,7 +16,7 @@ from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from chain.exchange.public.market import contract_symbol
 from tests.fakes.exchange import OPENS, WEEK, ExchangeDouble, Refusal
 from tests.printed import printed
-from zuno_tui.features.trade.trading import triaged
+from zuno_tui.features.trade.trading import triage_now
 from zuno_tui.features.trade.watch import (
     CoinWatch,
     DeskRun,
@@ -63,7 +63,7 @@ class Day:
         self.double.now = int(self.now)
         self.killed(0.02)
         async with BinancePublic(ExchangeAddress(self.double.url, "the double")) as market:
-            found = await triaged(market, contract_symbol(coin))
+            found = await triage_now(market, contract_symbol(coin))
         return tuple(anomaly.value for anomaly in found)
 
     async def argue(self, coin: str, _mode: str, most: BudgetLimits | None) -> DeskRun:

@@ -337,11 +337,11 @@ async def _situation(session: Session, trading: Trading, about: _Subject, symbol
     if last is not None:
         words.append(setup_of(last).words)
     with suppress(MarketError):
-        words += [anomaly.value for anomaly in await triaged(trading.market, symbol)]
+        words += [anomaly.value for anomaly in await triage_now(trading.market, symbol)]
     return " ".join(words)
 
 
-async def triaged(market: BinancePublic, symbol: str) -> tuple[MarketAnomaly, ...]:
+async def triage_now(market: BinancePublic, symbol: str) -> tuple[MarketAnomaly, ...]:
     """What is unusual by its hours and its open interest; no expert and no model is asked."""
     limits, now = DeskLimits(), await market.time()
     hours = await market.candles(symbol, "1h", count=limits.atr_hours + 24)

@@ -31,7 +31,7 @@ from zuno_tui.app.session import Session
 from zuno_tui.features.trade.intents import Trade
 from zuno_tui.features.trade.report import report_run
 from zuno_tui.features.trade.run_view import verdict
-from zuno_tui.features.trade.trading import argue_trade, open_trading, triaged
+from zuno_tui.features.trade.trading import argue_trade, open_trading, triage_now
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.settings import SettingsError
 
@@ -246,7 +246,7 @@ class HomeDesk:
 
     async def look(self, coin: str) -> tuple[str, ...]:
         async with open_trading(self._session(), coin=coin) as trading:
-            found = await triaged(trading.market, contract_symbol(coin))
+            found = await triage_now(trading.market, contract_symbol(coin))
         return tuple(anomaly.value for anomaly in found)
 
     async def argue(self, coin: str, mode: str, most: BudgetLimits | None) -> DeskRun:
@@ -285,7 +285,7 @@ def watch_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, .
     )
 
 
-def ordered(session: Session, asked: Trade) -> CommandAnswer:
+def take_order(session: Session, asked: Trade) -> CommandAnswer:
     """Begin, change, end or show what is watched."""
     home, known = session.home, read_watch(session.home)
     if asked.coins == ("OFF",):
@@ -329,7 +329,7 @@ def run(arguments: Namespace) -> int:
     session, asked = Session.start(arguments), Trade.from_namespace(arguments)
     if not isinstance(asked, Trade):
         raise SettingsError("That is no question to the trade desk.")
-    answer = ordered(session, asked)
+    answer = take_order(session, asked)
     code = print_answer(answer, as_json=session.as_json)
     if not asked.coins or asked.coins == ("OFF",):
         return code

@@ -37,7 +37,7 @@ async def _answer(session: Session, intent: Trade) -> CommandAnswer:
         case "why":
             return trade.why(session)
         case "watch":
-            return watch.ordered(session, intent)
+            return watch.take_order(session, intent)
         case coin:
             return await trade.argue_coin(session, coin, intent)
 
