@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import exp, log, log1p, sqrt
 from random import Random
 from statistics import median
@@ -209,9 +210,6 @@ class Market:
     def __init__(self, seed: int) -> None:
         self._draws = np.random.default_rng(seed)
         self.price, self.bars = 3_000.0, 0
-        self.hours: list[Candle] = []
-        self._hour: list[Candle] = []
-        self.pass_by(240 * 4)
 
     def pass_by(self, count: int, drift: float = 0.0) -> list[Candle]:
         steps = self._draws.normal(drift - _SIGMA**2 / 2, _SIGMA, count)
@@ -224,12 +222,6 @@ class Market:
         rows: list[tuple[float, float, float, float]] = list(zip(*sides, strict=True))
         candles = [bar((self.bars + place) * 900, *row) for place, row in enumerate(rows)]
         self.price, self.bars = candles[-1].close, self.bars + count
-        for candle in candles:
-            self._hour.append(candle)
-            if len(self._hour) == 4:
-                self.hours.append(_hour_of(self._hour))
-                self._hour = []
-        del self.hours[:-240]
         return candles
 
 
@@ -249,21 +241,31 @@ def _drift_for(prices: SetupPrices, edge: float) -> float:
     return low * _SIGMA**2 / 2 if edge else 0.0
 
 
-def setups_of_watch(seed: int, edge: float) -> Iterator[tuple[ShadowSetup, SetupPrices]]:
-    """One at a time, at the full runs of a watch, on levels of the chart; judged to their end."""
-    market, draws = Market(seed), Random(seed)
-    while True:
-        sign = draws.choice((1, -1))
-        span = average_true_ranges(market.hours[-20:])[-1]
-        levels = level_set(market.hours)
+@cache
+def drafts() -> tuple[tuple[float, float], ...]:
+    """Where stop and profit lie, of the price: at the full runs of a watch, on chart levels."""
+    found: list[tuple[float, float]] = []
+    market, draws = Market(1), Random(1)
+    hours = [_hour_of(market.pass_by(4)) for _ in range(240)]
+    while len(found) < 600:
+        hours = [*hours[4:], *(_hour_of(market.pass_by(4)) for _ in range(4))]
+        span = average_true_ranges(hours[-20:])[-1]
+        levels, sign = level_set(hours), draws.choice((1, -1))
         prices = setup_prices(levels, span, market.price, 0.01, sign)
-        if prices is None:
-            market.pass_by(_TICK)
-            continue
-        drift = sign * _drift_for(prices, edge)
-        one = replace(
-            setup(prices.entry, prices.stop, prices.take_profit), made_at=market.bars * 900
-        )
+        if prices is not None:
+            found.append((prices.stop / prices.entry, prices.take_profit / prices.entry))
+    return tuple(found)
+
+
+def setups_of_watch(seed: int, edge: float) -> Iterator[tuple[ShadowSetup, SetupPrices]]:
+    """One at a time, judged to its end; the next begins at a later full run."""
+    market, draws, every = Market(seed), Random(seed), drafts()
+    while True:
+        entry = market.price
+        stop, profit = (entry * part for part in draws.choice(every))
+        prices = SetupPrices(entry, stop, profit)
+        drift = (1 if profit > stop else -1) * _drift_for(prices, edge)
+        one = replace(setup(entry, stop, profit), made_at=market.bars * 900)
         while one.ended is None:
             one = judge_setup(one, market.pass_by(_TICK, drift), 900)
         yield one, prices

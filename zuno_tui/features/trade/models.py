@@ -223,6 +223,7 @@ async def open_models(
             async def opened(models: RoleModels) -> Model:
                 keyed = await with_keys(models) or models
                 keys.update(model.api_key for model in keyed.each() if model.api_key)
+                await connections.load(keyed)
                 return OpenAIModel(
                     keyed,
                     connections,

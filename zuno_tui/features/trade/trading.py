@@ -255,7 +255,7 @@ async def argue_trade(
                 )
             finally:
                 record.close()
-    spent = models.spent()
+            spent = models.spent()
     if ended.plan is None:
         return ArguedTrade(ended, None, spent)
     if artist is not None:

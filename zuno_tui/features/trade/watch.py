@@ -33,6 +33,7 @@ from zuno_tui.features.trade.report import report_run
 from zuno_tui.features.trade.run_view import verdict
 from zuno_tui.features.trade.trading import argue_trade, open_trading, triage_now
 from zuno_tui.present.answer import CommandAnswer, print_answer
+from zuno_tui.present.failures import explain
 from zuno_tui.settings import SettingsError
 
 DESK_EVERY = 4 * HOUR
@@ -171,8 +172,10 @@ class TradeWatch:
         most, held = self._reserve()
         try:
             run = await self._desk.argue(coin, state.order.mode, most)
-        except (MarketError, ZunoError) as error:
-            self._tell(f"{coin} {_clock_words(slot)} ({why}): no decision: {error}")
+        except Exception as error:
+            # Whatever it was, the other coins and the next tick go on.
+            words = clean_text(explain(error)[1])
+            self._tell(f"{coin} {_clock_words(slot)} ({why}): no decision: {words}")
             return
         self._settle(held, run.spent)
         self._tell(
