@@ -35,8 +35,8 @@ def _hear(event: str, arguments: tuple[object, ...]) -> None:
             _loaded.setdefault(name, sorted(set(_waiting.values())))
 
 
-async def _planted() -> None:
-    async with asyncio.timeout(_MINUTE / 2):
+async def _planted(seconds: float) -> None:
+    async with asyncio.timeout(seconds):
         await asyncio.sleep(0)
         import wcwidth  # noqa: F401
 
@@ -47,8 +47,8 @@ def probe(arguments: list[str]) -> None:
     sys.addaudithook(_hear)
     from zuno_tui.cli import main
 
-    if arguments == ["planted"]:
-        asyncio.run(_planted())
+    if arguments[0] == "planted":
+        asyncio.run(_planted(float(arguments[1])))
         code: object = 0
     else:
         try:

@@ -163,7 +163,7 @@ def _loaded_in_haste(*arguments: str, **environment: str) -> tuple[int, dict[str
 
 
 def test_the_probe_sees_what_is_loaded_in_haste() -> None:
-    assert "wcwidth" in _loaded_in_haste("planted")[1]
+    assert "wcwidth" in _loaded_in_haste("planted", "5")[1]
 
 
 @pytest.mark.parametrize(
