@@ -31,6 +31,7 @@ from agents.trade.risk_rules import HOLD, RiskFacts, RiskJudgment, RiskRule, Siz
 from agents.trade.terms import DeskLimits, ExecutionStyle, Objective, SectionName, TradeDecision
 from agents.trade.triage import is_options_panic
 from chain.exchange.public.book import walk_levels
+from chain.exchange.public.margin import MarkedPosition, account_risk
 
 _MAKER_SECONDS = 900
 _SLICES = 6
@@ -311,6 +312,7 @@ def conclude_trade(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
         equity=question.account.equity,
         leverage_before=judged.leverage_before,
         leverage_after=judged.leverage_after,
+        liquidation=_liquidation(case, coins if decision.opens else 0.0),
         regime=case.regime,
         anomalies=case.triage.anomalies,
         findings=case.findings,
@@ -345,6 +347,23 @@ def _drafted_setup(case: RiskVerdict, ladder: Sequence[LadderStep]) -> DraftedSe
         cost_pct=odds.cost_pct,
         refused_by=refused,
     )
+
+
+def _liquidation(case: RiskVerdict, coins: float) -> float | None:
+    """Of what the plan opens, beside all that is held; None where it opens nothing, or on spot."""
+    account, market = case.question.account, case.market
+    if not coins or account.terms.spot:
+        return None
+    held = [
+        MarkedPosition(position.quantity, position.mark or market.mark)
+        for position in account.positions
+        if position.symbol != market.symbol
+    ]
+    own = account.quantity_of(market.symbol) + coins
+    risk = account_risk(account.equity, (*held, MarkedPosition(own, market.mark)))
+    if risk is None:
+        return None
+    return max(market.mark * (1 - risk.to_liquidation * (1 if own > 0 else -1)), 0.0)
 
 
 def _lesson_of_kind(case: RiskVerdict) -> KindLesson | None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from agents.trade.opinions import RangeExposure
 from agents.trade.plan import HedgeOutlook
+from chain.exchange.public.margin import is_out_of_band
 from chain.exchange.public.market import Candle
 
 LOOK_HOURS = 4
@@ -49,7 +50,7 @@ def replay_hedge(
         gained += short * (before - price)
         before = price
         wanted = exposure.coins(price) * target
-        if band is not None and abs(wanted - short) > band * max(wanted, short):
+        if band is not None and is_out_of_band(short, wanted, band):
             cost += abs(wanted - short) * price * fee
             short, adjustments = wanted, adjustments + 1
     cost += short * before * fee

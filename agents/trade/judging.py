@@ -27,6 +27,7 @@ from agents.trade.terms import (
     TradeDecision,
     TradeMode,
 )
+from chain.exchange.public.margin import is_out_of_band
 from chain.exchange.public.market import Candle
 from chain.protocols.reference import position_name
 
@@ -308,11 +309,9 @@ def judge_hedge(
         raise ValueError("a hedge is asked for without its position")
     held, ratio = case.question.hedge_short, hedge.target
     wanted = opinions.hedged_quantity(hedge.delta, ratio, market.quantity_step)
-    change = opinions.HedgeChange(held, wanted)
-    drift = change.drift()
     # What is opened for the first time is brought to its target, whatever the band.
-    off = drift is None or drift > hedge.band or (held == 0 and wanted > 0)
-    notional = change.difference * market.mark
+    off = is_out_of_band(held, wanted, hedge.band) or (held == 0 and wanted > 0)
+    notional = (wanted - held) * market.mark
     if wanted == held or not off:
         decision = TradeDecision.HOLD
         reason = "there is nothing to hedge" if wanted == 0 else "the hedge is where it should be"

@@ -75,23 +75,6 @@ class RangeExposure(Struct, frozen=True):
         return -self.liquidity / (2 * price * sqrt(price))
 
 
-class HedgeChange(Struct, frozen=True):
-    """From what is short now to what should be, in coins."""
-
-    held: float
-    """Short of the coin now, 0 or more."""
-    wanted: float
-
-    @property
-    def difference(self) -> float:
-        """Above 0 more is to be sold, below 0 bought back."""
-        return self.wanted - self.held
-
-    def drift(self) -> float | None:
-        """How far what is held is from what is wanted, as a share of it; None where none is."""
-        return None if self.wanted == 0 else abs(self.difference) / self.wanted
-
-
 def hedged_quantity(delta: float, ratio: float, step: float) -> float:
     """Coins to be short at this ratio, a multiple of the venue's step, never more."""
     if not 0 <= ratio <= 1:

@@ -186,6 +186,9 @@ class TradePlan(Payload):
     equity: Measure | None
     leverage_before: Measure | None = None
     leverage_after: Measure | None = None
+    liquidation: Measure | None = None
+    """The coin's price at which the venue closes something, with all that is held there after the
+    plan moving as far against the account."""
     regime: RegimeCall | None = None
     anomalies: tuple[terms.MarketAnomaly, ...] = ()
     findings: tuple[AnyFinding, ...] = ()

@@ -650,11 +650,10 @@ def _places(largest: float) -> int:
 
 
 def _account_rows(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
-    if plan.equity and not plan.leverage_before and hedge.reached > 0 and plan.decision.opens:
-        # With nothing else open the account is empty there; an exchange closes before that.
-        empty = plan.mark + plan.equity / hedge.reached
-        risen = f"or earlier: {hedge.position.coin} {empty / plan.mark - 1:+.0%}"
-        yield FigureRow(LIQUIDATION, "", f"{empty:,.0f}", risen)
+    if plan.liquidation is not None and hedge.reached > 0:
+        others = ", all else there as far" if plan.leverage_before else ""
+        risen = f"{hedge.position.coin} {plan.liquidation / plan.mark - 1:+.0%}{others}"
+        yield FigureRow(LIQUIDATION, "", f"{plan.liquidation:,.0f}", risen)
     if plan.leverage_before is not None and plan.leverage_after is not None:
         yield FigureRow(
             "leverage",
@@ -813,9 +812,12 @@ def _account_line(plan: TradePlan) -> Iterator[str]:
     known = plan.leverage_before, plan.leverage_after, plan.equity
     if plan.hedge is not None or None in known:
         return
+    ends = ""
+    if plan.liquidation is not None and plan.mark:
+        ends = f", {LIQUIDATION} {plan.liquidation:,.0f} ({plan.liquidation / plan.mark - 1:+.0%})"
     yield (
         f"account ${plan.equity:,.2f}, leverage {plan.leverage_before:.2f}× before, "
-        f"{plan.leverage_after:.2f}× after"
+        f"{plan.leverage_after:.2f}× after{ends}"
     )
 
 

@@ -28,8 +28,8 @@ from zuno_tui.app.watchlist import SettingsSource
 from zuno_tui.features.trade.hedges import (
     hedges_by_position,
     read_hedges,
-    rise_to_liquidation,
     standing_short,
+    venue_risk,
     wanted_closings,
 )
 from zuno_tui.features.trade.intents import BAND
@@ -225,9 +225,9 @@ async def _held(opened: OpenVenue, hedge: PositionHedge) -> HeldHedge:
         return held
     account = await opened.venue.account()
     funding = await opened.venue.contracts.funding(start.symbol)
-    whole = max(-account.quantity_of(start.symbol), hedge.short)
+    risk = await venue_risk(opened.venue, account, {start.symbol: hedge.short})
     return replace(
         held,
-        to_liquidation=rise_to_liquidation(account, start.symbol, funding.mark, whole),
+        to_liquidation=None if risk is None else risk.to_liquidation,
         funding_a_day=-funding.rate_a_day,
     )
