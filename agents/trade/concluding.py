@@ -13,7 +13,7 @@ from agents.trade.facts import (
     KindLesson,
     MarketSnapshot,
 )
-from agents.trade.hedge_replay import hedge_outlook
+from agents.trade.hedge_replay import funding_days, hedge_outlook, past_weeks
 from agents.trade.indicators import to_step
 from agents.trade.judging import FUNDING_HOURS, ladder_step
 from agents.trade.leverage_guard import GuardFacts, GuardJudgment, VenueExposure, guard
@@ -458,9 +458,20 @@ def _hedge_plan(
     exposure = RangeExposure.holding(hedge.delta, hedge.price, hedge.lower, hedge.upper)
     outlook = None
     if exposure is not None:
-        candles, fee = case.market.hours.candles, case.question.account.taker_fee
+        fee = case.question.account.taker_fee
+        closes = [candle.close for candle in case.market.hours.candles]
         outlook = hedge_outlook(
-            exposure, candles, hedge.price, target=ratio, band=hedge.band, fee=fee
+            exposure, closes, hedge.price, target=ratio, band=hedge.band, fee=fee
+        )
+    weeks: tuple[tuple[int, float, float, float], ...] = ()
+    if exposure is not None and case.market.slow.interval == "4h":
+        weeks = past_weeks(
+            exposure,
+            case.market.slow.candles,
+            hedge.price,
+            target=ratio,
+            band=hedge.band,
+            fee=case.question.account.taker_fee,
         )
     return HedgePlan(
         position=hedge,
@@ -472,4 +483,6 @@ def _hedge_plan(
         reached=reached,
         net_delta=hedge.delta - reached,
         cost_usd_a_day=cost,
+        weeks=weeks,
+        funding_days=funding_days(case.market.funding, reached * case.market.mark),
     )

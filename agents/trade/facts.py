@@ -209,6 +209,10 @@ class HedgeFacts(Payload):
     """How far the hedge may be off, as a share of what it should be, before it is adjusted."""
     short: Measure | None = None
     """Coins that are short for it; None counts all that are short of the coin."""
+    fees_a_day_usd: Measure | None = None
+    """What its pool paid it in the past 24 hours."""
+    lvr_a_day_usd: Measure | None = None
+    """What arbitrage took from it in that time."""
     taken_over: tuple[tuple[PositionNumber, Measure], ...] = ()
     """Of these coins, what was short for positions that are no more, by their ids."""
 

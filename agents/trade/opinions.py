@@ -69,6 +69,11 @@ class RangeExposure(Struct, frozen=True):
     def worth(self, price: float) -> float:
         return self.coins(price) * price + self.dollars(price)
 
+    def moved(self, times: float) -> RangeExposure:
+        """Of as much worth, around a price that is so many times this one."""
+        lower, upper = self.lower * times, self.upper * times
+        return RangeExposure(self.liquidity / sqrt(times), lower, upper)
+
     def gamma(self, price: float) -> float:
         if not self.lower < price < self.upper:
             return 0.0

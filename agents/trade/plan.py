@@ -102,6 +102,10 @@ class HedgeOutlook(Payload):
     """Opened once and left alone."""
     adjusted_usd: Measure
     """Brought back whenever it is off by more than the band."""
+    unhedged_mean_usd: Measure = 0.0
+    once_mean_usd: Measure = 0.0
+    adjusted_mean_usd: Measure = 0.0
+    """On average, trading costs paid, before the pool's fees: what arbitrage takes."""
     adjustments: Measure
     once_cost_usd: Measure
     adjusted_cost_usd: Measure
@@ -125,6 +129,10 @@ class HedgePlan(Payload):
     net_delta: Measure
     cost_usd_a_day: Measure | None
     """What funding would take at the rate of now; below 0 it pays."""
+    weeks: tuple[tuple[int, Measure, Measure, Measure], ...] = ()
+    """When each past week began, and what position alone, hedged and re-hedged came to in it."""
+    funding_days: tuple[tuple[int, Measure], ...] = ()
+    """By UTC day, what funding would have brought what is short after."""
 
 
 class TradeOdds(Payload):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from math import ceil, inf, log10
+from math import inf
 from typing import Literal
 
 from msgspec import Struct
@@ -12,7 +12,6 @@ from agents.bus.envelope import Payload
 from agents.bus.plan_store import PlanDocument
 from agents.trade.facts import ContextSection, MarketSnapshot
 from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall
-from agents.trade.opinions import RangeExposure
 from agents.trade.payloads import (
     ContextGathered,
     DecisionDraft,
@@ -26,8 +25,6 @@ from agents.trade.payloads import (
     TriageDone,
 )
 from agents.trade.plan import (
-    HedgeOutlook,
-    HedgePlan,
     LadderStep,
     PlannedOrder,
     TradeOdds,
@@ -40,18 +37,26 @@ from chain.protocols.reference import PositionRef, position_label, position_name
 from zuno_tui.features.trade.drawing import (
     AT_ANY_PRICE,
     LIQUIDATION,
+    Payoff,
     bias_counts,
     head_lines,
     is_even,
     is_paper,
+    large_lines,
     sections,
+)
+from zuno_tui.features.trade.hedge_view import (
+    FigureTable,
+    entry_price,
+    hedge_effect,
+    hedge_payoff,
+    hedge_tables,
 )
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.terminal import line_width
 from zuno_tui.present.views import ChartView, Tone
-from zuno_tui.present.words import dollar_gain
 
 LampState = Literal["waiting", "fresh", "stale", "missing"]
 VerdictKind = Literal["acts", "holds", "failed"]
@@ -137,28 +142,6 @@ class LadderRow(Struct, frozen=True):
     """Whether this stage made a HOLD of it."""
 
 
-class FigureRow(Struct, frozen=True):
-    name: str
-    first: str
-    second: str
-    beside: str = ""
-    part: float | None = None
-    """Of the largest row of its table, drawn as a bar."""
-    dollars: tuple[int, int] | None = None
-    """Of the two figures, drawn on one scale with those of the other rows."""
-
-
-class FigureTable(Struct, frozen=True):
-    title: str
-    first: str
-    second: str
-    rows: tuple[FigureRow, ...]
-    beside: bool = False
-    """Whether it stands right of the others, where there is room."""
-    note: str = ""
-    """What is to be known of its figures, below them."""
-
-
 class TradeVerdict(Struct, frozen=True):
     kind: VerdictKind
     headline: str
@@ -173,6 +156,8 @@ class TradeVerdict(Struct, frozen=True):
     """That the experts would do less than was asked for, and why; empty where they would not."""
     closed_by: str = ""
     """How what it opens is closed again; empty where it opens nothing."""
+    payoff: Payoff | None = None
+    """What a hedge makes of each price; None where none is opened."""
 
 
 class TradeRunView(Struct, frozen=True):
@@ -230,6 +215,7 @@ def run_lines(view: TradeRunView, width: int) -> Iterator[str]:
     """All that the screen shows, in the same words."""
     yield run_title(view)
     yield from (plain(line).rstrip() for line in head_lines(view, width))
+    yield from (plain(line).rstrip() for line in large_lines(view, width))
     for section in sections(view):
         yield ""
         yield f"{section.title}  {section.beside}".rstrip()
@@ -422,12 +408,6 @@ def anyway_phrase(plan: TradePlan) -> str:
     return f"trade {plan.coin} {plan.mode.value} anyway"
 
 
-def entry_price(plan: TradePlan) -> float | None:
-    """What it would trade at; a hedge's by its own order."""
-    resting = (order.price for order in plan.trading_orders if order.price is not None)
-    return next(resting, None) if plan.entry is None else plan.entry
-
-
 def plan_chart(market: MarketSnapshot | None, plan: TradePlan) -> ChartView | None:
     """The week before the plan, the range of the position that is hedged, and its prices."""
     candles = () if market is None else market.hours.candles[-_CHART_HOURS:]
@@ -562,8 +542,8 @@ def verdict(plan: TradePlan) -> TradeVerdict:
     return TradeVerdict(
         "failed" if plan.by_failure else kind,
         decision_words(plan),
-        _hedge_effect(plan) or clean_text(plan.reason),
-        tuple(_hedge_tables(plan)),
+        hedge_effect(plan) or clean_text(plan.reason),
+        tuple(hedge_tables(plan)),
         (*_left_out(plan), *_odds_lines(plan.odds, plan), *_account_line(plan)),
         tuple(order_words(order, plan.coin) for order in plan.orders),
         tuple(_against(plan)),
@@ -571,6 +551,7 @@ def verdict(plan: TradePlan) -> TradeVerdict:
         f"unhedge {position_name(plan.hedge.position.token_id)}"
         if plan.hedge and plan.decision.opens
         else "",
+        hedge_payoff(plan),
     )
 
 
@@ -605,124 +586,6 @@ def _title(plan: TradePlan) -> str:
     return f"{'Close the hedge of' if closes else 'Hedge'} {name}"
 
 
-def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
-    if plan.hedge is not None:
-        yield FigureTable("EXPOSURE", "now", "after", tuple(_exposure(plan.hedge)))
-        if plan.hedge.position.delta:
-            title = f"IF {plan.hedge.position.coin} MOVES"
-            moved = tuple(_moved(plan, plan.hedge))
-            note = "Position and short, before fees."
-            yield FigureTable(title, "not hedged", "hedged", moved, beside=True, note=note)
-        if account := tuple(_account_rows(plan, plan.hedge)):
-            yield FigureTable("ACCOUNT", "now", "after", account)
-        if plan.hedge.outlook is not None:
-            rows = tuple(_usual_week(plan.hedge.outlook))
-            note = (
-                "By past days' moves. Re-hedged whenever the short is "
-                f"{plan.hedge.position.band:.0%} off. Costs: trading fees."
-            )
-            yield FigureTable("A USUAL WEEK", "swings", "costs", rows, note=note)
-
-
-def _exposure(hedge: HedgePlan) -> Iterator[FigureRow]:
-    """In coins, all of them with as many decimals."""
-    position, coin = hedge.position, hedge.position.coin
-    places = _places(max(position.delta, hedge.held, hedge.reached))
-
-    def row(name: str, before: float, after: float, beside: str = "") -> FigureRow:
-        first, second = (f"{value:,.{places}f}".replace("-", "−") for value in (before, after))
-        return FigureRow(name, first, second, beside)
-
-    if position.delta:
-        yield row(f"{coin} held", position.delta, position.delta)
-    target = f"target {hedge.ratio:.0%}" if position.delta else ""
-    yield row(f"{coin} short", hedge.held, hedge.reached, target)
-    if position.delta:
-        risen = hedge.net_delta + position.gamma * 100
-        moves = f"{risen:+.3g} {coin} after a $100 rise".replace("-", "−")
-        yield row("net", position.delta - hedge.held, hedge.net_delta, moves)
-
-
-def _places(largest: float) -> int:
-    """Decimals that leave the largest figure four digits, and none of them over six."""
-    whole = len(f"{largest:.0f}") if largest >= 1 else 0 if largest <= 0 else ceil(log10(largest))
-    return min(6, max(0, 4 - whole))
-
-
-def _account_rows(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
-    if plan.liquidation is not None and hedge.reached > 0:
-        others = ", all else there as far" if plan.leverage_before else ""
-        risen = f"{hedge.position.coin} {plan.liquidation / plan.mark - 1:+.0%}{others}"
-        yield FigureRow(LIQUIDATION, "", f"{plan.liquidation:,.0f}", risen)
-    if plan.leverage_before is not None and plan.leverage_after is not None:
-        yield FigureRow(
-            "leverage",
-            f"{plan.leverage_before:.2f}×",
-            f"{plan.leverage_after:.2f}×",
-            f"of an account of ${plan.equity or 0:,.0f}",
-        )
-    if hedge.cost_usd_a_day is not None:
-        yield FigureRow("funding", "", f"{dollar_gain(-hedge.cost_usd_a_day)}", "a day")
-
-
-def _moved(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
-    """What position and short together gain or lose, as the range would have it."""
-    for part in _MOVES:
-        alone, short = _moved_by(plan, hedge, part)
-        yield FigureRow(
-            f"{part:+.0%}".replace("-", "−") if part else "±0%",
-            _whole_gain(alone),
-            _whole_gain(alone + short),
-            dollars=(alone, alone + short),
-        )
-
-
-def _hedge_effect(plan: TradePlan) -> str:
-    """What it does to a fall and to a rise of a tenth; empty where none is opened."""
-    hedge = plan.hedge
-    if hedge is None or not hedge.position.delta or not plan.decision.opens:
-        return ""
-    told = []
-    for part, verb in ((-_EFFECT, "falls"), (_EFFECT, "rises")):
-        alone, short = _moved_by(plan, hedge, part)
-        told.append(f"{verb} {_EFFECT:.0%}: {_whole_gain(alone + short)}, not {_whole_gain(alone)}")
-    return f"if {hedge.position.coin} {'; if it '.join(told)}"
-
-
-def _whole_gain(dollars: int) -> str:
-    return dollar_gain(dollars).removesuffix(".00") if dollars else "$0"
-
-
-def _moved_by(plan: TradePlan, hedge: HedgePlan, part: float) -> tuple[int, int]:
-    """Whole dollars that the position and the short gain: readers add up what they see."""
-    facts, mark = hedge.position, plan.mark
-    exposure = RangeExposure.holding(facts.delta, mark, facts.lower, facts.upper)
-    alone = facts.delta * mark * part
-    if exposure is not None:
-        alone = exposure.worth(mark * (1 + part)) - exposure.worth(mark)
-    return round(alone), -round(hedge.reached * mark * part)
-
-
-_EFFECT = 0.1
-_AGAINST = 100
-"""Dollars of a rise."""
-_MOVES = (-0.2, -0.1, 0.0, 0.1, 0.2)
-
-
-def _usual_week(outlook: HedgeOutlook) -> Iterator[FigureRow]:
-    most = max(outlook.unhedged_usd, outlook.once_usd, outlook.adjusted_usd) or 1.0
-    for name, moves, cost in (
-        ("not hedged", outlook.unhedged_usd, ""),
-        ("hedged", outlook.once_usd, f"${outlook.once_cost_usd:,.2f}"),
-        (
-            f"re-hedged ×{outlook.adjustments:.0f}",
-            outlook.adjusted_usd,
-            f"${outlook.adjusted_cost_usd:,.2f}",
-        ),
-    ):
-        yield FigureRow(name, f"±${moves:,.0f}", cost, part=moves / most)
-
-
 def _left_out(plan: TradePlan) -> Iterator[str]:
     if plan.hedge is None:
         return
@@ -734,6 +597,10 @@ def _left_out(plan: TradePlan) -> Iterator[str]:
             f"{position.other_coin} in it takes a plan of its own: "
             f"zuno hedge {position_name(position.token_id)}"
         )
+
+
+_AGAINST = 100
+"""Dollars of a rise."""
 
 
 def _against(plan: TradePlan) -> Iterator[str]:

@@ -36,7 +36,12 @@ from zuno_tui.features.trade.gate import (
     refuse_anyway,
     waiting_trade,
 )
-from zuno_tui.features.trade.hedged_position import hedge_legs, in_contracts, read_position
+from zuno_tui.features.trade.hedged_position import (
+    hedge_legs,
+    in_contracts,
+    paid_in_a_day,
+    read_position,
+)
 from zuno_tui.features.trade.hedges import (
     HedgedResult,
     hedged_document,
@@ -165,7 +170,7 @@ async def _legs(
     hedges = await read_hedges(trading.journal, trading.venue)
     found = hedge_legs(session.network, position.snapshot, position.tokens)
     legs = await in_contracts(found, trading.market)
-    wanted = {"target": asked.target, "band": asked.band}
+    wanted = {"target": asked.target, "band": asked.band, **await paid_in_a_day(sources, position)}
     return tuple(
         [
             (await owned_facts(trading, sources, hedges, leg)).model_copy(update=wanted)
