@@ -140,6 +140,8 @@ class TradeSetup(Struct, frozen=True):
     """The odds the plan told; None for a hedge."""
     fair_pct: float | None = None
     """How often a price without drift would have won it."""
+    venue: str = ""
+    """Where it was traded; empty of what nobody sent."""
 
     @property
     def words(self) -> str:
@@ -165,6 +167,8 @@ class PostMortem(Struct, frozen=True):
     """Both empty in lines of an older form."""
     fair_pct: float | None = None
     """None in lines of an older form, and of hedges."""
+    venue: str = ""
+    """Empty in lines of an older form."""
 
     @property
     def text(self) -> str:
@@ -186,6 +190,7 @@ def write_lesson(setup: TradeSetup, ended: EndedTrade) -> PostMortem:
         fair_pct=setup.fair_pct,
         decision=setup.decision,
         regime=setup.regime,
+        venue=setup.venue,
     )
 
 

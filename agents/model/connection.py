@@ -11,7 +11,7 @@ from chain.base.http import ClosedAtEnd, is_secure, trusted_certificates
 if TYPE_CHECKING:
     import openai
 
-    from agents.model.interface import ModelSettings
+    from agents.model.interface import ModelSettings, RoleModels
 
 
 class ModelConnections(ClosedAtEnd):
@@ -28,6 +28,11 @@ class ModelConnections(ClosedAtEnd):
                 # A second of imports and certificates that may not stop the screen.
                 self._clients[endpoint] = await asyncio.to_thread(_connect, settings)
             return self._clients[endpoint]
+
+    async def load(self, models: RoleModels) -> None:
+        """Before anything is asked: while this runs, nobody's deadline may."""
+        for settings in models.each():
+            await self.client(settings)
 
     async def close(self) -> None:
         while self._clients:
@@ -47,7 +52,7 @@ def _connect(settings: ModelSettings) -> openai.AsyncOpenAI:
     limits = settings.limits
     trusted = trusted_certificates(secure=is_secure([settings.base_url]))
     transport = httpx2.AsyncHTTPTransport(verify=trusted, trust_env=False)
-    return openai.AsyncOpenAI(
+    client = openai.AsyncOpenAI(
         api_key=settings.api_key,
         base_url=settings.base_url,
         max_retries=0,
@@ -60,3 +65,6 @@ def _connect(settings: ModelSettings) -> openai.AsyncOpenAI:
             trust_env=False,
         ),
     )
+    # The package loads its parts when they are named first.
+    _ = client.chat.completions.with_streaming_response
+    return client

@@ -128,7 +128,12 @@ class FeatureNews(Struct, frozen=True):
     position_id: PositionRef | None = None
 
 
-TOLD_BY_FEATURES = (AlertKind.STANDING_ORDER, AlertKind.WATCH_KEY_LOW, AlertKind.VENUE_KEY_ENDS)
+TOLD_BY_FEATURES = (
+    AlertKind.STANDING_ORDER,
+    AlertKind.WATCH_KEY_LOW,
+    AlertKind.VENUE_KEY_ENDS,
+    AlertKind.TRADE_WATCH,
+)
 
 
 class Watch:

@@ -1,5 +1,6 @@
 """The last stages: the risk officer's rules, the guard, and a decision as orders and a plan."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -9,19 +10,28 @@ from agents.trade.facts import (
     ContextSection,
     DeskQuestion,
     DeskSettings,
+    KindLesson,
     MarketSnapshot,
 )
-from agents.trade.hedge_replay import hedge_outlook
+from agents.trade.hedge_replay import funding_days, hedge_outlook, past_weeks
 from agents.trade.indicators import to_step
 from agents.trade.judging import FUNDING_HOURS, ladder_step
 from agents.trade.leverage_guard import GuardFacts, GuardJudgment, VenueExposure, guard
 from agents.trade.opinions import RangeExposure, floor_to_step, hedged_quantity
 from agents.trade.payloads import DecisionDraft, RiskVerdict, snapshot_hash
-from agents.trade.plan import HedgePlan, LadderStep, PlannedOrder, TradePlan, with_identity
+from agents.trade.plan import (
+    DraftedSetup,
+    HedgePlan,
+    LadderStep,
+    PlannedOrder,
+    TradePlan,
+    with_identity,
+)
 from agents.trade.risk_rules import HOLD, RiskFacts, RiskJudgment, RiskRule, Sizing, judge_risk
 from agents.trade.terms import DeskLimits, ExecutionStyle, Objective, SectionName, TradeDecision
 from agents.trade.triage import is_options_panic
 from chain.exchange.public.book import walk_levels
+from chain.exchange.public.margin import MarkedPosition, account_risk
 
 _MAKER_SECONDS = 900
 _SLICES = 6
@@ -302,6 +312,7 @@ def conclude_trade(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
         equity=question.account.equity,
         leverage_before=judged.leverage_before,
         leverage_after=judged.leverage_after,
+        liquidation=_liquidation(case, coins if decision.opens else 0.0),
         regime=case.regime,
         anomalies=case.triage.anomalies,
         findings=case.findings,
@@ -312,10 +323,53 @@ def conclude_trade(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
         key_factors=case.draft.key_factors,
         sections=case.context.sections,
         hedge=_hedge_plan(case, orders, decision),
+        setup=_drafted_setup(case, (*case.ladder, step)),
+        taught=_lesson_of_kind(case),
         decided_by=case.decided_by,
         snapshot_hash=snapshot_hash(case.market),
     )
     return with_identity(plan), judged
+
+
+def _drafted_setup(case: RiskVerdict, ladder: Sequence[LadderStep]) -> DraftedSetup | None:
+    draft, odds = case.draft, case.odds
+    prices = (draft.entry_price, draft.stop_loss, draft.take_profit)
+    entry, stop, take_profit = prices
+    if odds is None or entry is None or stop is None or take_profit is None:
+        return None
+    refused = next((step.stage for step in ladder if not step.decision.opens), "")
+    return DraftedSetup(
+        decision=draft.decision,
+        entry=entry,
+        stop=stop,
+        take_profit=take_profit,
+        notional_usd=ladder[0].notional_usd,
+        cost_pct=odds.cost_pct,
+        refused_by=refused,
+    )
+
+
+def _liquidation(case: RiskVerdict, coins: float) -> float | None:
+    """Of what the plan opens, beside all that is held; None where it opens nothing, or on spot."""
+    account, market = case.question.account, case.market
+    if not coins or account.terms.spot:
+        return None
+    held = [
+        MarkedPosition(position.quantity, position.mark or market.mark)
+        for position in account.positions
+        if position.symbol != market.symbol
+    ]
+    own = account.quantity_of(market.symbol) + coins
+    risk = account_risk(account.equity, (*held, MarkedPosition(own, market.mark)))
+    if risk is None:
+        return None
+    return max(market.mark * (1 - risk.to_liquidation * (1 if own > 0 else -1)), 0.0)
+
+
+def _lesson_of_kind(case: RiskVerdict) -> KindLesson | None:
+    kind = case.draft.decision.value, case.regime.regime.value
+    known = case.question.shadows if case.odds is not None else ()
+    return next((each for each in known if (each.decision, each.regime) == kind), None)
 
 
 def failed_plan(
@@ -404,9 +458,20 @@ def _hedge_plan(
     exposure = RangeExposure.holding(hedge.delta, hedge.price, hedge.lower, hedge.upper)
     outlook = None
     if exposure is not None:
-        candles, fee = case.market.hours.candles, case.question.account.taker_fee
+        fee = case.question.account.taker_fee
+        closes = [candle.close for candle in case.market.hours.candles]
         outlook = hedge_outlook(
-            exposure, candles, hedge.price, target=ratio, band=hedge.band, fee=fee
+            exposure, closes, hedge.price, target=ratio, band=hedge.band, fee=fee
+        )
+    weeks: tuple[tuple[int, float, float, float], ...] = ()
+    if exposure is not None and case.market.slow.interval == "4h":
+        weeks = past_weeks(
+            exposure,
+            case.market.slow.candles,
+            hedge.price,
+            target=ratio,
+            band=hedge.band,
+            fee=case.question.account.taker_fee,
         )
     return HedgePlan(
         position=hedge,
@@ -418,4 +483,6 @@ def _hedge_plan(
         reached=reached,
         net_delta=hedge.delta - reached,
         cost_usd_a_day=cost,
+        weeks=weeks,
+        funding_days=funding_days(case.market.funding, reached * case.market.mark),
     )

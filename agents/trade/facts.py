@@ -126,6 +126,8 @@ class VenueTerms(Payload):
     rests: bool = True
     most_usd: Measure | None = 2_000.0
     """Of one outright order; None where its money has no known price."""
+    made_up: bool = False
+    """Whether nobody's money is at stake."""
 
     @property
     def limits(self) -> VenueLimits:
@@ -207,6 +209,10 @@ class HedgeFacts(Payload):
     """How far the hedge may be off, as a share of what it should be, before it is adjusted."""
     short: Measure | None = None
     """Coins that are short for it; None counts all that are short of the coin."""
+    fees_a_day_usd: Measure | None = None
+    """What its pool paid it in the past 24 hours."""
+    lvr_a_day_usd: Measure | None = None
+    """What arbitrage took from it in that time."""
     taken_over: tuple[tuple[PositionNumber, Measure], ...] = ()
     """Of these coins, what was short for positions that are no more, by their ids."""
 
@@ -244,14 +250,16 @@ class Lesson(Payload):
 
 
 class DeskRecord(Payload):
-    """How the desk's own odds have fared."""
+    """How the desk's own setups have fared on the candles that followed, sent or not."""
 
     resolved: int
     won: int
     fair_wins: Measure = 0.0
     """How many of them a price without drift would have won."""
     brier: Measure | None
-    """None before any trade has ended."""
+    """None before any setup has ended."""
+    proved: Measure = 0.0
+    """By how much it beat chance at least, as a share of its setups, at 99 % whenever one looks."""
 
 
 class SetupRecord(Payload):
@@ -264,6 +272,21 @@ class SetupRecord(Payload):
     mean_pct: Measure
     mean_win_pct: Measure | None
     """The odds that were claimed."""
+
+
+class KindLesson(Payload):
+    """How setups of one decision in one regime came out, sent or not, and what they taught."""
+
+    decision: str
+    regime: str
+    ended: int
+    won: int
+    fair_wins: Measure
+    mean_pct: Measure
+    """After costs."""
+    lesson: str
+    came_true: int
+    """Of the lessons before it, those that the next of the kind bore out."""
 
 
 class DeskSettings(Payload):
@@ -294,10 +317,13 @@ class DeskQuestion(Payload):
     hedge: HedgeFacts | None = None
     emergency: bool = False
     """Whether only what has just happened counts as news."""
+    anyway: bool = False
+    """Whether, with made-up money, what is expected to bring nothing is opened all the same."""
     previous: PastDecision | None = None
     lessons: tuple[Lesson, ...] = ()
     record: DeskRecord = DeskRecord(resolved=0, won=0, brier=None)
     kinds: tuple[SetupRecord, ...] = ()
+    shadows: tuple[KindLesson, ...] = ()
     feedback: str = ""
     """What a model made of them for the judge; empty where none was asked."""
 

@@ -1,7 +1,7 @@
 """The judge's draft, the veto on what is not worth it, and the regime's budget, by the rules."""
 
 from collections.abc import Mapping, Sequence
-from math import exp, floor, lgamma, log, log1p
+from math import floor
 
 from msgspec import Struct
 
@@ -27,6 +27,7 @@ from agents.trade.terms import (
     TradeDecision,
     TradeMode,
 )
+from chain.exchange.public.margin import is_out_of_band
 from chain.exchange.public.market import Candle
 from chain.protocols.reference import position_name
 
@@ -89,38 +90,16 @@ def fair_probability_pct(entry: float, stop: float, profit: float) -> float:
 
 
 def recorded_odds_pct(fair_pct: float, record: DeskRecord) -> float:
-    """Fair odds, moved by how the desk's own trades fared against theirs, and by nothing else.
+    """Fair odds, moved by how the desk's own setups fared against theirs, and by nothing else.
 
-    Raised only as far as chance does not explain its wins, at 99 %; lowered by what it fell short.
+    Raised only as far as chance does not explain it, whenever one looks; lowered by the shortfall.
     """
     if not record.resolved:
         return fair_pct
-    fair, won = record.fair_wins / record.resolved, record.won / record.resolved
-    excess = won - fair
+    excess = (record.won - record.fair_wins) / record.resolved
     if excess > 0:
-        excess = max(least_win_rate(record.won, record.resolved) - fair, 0.0)
+        excess = record.proved
     return min(max(fair_pct + excess * 100, 0.0), 100.0)
-
-
-_CHANCE = 0.01
-_HALVINGS = 40
-
-
-def least_win_rate(won: int, ended: int) -> float:
-    """The rate at which as many wins or more come about once in a hundred times (Clopper-Pearson).
-
-    Trades of unlike odds scatter less than the like ones this assumes, so it errs on the safe side.
-    """
-    if won == 0:
-        return 0.0
-    ways = [lgamma(ended + 1) - lgamma(k + 1) - lgamma(ended - k + 1) for k in range(ended + 1)]
-    low, high = 0.0, won / ended
-    for _ in range(_HALVINGS):
-        rate = (low + high) / 2
-        hit, miss = log(rate), log1p(-rate)
-        tail = sum(exp(ways[k] + k * hit + (ended - k) * miss) for k in range(won, ended + 1))
-        low, high = (rate, high) if tail < _CHANCE else (low, rate)
-    return low
 
 
 def scaled_allocation(allocation_pct: float, risk_budget_pct: float) -> float:
@@ -206,7 +185,7 @@ class JudgedCase(Struct, frozen=True):
     """What the experts would hedge, where that is less."""
 
 
-class _Prices(Struct, frozen=True):
+class SetupPrices(Struct, frozen=True):
     entry: float
     stop: float
     take_profit: float
@@ -219,14 +198,18 @@ def judge_trade(
     vote = _vote(case, limits)
     side = _side(case, vote, limits, opinion)
     odds, reason = side.odds, side.reason
-    drafted = _sized(case, vote, side.decision)
+    drafted, made_up = _sized(case, vote, side.decision), case.question.account.terms.made_up
     if opinion is not None:
         drafted = opinions.lower_sizing(drafted, opinion.allocation_pct, opinion.leverage)
     steps = [ladder_step("judge", drafted, case)]
     after = drafted
-    if odds is not None and is_vetoed(odds.expected_pct):
+    vetoed = odds is not None and is_vetoed(odds.expected_pct)
+    if odds is not None and vetoed and case.question.anyway and made_up:
+        reason = f"{reason}; opened on paper although {_expectation(odds)}"
+        steps.append(ladder_step("expected_value", after, case, "expected_value_waived"))
+    elif odds is not None and vetoed:
         after = Sizing(TradeDecision.HOLD, 0.0, 1.0)
-        reason = f"it is expected to bring {odds.expected_pct:+.2f}% after costs"
+        reason = _expectation(odds)
         steps.append(ladder_step("expected_value", after, case, "expected_value_veto"))
     else:
         steps.append(ladder_step("expected_value", after, case))
@@ -249,12 +232,16 @@ def judge_trade(
     return JudgedCase(draft, after, odds, None, reason, tuple(steps))
 
 
+def _expectation(odds: TradeOdds) -> str:
+    return f"it is expected to bring {odds.expected_pct:+.2f}% after costs"
+
+
 class _Side(Struct, frozen=True):
     """What is decided before it is sized."""
 
     decision: TradeDecision
     reason: str
-    prices: _Prices | None = None
+    prices: SetupPrices | None = None
     odds: TradeOdds | None = None
 
 
@@ -295,7 +282,7 @@ def _side(
     return _Side(wanted, reason, prices, odds)
 
 
-def _fitting(case: SynthesisReady, asked: opinions.AskedPrices, own: _Prices) -> _Prices:
+def _fitting(case: SynthesisReady, asked: opinions.AskedPrices, own: SetupPrices) -> SetupPrices:
     """What was asked for where it keeps the rules' distances, else the rules' own."""
     step, span = case.market.price_step, _span(case)
     stop = own.stop if asked.stop is None else to_step(asked.stop, step)
@@ -303,7 +290,7 @@ def _fitting(case: SynthesisReady, asked: opinions.AskedPrices, own: _Prices) ->
     risk, reward = abs(own.entry - stop), abs(profit - own.entry)
     least, most = (span * times for times in _STOP_RANGE)
     fits = least <= risk <= most and _LEAST_REWARD <= reward / risk <= _MOST_REWARD
-    return _Prices(own.entry, stop, profit) if fits else own
+    return SetupPrices(own.entry, stop, profit) if fits else own
 
 
 def judge_hedge(
@@ -322,11 +309,9 @@ def judge_hedge(
         raise ValueError("a hedge is asked for without its position")
     held, ratio = case.question.hedge_short, hedge.target
     wanted = opinions.hedged_quantity(hedge.delta, ratio, market.quantity_step)
-    change = opinions.HedgeChange(held, wanted)
-    drift = change.drift()
     # What is opened for the first time is brought to its target, whatever the band.
-    off = drift is None or drift > hedge.band or (held == 0 and wanted > 0)
-    notional = change.difference * market.mark
+    off = is_out_of_band(held, wanted, hedge.band) or (held == 0 and wanted > 0)
+    notional = (wanted - held) * market.mark
     if wanted == held or not off:
         decision = TradeDecision.HOLD
         reason = "there is nothing to hedge" if wanted == 0 else "the hedge is where it should be"
@@ -472,12 +457,18 @@ def judged_levels(case: SynthesisReady) -> tuple[PriceLevel, ...]:
     return level_set(_series(case), _range_bounds(case))
 
 
-def _prices(case: SynthesisReady, wanted: TradeDecision) -> _Prices | None:
+def _prices(case: SynthesisReady, wanted: TradeDecision) -> SetupPrices | None:
+    market, span = case.market, _span(case)
+    return setup_prices(judged_levels(case), span, market.mark, market.price_step, wanted.sign)
+
+
+def setup_prices(
+    levels: Sequence[PriceLevel], span: float, mark: float, step: float, sign: int
+) -> SetupPrices | None:
     """Entry at the mark; stop and profit on levels of the chart, or nothing."""
-    market, sign, span = case.market, wanted.sign, _span(case)
     if not span:
         return None
-    entry, levels = to_step(market.mark, market.price_step), judged_levels(case)
+    entry = to_step(mark, step)
     least, most = (span * times for times in _STOP_RANGE)
     stop = nearest_beyond(levels, entry, up=sign < 0, least=least, most=most)
     if stop is None:
@@ -488,8 +479,7 @@ def _prices(case: SynthesisReady, wanted: TradeDecision) -> _Prices | None:
     )
     if profit is None:
         return None
-    step = market.price_step
-    return _Prices(entry, to_step(stop.price, step), to_step(profit.price, step))
+    return SetupPrices(entry, to_step(stop.price, step), to_step(profit.price, step))
 
 
 def _range_bounds(case: SynthesisReady) -> tuple[PriceLevel, ...]:
@@ -498,7 +488,7 @@ def _range_bounds(case: SynthesisReady) -> tuple[PriceLevel, ...]:
     return tuple(PriceLevel(bound, "range bound") for bound in bounds or ())
 
 
-def _odds(case: SynthesisReady, claimed: float, prices: _Prices, sign: int) -> TradeOdds:
+def _odds(case: SynthesisReady, claimed: float, prices: SetupPrices, sign: int) -> TradeOdds:
     account, record = case.question.account, case.question.record
     book = case.market.book
     slips = () if book is None else (book.buy_slippage_bips, book.sell_slippage_bips)
@@ -530,6 +520,7 @@ def _odds(case: SynthesisReady, claimed: float, prices: _Prices, sign: int) -> T
         loss_pct=seen.loss_pct,
         expected_pct=seen.expected_pct,
         record=record,
+        cost_pct=(costs.fees + costs.slippage) * 100,
     )
 
 
@@ -539,7 +530,7 @@ def _draft(
     sizing: Sizing,
     reason: str,
     *,
-    prices: _Prices | None = None,
+    prices: SetupPrices | None = None,
     odds: TradeOdds | None = None,
 ) -> TradeDraft:
     keeps = sizing.decision.opens and prices is not None

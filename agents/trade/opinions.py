@@ -69,27 +69,15 @@ class RangeExposure(Struct, frozen=True):
     def worth(self, price: float) -> float:
         return self.coins(price) * price + self.dollars(price)
 
+    def moved(self, times: float) -> RangeExposure:
+        """Of as much worth, around a price that is so many times this one."""
+        lower, upper = self.lower * times, self.upper * times
+        return RangeExposure(self.liquidity / sqrt(times), lower, upper)
+
     def gamma(self, price: float) -> float:
         if not self.lower < price < self.upper:
             return 0.0
         return -self.liquidity / (2 * price * sqrt(price))
-
-
-class HedgeChange(Struct, frozen=True):
-    """From what is short now to what should be, in coins."""
-
-    held: float
-    """Short of the coin now, 0 or more."""
-    wanted: float
-
-    @property
-    def difference(self) -> float:
-        """Above 0 more is to be sold, below 0 bought back."""
-        return self.wanted - self.held
-
-    def drift(self) -> float | None:
-        """How far what is held is from what is wanted, as a share of it; None where none is."""
-        return None if self.wanted == 0 else abs(self.difference) / self.wanted
 
 
 def hedged_quantity(delta: float, ratio: float, step: float) -> float:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from agents.bus.envelope import Measure, Payload
 from agents.trade import terms
-from agents.trade.facts import ContextSection, DeskRecord, HedgeFacts
+from agents.trade.facts import ContextSection, DeskRecord, HedgeFacts, KindLesson
 from agents.trade.findings import AnyFinding, ConflictMap, RegimeCall
 from chain.base.strict_json import canonical, digest
 from chain.protocols.reference import PositionRef
@@ -102,6 +102,10 @@ class HedgeOutlook(Payload):
     """Opened once and left alone."""
     adjusted_usd: Measure
     """Brought back whenever it is off by more than the band."""
+    unhedged_mean_usd: Measure = 0.0
+    once_mean_usd: Measure = 0.0
+    adjusted_mean_usd: Measure = 0.0
+    """On average, trading costs paid, before the pool's fees: what arbitrage takes."""
     adjustments: Measure
     once_cost_usd: Measure
     adjusted_cost_usd: Measure
@@ -125,6 +129,10 @@ class HedgePlan(Payload):
     net_delta: Measure
     cost_usd_a_day: Measure | None
     """What funding would take at the rate of now; below 0 it pays."""
+    weeks: tuple[tuple[int, Measure, Measure, Measure], ...] = ()
+    """When each past week began, and what position alone, hedged and re-hedged came to in it."""
+    funding_days: tuple[tuple[int, Measure], ...] = ()
+    """By UTC day, what funding would have brought what is short after."""
 
 
 class TradeOdds(Payload):
@@ -139,6 +147,21 @@ class TradeOdds(Payload):
     loss_pct: Measure
     expected_pct: Measure
     record: DeskRecord
+    cost_pct: Measure = 0.0
+    """Fees and slippage of both ways, without funding."""
+
+
+class DraftedSetup(Payload):
+    """What the judge drafted, whatever became of it: refused or not, it is judged afterwards."""
+
+    decision: terms.TradeDecision
+    entry: Measure
+    stop: Measure
+    take_profit: Measure
+    notional_usd: Measure
+    cost_pct: Measure
+    refused_by: str = ""
+    """The stage that made a HOLD of it; empty where none did."""
 
 
 class TradePlan(Payload):
@@ -171,6 +194,9 @@ class TradePlan(Payload):
     equity: Measure | None
     leverage_before: Measure | None = None
     leverage_after: Measure | None = None
+    liquidation: Measure | None = None
+    """The coin's price at which the venue closes something, with all that is held there after the
+    plan moving as far against the account."""
     regime: RegimeCall | None = None
     anomalies: tuple[terms.MarketAnomaly, ...] = ()
     findings: tuple[AnyFinding, ...] = ()
@@ -181,12 +207,21 @@ class TradePlan(Payload):
     key_factors: tuple[str, ...] = ()
     sections: tuple[ContextSection, ...] = ()
     hedge: HedgePlan | None = None
+    setup: DraftedSetup | None = None
+    taught: KindLesson | None = None
+    """By the setups of its kind before it."""
     decided_by: Literal["rules", "model"]
     snapshot_hash: str
 
     @property
     def ref(self) -> PositionRef | None:
         return None if self.hedge is None else self.hedge.position.token_id
+
+    @property
+    def against_odds(self) -> bool:
+        """Whether it opens what is expected to bring nothing: on paper alone."""
+        opens = self.decision.opens and self.hedge is None
+        return opens and (self.odds is None or not self.odds.expected_pct > 0)
 
     @property
     def trading_orders(self) -> tuple[PlannedOrder, ...]:

@@ -47,6 +47,11 @@ class Home(Struct, frozen=True):
     """Held by whoever is sending orders to a venue."""
     paper = _HomePath("paper.db")
     """The paper venue's account."""
+    setups = _HomePath("setups.db")
+    """Every setup that the trade desk drafted, and how it came out."""
+    trade_watch = _HomePath("trade-watch.json")
+    """Which coins the trade desk looks at on a clock, and how far it has come."""
+    trade_watch_lock = _HomePath("trade-watch.lock")
     memory = _HomePath("memory")
     """What closed trades have taught."""
     alerts = _HomePath("alerts.json")

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from enum import StrEnum
+from functools import cache
 from ipaddress import ip_address
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
@@ -122,6 +123,16 @@ class HttpAnswer(Struct, frozen=True):
         return seconds_asked(self.retry_after, now)
 
 
+@cache
+def load_http() -> None:
+    """All that a request will need: a deadline counts a server's time, never our own loading."""
+    # 60 ms that `zuno --help` must not pay. The library itself loads these two at a request.
+    from importlib import import_module
+
+    for name in ("httpcore2", "anyio._backends._asyncio", "httpcore2._async.http11"):
+        import_module(name)
+
+
 class HttpClient:
     """Connections to the servers of these URLs; the HTTP library is loaded at the first request."""
 
@@ -148,6 +159,7 @@ class HttpClient:
     async def _bounded(
         self, method: str, url: str, body: bytes, headers: Mapping[str, str], limits: HttpLimits
     ) -> HttpAnswer:
+        load_http()
         try:
             async with asyncio.timeout(limits.answer_seconds):
                 await self._meet(url, limits)
@@ -179,7 +191,7 @@ class HttpClient:
     async def _exchange(
         self, method: str, url: str, body: bytes, headers: Mapping[str, str], limits: HttpLimits
     ) -> HttpAnswer:
-        import httpcore2  # 60 ms that `zuno --help` must not pay
+        import httpcore2
 
         if self._pool is None:
             self._pool = open_pool(secure=self._secure)

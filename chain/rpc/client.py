@@ -14,6 +14,7 @@ from typing import Self, TypeAlias, TypeVar, cast
 from msgspec import Struct, field
 
 from chain.base.clock import loop_time
+from chain.base.http import load_http
 from chain.base.store import Store
 from chain.contracts.networks import Network
 from chain.rpc.endpoint import (
@@ -367,6 +368,7 @@ class Failover(Struct, frozen=True):
     async def _tried(
         self, run: _Run, endpoint: Endpoint, attempt: Attempt, seconds: float
     ) -> Answered | None:
+        load_http()
         try:
             # An attempt may be several requests, each with its own limit: this one is for all.
             async with asyncio.timeout(seconds):

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import node_rpc
+from tests.fakes.model_endpoint import says
+from tests.fakes.model_in_a_thread import model_in_a_thread
+from tests.waiting import HUNG_SECONDS
+
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
 
 HEAVY = (
     "web3",
@@ -135,3 +144,50 @@ def test_the_desk_paints_before_it_imports_what_is_heavy() -> None:
     # The back room and the grammar are needed a moment later, and not for the first paint.
     grammar = {"zuno_tui.prompt.interpret", "zuno_tui.commands.recommend"}
     assert imported.isdisjoint({"zuno_tui.desk.desk", *grammar, "agents"})
+
+
+_MODEL = '[trade.narrative]\nname = "gpt-4o-mini"\nbase_url = "{url}"\n'
+
+
+def _loaded_in_haste(*arguments: str, **environment: str) -> tuple[int, dict[str, list[str]]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.zuno_tui.loading_probe", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=HUNG_SECONDS,
+        check=True,
+        env={**os.environ, **environment},
+    )
+    code, found = json.loads(done.stderr.rpartition("PROBE ")[2])
+    return code, found
+
+
+def test_the_probe_sees_what_is_loaded_in_haste() -> None:
+    assert "wcwidth" in _loaded_in_haste("planted", "5")[1]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("trade", "ETH"),
+        ("trade", "watch", "ETH", "--once"),
+        ("hedge", "ID"),
+        ("recommend", "ID"),
+        ("create", "0.5 WETH with USDC, conservative"),
+    ],
+    ids=" ".join,
+)
+def test_no_deadline_runs_while_a_flow_loads_modules(
+    command: tuple[str, ...], devnet: DevnetReady, tmp_path: Path
+) -> None:
+    """On a slow machine a server's seconds would be spent on our own imports."""
+    with model_in_a_thread(says("{}")) as environment:
+        settings = tmp_path / "settings.toml"
+        settings.write_text(_MODEL.format(url=environment["OPENAI_BASE_URL"]), "utf-8")
+        settings.chmod(0o600)
+        there = ("--network", "devnet", "--rpc", devnet.url, "--home", str(tmp_path))
+        healthy = str(node_rpc.ask(devnet.url, "zuno_status")["positions"]["healthy"])
+        words = [healthy if word == "ID" else word for word in command]
+        code, found = _loaded_in_haste(*words, *there, **environment)
+
+    assert (code, found) == (0, {})

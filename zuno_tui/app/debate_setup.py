@@ -360,6 +360,7 @@ async def live_model(
 
     budget = Budget(settings.limits, settings.prices, store, clock=time.time).debate()
     async with ModelConnections() as connections:
+        await connections.load(settings.model)
         model = OpenAIModel(
             settings.model,
             connections,

@@ -217,6 +217,7 @@ SENT = (
 TRADING = (
     _key("trade.go-on", "a,enter", "go_on('approve')", "approve…", "Put approving in the prompt"),
     _key("trade.apply", "enter", "go_on('apply')", "apply…", "Put sending it in the prompt"),
+    _key("trade.anyway", "a", "go_on('anyway')", "anyway…", "On paper: open it against the odds"),
     _key("trade.chart", "c", "chart", "chart", "The chart that was drawn for it"),
     _key("trade.why", "w", "ask('why')", "why", "What spoke for it and against it"),
     _key("trade.report", "r", "ask('report')", "report", "All that was said"),

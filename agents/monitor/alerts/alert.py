@@ -43,6 +43,8 @@ class AlertKind(StrEnum):
     """A trade without a stop on its venue, or one that was closed for want of it."""
     VENUE_KEY_ENDS = "venue_key_ends"
     """What signs on a venue ends soon, or has ended: then nothing can be sent or closed there."""
+    TRADE_WATCH = "trade_watch"
+    """A plan of the trade desk's watch may be approved."""
     PRICE_CROSSED = "price_crossed"
     """A price that a person asked to be told of."""
     STANDING_ORDER = "standing_order"

@@ -18,6 +18,7 @@ from agents.numbers.survival import HOURS_PER_DAY, survival
 from chain.base.units import PIPS, percent
 from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Address, Network
+from chain.exchange.public.margin import is_out_of_band
 from chain.history.volatility import Volatility
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.reference import PositionRef, position_label, position_name
@@ -285,7 +286,8 @@ def hedge_drifted(situation: Situation, thresholds: Thresholds, standing: bool) 
     wanted = delta * hedge.ratio
     away = abs(hedge.short - wanted)
     largest, band = max(wanted, hedge.short), hedge.band or thresholds.hedge_drift
-    if largest <= _DUST or away < wanted * band * (_CALMER if standing else 1):
+    calmer = band * (_CALMER if standing else 1)
+    if largest <= _DUST or not is_out_of_band(hedge.short, wanted, calmer):
         return None
     drift = away / wanted if wanted > _DUST else None
     told = "" if drift is None else f", {percent(drift)} away"
@@ -318,7 +320,8 @@ def hedge_margin(situation: Situation, thresholds: Thresholds, standing: bool) -
         AlertKind.HEDGE_MARGIN,
         Severity.CRITICAL if critical else Severity.WARNING,
         f"The hedge of {situation.name} is short of margin: {hedge.coin} may rise by about"
-        f" {percent(max(hedge.to_liquidation, 0.0))} before the venue closes it."
+        f" {percent(max(hedge.to_liquidation, 0.0))}, and all else there move as far against the"
+        " account, before the venue closes something."
         " Add margin there, or close a part.",
         "the account has little margin left",
         f"{situation.command('unhedge')} 50",
@@ -550,6 +553,7 @@ RULES: Mapping[AlertKind, AlertRule] = {
     AlertKind.HEDGE_STALE: AlertRule("nothing is short for it any more"),
     AlertKind.TRADE_UNPROTECTED: AlertRule("it has its stop again, or is closed"),
     AlertKind.VENUE_KEY_ENDS: AlertRule("the venue has a key that lasts"),
+    AlertKind.TRADE_WATCH: AlertRule("the plan is over"),
     AlertKind.OWNER_CHANGED: AlertRule("the position is back in this wallet"),
     AlertKind.PRICE_CROSSED: AlertRule("the price is on the other side again"),
     AlertKind.STANDING_ORDER: AlertRule("the order is fine, or was reported for a day"),

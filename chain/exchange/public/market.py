@@ -24,6 +24,8 @@ class VenueAbilities(Struct, frozen=True, kw_only=True):
     money: str = "USD"
     """What the limit of an order is counted in."""
     most_order: float = 2_000.0
+    made_up: bool = False
+    """Nobody's money is at stake."""
 
 
 _MOST = 1e18

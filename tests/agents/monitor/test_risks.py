@@ -183,6 +183,7 @@ def test_every_kind_that_a_position_alone_can_have_is_in_the_table() -> None:
         AlertKind.WATCH_KEY_LOW,
         AlertKind.TRADE_UNPROTECTED,
         AlertKind.VENUE_KEY_ENDS,
+        AlertKind.TRADE_WATCH,
     }
 
     assert {kind for kind, rule in RULES.items() if rule.judge} == set(AlertKind) - elsewhere

@@ -97,7 +97,7 @@ HEDGED = HedgeFacts(
 )
 
 
-PROVEN = DeskRecord(resolved=200, won=160, fair_wins=80.0, brier=None)
+PROVEN = DeskRecord(resolved=200, won=160, fair_wins=80.0, brier=None, proved=0.3)
 """Of a desk whose trades won twice as often as chance would have."""
 
 

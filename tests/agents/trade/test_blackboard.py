@@ -8,29 +8,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
 from agents.memory.lesson_writing import FeedbackReply, PostMortemReply
 from agents.memory.memory import TradeMemory
 from agents.model.reply_text import StructuredReply, strict_schema
 from agents.trade import findings
-from agents.trade.data_set import DataSet, EndedRow, RunRow, run_row
 from agents.trade.observe.news import ExtractionReply, MemoryIngestion, NarrativeReply
 from agents.trade.observe.observer import section
 from agents.trade.payloads import JUDGE, META
 from agents.trade.routing import FLASH, ROLE_ROUTES, ROUTES, SONNET, VISION, falls_back, provider_of
 from agents.trade.terms import ExpertName, SectionName
-from tests.agents.trade.cases import HEDGED, NOW, question
-from tests.agents.trade.desks import Seen, argue
+from tests.agents.trade.cases import NOW
 from tests.agents.trade.offices import Offices, answers, held, plan_of, rising_market, sections
 from tests.printed import printed
 from zuno_tui.features.trade.report import case_lines, report_lines
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-    from agents.trade.plan import TradePlan
 
 
 async def test_the_judge_is_told_the_whole_blackboard() -> None:
@@ -125,52 +120,6 @@ async def test_the_argument_against_is_a_fact_and_no_question() -> None:
         plan = plan_of(await held(None, seen=seen))
         assert plan.reasoning is not None
         assert not plan.reasoning.counter_scenario.endswith("?")
-
-
-SECRET = "sk-live-abcdef0123456789"
-
-
-async def _plan() -> TradePlan:
-    seen = rising_market()
-    told = tuple(one.model_copy(update={"text": SECRET}) for one in seen.sections)
-    asked = question(hedge=HEDGED)
-    done = await argue(asked, Seen(seen.model_copy(update={"sections": told})))
-    assert done.ended.plan is not None
-    return done.ended.plan
-
-
-async def test_a_run_is_one_valid_line_without_anybody_s_words(tmp_path: Path) -> None:
-    plan = await _plan()
-    DataSet(tmp_path).add(run_row(plan, "req_1"))
-
-    [line] = (tmp_path / "data-set.jsonl").read_bytes().splitlines()
-    row = msgspec.json.decode(line, type=RunRow)
-
-    assert (row.plan_id, row.request_id, row.decision) == (plan.plan_id, "req_1", plan.decision)
-    assert len(row.sources) == 12
-    assert len(row.experts) == 4
-    assert [one.stage for one in row.stages] == [one.stage for one in plan.ladder]
-    assert SECRET.encode() not in line
-    assert plan.reason.encode() not in line
-    assert (tmp_path / "data-set.jsonl").stat().st_mode & 0o077 == 0
-
-
-def test_lines_are_added_and_the_oldest_file_is_let_go(tmp_path: Path) -> None:
-    rows = [EndedRow(f"plan_{number}", number, "stop", 3000.0, 2950.0, -1.7) for number in range(9)]
-    size = len(msgspec.json.encode(rows[0])) + 1
-    kept = DataSet(tmp_path, most_bytes=3 * size)
-    for row in rows[:7]:
-        kept.add(row)
-
-    assert list(kept.rows()) == rows[3:7]
-    assert {path.name for path in tmp_path.glob("*.jsonl")} == {
-        "data-set.jsonl",
-        "data-set.older.jsonl",
-    }
-    with (tmp_path / "data-set.jsonl").open("ab") as file:
-        file.write(b'{"row":"ended","planId')
-    kept.add(rows[7])
-    assert list(kept.rows()) == [*rows[3:7], rows[7]]
 
 
 ROOT = Path(__file__).parent.parent.parent.parent

@@ -13,7 +13,6 @@ import pytest
 from agents.trade.geometry_rules import chart_shape, geometry_finding, price_turns
 from agents.trade.opinions import (
     HEDGE_RATIOS,
-    HedgeChange,
     RangeExposure,
     floor_to_step,
     hedged_quantity,
@@ -123,12 +122,6 @@ def test_a_share_beyond_the_whole_is_refused() -> None:
     with pytest.raises(ValueError, match="share"):
         hedged_quantity(1.0, 1.3, 0.001)
     assert floor_to_step(0.3, 0.1) == 0.3
-
-
-def test_drift_is_told_as_a_share_of_what_is_wanted() -> None:
-    assert HedgeChange(0.69, 1.0).drift() == pytest.approx(0.31)
-    assert HedgeChange(1.0, 0.0).drift() is None
-    assert HedgeChange(1.0, 0.25).difference == -0.75
 
 
 MIRRORED = {

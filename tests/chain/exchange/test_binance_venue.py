@@ -14,10 +14,10 @@ from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueO
 from chain.exchange.orders.venue import AccountCheck, OrderUnansweredError
 from chain.exchange.orders.venues.paper.venue import cancel_order
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
+from chain.exchange.public.margin import MarkedPosition, account_risk
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
 from tests.fakes.exchange_account import KEYS, LATE, SILENT, AccountDouble, error
-from zuno_tui.features.trade.hedges import rise_to_liquidation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -90,9 +90,13 @@ async def test_a_venue_s_own_price_of_liquidation_is_told(
 
     mark = 3_000.0
     by_rule = (account.equity - 0.005 * mark) / (mark * 1.005)
-    rise = rise_to_liquidation(account, ETH, mark, 1.0)
+    risk = account_risk(
+        account.equity,
+        [MarkedPosition(one.quantity, mark, one.liquidation) for one in account.positions],
+    )
     assert [one.liquidation for one in account.positions] == [at]
-    assert rise == pytest.approx(by_rule if at is None else at / mark - 1)
+    assert risk is not None
+    assert risk.to_liquidation == pytest.approx(by_rule if at is None else at / mark - 1)
 
 
 async def test_fees_are_those_of_seven_days_however_many_there_are(double: AccountDouble) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,7 @@ from chain.exchange.orders.hedge import (
 )
 from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
+from chain.exchange.public.margin import MarkedPosition, account_risk, is_out_of_band
 from chain.exchange.public.market import FundingPayment
 from chain.protocols.reference import v4_position
 from tests.chain.exchange.markets import ETH, START, order
@@ -214,3 +216,54 @@ def test_what_never_opened_or_closed_before_is_no_trade() -> None:
     [left] = closings([early, entry])
 
     assert (left.plan_id, left.entry, left.pnl_usd) == ("plan_b", None, None)
+
+
+def _closed_at(equity: float, held: list[MarkedPosition]) -> float:
+    """Walked in steps of a thousandth of a per cent until the account is under what is wanted."""
+    move = 0.0
+    while True:
+        account = wanted = 0.0
+        for quantity, mark, told in held:
+            price = mark * (1 + move) if quantity < 0 else mark * (1 - move)
+            account += quantity * (price - mark)
+            wanted += abs(quantity) * price * 0.005
+            if told and ((price >= told) if quantity < 0 else (price <= told)):
+                return move
+        if equity + account < wanted:
+            return move
+        move += 1e-5
+
+
+def test_an_account_is_closed_where_a_walk_of_all_its_prices_ends() -> None:
+    """Two hedges of two coins and an outright trade, all moving against the account at once."""
+    draws = Random(50)
+    for _ in range(40):
+        held = [
+            MarkedPosition(-draws.uniform(0.5, 4.0), 3_000.0),
+            MarkedPosition(-draws.uniform(0.02, 0.2), 60_000.0),
+            MarkedPosition(draws.choice((-1, 1)) * draws.uniform(1.0, 40.0), 150.0),
+        ]
+        equity = sum(abs(each.quantity) * each.mark for each in held) / draws.uniform(0.8, 5.0)
+        if draws.random() < 0.3:
+            held[0] = held[0]._replace(liquidation=3_000.0 * draws.uniform(1.02, 1.5))
+        risk = account_risk(equity, held)
+
+        assert risk is not None
+        assert risk.to_liquidation == pytest.approx(_closed_at(equity, held), abs=3e-5)
+    alone = account_risk(10_000.0, [MarkedPosition(-10 / 3, 3_000.0)])
+    both = account_risk(
+        10_000.0, [MarkedPosition(-10 / 3, 3_000.0), MarkedPosition(-1 / 6, 60_000)]
+    )
+    assert alone is not None
+    assert both is not None
+    assert (alone.leverage, both.leverage) == pytest.approx((1.0, 2.0))
+    assert both.to_liquidation < alone.to_liquidation / 2
+    assert account_risk(0.0, [MarkedPosition(-1.0, 1.0)]) is account_risk(5.0, []) is None
+
+
+@pytest.mark.parametrize(
+    ("short", "out"), [(1.2, False), (1.21, True), (0.8, False), (0.79, True), (1.0, False)]
+)
+def test_a_band_is_a_share_of_what_is_wanted_to_either_side(short: float, out: bool) -> None:
+    assert is_out_of_band(short, 1.0, 0.2) is out
+    assert is_out_of_band(0.1, 0.0, 0.2)

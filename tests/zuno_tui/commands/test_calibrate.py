@@ -127,7 +127,10 @@ def hours_file(folder: Path, prices: Iterable[float]) -> Path:
 
 def checked(path: Path, capsys: pytest.CaptureFixture[str], *flags: str) -> list[dict[str, float]]:
     assert main(["hedge-check", "--hours", str(path), *flags, "--json"]) == DONE
-    found: list[dict[str, float]] = json.loads(capsys.readouterr().out)
+    told = json.loads(capsys.readouterr().out)
+    found: list[dict[str, float]] = told["policies"]
+    for forecast in told["forecasts"]:
+        assert forecast["beyondTwice"] <= 0.08
     return found
 
 

@@ -52,6 +52,8 @@ async def agent_services(
     store, _ = Store.open(home.database, now=time.time())
     with store:
         async with ModelConnections() as connections:
+            if debates.model is not None:
+                await connections.load(debates.model)
 
             def model(tokens: int | None) -> Model | None:
                 if debates.model is None:

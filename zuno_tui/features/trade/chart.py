@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from agents.model.interface import PromptImage
 from agents.trade.indicators import largest_pools
 from chain.base.home import write_atomically
-from zuno_tui.features.trade.run_view import entry_price
+from zuno_tui.features.trade.hedge_view import entry_price
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

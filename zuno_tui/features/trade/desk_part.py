@@ -27,9 +27,9 @@ from zuno_tui.desk.events import ConfirmationAsked, Said
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.desk.questions import Act, Questions
 from zuno_tui.features.trade.events import TradeChanged, TradeOpened
-from zuno_tui.features.trade.gate import apply_trade, approve_trade, waiting_trade
-from zuno_tui.features.trade.intents import ASKED, Hedge, Trade, Unhedge
-from zuno_tui.features.trade.lessons import keep_run, keep_sent, stored_trade
+from zuno_tui.features.trade.gate import apply_trade, approve_trade, refuse_anyway, waiting_trade
+from zuno_tui.features.trade.intents import SUBJECTS, Hedge, Trade, Unhedge
+from zuno_tui.features.trade.lessons import stored_trade
 from zuno_tui.features.trade.report import report_run
 from zuno_tui.features.trade.run_view import (
     TradeRunView,
@@ -67,6 +67,7 @@ class _RunSubject(Struct, frozen=True):
     twin: str
     coin: str = ""
     """Empty where the position tells."""
+    anyway: bool = False
     hedge: Hedge | None = None
 
 
@@ -93,9 +94,14 @@ class Trades:
     def take(self, intent: Intent) -> bool:
         """Starts a run; what asks how things stand is a page."""
         match intent:
-            case Trade(subject) if subject not in ASKED:
+            case Trade(subject) if subject not in SUBJECTS:
                 about = _RunSubject(
-                    subject, intent.mode, intent.emergency, intent.twin, coin=subject
+                    subject,
+                    intent.mode,
+                    intent.emergency,
+                    intent.twin,
+                    coin=subject,
+                    anyway=intent.anyway,
                 )
             case Hedge(ref):
                 name = f"hedge of #{ref}"
@@ -162,6 +168,8 @@ class Trades:
             await self._give_time()
             coin = about.coin if about.hedge is None else ""
             async with open_trading(session, coin=coin) as trading:
+                if about.anyway:
+                    refuse_anyway(trading.venue)
                 hedge = None
                 if about.hedge is not None:
                     sources = context.sources
@@ -173,6 +181,7 @@ class Trades:
                     TradeMode(about.mode),
                     hedge,
                     emergency=about.emergency,
+                    anyway=about.anyway,
                     request_id=request_id,
                     listener=listener,
                     on_crash=hearing.on_crash,
@@ -197,7 +206,6 @@ class Trades:
         self._changed(view)
         if done.document is not None:
             await report_run(session, plan, done.document)
-            keep_run(session, plan, done.document)
         self._put_on_card(plan)
         headline = "" if view.verdict is None else view.verdict.headline
         hearing.end(f"{headline}.")
@@ -283,7 +291,6 @@ class Trades:
         )
         _, document = stored_trade(self._context.session, plan.plan_id)
         await report_run(self._context.session, plan, document, lines)
-        keep_sent(self._context.session, plan.plan_id, sent)
         words = f"{view.headline}: {state}."
         self._context.tell(Said(words, "bad" if refused else "good", f"zuno apply {plan.plan_id}"))
 

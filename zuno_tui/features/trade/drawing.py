@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import TextWrapper
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from chain.exchange.public.surroundings import SOURCE as SIMULATED
 from zuno_tui.present.charts import Line, StyledText, plain, side_by_side, thin_bar
 from zuno_tui.present.output import cell_width
 from zuno_tui.present.views import Tone
+from zuno_tui.present.words import dollar_gain
 
 if TYPE_CHECKING:
+    from zuno_tui.features.trade.hedge_view import FigureTable
     from zuno_tui.features.trade.run_view import (
         ExpertCard,
-        FigureTable,
         LadderRow,
         LampState,
         SourceLamp,
@@ -58,11 +61,16 @@ _COUNT = re.compile(r"(?<=\d) (?=(?:bullish|bearish|neutral)\b)")
 """Between a number and what it counts: no line ends there."""
 _ORPHAN = 8
 _PAPER = "paper"
+_CURVE_ROWS, _CURVE_LABEL = 11, 9
 NO_MONEY = "PAPER: no real money"
 LIQUIDATION = "liquidation"
 AT_ANY_PRICE = "and at any price"
 _WHY_BESIDE = 100
 _STAGE, _DECISION, _ALLOCATION, _LEVERAGE, _WORTH = 14, 16, 15, 7, 16
+
+
+def is_paper(venue: str) -> bool:
+    return venue.startswith(_PAPER)
 
 
 def head_lines(view: TradeRunView, width: int, *, whole: bool = False) -> list[Line]:
@@ -97,8 +105,8 @@ def _verdict_lines(
 ) -> list[Line]:
     glyph, tone = _VERDICTS[told.kind]
     # What is only asked for bears no star: a mark says the same as the words beside it.
-    is_paper = told.kind == "acts" and view.venue.startswith(_PAPER)
-    paper = f" · {NO_MONEY}" if is_paper else ""
+    on_paper = told.kind == "acts" and is_paper(view.venue)
+    paper = f" · {NO_MONEY}" if on_paper else ""
     head = f"{'▸' if told.dissent else glyph} {told.headline}{paper}"
     lines = _words(head, width, tone, indent=2)
     quiet: DrawnTone = "plain" if told.tables else "dim"
@@ -128,25 +136,39 @@ def chart_words(view: TradeRunView) -> str:
     told = view.verdict
     rows = (row for table in told.tables for row in table.rows if row.name == LIQUIDATION)
     ends = next((f" · {LIQUIDATION} {row.second}" for row in rows), "")
-    paper = " · PAPER" if view.venue.startswith(_PAPER) else ""
+    paper = " · PAPER" if is_paper(view.venue) else ""
     return f"{told.headline}{ends}{paper}"
 
 
 def outcome_lines(view: TradeRunView, width: int) -> list[Line]:
-    """What moves bring and a usual week of a hedge, beside each other."""
+    """What moves bring and a usual week of a hedge beside each other; then what no page has room
+    for: the curve by price, the weeks of the past, and funding by day."""
     tables = () if view.verdict is None else view.verdict.tables
-    outcomes = [table for table in tables if table.beside or _has_bars(table)]
+    outcomes = [table for table in tables if table.beside or (_has_bars(table) and not table.large)]
     half = (width - _COLUMN_GAP) // 2
     lines: list[Line] = []
     for table in outcomes:
         drawn = list(table_lines(table, half))
         lines = side_by_side(lines, drawn, half, _COLUMN_GAP) if lines else drawn
+    return [*lines, *large_lines(view, width)]
+
+
+def large_lines(view: TradeRunView, width: int) -> list[Line]:
+    """Of a hedge, what only the large chart and the shell show."""
+    told = view.verdict
+    if told is None or told.payoff is None:
+        return []
+    title = StyledText("BY PRICE"), StyledText("  ○ not hedged  ● hedged", "dim")
+    lines: list[Line] = [(), title, *payoff_lines(told.payoff, width)]
+    for table in told.tables:
+        if table.large:
+            lines += [(), *table_lines(table, width)]
     return lines
 
 
 def venue_words(venue: str) -> str:
     """A venue of made-up money is called so before anything is sent to it."""
-    return f"{venue} · {NO_MONEY}" if venue.startswith(_PAPER) else venue
+    return f"{venue} · {NO_MONEY}" if is_paper(venue) else venue
 
 
 def without_orphan(lines: Sequence[Line], height: int) -> list[Line]:
@@ -182,9 +204,10 @@ def rest_lines(
     told: TradeVerdict, width: int, *, orders: Sequence[Line] = (), market: Sequence[Line] = ()
 ) -> list[Line]:
     """The orders, what they change in figures, the market beside those, what is to be known."""
-    right = [table for table in told.tables if table.beside]
-    bars = [table for table in told.tables if _has_bars(table)]
-    left = [table for table in told.tables if table not in (*right, *bars)]
+    tables = [table for table in told.tables if not table.large]
+    right = [table for table in tables if table.beside]
+    bars = [table for table in tables if _has_bars(table)]
+    left = [table for table in tables if table not in (*right, *bars)]
     # Under each other: first what moves would bring, and what the account bears.
     blocks = [list(table_lines(table, width)) for table in (*right, *reversed(left), *bars)]
     if _has_beside(told, width):
@@ -206,6 +229,56 @@ def rest_lines(
     for line in told.lines:
         lines += _words(f"  {line}", width, indent=4)
     return lines
+
+
+class Payoff(Struct, frozen=True):
+    """Whole dollars that a position gains or loses by price, alone and with its short."""
+
+    prices: tuple[float, ...]
+    alone: tuple[float, ...]
+    hedged: tuple[float, ...]
+    marks: tuple[tuple[float, str], ...]
+    """What stands where, like the ends of its range."""
+
+
+def payoff_lines(payoff: Payoff, width: int, rows: int = _CURVE_ROWS) -> list[Line]:
+    """Both as curves over the price: ○ alone, ● hedged; what is marked stands under its price."""
+    columns = max(20, min(width - _CURVE_LABEL - 2, 100))
+    lowest, highest = payoff.prices[0], payoff.prices[-1]
+    every = (*payoff.alone, *payoff.hedged, 0.0)
+    bottom, span = min(every), (max(every) - min(every)) or 1.0
+
+    def column(price: float) -> int:
+        return round((price - lowest) / (highest - lowest) * (columns - 1))
+
+    def row(dollars: float) -> int:
+        return rows - 1 - round((dollars - bottom) / span * (rows - 1))
+
+    grid = [[StyledText(" ")] * columns for _ in range(rows)]
+    grid[row(0.0)] = [StyledText("─", "dim")] * columns
+    within = [(column(price), name) for price, name in payoff.marks if lowest <= price <= highest]
+    for place, _ in within:
+        for line in grid:
+            line[place] = StyledText("┊", "dim")
+    curves: tuple[tuple[tuple[float, ...], str, DrawnTone], ...] = (
+        (payoff.alone, "○", "plain"),
+        (payoff.hedged, "●", "title"),
+    )
+    for results, glyph, tone in curves:
+        for price, dollars in zip(payoff.prices, results, strict=True):
+            grid[row(dollars)][column(price)] = StyledText(glyph, tone)
+    drawn: list[Line] = []
+    for at, line in enumerate(grid):
+        dollars = bottom + span * (rows - 1 - at) / (rows - 1)
+        told = at in (0, row(0.0), rows - 1)
+        label = dollar_gain(round(dollars)).removesuffix(".00") if told and round(dollars) else ""
+        label = "$0" if at == row(0.0) else label
+        drawn.append((StyledText(f"{label:>{_CURVE_LABEL}} ", "dim"), *line))
+    ends = f"{lowest:,.0f}".ljust(columns - len(f"{highest:,.0f}")) + f"{highest:,.0f}"
+    indent = " " * (_CURVE_LABEL + 1)
+    drawn.append((StyledText(f"{indent}{ends}", "dim"),))
+    names = " · ".join(f"{name} {price:,.0f}" for price, name in sorted(payoff.marks))
+    return [*drawn, *_words(f"{indent}┊ {names}", width, "dim", indent=_CURVE_LABEL + 3)]
 
 
 def _has_bars(table: FigureTable) -> bool:

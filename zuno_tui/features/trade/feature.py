@@ -113,19 +113,29 @@ def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSo
 def _tending(
     chosen: SettingsSource, tell: Callable[[Note], None]
 ) -> Coroutine[None, None, None] | None:
-    if not chosen.home.trades.exists():
+    """Nothing of trading is loaded for a home that never traded and watches no coin."""
+    home = chosen.home
+    if not home.trades.exists() and not home.trade_watch.exists():
         return None
-    from zuno_tui.features.trade.watched_hedges import tend_when_told
+    from zuno_tui.features.trade.watched_hedges import tend_when_told, watch_when_asked
 
-    return tend_when_told(chosen, tell)
+    if not home.trade_watch.exists():
+        return tend_when_told(chosen, tell)
+    return watch_when_asked(chosen, tell)
 
 
 def _news(home: Home, network: Network) -> Sequence[FeatureNews]:
-    if not home.trades.exists():
-        return ()
-    from zuno_tui.features.trade.watched_hedges import key_news
+    now = time.time()
+    news: tuple[FeatureNews, ...] = ()
+    if home.trades.exists():
+        from zuno_tui.features.trade.watched_hedges import key_news
 
-    return key_news(home, network, time.time())
+        news = key_news(home, network, now)
+    if home.trade_watch.exists():
+        from zuno_tui.features.trade.watch import watch_news
+
+        news = (*news, *watch_news(home, network, now))
+    return news
 
 
 async def _headlines(session: Session) -> tuple[str, ...]:

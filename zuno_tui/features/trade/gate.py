@@ -113,7 +113,12 @@ def venue_terms(can: VenueAbilities, seen: VenueAccount, order_usd: float) -> Ve
     if can.money != "USD":
         most = can.most_order / seen.money_per_usd if seen.money_per_usd else None
     return VenueTerms(
-        spot=can.spot, leverage=can.leverage, stops=can.stops, rests=can.rests, most_usd=most
+        spot=can.spot,
+        leverage=can.leverage,
+        stops=can.stops,
+        rests=can.rests,
+        most_usd=most,
+        made_up=can.made_up,
     )
 
 
@@ -194,6 +199,15 @@ async def check_account(trading: Trading, symbol: str) -> tuple[str, ...]:
             RefusalCode.POLICY,
         )
     return check.remarks
+
+
+def refuse_anyway(venue: Venue) -> None:
+    """Nobody bets real money against the odds by a flag."""
+    if not venue.abilities.made_up:
+        raise GateRefusedError(
+            f"--anyway is for paper, and {venue.name} trades real money. Nothing was argued.",
+            RefusalCode.POLICY,
+        )
 
 
 async def approve_trade(trading: Trading, plan: TradePlan) -> ApprovedTrade:
@@ -343,6 +357,12 @@ def _own_orders(trading: Trading, plan: TradePlan) -> tuple[VenueOrder, ...]:
 def _refuse_unfit(trading: Trading, plan: TradePlan, now: float) -> None:
     if plan.decision is TradeDecision.HOLD or not plan.orders:
         raise GateRefusedError(f"{plan.plan_id} is a HOLD: there is nothing to send.")
+    if plan.against_odds and not trading.venue.abilities.made_up:
+        raise GateRefusedError(
+            f"{plan.plan_id} is expected to lose, and {trading.venue.name} trades real money. "
+            "Nothing was sent.",
+            RefusalCode.POLICY,
+        )
     if plan.venue != trading.venue.name:
         raise GateRefusedError(
             f"{plan.plan_id} was made for {plan.venue}, and this is {trading.venue.name}."

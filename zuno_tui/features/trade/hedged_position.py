@@ -4,11 +4,14 @@ from collections.abc import Mapping
 
 from agents.trade.facts import HedgeFacts
 from agents.trade.opinions import RangeExposure
+from chain.base.units import Known
 from chain.contracts.networks import Address, Network
 from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import NoContractError, contract_symbol
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import OnePosition, Sources, read_one
+from chain.positions.performance import read_performance
+from chain.prices.price import WorthUnit
 from chain.protocols.reference import PositionRef, position_label
 from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens import Token
@@ -163,6 +166,20 @@ async def read_position(session: Session, sources: Sources, ref: PositionRef) ->
             f"{session.network.title} has no position {position_label(ref)}, or it was burned."
         )
     return position
+
+
+async def paid_in_a_day(sources: Sources, position: OnePosition) -> dict[str, float]:
+    """What its pool paid and arbitrage took in the past 24 hours; nothing of what is not known."""
+    snapshot = position.snapshot
+    performance = await read_performance(sources, [snapshot])
+    token = position.tokens[snapshot.pool.key.currency1]
+    gains = performance.gains(snapshot.ref, token, position.prices, WorthUnit.USD)
+    found = {"fees_a_day_usd": gains.fees_a_day, "lvr_a_day_usd": gains.lvr_a_day}
+    return {
+        name: float(f"{float(paid.value):.6g}")
+        for name, paid in found.items()
+        if isinstance(paid, Known)
+    }
 
 
 async def position_now(

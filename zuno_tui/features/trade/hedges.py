@@ -26,6 +26,7 @@ from chain.exchange.orders.hedge import (
 from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.order import OrderProgress, PerpetualPosition
 from chain.exchange.orders.venue import Venue, VenueAccount
+from chain.exchange.public.margin import AccountRisk, MarkedPosition, account_risk
 from chain.exchange.public.market import contract_symbol
 from chain.positions.batch_reader import BatchReader
 from chain.positions.overview import Overview, Sources
@@ -54,24 +55,20 @@ if TYPE_CHECKING:
     from zuno_tui.features.trade.gate import Trading
 
 _DUST = 1e-9
-_MAINTENANCE = 0.005
-"""Of what is held, the margin a venue wants at least; larger positions need more."""
 
 
-def rise_to_liquidation(
-    account: VenueAccount, symbol: str, mark: float, short: float
-) -> float | None:
-    """By which share the price may rise before the account no longer carries this short.
-
-    As its venue says, else by what venues want at least.
-    """
-    for position in account.positions:
-        if position.symbol == symbol and position.quantity < 0 and position.liquidation:
-            return position.liquidation / mark - 1
-    worth = short * mark
-    if worth <= 0 or account.equity is None:
-        return None
-    return (account.equity - _MAINTENANCE * worth) / (worth * (1 + _MAINTENANCE))
+async def venue_risk(
+    venue: Venue, account: VenueAccount, short: Mapping[str, float]
+) -> AccountRisk | None:
+    """Of all that is held there; of these contracts at least what is short by the journal."""
+    held = {position.symbol: position for position in account.positions}
+    found = []
+    for symbol in sorted(held.keys() | short.keys()):
+        position = held.get(symbol, PerpetualPosition(symbol, 0.0, 0.0))
+        mark = account.marks.get(symbol) or (await venue.contracts.funding(symbol)).mark
+        quantity = min(position.quantity, -short[symbol]) if symbol in short else position.quantity
+        found.append(MarkedPosition(quantity, mark, position.liquidation))
+    return account_risk(account.equity, found)
 
 
 class HedgedResult(Struct, frozen=True):
@@ -92,7 +89,7 @@ class HedgedResult(Struct, frozen=True):
     margin_used: float | None = None
     """What all that is held there is worth, over the account."""
     to_liquidation: float | None = None
-    """By which share the coin may rise before the venue closes the short."""
+    """By which share every price may move against the account before the venue closes something."""
     other_usd: float | None = 0.0
     """What the hedge of the position's other coin came to."""
 
@@ -270,6 +267,7 @@ async def _hedged_result(
     account = hedge.account(await opened.venue.contracts.payments(symbol, since=since))
     seen = await opened.venue.account()
     held = seen.quantity_of(symbol)
+    risk = await venue_risk(opened.venue, seen, {symbol: hedge.short})
     hedge_usd, unknown = account.result(mark), ""
     if hedge_usd is None:
         unknown = "the venue does not say at which price funding was paid"
@@ -289,7 +287,6 @@ async def _hedged_result(
         position_usd = position_gain(pair, snapshot, changes, start, units)
     if position_usd is None:
         unknown = "what was put in or taken out since is not known"
-    whole = max(-held, hedge.short)
     return HedgedResult(
         start.time,
         hedge.short,
@@ -300,8 +297,8 @@ async def _hedged_result(
         unknown,
         held=_held_of(snapshot, hedge.last, tokens),
         funding_usd_a_day=-funding.rate_a_day * hedge.short * mark,
-        margin_used=whole * mark / seen.equity if seen.equity > 0 else None,
-        to_liquidation=rise_to_liquidation(seen, symbol, mark, whole),
+        margin_used=None if risk is None else risk.leverage,
+        to_liquidation=None if risk is None else risk.to_liquidation,
     )
 
 
@@ -466,7 +463,8 @@ def _margin_line(result: HedgedResult, coin: str) -> tuple[str, ...]:
         return ()
     return (
         f"  the account carries {result.margin_used:.2f}× its worth there; {coin} may rise by "
-        f"about {max(result.to_liquidation, 0.0):.0%} before the venue closes the short",
+        f"about {max(result.to_liquidation, 0.0):.0%}, and all else there move as far against it, "
+        "before the venue closes something",
     )
 
 

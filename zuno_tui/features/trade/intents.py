@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 from zuno_tui.catalog.arguments import (
     DETERMINISTIC,
     PositionName,
+    read_duration,
     read_percent,
     read_position_name,
     write_ref,
@@ -15,16 +16,53 @@ from zuno_tui.catalog.command import Argument, Intent
 ModeName = Literal["swing", "position"]
 ASKED = ("status", "report", "memory", "why")
 """What may be asked of the desk instead of naming a coin."""
+SUBJECTS = (*ASKED, "watch")
 MODE = Argument("--mode", "for how long", choices=("swing", "position"))
+ANYWAY = Argument(
+    "--anyway", "on paper: open what is expected to bring nothing all the same", switch=True
+)
 EMERGENCY = Argument("--emergency", "news of the last hour alone", switch=True)
 COIN = re.compile(r"[A-Za-z0-9]{2,12}", re.ASCII)
 
 
+EVERY, _LEAST_EVERY = 900, 60
+
+
+def read_every(text: str) -> int:
+    seconds = read_duration(text)
+    if seconds is None or seconds < _LEAST_EVERY:
+        raise ValueError(f"{text!r} is not a time between two looks, like 15m or 1h")
+    return seconds
+
+
+def _read_coin(text: str) -> str:
+    if COIN.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is not a coin, like ETH")
+    return text.upper()
+
+
+_COINS = Argument(
+    "coins", "after watch: the coins, or off", metavar="COIN", read=_read_coin, several=True
+)
+_WATCHING = (
+    Argument(
+        "--every",
+        "with watch: between two looks, like 15m",
+        metavar="TIME",
+        read=read_every,
+        write=lambda seconds: f"{seconds}s",
+    ),
+    Argument("--tokens", "with watch: the most a day", metavar="N", read=int),
+    Argument("--dollars", "with watch: the most a day for models", metavar="USD", read=float),
+    Argument("--once", "with watch: look once, and end", switch=True),
+)
+
+
 def read_subject(text: str) -> str:
-    if text.lower() in ASKED:
+    if text.lower() in SUBJECTS:
         return text.lower()
     if COIN.fullmatch(text) is None:
-        raise ValueError(f"{text!r} is not a coin, like ETH, or one of {', '.join(ASKED)}")
+        raise ValueError(f"{text!r} is not a coin, like ETH, or one of {', '.join(SUBJECTS)}")
     return text.upper()
 
 
@@ -33,19 +71,28 @@ class Trade(Intent, frozen=True):
     arguments: ClassVar = (
         Argument(
             "subject",
-            f"a coin, like ETH; or {', '.join(ASKED)}",
+            f"a coin, like ETH; or {', '.join(SUBJECTS)}",
             metavar="SYMBOL",
             read=read_subject,
         ),
+        _COINS,
         MODE,
         EMERGENCY,
+        ANYWAY,
         DETERMINISTIC,
+        *_WATCHING,
     )
 
     subject: str
     mode: ModeName = "swing"
     emergency: bool = False
+    anyway: bool = False
     deterministic: bool = False
+    coins: tuple[str, ...] = ()
+    every: int = EVERY
+    tokens: int | None = None
+    dollars: float | None = None
+    once: bool = False
 
 
 NEUTRAL, BAND = 1.0, 0.2

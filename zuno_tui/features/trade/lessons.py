@@ -1,6 +1,5 @@
 """Plans of the trade desk, and what ended trades teach: kept, and handed to the next question."""
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -16,13 +15,12 @@ from agents.memory.memory import (
 )
 from agents.model.interface import Model
 from agents.trade import FLOW
-from agents.trade.data_set import DataSet, DataSetRow, EndedRow, OrderRow, SentRow, run_row
-from agents.trade.facts import DeskRecord, Lesson, PastDecision, SetupRecord
+from agents.trade.facts import Lesson, PastDecision, SetupRecord
 from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_plan_in
 from chain.exchange.orders.engine import current_orders
 from chain.exchange.orders.hedge import TradeClosing, closings
-from chain.exchange.orders.order import OrderProgress, OrderType
+from chain.exchange.orders.order import OrderType
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading
 
@@ -56,42 +54,6 @@ def last_decision(session: Session, symbol: str) -> PastDecision | None:
     )
 
 
-def keep_run(session: Session, plan: TradePlan, document: PlanDocument) -> None:
-    _keep(session, run_row(plan, str(document.get("requestId", ""))))
-
-
-def keep_sent(session: Session, plan_id: str, sent: Sequence[OrderProgress]) -> None:
-    _keep(session, SentRow(plan_id, int(time.time()), tuple(map(_order_row, sent))))
-
-
-def keep_ended(session: Session, plan_id: str, ended: EndedTrade) -> None:
-    row = EndedRow(plan_id, ended.closed_at, ended.how, ended.entry, ended.exit, ended.pnl_pct)
-    _keep(session, row)
-
-
-def _order_row(order: OrderProgress) -> OrderRow:
-    return OrderRow(
-        order.order.client_id,
-        order.order.side.value,
-        order.order.type.value,
-        order.order.quantity,
-        order.order.price,
-        order.order.reduce_only,
-        order.state.value,
-        order.filled,
-        order.average,
-        order.fees,
-    )
-
-
-def _keep(session: Session, row: DataSetRow) -> None:
-    """A trade is no worse for a line that could not be kept."""
-    try:
-        DataSet(session.home.memory).add(row)
-    except OSError as error:
-        session.narrate(f"The data set was not written: {error.strerror}.")
-
-
 _HOW: dict[OrderType, ExitKind] = {OrderType.STOP: "stop", OrderType.TAKE_PROFIT: "take_profit"}
 
 
@@ -120,9 +82,7 @@ async def learn(
         if plan is None:
             continue
         ended = ended_of(closing)
-        if memory.keep(await word_lesson(write_lesson(setup_of(plan), ended), model)):
-            keep_ended(session, plan.plan_id, ended)
-            new += 1
+        new += memory.keep(await word_lesson(write_lesson(setup_of(plan), ended), model))
     return new
 
 
@@ -142,6 +102,7 @@ def setup_of(plan: TradePlan) -> TradeSetup:
         tuple(f"{finding.expert.value} {finding.bias.value}" for finding in plan.findings),
         None if plan.odds is None else plan.odds.win_pct,
         None if plan.odds is None else plan.odds.fair_pct,
+        plan.venue,
     )
 
 
@@ -169,22 +130,6 @@ def recall_lessons(memory: TradeMemory, symbol: str, setup: str) -> tuple[Lesson
             score=recalled.score or 0.0,
         )
         for recalled in memory.similar(symbol, setup)
-    )
-
-
-def desk_record(ended: list[PostMortem]) -> DeskRecord:
-    """How often trades won, how often chance would have, and how far the odds were off."""
-    told = [
-        (lesson.win_pct / 100, lesson.fair_pct / 100, lesson.won)
-        for lesson in ended
-        if lesson.win_pct is not None and lesson.fair_pct is not None and lesson.won is not None
-    ]
-    brier = sum((odds - won) ** 2 for odds, _, won in told) / len(told) if told else None
-    return DeskRecord(
-        resolved=len(told),
-        won=sum(won for _, _, won in told),
-        fair_wins=sum(fair for _, fair, _ in told),
-        brier=brier,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +17,7 @@ from agents.bus.envelope import Role
 from agents.bus.run import Listener
 from agents.bus.worker import BusLimits
 from agents.memory.lesson_writing import FEEDBACK, POST_MORTEM
-from agents.model.budget import Budget
+from agents.model.budget import Budget, BudgetLimits, Spent, TokenRate
 from agents.model.interface import Model, ModelSettings, RoleModels
 from agents.trade.observe.news import EXTRACTION
 from agents.trade.payloads import GEOMETRY
@@ -32,6 +32,7 @@ from agents.trade.routing import (
 from chain.base.clean_text import SecretStruct
 from zuno_tui.app.debate_setup import debate_limits, with_keys
 from zuno_tui.app.session import Session
+from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import ModelChoice, debate_settings, role_choice, rules_only
 from zuno_tui.settings.load import Settings
 from zuno_tui.settings.schema import RoleModelTable
@@ -155,6 +156,8 @@ class OpenModels(Struct, frozen=True):
     """Who words what all of them taught."""
     chat: Model | None = None
     """Who answers questions from facts."""
+    spent: Callable[[], Spent] = Spent
+    """Until now."""
 
     def artist(self, record: Path, *, reported: bool) -> PngArtist | None:
         """Who draws for the role that sees, and for a report that is sent; a picture that nobody
@@ -166,9 +169,34 @@ class OpenModels(Struct, frozen=True):
         return PngArtist(record.with_suffix(".png"))
 
 
+def within(limits: BudgetLimits, most: BudgetLimits) -> BudgetLimits:
+    """Of both the smaller, for one run."""
+
+    def smaller(one: int | None, other: int | None) -> int | None:
+        return min((each for each in (one, other) if each is not None), default=None)
+
+    return replace(
+        limits,
+        debate_tokens=smaller(limits.debate_tokens, most.debate_tokens),
+        debate_nano_usd=smaller(limits.debate_nano_usd, most.debate_nano_usd),
+    )
+
+
+def refuse_unpriced(
+    models: RoleModels, most: BudgetLimits, prices: Mapping[str, TokenRate]
+) -> None:
+    """Dollars bind only where they are known."""
+    unknown = sorted({model.model for model in models.each()} - prices.keys())
+    if most.debate_nano_usd is not None and unknown:
+        raise SettingsError(
+            f"A watch in dollars must know what {unknown[0]} costs: add it under [model.prices], "
+            "or limit tokens."
+        )
+
+
 @asynccontextmanager
 async def open_models(
-    session: Session, listener: Listener | None = None
+    session: Session, listener: Listener | None = None, most: BudgetLimits | None = None
 ) -> AsyncIterator[OpenModels]:
     """For as long as the block lasts."""
     chosen = desk_models(session.settings, os.environ)
@@ -185,13 +213,17 @@ async def open_models(
     heard = listener or Listener()
     keys: set[str] = set()
     with session.open_store() as store:
-        budget = Budget(settings.limits, settings.prices, store, clock=time.time).debate()
+        limits = settings.limits if most is None else within(settings.limits, most)
+        if most is not None and wanted is not None:
+            refuse_unpriced(wanted, most, settings.prices)
+        budget = Budget(limits, settings.prices, store, clock=time.time).debate()
         memory = AbilityMemory(store, time.time)
         async with ModelConnections() as connections:
 
             async def opened(models: RoleModels) -> Model:
                 keyed = await with_keys(models) or models
                 keys.update(model.api_key for model in keyed.each() if model.api_key)
+                await connections.load(keyed)
                 return OpenAIModel(
                     keyed,
                     connections,
@@ -205,6 +237,10 @@ async def open_models(
             if model is not None and chosen.fallback is not None:
                 second = await opened(RoleModels(chosen.fallback))
                 model = ModelWithFallback(model, second, chosen.falling_back)
+
+            def asked(role: Role) -> Model | None:
+                return model if role in chosen.roles else None
+
             search = chosen.narrative
             narrative = None if search is None else await opened(RoleModels(search))
             yield OpenModels(
@@ -212,10 +248,11 @@ async def open_models(
                 {} if model is None else chosen.names,
                 narrative,
                 debate_limits(settings),
-                settings.limits.debate_tokens,
+                limits.debate_tokens,
                 tuple(sorted(keys)),
-                *(
-                    model if role in chosen.roles else None
-                    for role in (EXTRACTION, POST_MORTEM, FEEDBACK, Role(RouteName.CHAT.value))
-                ),
+                filing=asked(EXTRACTION),
+                lessons=asked(POST_MORTEM),
+                feedback=asked(FEEDBACK),
+                chat=asked(Role(RouteName.CHAT.value)),
+                spent=lambda: budget.report().debate,
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from math import ceil, inf, log10
+from math import inf
 from typing import Literal
 
 from msgspec import Struct
@@ -12,7 +12,6 @@ from agents.bus.envelope import Payload
 from agents.bus.plan_store import PlanDocument
 from agents.trade.facts import ContextSection, MarketSnapshot
 from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall
-from agents.trade.opinions import RangeExposure
 from agents.trade.payloads import (
     ContextGathered,
     DecisionDraft,
@@ -26,31 +25,38 @@ from agents.trade.payloads import (
     TriageDone,
 )
 from agents.trade.plan import (
-    HedgeOutlook,
-    HedgePlan,
     LadderStep,
     PlannedOrder,
     TradeOdds,
     TradePlan,
 )
-from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision
+from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision, TradeMode
 from chain.base.clean_text import clean_text
 from chain.base.units import age_text
 from chain.protocols.reference import PositionRef, position_label, position_name
 from zuno_tui.features.trade.drawing import (
     AT_ANY_PRICE,
     LIQUIDATION,
+    Payoff,
     bias_counts,
     head_lines,
     is_even,
+    is_paper,
+    large_lines,
     sections,
+)
+from zuno_tui.features.trade.hedge_view import (
+    FigureTable,
+    entry_price,
+    hedge_effect,
+    hedge_payoff,
+    hedge_tables,
 )
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.terminal import line_width
 from zuno_tui.present.views import ChartView, Tone
-from zuno_tui.present.words import dollar_gain
 
 LampState = Literal["waiting", "fresh", "stale", "missing"]
 VerdictKind = Literal["acts", "holds", "failed"]
@@ -136,28 +142,6 @@ class LadderRow(Struct, frozen=True):
     """Whether this stage made a HOLD of it."""
 
 
-class FigureRow(Struct, frozen=True):
-    name: str
-    first: str
-    second: str
-    beside: str = ""
-    part: float | None = None
-    """Of the largest row of its table, drawn as a bar."""
-    dollars: tuple[int, int] | None = None
-    """Of the two figures, drawn on one scale with those of the other rows."""
-
-
-class FigureTable(Struct, frozen=True):
-    title: str
-    first: str
-    second: str
-    rows: tuple[FigureRow, ...]
-    beside: bool = False
-    """Whether it stands right of the others, where there is room."""
-    note: str = ""
-    """What is to be known of its figures, below them."""
-
-
 class TradeVerdict(Struct, frozen=True):
     kind: VerdictKind
     headline: str
@@ -172,6 +156,8 @@ class TradeVerdict(Struct, frozen=True):
     """That the experts would do less than was asked for, and why; empty where they would not."""
     closed_by: str = ""
     """How what it opens is closed again; empty where it opens nothing."""
+    payoff: Payoff | None = None
+    """What a hedge makes of each price; None where none is opened."""
 
 
 class TradeRunView(Struct, frozen=True):
@@ -229,6 +215,7 @@ def run_lines(view: TradeRunView, width: int) -> Iterator[str]:
     """All that the screen shows, in the same words."""
     yield run_title(view)
     yield from (plain(line).rstrip() for line in head_lines(view, width))
+    yield from (plain(line).rstrip() for line in large_lines(view, width))
     for section in sections(view):
         yield ""
         yield f"{section.title}  {section.beside}".rstrip()
@@ -267,8 +254,17 @@ def run_title(view: TradeRunView) -> str:
 
 def _next_step(plan: TradePlan) -> tuple[str, ...]:
     if plan.decision is TradeDecision.HOLD:
-        return ()
+        phrase = anyway_phrase(plan)
+        return (f"Nothing is sent. {_ON_PAPER}: zuno {_typed(plan)}",) if phrase else ()
     return (f"Nothing is sent. To approve it: zuno approve {plan.plan_id}",)
+
+
+_ON_PAPER = "With paper money you may open it all the same"
+
+
+def _typed(plan: TradePlan) -> str:
+    mode = "" if plan.mode is TradeMode.SWING else f" --mode {plan.mode.value}"
+    return f"trade {plan.coin}{mode} --anyway"
 
 
 def fact_lines(view: TradeRunView) -> Iterator[str]:
@@ -400,14 +396,16 @@ def run_of_plan(plan: TradePlan, request_id: str) -> TradeRunView:
         verdict=verdict(plan),
         plan_id=plan.plan_id,
         made_at=float(plan.made_at),
-        next_phrase="approve" if plan.orders else "",
+        next_phrase="approve" if plan.orders else anyway_phrase(plan),
     )
 
 
-def entry_price(plan: TradePlan) -> float | None:
-    """What it would trade at; a hedge's by its own order."""
-    resting = (order.price for order in plan.trading_orders if order.price is not None)
-    return next(resting, None) if plan.entry is None else plan.entry
+def anyway_phrase(plan: TradePlan) -> str:
+    """How the person opens on paper what the odds alone refused; empty where that is not so."""
+    refused = plan.setup is not None and plan.setup.refused_by == "expected_value"
+    if not refused or not is_paper(plan.venue):
+        return ""
+    return f"trade {plan.coin} {plan.mode.value} anyway"
 
 
 def plan_chart(market: MarketSnapshot | None, plan: TradePlan) -> ChartView | None:
@@ -544,8 +542,8 @@ def verdict(plan: TradePlan) -> TradeVerdict:
     return TradeVerdict(
         "failed" if plan.by_failure else kind,
         decision_words(plan),
-        _hedge_effect(plan) or clean_text(plan.reason),
-        tuple(_hedge_tables(plan)),
+        hedge_effect(plan) or clean_text(plan.reason),
+        tuple(hedge_tables(plan)),
         (*_left_out(plan), *_odds_lines(plan.odds, plan), *_account_line(plan)),
         tuple(order_words(order, plan.coin) for order in plan.orders),
         tuple(_against(plan)),
@@ -553,6 +551,7 @@ def verdict(plan: TradePlan) -> TradeVerdict:
         f"unhedge {position_name(plan.hedge.position.token_id)}"
         if plan.hedge and plan.decision.opens
         else "",
+        hedge_payoff(plan),
     )
 
 
@@ -587,125 +586,6 @@ def _title(plan: TradePlan) -> str:
     return f"{'Close the hedge of' if closes else 'Hedge'} {name}"
 
 
-def _hedge_tables(plan: TradePlan) -> Iterator[FigureTable]:
-    if plan.hedge is not None:
-        yield FigureTable("EXPOSURE", "now", "after", tuple(_exposure(plan.hedge)))
-        if plan.hedge.position.delta:
-            title = f"IF {plan.hedge.position.coin} MOVES"
-            moved = tuple(_moved(plan, plan.hedge))
-            note = "Position and short, before fees."
-            yield FigureTable(title, "not hedged", "hedged", moved, beside=True, note=note)
-        if account := tuple(_account_rows(plan, plan.hedge)):
-            yield FigureTable("ACCOUNT", "now", "after", account)
-        if plan.hedge.outlook is not None:
-            rows = tuple(_usual_week(plan.hedge.outlook))
-            note = (
-                "By past days' moves. Re-hedged whenever the short is "
-                f"{plan.hedge.position.band:.0%} off. Costs: trading fees."
-            )
-            yield FigureTable("A USUAL WEEK", "swings", "costs", rows, note=note)
-
-
-def _exposure(hedge: HedgePlan) -> Iterator[FigureRow]:
-    """In coins, all of them with as many decimals."""
-    position, coin = hedge.position, hedge.position.coin
-    places = _places(max(position.delta, hedge.held, hedge.reached))
-
-    def row(name: str, before: float, after: float, beside: str = "") -> FigureRow:
-        first, second = (f"{value:,.{places}f}".replace("-", "−") for value in (before, after))
-        return FigureRow(name, first, second, beside)
-
-    if position.delta:
-        yield row(f"{coin} held", position.delta, position.delta)
-    target = f"target {hedge.ratio:.0%}" if position.delta else ""
-    yield row(f"{coin} short", hedge.held, hedge.reached, target)
-    if position.delta:
-        risen = hedge.net_delta + position.gamma * 100
-        moves = f"{risen:+.3g} {coin} after a $100 rise".replace("-", "−")
-        yield row("net", position.delta - hedge.held, hedge.net_delta, moves)
-
-
-def _places(largest: float) -> int:
-    """Decimals that leave the largest figure four digits, and none of them over six."""
-    whole = len(f"{largest:.0f}") if largest >= 1 else 0 if largest <= 0 else ceil(log10(largest))
-    return min(6, max(0, 4 - whole))
-
-
-def _account_rows(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
-    if plan.equity and not plan.leverage_before and hedge.reached > 0 and plan.decision.opens:
-        # With nothing else open the account is empty there; an exchange closes before that.
-        empty = plan.mark + plan.equity / hedge.reached
-        risen = f"or earlier: {hedge.position.coin} {empty / plan.mark - 1:+.0%}"
-        yield FigureRow(LIQUIDATION, "", f"{empty:,.0f}", risen)
-    if plan.leverage_before is not None and plan.leverage_after is not None:
-        yield FigureRow(
-            "leverage",
-            f"{plan.leverage_before:.2f}×",
-            f"{plan.leverage_after:.2f}×",
-            f"of an account of ${plan.equity or 0:,.0f}",
-        )
-    if hedge.cost_usd_a_day is not None:
-        yield FigureRow("funding", "", f"{dollar_gain(-hedge.cost_usd_a_day)}", "a day")
-
-
-def _moved(plan: TradePlan, hedge: HedgePlan) -> Iterator[FigureRow]:
-    """What position and short together gain or lose, as the range would have it."""
-    for part in _MOVES:
-        alone, short = _moved_by(plan, hedge, part)
-        yield FigureRow(
-            f"{part:+.0%}".replace("-", "−") if part else "±0%",
-            _whole_gain(alone),
-            _whole_gain(alone + short),
-            dollars=(alone, alone + short),
-        )
-
-
-def _hedge_effect(plan: TradePlan) -> str:
-    """What it does to a fall and to a rise of a tenth; empty where none is opened."""
-    hedge = plan.hedge
-    if hedge is None or not hedge.position.delta or not plan.decision.opens:
-        return ""
-    told = []
-    for part, verb in ((-_EFFECT, "falls"), (_EFFECT, "rises")):
-        alone, short = _moved_by(plan, hedge, part)
-        told.append(f"{verb} {_EFFECT:.0%}: {_whole_gain(alone + short)}, not {_whole_gain(alone)}")
-    return f"if {hedge.position.coin} {'; if it '.join(told)}"
-
-
-def _whole_gain(dollars: int) -> str:
-    return dollar_gain(dollars).removesuffix(".00") if dollars else "$0"
-
-
-def _moved_by(plan: TradePlan, hedge: HedgePlan, part: float) -> tuple[int, int]:
-    """Whole dollars that the position and the short gain: readers add up what they see."""
-    facts, mark = hedge.position, plan.mark
-    exposure = RangeExposure.holding(facts.delta, mark, facts.lower, facts.upper)
-    alone = facts.delta * mark * part
-    if exposure is not None:
-        alone = exposure.worth(mark * (1 + part)) - exposure.worth(mark)
-    return round(alone), -round(hedge.reached * mark * part)
-
-
-_EFFECT = 0.1
-_AGAINST = 100
-"""Dollars of a rise."""
-_MOVES = (-0.2, -0.1, 0.0, 0.1, 0.2)
-
-
-def _usual_week(outlook: HedgeOutlook) -> Iterator[FigureRow]:
-    most = max(outlook.unhedged_usd, outlook.once_usd, outlook.adjusted_usd) or 1.0
-    for name, moves, cost in (
-        ("not hedged", outlook.unhedged_usd, ""),
-        ("hedged", outlook.once_usd, f"${outlook.once_cost_usd:,.2f}"),
-        (
-            f"re-hedged ×{outlook.adjustments:.0f}",
-            outlook.adjusted_usd,
-            f"${outlook.adjusted_cost_usd:,.2f}",
-        ),
-    ):
-        yield FigureRow(name, f"±${moves:,.0f}", cost, part=moves / most)
-
-
 def _left_out(plan: TradePlan) -> Iterator[str]:
     if plan.hedge is None:
         return
@@ -717,6 +597,10 @@ def _left_out(plan: TradePlan) -> Iterator[str]:
             f"{position.other_coin} in it takes a plan of its own: "
             f"zuno hedge {position_name(position.token_id)}"
         )
+
+
+_AGAINST = 100
+"""Dollars of a rise."""
 
 
 def _against(plan: TradePlan) -> Iterator[str]:
@@ -736,6 +620,11 @@ def _against(plan: TradePlan) -> Iterator[str]:
 def _dissent(plan: TradePlan) -> str:
     """The size is what the person asked for; what the experts would do is told with their why."""
     hedge = plan.hedge
+    if plan.against_odds and plan.odds is not None:
+        return (
+            f"Expected to bring {plan.odds.expected_pct:+.2f}% after costs. "
+            "On a real venue zuno would refuse it."
+        )
     if hedge is None or hedge.argued is None or not plan.decision.opens:
         return ""
     less = f"only {hedge.argued:.0%}" if hedge.argued else "nothing"
@@ -755,15 +644,29 @@ def _lean(conflicts: ConflictMap, cards: Sequence[ExpertCard]) -> str:
 def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
     if odds is None:
         return
+    setup = plan.setup
     if plan.entry is not None:
         yield (
             f"entry {plan.entry:,.2f}, stop {plan.stop:,.2f}, take profit {plan.take_profit:,.2f}"
         )
+    elif setup is not None:
+        yield (
+            f"drafted: {setup.decision.value}, entry {setup.entry:,.2f}, stop {setup.stop:,.2f}, "
+            f"take profit {setup.take_profit:,.2f}; kept, and judged by what the price does now"
+        )
+    if (taught := plan.taught) is not None:
+        yield (
+            f"{taught.decision} in {taught.regime.replace('_', ' ').lower()} before: "
+            f"{taught.won} of {taught.ended} won, {taught.fair_wins:.1f} by chance, "
+            f"{taught.mean_pct:+.2f}% on average; {clean_text(taught.lesson)}; such lessons came "
+            f"true {taught.came_true} of {taught.ended - 1} times"
+        )
     record = odds.record
     past = (
-        f"{record.won} of {record.resolved} trades won, {record.fair_wins:.1f} by chance"
+        f"{record.won} of {record.resolved} setups won, {record.fair_wins:.1f} by chance, "
+        f"{record.proved * 100:.1f} points proved"
         if record.resolved
-        else "no trade has ended yet"
+        else "no setup has been judged yet"
     )
     yield (
         f"odds {odds.win_pct:.0f}%: by chance {odds.fair_pct:.0f}%, {past}; break-even "
@@ -776,9 +679,12 @@ def _account_line(plan: TradePlan) -> Iterator[str]:
     known = plan.leverage_before, plan.leverage_after, plan.equity
     if plan.hedge is not None or None in known:
         return
+    ends = ""
+    if plan.liquidation is not None and plan.mark:
+        ends = f", {LIQUIDATION} {plan.liquidation:,.0f} ({plan.liquidation / plan.mark - 1:+.0%})"
     yield (
         f"account ${plan.equity:,.2f}, leverage {plan.leverage_before:.2f}× before, "
-        f"{plan.leverage_after:.2f}× after"
+        f"{plan.leverage_after:.2f}× after{ends}"
     )
 
 

@@ -93,7 +93,7 @@ class TradeScreen(SubScreen):
             case _:
                 return False
 
-    def action_go_on(self, _step: Literal["approve", "apply"]) -> None:
+    def action_go_on(self, _step: Literal["approve", "apply", "anyway"]) -> None:
         self.leave_with(self._view.next_phrase)
 
     def action_ask(self, subject: Literal["why", "report", "status", "memory"]) -> None:
@@ -125,7 +125,7 @@ class TradeScreen(SubScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:
             case "go_on":
-                return self._view.next_phrase in parameters
+                return self._view.next_phrase.rpartition(" ")[2] in parameters
             case "chart":
                 return bool(self._view.chart) or self._view.prices is not None
             case "ask":
@@ -207,5 +207,5 @@ class TradeScreen(SubScreen):
 def _next_words(view: TradeRunView) -> str | Content:
     if view.next_phrase:
         step = view.next_phrase
-        return literal(f"{'a' if step == 'approve' else 'enter'}: {step}", "bold $accent")
+        return literal(f"{'enter' if step == 'apply' else 'a'}: {step}", "bold $accent")
     return "nothing is sent" if not view.progress else ""

@@ -9,6 +9,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from agents.bus.plan_store import PlanDocument
+from agents.memory.memory import PostMortem
 from agents.trade.facts import HedgeFacts
 from agents.trade.plan import TradePlan
 from agents.trade.terms import TradeMode
@@ -26,15 +27,21 @@ from chain.wallet.errors import WalletError
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say
 from zuno_tui.catalog.arguments import PositionName
-from zuno_tui.features.trade.drawing import rest_lines, venue_words
+from zuno_tui.features.trade.drawing import is_paper, rest_lines, venue_words
 from zuno_tui.features.trade.gate import (
     ApprovedTrade,
     Trading,
     apply_trade,
     approve_trade,
+    refuse_anyway,
     waiting_trade,
 )
-from zuno_tui.features.trade.hedged_position import hedge_legs, in_contracts, read_position
+from zuno_tui.features.trade.hedged_position import (
+    hedge_legs,
+    in_contracts,
+    paid_in_a_day,
+    read_position,
+)
 from zuno_tui.features.trade.hedges import (
     HedgedResult,
     hedged_document,
@@ -44,14 +51,15 @@ from zuno_tui.features.trade.hedges import (
     owned_facts,
     read_hedges,
 )
-from zuno_tui.features.trade.intents import Hedge
-from zuno_tui.features.trade.lessons import keep_run, keep_sent, learn, stored_trade, trade_memory
+from zuno_tui.features.trade.intents import Hedge, Trade
+from zuno_tui.features.trade.lessons import learn, stored_trade, trade_memory
 from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
 from zuno_tui.features.trade.run_view import (
     order_words,
     trade_answer,
     verdict,
 )
+from zuno_tui.features.trade.setups import judge_setups, setup_lines
 from zuno_tui.features.trade.trading import ArguedTrade, argue_trade, open_trading
 from zuno_tui.features.trade.unhedging import in_one_answer
 from zuno_tui.features.trade.venue import OpenVenue, VenueUnreadError, held_elsewhere, open_venue
@@ -70,11 +78,18 @@ TRADE_WORD = "trade"
 _PAGE_WIDTH = 110
 
 
-async def argue_coin(
-    session: Session, coin: str, mode: str, *, emergency: bool = False
-) -> CommandAnswer:
+async def argue_coin(session: Session, coin: str, asked: Trade) -> CommandAnswer:
     async with open_trading(session, coin=coin) as trading:
-        done = await argue_trade(session, trading, coin, TradeMode(mode), emergency=emergency)
+        if asked.anyway:
+            refuse_anyway(trading.venue)
+        done = await argue_trade(
+            session,
+            trading,
+            coin,
+            TradeMode(asked.mode),
+            emergency=asked.emergency,
+            anyway=asked.anyway,
+        )
     return await _argued_answer(session, done)
 
 
@@ -86,7 +101,6 @@ async def _argued_answer(session: Session, done: ArguedTrade) -> CommandAnswer:
         words = f"The desk ended at {stage}: {reason}"
         return CommandAnswer((), {"stage": stage, "reason": reason}, remarks=(words,), code=FAILED)
     await report_run(session, done.ended.plan, done.document)
-    keep_run(session, done.ended.plan, done.document)
     return trade_answer(done.ended.plan, done.document)
 
 
@@ -156,7 +170,7 @@ async def _legs(
     hedges = await read_hedges(trading.journal, trading.venue)
     found = hedge_legs(session.network, position.snapshot, position.tokens)
     legs = await in_contracts(found, trading.market)
-    wanted = {"target": asked.target, "band": asked.band}
+    wanted = {"target": asked.target, "band": asked.band, **await paid_in_a_day(sources, position)}
     return tuple(
         [
             (await owned_facts(trading, sources, hedges, leg)).model_copy(update=wanted)
@@ -238,7 +252,6 @@ async def _told(
         *(notice.words for notice in told),
     )
     await report_run(session, plan, document, lines)
-    keep_sent(session, plan.plan_id, sent)
     answer = CommandAnswer(
         lines=lines,
         document={"planId": plan.plan_id, "orders": [_progress_document(order) for order in sent]},
@@ -336,34 +349,45 @@ def _held_words(position: PerpetualPosition, mark: float, *, spot: bool) -> str:
 
 
 async def memory(session: Session) -> CommandAnswer:
-    """Every trade that has ended and what it taught, the newest first."""
+    """Every trade that has ended and what it taught, the newest first, then all setups in sum."""
     with trade_memory(session) as kept:
         async with open_trading(session) as trading:
             await learn(session, trading, kept)
-        ended = sorted(kept.all(), key=lambda one: one.time, reverse=True)
-    return CommandAnswer(
-        lines=tuple(
-            wrap_text(
-                f"{lesson.memory_id} {lesson.setup}: {lesson.outcome}. {lesson.constraint}.",
-                indent=2,
-            )
-            for lesson in ended
+            setups = await judge_setups(session, trading.market)
+        ended = sorted(kept.all(), key=lambda lesson: lesson.time, reverse=True)
+    taught = tuple(
+        wrap_text(
+            f"{lesson.memory_id} {_money(lesson.venue)}, {lesson.setup}: {lesson.outcome}. "
+            f"{lesson.constraint}.",
+            indent=2,
         )
-        or ("No trade of this desk has ended yet.",),
-        document=[
-            {
-                "memoryId": lesson.memory_id,
-                "time": lesson.time,
-                "symbol": lesson.symbol,
-                "setup": lesson.setup,
-                "outcome": lesson.outcome,
-                "constraint": lesson.constraint,
-                "won": lesson.won,
-                "pnlPct": lesson.pnl_pct,
-            }
-            for lesson in ended
-        ],
+        for lesson in ended
+    ) or ("No trade of this desk has ended yet.",)
+    return CommandAnswer(
+        lines=(*taught, *(wrap_text(line, indent=2) for line in setup_lines(setups))),
+        document={"trades": _lesson_documents(ended), "setups": to_builtins(setups)},
     )
+
+
+def _money(venue: str) -> str:
+    return "" if not venue else "paper" if is_paper(venue) else f"real, {venue}"
+
+
+def _lesson_documents(ended: Sequence[PostMortem]) -> list[Json]:
+    return [
+        {
+            "memoryId": lesson.memory_id,
+            "venue": lesson.venue,
+            "time": lesson.time,
+            "symbol": lesson.symbol,
+            "setup": lesson.setup,
+            "outcome": lesson.outcome,
+            "constraint": lesson.constraint,
+            "won": lesson.won,
+            "pnlPct": lesson.pnl_pct,
+        }
+        for lesson in ended
+    ]
 
 
 def report(session: Session) -> CommandAnswer:

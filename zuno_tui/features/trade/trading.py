@@ -17,6 +17,7 @@ from agents.bus.run import ArgumentEnd, Listener
 from agents.bus.worker import Ambient
 from agents.memory.lesson_writing import feedback, kind_records
 from agents.memory.memory import TradeMemory
+from agents.model.budget import BudgetLimits, Spent
 from agents.model.interface import Model
 from agents.trade.facts import AccountFacts, DeskQuestion, DeskSettings, HedgeFacts, SpotAccount
 from agents.trade.flow import TRADE_FLOW, hold_desk
@@ -33,7 +34,7 @@ from agents.trade.observe.observer import (
 )
 from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_document
-from agents.trade.terms import DeskLimits, Objective, SectionName, TradeMode
+from agents.trade.terms import DeskLimits, MarketAnomaly, Objective, SectionName, TradeMode
 from agents.trade.triage import TriageInput, anomalies
 from chain.base.clean_text import Redactor
 from chain.base.home import locked_if_free
@@ -50,7 +51,6 @@ from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, venue_terms
 from zuno_tui.features.trade.hedged_position import position_now
 from zuno_tui.features.trade.lessons import (
-    desk_record,
     last_decision,
     last_plan,
     learn,
@@ -60,6 +60,7 @@ from zuno_tui.features.trade.lessons import (
     trade_memory,
 )
 from zuno_tui.features.trade.models import OpenModels, open_models
+from zuno_tui.features.trade.setups import desk_record, judge_setups, keep_setup, kind_lessons
 from zuno_tui.features.trade.venue import exchange_address, held_by_journal, open_venue
 
 
@@ -186,6 +187,8 @@ async def _holds(session: Session, name: str, symbol: str) -> bool:
 class ArguedTrade(Struct, frozen=True):
     ended: ArgumentEnd[TradePlan]
     document: PlanDocument | None
+    spent: Spent = Spent()
+    """On models."""
 
 
 async def argue_trade(
@@ -196,6 +199,8 @@ async def argue_trade(
     hedge: HedgeFacts | None = None,
     *,
     emergency: bool = False,
+    anyway: bool = False,
+    most: BudgetLimits | None = None,
     request_id: str | None = None,
     listener: Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
@@ -204,11 +209,15 @@ async def argue_trade(
     request_id = request_id or f"req_{secrets.token_hex(8)}"
     path = session.home.records / f"{request_id}.jsonl"
     async with AsyncExitStack() as opened:
-        models = await opened.enter_async_context(open_models(session, listener))
+        models = await opened.enter_async_context(open_models(session, listener, most))
         memory = opened.enter_context(trade_memory(session))
         await learn(session, trading, memory, models.lessons)
         question = await _question(
-            session, trading, memory, models, _Subject(coin, mode, hedge, emergency=emergency)
+            session,
+            trading,
+            memory,
+            models,
+            _Subject(coin, mode, hedge, emergency=emergency, anyway=anyway),
         )
         now = float(question.account.time)
         elsewhere = await opened.enter_async_context(other_venues(session))
@@ -246,13 +255,15 @@ async def argue_trade(
                 )
             finally:
                 record.close()
+            spent = models.spent()
     if ended.plan is None:
-        return ArguedTrade(ended, None)
+        return ArguedTrade(ended, None, spent)
     if artist is not None:
         await artist.finish(ended.plan)
     document = trade_document(ended, record.last_hash)
     PlanStore(session.home.plans).keep(document)
-    return ArguedTrade(ended, document)
+    keep_setup(session, ended.plan, trading.market.name)
+    return ArguedTrade(ended, document, spent)
 
 
 def _is_sent(session: Session) -> bool:
@@ -265,6 +276,7 @@ class _Subject(NamedTuple):
     mode: TradeMode
     hedge: HedgeFacts | None
     emergency: bool
+    anyway: bool
 
 
 async def _question(
@@ -274,7 +286,7 @@ async def _question(
     symbol = contract_symbol(about.coin)
     previous = last_decision(session, symbol)
     objective = Objective.TRADE if about.hedge is None else Objective.HEDGE
-    past = memory.all()
+    past, setups = memory.all(), await judge_setups(session, trading.market)
     return DeskQuestion(
         asked_at=int(time.time()),
         symbol=symbol,
@@ -285,10 +297,12 @@ async def _question(
         settings=trading.settings,
         hedge=about.hedge,
         emergency=about.emergency,
+        anyway=about.anyway,
         previous=previous,
         lessons=recall_lessons(memory, symbol, await _situation(session, trading, about, symbol)),
-        record=desk_record(past),
+        record=desk_record(setups),
         kinds=setup_records(past),
+        shadows=kind_lessons(setups),
         feedback=await feedback(kind_records(past), models.feedback),
     )
 
@@ -323,14 +337,18 @@ async def _situation(session: Session, trading: Trading, about: _Subject, symbol
     if last is not None:
         words.append(setup_of(last).words)
     with suppress(MarketError):
-        limits, now = DeskLimits(), await trading.market.time()
-        hours = await trading.market.candles(symbol, "1h", count=limits.atr_hours + 24)
-        points = await trading.market.open_interest(symbol, hours=3)
-        change = points[-1].coins / points[-2].coins - 1 if len(points) > 1 else None
-        closed = closed_candles(hours, 3600, now)
-        seen = TriageInput(hours=closed, interest_change=change)
-        words += [anomaly.value for anomaly in anomalies(seen, limits)]
+        words += [anomaly.value for anomaly in await triage_now(trading.market, symbol)]
     return " ".join(words)
+
+
+async def triage_now(market: BinancePublic, symbol: str) -> tuple[MarketAnomaly, ...]:
+    """What is unusual by its hours and its open interest; no expert and no model is asked."""
+    limits, now = DeskLimits(), await market.time()
+    hours = await market.candles(symbol, "1h", count=limits.atr_hours + 24)
+    points = await market.open_interest(symbol, hours=3)
+    change = points[-1].coins / points[-2].coins - 1 if len(points) > 1 else None
+    seen = TriageInput(hours=closed_candles(hours, 3600, now), interest_change=change)
+    return anomalies(seen, limits)
 
 
 def _secrets(session: Session) -> tuple[str, ...]:

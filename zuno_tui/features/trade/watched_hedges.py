@@ -28,8 +28,8 @@ from zuno_tui.app.watchlist import SettingsSource
 from zuno_tui.features.trade.hedges import (
     hedges_by_position,
     read_hedges,
-    rise_to_liquidation,
     standing_short,
+    venue_risk,
     wanted_closings,
 )
 from zuno_tui.features.trade.intents import BAND
@@ -154,6 +154,26 @@ def _key_finding(end: KeyEnd, left: float) -> Finding:
     )
 
 
+async def watch_when_asked(chosen: SettingsSource, tell: Callable[[Note], None]) -> None:
+    """The trade desk's watch, and beside it what venues tell of."""
+    from zuno_tui.features.trade.watch import HomeDesk, TradeWatch
+
+    def session() -> Session:
+        settings = load_settings(chosen.home.settings, chosen.environment, chosen.flags)
+        network = settings.chosen_network()
+        return Session(chosen.home, settings, network, as_json=True, flags=chosen.flags)
+
+    async def tend() -> None:
+        while chosen.home.trade_watch.exists():
+            if chosen.home.trades.exists():
+                await tend_when_told(chosen, tell)
+            await asyncio.sleep(_QUIET_SECONDS)
+
+    with suppress(ZunoError):  # the rounds say so
+        watch = TradeWatch(chosen.home, HomeDesk(session), lambda words: tell(Troubled(words)))
+        await asyncio.gather(watch.run(), tend())
+
+
 async def tend_when_told(chosen: SettingsSource, tell: Callable[[Note], None]) -> None:
     """What a venue's stream tells of is looked at and acted on at once, beside the rounds.
 
@@ -205,9 +225,9 @@ async def _held(opened: OpenVenue, hedge: PositionHedge) -> HeldHedge:
         return held
     account = await opened.venue.account()
     funding = await opened.venue.contracts.funding(start.symbol)
-    whole = max(-account.quantity_of(start.symbol), hedge.short)
+    risk = await venue_risk(opened.venue, account, {start.symbol: hedge.short})
     return replace(
         held,
-        to_liquidation=rise_to_liquidation(account, start.symbol, funding.mark, whole),
+        to_liquidation=None if risk is None else risk.to_liquidation,
         funding_a_day=-funding.rate_a_day,
     )

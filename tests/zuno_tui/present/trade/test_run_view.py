@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from msgspec.structs import replace
 
 from agents.bus.run import Listener
+from agents.trade.facts import HeldContract
 from agents.trade.payloads import ContextGathered
 from agents.trade.terms import Bias, ExpertName, SectionName, SectionStatus, TradeDecision
 from tests.agents.trade.cases import HEDGED, NOW, context, question
@@ -173,25 +175,32 @@ async def test_no_line_is_longer_than_there_is_room() -> None:
             assert max(map(cell_width, run_lines(view, width))) <= width
 
 
-async def test_where_the_account_would_be_empty_is_told_where_nothing_else_is_open() -> None:
+@pytest.mark.parametrize("other", [0.0, 2.0])
+async def test_where_the_venue_would_close_is_told_with_all_that_is_held(
+    other: float,
+) -> None:
+    asked = question(hedge=HEDGED)
+    held = HeldContract(venue="paper", symbol="SOLUSDT", quantity=other, entry=150.0, mark=150.0)
+    facts = asked.account.model_copy(update={"positions": (held,) if other else ()})
+    asked = asked.model_copy(update={"account": facts})
     async with observer(ExchangeDouble()) as eyes:
-        seen = await eyes.look(question(hedge=HEDGED))
-    plan = (await argue(question(hedge=HEDGED), Seen(seen))).ended.plan
+        seen = await eyes.look(asked)
+    plan = (await argue(asked, Seen(seen))).ended.plan
     assert plan is not None
     assert plan.hedge is not None
     assert plan.equity is not None
+    told = run_of_plan(plan, "").verdict
+    assert told is not None
+    table = next(table for table in told.tables if table.title == "ACCOUNT")
+    row = next(row for row in table.rows if row.name == "liquidation")
 
-    def rows(leverage_before: float) -> dict[str, str]:
-        account = plan.model_copy(update={"leverage_before": leverage_before})
-        told = run_of_plan(account, "").verdict
-        assert told is not None
-        table = next(table for table in told.tables if table.title == "ACCOUNT")
-        return {row.name: row.second for row in table.rows}
-
-    empty = float(rows(0.0)["liquidation"].replace(",", ""))
-    left = plan.equity - plan.hedge.reached * (empty - plan.mark)
-    assert abs(left) <= plan.hedge.reached  # a dollar of the price
-    assert "liquidation" not in rows(0.5)
+    price = float(row.second.replace(",", ""))
+    move = price / plan.mark - 1
+    short, long = plan.hedge.reached * price, other * 150.0 * (1 - move)
+    left = plan.equity - plan.hedge.reached * (price - plan.mark) - other * 150.0 * move
+    # A dollar of the price.
+    assert left == pytest.approx(0.005 * (short + long), abs=plan.hedge.reached + other)
+    assert ("all else" in row.beside) is bool(other)
 
 
 async def test_what_the_short_loses_beyond_the_range_is_what_is_sold() -> None:

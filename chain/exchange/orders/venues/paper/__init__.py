@@ -3,7 +3,7 @@
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueOpening
 from chain.exchange.public.market import VenueAbilities
 
-ABILITIES = VenueAbilities(groups=True)
+ABILITIES = VenueAbilities(groups=True, made_up=True)
 
 
 def _open(opening: VenueOpening) -> Venue:
