@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Command, Group, Intent, Verb, alone
+from zuno_tui.catalog.command import Command, Group, Verb, alone
+from zuno_tui.intents.intent import Intent
 
 if TYPE_CHECKING:
     from chain.base.home import Home

@@ -5,20 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.arguments import write_ref
-from zuno_tui.catalog.command import (
-    ActionMaker,
-    Command,
-    Group,
-    Verb,
-    of_selected,
-    with_positions,
-)
-from zuno_tui.catalog.intents import MigratePosition
+from zuno_tui.app.feature import ActionMaker
+from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
+from zuno_tui.intents.intent import write_ref
+from zuno_tui.intents.intents import MigratePosition
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 _FEE = re.compile(r"(?P<percent>[0-9]{1,2}(?:\.[0-9]{1,4})?)%", re.ASCII)
 _PIPS = 10_000
@@ -33,8 +27,8 @@ def _read(said: Remaining) -> MigratePosition:
 
 def _wanted(words: tuple[str, ...]) -> tuple[str | None, int | None]:
     """The protocol and the fee in pips, where they are named."""
-    from chain.protocols.registry import PROTOCOLS
-    from zuno_tui.prompt.phrase_error import PhraseError
+    from chain.protocols.rows import PROTOCOLS
+    from zuno_tui.intents.phrase_error import PhraseError
 
     protocol: str | None = None
     fee: int | None = None

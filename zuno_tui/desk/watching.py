@@ -28,14 +28,15 @@ from chain.base.units import age_text
 from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
 from zuno_tui.app.alerts import delivery_troubles
-from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
-from zuno_tui.catalog.intents import ALL_ALERTS, Acknowledge
-from zuno_tui.catalog.intents import MuteAlert as AskedMute
+from zuno_tui.app.session import SettingsSource
+from zuno_tui.app.watchlist import HomeWatchlist
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.jobs import fault_words
+from zuno_tui.intents.intents import ALL_ALERTS, Acknowledge
+from zuno_tui.intents.intents import MuteAlert as AskedMute
+from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.present.views import AlertRow, AlertsView
-from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags
 
 

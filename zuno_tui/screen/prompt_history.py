@@ -7,7 +7,7 @@ from pathlib import Path
 
 from chain.base.clean_text import DROP, looks_secret
 from chain.base.home import FILE_MODE, write_atomically
-from zuno_tui.prompt.pieces import LONGEST_PHRASE
+from zuno_tui.intents.pieces import LONGEST_PHRASE
 
 MOST_KEPT = 500
 

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.events import Event
+    from zuno_tui.intents.intent import Intent
     from zuno_tui.present.views import Standing, Tone
 
 NOW = 1_790_000_000.0

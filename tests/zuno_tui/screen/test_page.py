@@ -23,7 +23,7 @@ from zuno_tui.screen.app.app import SpacedScrollBar
 from zuno_tui.screen.app.running import close_log, open_log
 from zuno_tui.screen.panes.row_table import RowTable
 from zuno_tui.screen.panes.text import PlainText
-from zuno_tui.screen.screens.asking import ActiveKey
+from zuno_tui.screen.screens.active_keys import ActiveKey
 from zuno_tui.screen.screens.help import in_columns, pane_sections
 from zuno_tui.screen.screens.page import PageScreen
 

@@ -21,8 +21,8 @@ from tests.zuno_tui.screen.scenes import (
     position,
     text_of,
 )
-from zuno_tui.catalog.intents import Acknowledge, Inspect
 from zuno_tui.desk.events import AlertsChanged, OutageChanged, PositionsChanged
+from zuno_tui.intents.intents import Acknowledge, Inspect
 from zuno_tui.present.outage import OutageView
 from zuno_tui.present.views import PositionsView
 from zuno_tui.screen.panes.alerts import AlertsPane, alert_cells, gather_rows

@@ -13,7 +13,7 @@ from zuno_tui.present.output import cell_width
 from zuno_tui.present.views import Tone
 
 if TYPE_CHECKING:
-    from zuno_tui.features.trade.run_view import (
+    from zuno_tui.features.trade.run_parts import (
         ExpertCard,
         FigureTable,
         LadderRow,

@@ -34,7 +34,6 @@ from textual.theme import Theme
 from chain.base.clean_text import DROP, clean_text
 from chain.base.errors import error_kind
 from chain.protocols.reference import position_label
-from zuno_tui.catalog.command import Intent
 from zuno_tui.desk.events import (
     AlertRaised,
     ConfirmationAsked,
@@ -45,7 +44,8 @@ from zuno_tui.desk.events import (
     QuitAsked,
     Said,
 )
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
+from zuno_tui.intents.intent import Intent
 from zuno_tui.present.views import AlertRow
 from zuno_tui.screen.app.ending import Ending
 from zuno_tui.screen.full_collections import LOOK_SECONDS, FullCollections
@@ -376,7 +376,7 @@ class ZunoApp(SafeApp[None]):
 
     def on_ready(self) -> None:
         # The grammar is needed at the first letter, and not for the first paint.
-        Thread(target=import_module, args=("zuno_tui.prompt.interpret",), daemon=True).start()
+        Thread(target=import_module, args=("zuno_tui.catalog.interpret",), daemon=True).start()
         if self._collections is not None:
             self._collections.take_over()
             self.set_interval(LOOK_SECONDS, self._collections.look)

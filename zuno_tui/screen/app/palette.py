@@ -9,7 +9,7 @@ from textual.content import Content
 
 from zuno_tui.catalog.command import Suggestion
 from zuno_tui.catalog.registry import registry
-from zuno_tui.screen.screens.asking import active_keys
+from zuno_tui.screen.screens.active_keys import active_keys
 from zuno_tui.screen.screens.desk import PANES, DeskScreen
 from zuno_tui.screen.themes import THEME_NAMES
 

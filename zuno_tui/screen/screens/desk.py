@@ -30,11 +30,11 @@ from zuno_tui.desk.events import (
     TurnEnded,
     ViewAsked,
 )
+from zuno_tui.desk.link import DeskLink
 from zuno_tui.desk.proposals import context_after
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.intents.context import PhraseContext
 from zuno_tui.present.outage import OutageView
 from zuno_tui.present.views import DebateView, PlanView, StatusView
-from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.screen.keys import DESK
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.panes.alerts import AlertsPane
@@ -55,7 +55,8 @@ from zuno_tui.screen.panes.text import (
     TabLine,
 )
 from zuno_tui.screen.prompt_history import PhraseHistory
-from zuno_tui.screen.screens.asking import Asking, active_keys
+from zuno_tui.screen.screens.active_keys import active_keys
+from zuno_tui.screen.screens.asking import Asking
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

@@ -5,11 +5,12 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from zuno_tui.catalog.command import Intent
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
+from zuno_tui.intents.intent import Intent
 from zuno_tui.screen.keys import VISIT
 from zuno_tui.screen.panes.text import KeyLine
-from zuno_tui.screen.screens.asking import Asking, active_keys
+from zuno_tui.screen.screens.active_keys import active_keys
+from zuno_tui.screen.screens.asking import Asking
 
 
 class SubScreen(Screen[None]):

@@ -10,8 +10,8 @@ from zuno_tui.features.trade.intents import COIN, ModeName, Trade, read_subject
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
+    from zuno_tui.intents.remaining import Remaining
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 EMERGENCIES = dict.fromkeys(("emergency", "urgent", "urgently"), True)
 _MODES: dict[str, ModeName] = {"swing": "swing", "position": "position"}

@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.bus.envelope import Role
 from agents.model.interface import Model, ModelPrompt, ModelUnavailable
 from chain.base.clean_text import clean_text, looks_secret
+from zuno_tui.catalog.interpret import Interpretation, interpret, may_look
 from zuno_tui.catalog.registry import CommandRegistry
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.interpret import Interpretation, interpret, may_look
-from zuno_tui.prompt.phrase_error import NotReadYetError
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import is_look
 
 PROMPT = Role("prompt")

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agents.lp.debate import DEFAULT_ROUNDS
-from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE
+from agents.monitor.deliver.pace import EVERYTHING, FOR_PEOPLE
 from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import shortened_urls
 from chain.base.units import GWEI
