@@ -75,12 +75,13 @@ _MEANS = {
     "webhook.least_severity": "the lowest severity that is sent there",
     "screen.theme": "the colours",
     "screen.bell": "whether an alert rings",
+    "screen.mouse": "whether clicks come to zuno; without them the terminal selects text",
     "screen.reading_pace": "words a minute at which a debate is shown",
 }
 """What is changed from the screen, in the order in which it stands there."""
 _NO_FLAGS: Mapping[str, str] = MappingProxyType({})
 _SWITCHED = {"true": "on", "false": "off"}
-_AT_NEXT_START = ("screen.bell", "screen.reading_pace")
+_AT_NEXT_START = ("screen.bell", "screen.mouse", "screen.reading_pace")
 
 
 class _Sources(NamedTuple):

@@ -51,6 +51,7 @@ def _places(home: Home) -> CommandAnswer:
         "checks": home.checks,
         "keystore": home.keystore,
         "history": home.history,
+        "view": home.view,
         "log": home.log,
         "cache": home.cache,
     }

@@ -38,6 +38,13 @@ class PhraseHistory:
         self._unsent = ""
         return kept
 
+    def set_aside(self, phrase: str) -> None:
+        """What was typed and not sent: the first that comes back, and in no file."""
+        if _worth_keeping(phrase) and self._phrases[-1:] != [phrase]:
+            self._phrases = [*self._phrases, phrase][-MOST_KEPT:]
+        self._place = len(self._phrases)
+        self._unsent = ""
+
     def earlier(self, typed: str) -> str:
         if self._place == len(self._phrases):
             self._unsent = typed

@@ -58,15 +58,17 @@ async def test_a_phrase_is_asked_with_its_twin_on_the_screen() -> None:
         assert _prompt(pilot).value == ""
 
 
-async def test_escape_takes_back_what_was_offered_and_leaves_what_was_typed() -> None:
+async def test_escape_clears_the_line_and_up_brings_back_what_was_typed() -> None:
     async with desk_app().run_test() as pilot:
         _prompt(pilot).offer("recommend 9")
         _prompt(pilot).focus()
         await pilot.press("escape", "colon", *"price")
         assert _prompt(pilot).value == "price"
 
-        await pilot.press("escape", "colon", "space")
-        assert _prompt(pilot).value == "price "
+        await pilot.press("escape", "colon")
+        assert not _prompt(pilot).value
+        await pilot.press("up")
+        assert _prompt(pilot).value == "price", "what was offered and never typed is not there"
 
 
 async def test_tab_takes_what_is_offered() -> None:

@@ -25,6 +25,7 @@ from zuno_tui.desk.events import AlertsChanged, OutageChanged, PositionsChanged
 from zuno_tui.intents.intents import Acknowledge, Inspect
 from zuno_tui.present.outage import OutageView
 from zuno_tui.present.views import PositionsView
+from zuno_tui.screen.kept_view import KeptView
 from zuno_tui.screen.panes.alerts import AlertsPane, alert_cells, gather_rows
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
@@ -94,7 +95,7 @@ async def test_columns_come_with_the_width_and_stay_under_their_titles() -> None
             head, first, second, *_ = lines_of(pane)
             titles.append(head.split())
             assert head.index("STATE") == first.index("▲ near edge") == second.index("✗ out")
-        assert titles[0] == ["ID", "PAIR", "STATE", "RANGE"]
+        assert titles[0] == ["ID▼", "PAIR", "STATE", "RANGE"]
         assert titles[1][4:] == ["VALUE", "COLLECT", "VS", "HOLD"]
         for narrower, wider in pairwise(titles):
             assert {*narrower} <= {*wider}, "no column goes while the terminal grows"
@@ -112,17 +113,30 @@ async def test_rows_are_sorted_filtered_and_hidden() -> None:
 
         assert ids() == ["7", "9", "12", "15", "21", "26"]
         await pilot.press("o")
+        assert ids() == ["9", "7", "12", "15", "21", "26"], "what needs somebody first"
+        await pilot.press("o")
         assert ids() == ["15", "7", "9", "12", "26", "21"], "by value, the unknown last"
         await pilot.press("o", "o", "o")
         assert ids()[0] == "7", "by result, the best first"
         await pilot.press("h")
         assert "26" not in ids()
         await pilot.press("o", "h", "slash", *"weth", "space", *"out", "enter")
+        kept = pane.keep("alerts")
+        assert kept == KeptView("alerts", "by number", "weth out")
         assert ids() == ["9"]
         assert pilot.app.focused is pane
         await pilot.press("slash", "escape")
         assert len(ids()) == 6
         assert pilot.app.focused is pane
+        head = lines_of(pane)[0]
+        await pilot.click(pane, offset=(head.index("VALUE") + 3, 1))
+        assert ids()[0] == "15"
+        assert "VALUE▼" in lines_of(pane)[0], "a click on a head sorts, and a mark says so"
+    async with desk_app(kept=kept).run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING)
+        pane = pilot.app.screen.query_one(PositionsPane)
+        assert [row.key for row in pane.rows] == ["9"], "as it was left"
+        assert isinstance(pilot.app.focused, AlertsPane)
 
 
 async def test_rows_and_keys_can_be_clicked() -> None:
@@ -138,7 +152,7 @@ async def test_rows_and_keys_can_be_clicked() -> None:
         keys = text_of(pilot, "#keys")
         await pilot.click("#keys", offset=(keys.index("sort") + 2, 0))
         await pilot.pause()
-        assert pane.rows[0].key == "15"
+        assert pane.rows[0].key == "9"
 
 
 async def test_fees_are_one_row_that_acts_for_all_of_them() -> None:

@@ -43,6 +43,7 @@ class _FormField(Input):
 
 
 class _WhenList(MarkedList):
+    TAKES_TYPING = True
     BINDINGS: ClassVar[list[BindingType]] = [*TAKING]
 
 

@@ -138,8 +138,9 @@ class PromptPane(Input):
         self._put(self._history.later())
 
     def action_leave(self) -> None:
-        if self._offered:  # nobody typed it
-            self.clear()
+        if not self._offered:  # what nobody typed need not come back
+            self._history.set_aside(self.value.strip())
+        self.clear()
         self.post_message(self.Left())
 
     def action_paste(self) -> None:

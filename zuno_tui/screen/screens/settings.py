@@ -47,6 +47,7 @@ class _ValueField(Input):
 
 
 class _ValueList(MarkedList):
+    TAKES_TYPING = True
     BINDINGS: ClassVar[list[BindingType]] = [*PICKING]
 
 
