@@ -55,6 +55,8 @@ def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
         muted_until=alert.muted_until,
         place=" ".join(filter(None, (elsewhere, other))),
         fees=_fees(alert),
+        kind=alert.subject.kind.value,
+        numbers=alert.numbers,
     )
 
 

@@ -137,6 +137,9 @@ class AlertRow(Struct, frozen=True):
     """Dollars that wait to be collected, where it is about that."""
     members: tuple[str, ...] = ()
     """The numbers of the alerts it stands for, where it stands for several."""
+    kind: str = ""
+    numbers: Mapping[str, object] = field(default_factory=dict)
+    """Its figures, by their names in a document."""
 
 
 class AlertsView(Struct, frozen=True):

@@ -176,7 +176,7 @@ class DeskScreen(Asking):
                 self.query_one(GlanceLine).show(view.glance)
                 self.query_one(SelectedPane).show(self.query_one(PositionsPane).selection)
                 self.query_one(BookPane).show(view.glance)
-                self.query_one(AlertsPane).show_fees(view, now)
+                self.query_one(AlertsPane).show_positions(view, now)
                 self._point_at_the_new()
             case AlertsChanged(view):
                 self.query_one(AlertsPane).show(view, now)
