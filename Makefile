@@ -36,6 +36,7 @@ check: tools
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache --config tools/imports_at_run.toml
 
 bench: tools world  ## ratios against named baselines, measured in this run
 	$(BIN)/python -m benchmarks

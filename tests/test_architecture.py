@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.shape import ROOMS, bare_participles, circles
+
 ROOT = Path(__file__).parent.parent
 HEAVY = {"web3", "openai", "eth_account"}
 LONGEST_FILE = 900
@@ -104,3 +106,16 @@ def test_what_a_loop_goes_over_has_a_name() -> None:
     ]
 
     assert nameless == []
+
+
+def test_public_names_say_what_is_done_or_returned_and_files_import_one_way() -> None:
+    trees = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
+            path.read_text("utf-8")
+        )
+        for room in ROOMS
+        for path in sorted((ROOT / room).rglob("*.py"))
+    }
+
+    assert [name for tree in trees.values() for name in bare_participles(tree)] == []
+    assert list(circles(trees)) == []

@@ -20,11 +20,11 @@ from msgspec import Struct, convert
 
 from chain.contracts.networks import all_networks
 from chain.protocols.reference import v4_position
+from zuno_tui.catalog.interpret import interpret, may_look, words_of
 from zuno_tui.catalog.registry import registry
-from zuno_tui.prompt.context import PhraseContext, SpokenPosition
+from zuno_tui.intents.context import PhraseContext, SpokenPosition
+from zuno_tui.intents.phrase_error import NotReadYetError, PhraseError
 from zuno_tui.prompt.create_phrase import parse_create
-from zuno_tui.prompt.interpret import interpret, may_look, words_of
-from zuno_tui.prompt.phrase_error import NotReadYetError, PhraseError
 
 LISTS = Path(__file__).parent.parent / "tests" / "zuno_tui" / "prompt" / "lists"
 PROVIDERS, FRESH = "providers", "fresh"

@@ -23,12 +23,12 @@ from chain.devnet.launch import DevnetReady, devnet_process
 from chain.protocols.reference import PositionRef, v3_position, v4_position
 from tools.screen_drawing import save_picture
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.intents import Apply, Approve, Inspect, Recommend
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.thread import DeskThread
 from zuno_tui.features.orders.intents import OrderClose
 from zuno_tui.features.trade.intents import Hedge
 from zuno_tui.features.trade.screen import TradeScreen
+from zuno_tui.intents.intents import Apply, Approve, Inspect, Recommend
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.screens.confirm import ConfirmScreen
 from zuno_tui.screen.screens.position import PositionScreen

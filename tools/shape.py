@@ -1,10 +1,13 @@
-"""`python -m tools.shape`: the product by kind of line and by room, and how long its files are."""
+"""`python -m tools.shape`: the product by kind of line and by room, its names and its circles."""
 
 from __future__ import annotations
 
 import ast
+import re
 import statistics
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,6 +15,20 @@ from msgspec import Struct
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("zuno_tui", "agents", "chain")
 _LONG = 450
+# What a reader of the rest may leave unread.
+BESIDE_THE_CORE = re.compile(
+    r"/(trade|orders|standing_orders|exchange|safe|ledger|devnet|mesh|mcp|lab|memory|backtest|"
+    r"calibration|scorecard)/|/wallet/(devices|json_rpc|watch_key)|contracts/(safe|signed_deleg)|"
+    r"app/(device_wallets|safe_wallet|watch_key|market|demo_place)|commands/(demo|devnet|market)"
+)
+_PARTICIPLE = re.compile(
+    r"(?!(?:bed|bleed|breed|exceed|feed|heed|need|proceed|read|seed|shed|speed|succeed)$)"
+    r"(?:[a-z]{2,}ed|begun|borne?|bought|bound|broken|brought|built|caught|chosen|dealt|done|drawn|"
+    r"driven|fallen|felt|forgotten|fought|found|given|gone|got|grown|heard|held|hidden|kept|known|"
+    r"laid|led|left|lent|lost|made|meant|met|overtaken|owed|paid|proven|risen|said|seen|sent|shown|"
+    r"sold|spent|split|spoken|stood|stuck|sunk|sworn|taken|taught|thought|thrown|told|took|torn|"
+    r"undone|withdrawn|won|worn|written)"
+)
 
 
 class FileShape(Struct, frozen=True):
@@ -102,6 +119,86 @@ def main(root: Path = ROOT) -> None:
         f"files: median {statistics.median(sizes):g} lines, {short:.1%} under {_LONG}, longest "
         f"{sizes[-1]}; functions: {len(functions)}, median {statistics.median(functions):g} lines"
     )
+    main_names(root)
+
+
+def is_participle(name: str) -> bool:
+    """`told` and `kept` say neither what is done nor what is returned."""
+    return _PARTICIPLE.fullmatch(name) is not None
+
+
+def bare_participles(tree: ast.Module) -> Iterator[str]:
+    """Public functions and methods called so; what is inside a function is its own affair."""
+    inside = [node.body for node in tree.body if isinstance(node, ast.ClassDef)]
+    for node in (node for body in (tree.body, *inside) for node in body):
+        if isinstance(node, _FUNCTIONS) and is_participle(node.name):
+            yield node.name
+
+
+def called_once(tree: ast.Module) -> int:
+    """Private functions and methods that one place alone refers to."""
+    private = {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, _FUNCTIONS) and re.match("_[^_]", node.name)
+    }
+    named = Counter(
+        node.id if isinstance(node, ast.Name) else node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name | ast.Attribute)
+    )
+    return sum(named[name] == 1 for name in private)
+
+
+def circles(trees: Mapping[str, ast.Module]) -> Iterator[tuple[str, ...]]:
+    """Of modules that import each other, for types too; what a function imports is left out."""
+    arrows = {name: set(_imports(tree, trees)) - {name} for name, tree in trees.items()}
+    while True:
+        try:
+            TopologicalSorter(arrows).prepare()
+        except CycleError as error:
+            circle: list[str] = error.args[1]
+            yield tuple(circle)
+            arrows[circle[1]].discard(circle[0])
+        else:
+            return
+
+
+def _imports(tree: ast.Module, known: Mapping[str, object]) -> Iterator[str]:
+    late = {
+        inner for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node not in late:
+            for name in node.names:
+                inside = f"{node.module}.{name.name}"
+                if inside in known or node.module in known:
+                    yield inside if inside in known else node.module
+
+
+def main_names(root: Path) -> None:
+    paths = [path for room in ROOMS for path in sorted((root / room).rglob("*.py"))]
+    trees = {
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
+            path.read_text("utf-8")
+        )
+        for path in paths
+    }
+    functions = sum(
+        isinstance(node, _FUNCTIONS) for tree in trees.values() for node in ast.walk(tree)
+    )
+    once = sum(map(called_once, trees.values()))
+    core = sum(
+        len(path.read_text("utf-8").splitlines())
+        for path in paths
+        if BESIDE_THE_CORE.search(path.relative_to(root).as_posix()) is None
+    )
+    bare = sorted(name for tree in trees.values() for name in bare_participles(tree))
+    print(f"bare participles: {len(bare)} {' '.join(bare)}".rstrip())
+    print(f"private functions called once: {once}, {once / functions:.1%} of all")
+    found = list(circles(trees))
+    print(f"circles, types counted: {len(found)}", *(" -> ".join(circle) for circle in found))
+    print(f"core: {core:,} lines")
 
 
 def _shapes(paths: Iterable[Path]) -> Iterator[FileShape]:

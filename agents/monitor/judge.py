@@ -38,7 +38,8 @@ from agents.monitor.rules.baseline import (
     follow,
     others_in,
 )
-from agents.monitor.rules.risks import RULES, HeldHedge, Situation, findings, judge_kind
+from agents.monitor.rules.risks import RULES, findings, judge_kind
+from agents.monitor.rules.situation import HeldHedge, Situation
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.base.units import Quantity, Unknown

@@ -35,7 +35,8 @@ from agents.monitor.judge import (
 )
 from agents.monitor.reader import Reading, Sought, WatchReader, refuse_the_past
 from agents.monitor.rules.baseline import WALLET, Baselines
-from agents.monitor.rules.risks import RULES, HedgeSource
+from agents.monitor.rules.risks import RULES
+from agents.monitor.rules.situation import HedgeSource
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.monitor.rules.worth_risks import price_crossings
 from chain.base.clean_text import Redactor, clean_text, quote_words

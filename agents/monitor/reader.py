@@ -33,8 +33,8 @@ from chain.positions.search import WalletPositions
 from chain.prices.price import PriceBook
 from chain.protocols.custody import OWNER, about, decode_owner
 from chain.protocols.pool import PoolSnapshot
-from chain.protocols.reference import PositionRef, manager_of
-from chain.protocols.registry import protocol_of
+from chain.protocols.reference import PositionRef
+from chain.protocols.registry import manager_of, protocol_of
 from chain.protocols.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.gas import GasCost, Weight, read_gas_cost

@@ -17,7 +17,7 @@ from zuno_tui.screen.full_collections import FullCollections
 
 if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.catalog.command import Intent
+    from zuno_tui.intents.intent import Intent
 
 SECONDS = 10.0
 TOKENS_A_SECOND = 100

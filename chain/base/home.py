@@ -58,6 +58,8 @@ class Home(Struct, frozen=True):
     monitor_lock = _HomePath("monitor.lock")
     history = _HomePath("history")
     """What was typed at the desk's prompt."""
+    view = _HomePath("view.json")
+    """How the desk was left: pane, order, filter."""
     log = _HomePath("desk.log")
     plans = _HomePath("plans")
     orders = _HomePath("orders")

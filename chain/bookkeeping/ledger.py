@@ -11,16 +11,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import Known, Quantity, Unknown
+from chain.bookkeeping.facts import PaidTransaction, SwappedAmounts
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address, Network
-from chain.contracts.pool_key import PoolId
 from chain.positions.overview import Sources
 from chain.protocols.past import LiquidityChange
 from chain.protocols.reference import PositionRef
 from chain.protocols.v4.events import (
     MODIFY_LIQUIDITY,
     SWAP,
-    ModifyLiquidityEvent,
     modify_liquidity_event,
     swap_event,
 )
@@ -30,7 +29,7 @@ from chain.rpc.records import Block, Receipt
 from chain.tokens import Token
 
 if TYPE_CHECKING:
-    from chain.bookkeeping.results import PositionLife, WalletFacts
+    from chain.bookkeeping.facts import PositionLife, WalletFacts
 
 
 class EntryKind(StrEnum):
@@ -120,27 +119,6 @@ def ledger_entry(
 
 _DEPOSIT = abi.topic("Deposit(address,uint256)")
 _WITHDRAWAL = abi.topic("Withdrawal(address,uint256)")
-
-
-class SwappedAmounts(Struct, frozen=True):
-    """What a swapper received of each currency of a pool; negative for what they paid."""
-
-    pool_id: PoolId
-    amount0: int
-    amount1: int
-
-
-class PaidTransaction(Struct, frozen=True):
-    hash: str
-    block: int
-    time: int
-    sender: Address
-    cost: Quantity[int]
-    """Gas and, where there is one, the parent chain's part, in the coin's smallest unit."""
-    swaps: tuple[SwappedAmounts, ...]
-    wrapped: int
-    """How much of the coin the sender wrapped, less what they unwrapped."""
-    changes: tuple[ModifyLiquidityEvent, ...]
 
 
 async def read_transactions(

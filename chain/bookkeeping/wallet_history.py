@@ -9,15 +9,9 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import astuple, replace
 
 from chain.base.units import Known, Quantity, Unknown
-from chain.bookkeeping.ledger import LedgerEntry, PaidTransaction, ledger_of, read_transactions
-from chain.bookkeeping.results import (
-    PositionLife,
-    StoryResult,
-    WalletFacts,
-    stories,
-    stories_sharing,
-    story_result,
-)
+from chain.bookkeeping.facts import PaidTransaction, PastPrices, PositionLife, WalletFacts
+from chain.bookkeeping.ledger import LedgerEntry, ledger_of, read_transactions
+from chain.bookkeeping.results import StoryResult, stories, stories_sharing, story_result
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolId, PoolKey
@@ -46,9 +40,6 @@ from chain.read.block_reader import OneBlock, expect, read_slots, settle_in_part
 from chain.read.logs import ScanProgress, in_chain_order, scan_parts
 from chain.rpc import requests
 from chain.rpc.records import Block, Log, LogFilter
-
-PastPrices: TypeAlias = "Mapping[int, Mapping[Address, Quantity[Fraction]]]"
-"""By block and token, US dollars for a whole one."""
 
 
 async def read_past_prices(

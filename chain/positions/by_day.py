@@ -15,7 +15,8 @@ from chain.history.hours import HourRow, PoolHours, PoolMoment, growth_inside, p
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.past import NOT_ADDED_UP, LiquidityChange, total
-from chain.protocols.reference import PositionRef, manager_of, older_name
+from chain.protocols.reference import PositionRef, older_name
+from chain.protocols.registry import manager_of
 from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
 from chain.protocols.v4.storage import STORAGE
 

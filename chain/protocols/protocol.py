@@ -66,10 +66,6 @@ class LiquidityProtocol(Protocol):
     def name(self) -> str: ...
 
     @property
-    def contracts(self) -> tuple[str, str]:
-        """Who tells what a position holds, and who whose it is."""
-
-    @property
     def lists_tokens(self) -> bool:
         """Whether its manager lists what a wallet holds; else it is searched for in logs."""
 

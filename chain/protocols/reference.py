@@ -12,8 +12,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from chain.contracts.networks import Address, Network
-from chain.protocols.registry import PROTOCOLS, protocol_of, row_named
+from chain.contracts.networks import Address
+from chain.protocols.rows import PROTOCOLS, row_named
 
 V4: Final = "v4"
 V3: Final = "v3"
@@ -76,14 +76,6 @@ def v4_token_id(ref: PositionRef) -> int:
     if ref.protocol != V4 or ref.manager:
         raise ValueError(f"Position {ref} is not v4's: its manager has no call for it.")
     return ref.token_id
-
-
-def manager_of(ref: PositionRef, network: Network) -> Address:
-    """The contract that knows whose it is."""
-    manager = ref.manager or protocol_of(ref).manager(network)
-    if manager is None:
-        raise ValueError(f"{network.title} has no manager of position {ref}.")
-    return manager
 
 
 def position_name(ref: PositionRef) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
-from msgspec import Struct
+from chain.contracts.networks import Address, Network
+from chain.protocols.rows import _ROWS, PROTOCOLS
 
 if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId
@@ -14,28 +15,12 @@ if TYPE_CHECKING:
     from chain.protocols.reference import PositionRef
 
 
-class ProtocolRow(Struct, frozen=True):
-    name: str
-    prefix: str
-    """What stands before the token id where a position is written: nothing, or `3:`."""
-    first_id: int
-    id_bits: int
-    """How its manager counts tokens."""
-    reading: str
-    """The module whose `PROTOCOL` reads its positions and pools."""
-
-
-# The order in which positions are listed.
-PROTOCOLS: Final = (
-    ProtocolRow("v4", "", 0, 256, "chain.protocols.v4.protocol"),
-    ProtocolRow("v3", "3:", 1, 176, "chain.protocols.v3.protocol"),
-)
-
-_ROWS = {row.name: row for row in PROTOCOLS}
-
-
-def row_named(name: str) -> ProtocolRow:
-    return _ROWS[name]
+def manager_of(ref: PositionRef, network: Network) -> Address:
+    """The contract that knows whose it is."""
+    manager = ref.manager or protocol_of(ref).manager(network)
+    if manager is None:
+        raise ValueError(f"{network.title} has no manager of position {ref}.")
+    return manager
 
 
 # Loaded when it is first asked for, so that a name can be read without what reads the chain.

@@ -16,7 +16,7 @@ from chain.protocols.custody import Custody
 from chain.protocols.past import NOTHING
 from chain.protocols.pool import PoolSnapshot
 from chain.protocols.reference import PositionRef
-from chain.protocols.registry import protocol_of
+from chain.protocols.rows import row_named
 from chain.rpc.records import Block
 
 _LAYOUTS_KEPT = 50_000
@@ -126,7 +126,7 @@ class PositionSnapshot(Struct, frozen=True):
     @property
     def contracts(self) -> tuple[str, str]:
         """Who tells what it holds, and who whose it is."""
-        return protocol_of(self.ref).contracts
+        return row_named(self.ref.protocol).contracts
 
     @property
     def sources(self) -> dict[str, str]:

@@ -9,12 +9,9 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
-from typing import Self, TypeAlias, TypeVar, cast
-
-from msgspec import Struct, field
+from typing import Self, TypeVar, cast
 
 from chain.base.clock import loop_time
-from chain.base.http import load_http
 from chain.base.store import Store
 from chain.contracts.networks import Network
 from chain.rpc.endpoint import (
@@ -26,8 +23,6 @@ from chain.rpc.endpoint import (
     status_of,
 )
 from chain.rpc.errors import (
-    BlockMissing,
-    ErrorKind,
     FutureHead,
     HttpFault,
     Malformed,
@@ -40,10 +35,11 @@ from chain.rpc.errors import (
     TimedOut,
     TooLarge,
     Unreachable,
-    WrongChain,
 )
 from chain.rpc.exchange import HttpTransport, Outcome, RpcExchange, RpcTransport
-from chain.rpc.pinned import PinnedReader, RecentBlocks, ask_held, settle_patiently
+from chain.rpc.failover import Failover
+from chain.rpc.pinned import PinnedReader, ask_held, settle_patiently
+from chain.rpc.recent import RecentBlocks
 from chain.rpc.records import Block
 from chain.rpc.requests import Reader, Request, RequestLimits, stale_seconds
 from chain.rpc.requests import block as block_at
@@ -271,227 +267,3 @@ def _surely_not_taken(error: RpcError) -> bool:
             return not error.retryable
         case _:
             return True
-
-
-Attempt: TypeAlias = "Callable[[Endpoint, float], Awaitable[list[Outcome]]]"
-"""Ask one endpoint within so many seconds."""
-
-_LEAST_SECONDS = 0.02
-_TELLING_SECONDS = 1.0
-"""A time-out of less says that there was little time left, and nothing of the endpoint."""
-_BREAKING = frozenset(
-    (ErrorKind.UNREACHABLE, ErrorKind.TIMED_OUT, ErrorKind.HTTP_FAULT, ErrorKind.MALFORMED)
-)
-_SETS_BACK = _BREAKING | {ErrorKind.STALE_HEAD}
-
-
-class Answered(Struct, frozen=True):
-    endpoint: Endpoint
-    outcomes: list[Outcome]
-
-
-class _Run(Struct):
-    """What one run through the endpoints has learned so far."""
-
-    ends: float
-    limited_in_part: bool
-    partly: Answered | None = None
-    faults: dict[Endpoint, RpcError] = field(default_factory=dict)
-    given_up: set[Endpoint] = field(default_factory=set)
-
-
-class Failover(Struct, frozen=True):
-    network: Network
-    endpoints: Sequence[Endpoint]
-    limits: RequestLimits
-    monotonic: Callable[[], float]
-    jitter: Callable[[], float]
-    sleep: Callable[[float], Awaitable[object]]
-
-    async def run(
-        self,
-        attempt: Attempt,
-        *,
-        prefer: Endpoint | None = None,
-        ends: float | None = None,
-        limited_in_part: bool = False,
-    ) -> Answered:
-        """The first whole answer; else the best partial one; else the error that says most.
-
-        Where the caller asks again for what a rate limit left out, the rest will do.
-        """
-        if ends is None:
-            ends = self.monotonic() + self.limits.total_seconds
-        run = _Run(ends, limited_in_part)
-        for turn in range(self.limits.rounds):
-            if turn and not await self._paused(run, turn):
-                break
-            now = self.monotonic()
-            ready = [candidate for candidate in self._candidates(run) if candidate.wait(now) == 0]
-            order = sorted(ready, key=lambda one: (one is not prefer, *_preference(one, now)))
-            for place, endpoint in enumerate(order):
-                seconds = self._share(run, others=len(order) - place - 1)
-                if seconds < _LEAST_SECONDS or not endpoint.breaker.admit(self.monotonic()):
-                    continue
-                answered = await self._tried(run, endpoint, attempt, seconds)
-                if answered is not None:
-                    return answered
-        if run.partly is not None:
-            return run.partly
-        raise self._failure(run)
-
-    def set_back_first(self) -> None:
-        """Let the others be asked before the one that comes first now."""
-        now = self.monotonic()
-        first = min(self.endpoints, key=lambda one: _preference(one, now))
-        first.behind_until = now + self.limits.most_rest_seconds
-
-    def note(self, endpoint: Endpoint, fault: RpcError) -> None:
-        """Remember a fault of an endpoint, so that it is asked later, less, or never."""
-        now = self.monotonic()
-        endpoint.last_fault = fault.with_traceback(None)
-        if isinstance(fault, RateLimited):
-            endpoint.pace.back_off(now, fault.retry_after)
-        if fault.retry_after is not None:
-            endpoint.rests_until = now + min(fault.retry_after, self.limits.most_rest_seconds)
-        if isinstance(fault, WrongChain):
-            endpoint.wrong_chain_id = fault.answered
-        if fault.kind in _SETS_BACK:
-            endpoint.behind_until = now + self.limits.most_rest_seconds
-        if fault.kind in _BREAKING:
-            endpoint.breaker.record_failure(now)
-            # Whatever answers after a rest may be another machine.
-            endpoint.chain_checked = endpoint.chain_checked and endpoint.breaker.wait(now) == 0
-        else:
-            endpoint.breaker.release()
-
-    async def _tried(
-        self, run: _Run, endpoint: Endpoint, attempt: Attempt, seconds: float
-    ) -> Answered | None:
-        load_http()
-        try:
-            # An attempt may be several requests, each with its own limit: this one is for all.
-            async with asyncio.timeout(seconds):
-                answered = Answered(endpoint, await attempt(endpoint, seconds))
-        except RpcError as error:
-            fault = error
-        except TimeoutError:
-            fault = TimedOut(seconds, endpoint=endpoint.label)
-        except BaseException:
-            endpoint.breaker.release()
-            raise
-        else:
-            missing = _retryable_errors(answered)
-            if not missing:
-                endpoint.breaker.record_success()
-                return answered
-            fault = missing[0]
-            if run.limited_in_part and (
-                _is_limited_in_part(answered, missing) or self._nobody_else_has(missing)
-            ):
-                self.note(endpoint, fault)
-                return answered
-            if run.partly is None or len(missing) < len(_retryable_errors(run.partly)):
-                run.partly = answered
-        self.note(endpoint, fault)
-        run.faults[endpoint] = _slower(run.faults.get(endpoint), fault)
-        if fault.lasting:
-            run.given_up.add(endpoint)
-        if not fault.retryable and not isinstance(fault, WrongChain):
-            raise fault
-        return None
-
-    def _nobody_else_has(self, missing: Sequence[RpcError]) -> bool:
-        """Whether all that is missing waits for a block, and there is nobody else to ask."""
-        return len(self.endpoints) == 1 and all(
-            isinstance(error, BlockMissing) for error in missing
-        )
-
-    def _candidates(self, run: _Run) -> list[Endpoint]:
-        return [
-            endpoint
-            for endpoint in self.endpoints
-            if endpoint.wrong_chain_id is None and endpoint not in run.given_up
-        ]
-
-    def _share(self, run: _Run, *, others: int) -> float:
-        """This endpoint's time: all that is left but a reserve for those still to be asked."""
-        left = run.ends - self.monotonic()
-        reserve = self.limits.reserve_seconds * min(others, 2)
-        return max(left - reserve, left / (others + 1))
-
-    async def _paused(self, run: _Run, turn: int) -> bool:
-        """Wait before going round again; False when nobody is left, or could answer in time."""
-        now = self.monotonic()
-        waits = [endpoint.wait(now) for endpoint in self._candidates(run)]
-        if not waits:
-            return False
-        pause = self.limits.pause_seconds * 2.0 ** (turn - 1) * (0.5 + self.jitter())
-        rest = min(waits)
-        paced = min(
-            max(candidate.wait(now), candidate.pace.wait(now))
-            for candidate in self._candidates(run)
-        )
-        delay = max(pause, paced)
-        # One probe decides how long an endpoint rests on: given only what is left over after its
-        # rest it would fail again and again, and the rest would never end.
-        least = self.limits.reserve_seconds if rest else 0.0
-        if delay + least >= run.ends - now:
-            return False
-        await self.sleep(delay)
-        return True
-
-    def _failure(self, run: _Run) -> RpcError:
-        wrong = [
-            WrongChain(endpoint.wrong_chain_id, self.network, endpoint=endpoint.label)
-            for endpoint in self.endpoints
-            if endpoint.wrong_chain_id is not None
-        ]
-        faults = [fault for fault in run.faults.values() if not isinstance(fault, WrongChain)]
-        if not faults and len(wrong) < len(self.endpoints):
-            faults = [self._resting()]
-        everything: list[RpcError] = [*faults, *wrong]
-        everything[0].elsewhere = tuple(everything[1:])
-        return everything[0]
-
-    def _resting(self) -> RpcError:
-        now = self.monotonic()
-        usable = [endpoint for endpoint in self.endpoints if endpoint.wrong_chain_id is None]
-        soonest = min(usable, key=lambda endpoint: endpoint.wait(now))
-        wait = soonest.wait(now)
-        if isinstance(soonest.last_fault, RateLimited):
-            return RateLimited(endpoint=soonest.label, retry_after=wait)
-        last = f" Last: {soonest.last_fault.sentence}" if soonest.last_fault else ""
-        return NoEndpoint(
-            f"{soonest.label} failed {soonest.breaker.faults} times in a row and is left alone"
-            f" for {wait:.0f} s.{last}"
-        )
-
-
-def _preference(endpoint: Endpoint, now: float) -> tuple[float, float]:
-    """The lower, the sooner it is asked."""
-    return max(0, endpoint.behind_until - now), endpoint.pace.wait(now)
-
-
-def _slower(before: RpcError | None, fault: RpcError) -> RpcError:
-    """Of two time-outs the one that waited longer: the last try gets only what time is left.
-
-    What that little time ended says less than what went wrong before.
-    """
-    if isinstance(before, TimedOut) and isinstance(fault, TimedOut):
-        return max(before, fault, key=lambda one: one.seconds)
-    leftover = isinstance(fault, TimedOut) and fault.seconds < _TELLING_SECONDS
-    return before if before is not None and leftover else fault
-
-
-def _is_limited_in_part(answered: Answered, missing: Sequence[RpcError]) -> bool:
-    only_limited = all(isinstance(error, RateLimited) for error in missing)
-    return only_limited and len(missing) < len(answered.outcomes)
-
-
-def _retryable_errors(answered: Answered) -> list[RpcError]:
-    return [
-        outcome
-        for outcome in answered.outcomes
-        if isinstance(outcome, RpcError) and outcome.retryable
-    ]

@@ -13,7 +13,7 @@ from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpFailure, Http
 from chain.contracts.networks import Network
 from chain.rpc import errors, wire
 from chain.rpc.endpoint import LEARNED_KEPT_SECONDS, BatchLimits, Endpoint
-from chain.rpc.pinned import RecentBlocks
+from chain.rpc.recent import RecentBlocks
 from chain.rpc.records import InvalidValueError
 from chain.rpc.requests import Request, RequestLimits, chain_id
 from chain.rpc.wire import (

@@ -27,7 +27,8 @@ from chain.execution.plan.reading import DecodingError
 from chain.execution.plan.records import PlainCall
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.protocols.reference import PositionRef, manager_of
+from chain.protocols.reference import PositionRef
+from chain.protocols.registry import manager_of
 from chain.protocols.snapshot import PositionSnapshot
 from chain.standing_orders.order import OrderCondition, PricePast, StandingOrder
 

@@ -19,7 +19,7 @@ T = TypeVar("T")
 class ToldReader(Reader):
     """Answers are already read: records, numbers, bytes or errors."""
 
-    limited = False
+    is_limited = False
     """Nobody is asked too often."""
 
     def __init__(self, answer: Callable[[str, tuple[Json, ...]], object]) -> None:

@@ -14,9 +14,9 @@ from chain.wallet.address_book import read_book
 from tests import node_rpc
 from tests.chain.names.ens_on_chain import EnsOnChain
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.intents import UseWallet
 from zuno_tui.cli import main
 from zuno_tui.desk.events import PositionsChanged, Said
+from zuno_tui.intents.intents import UseWallet
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 
 if TYPE_CHECKING:

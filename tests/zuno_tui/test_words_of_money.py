@@ -11,7 +11,7 @@ from zuno_tui.present.glossary import GLOSSARY
 
 ROOT = Path(__file__).parents[2]
 PLACES = {
-    "net": "def earned(self, count: int",
+    "net": "def in_period(self, count: int",
     "profit": "def result(self)",
     "against holding": "def gain(now: Amounts",
 }

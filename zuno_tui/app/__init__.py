@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         plans,
         pools,
         portfolio,
+        portfolio_view,
         positions,
         price,
         range,  # noqa: A004
@@ -33,6 +34,6 @@ if TYPE_CHECKING:
         what_if,
     )
 else:
-    from zuno_tui.catalog.late import late_modules
+    from zuno_tui.late import late_modules
 
     __getattr__ = late_modules(__name__)

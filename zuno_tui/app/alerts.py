@@ -35,12 +35,12 @@ from chain.rpc.errors import RpcError
 from chain.tokens import Token
 from zuno_tui.app.price import token_called
 from zuno_tui.app.session import Session
+from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.terminal import columns, line_width
 from zuno_tui.present.words import number
-from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags, SettingsError
 
 START = "zuno monitor"

@@ -13,11 +13,10 @@ from chain.execution.plan.requests import (
     SeveralRequest,
 )
 from chain.positions.overview import Sources
+from zuno_tui.app.feature import ActionMaker, approver_for, orders_ended_with, what_outlives
 from zuno_tui.app.market import hold_for_approvals
 from zuno_tui.app.plans import same_network, stored_plan
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.command import ActionMaker
-from zuno_tui.catalog.feature import approver_for, orders_ended_with, what_outlives
 from zuno_tui.gate.actions.action import Action
 from zuno_tui.gate.actions.plan import action_of_plan, chosen_candidate
 from zuno_tui.gate.dry_run import DryRun, approve, make_dry_run

@@ -15,11 +15,11 @@ from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.numbers.edges import TICK_LOG
 from chain.base.errors import error_kind
 from chain.protocols.reference import PositionRef
-from zuno_tui.app.agents_elsewhere import AgentPlaces
+from zuno_tui.app.agent_places import AgentPlaces
 from zuno_tui.app.debate_setup import Debating, debate
+from zuno_tui.app.feature import ActionMaker
 from zuno_tui.app.range import read_price
 from zuno_tui.app.session import Session, say
-from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.present.answer import print_answer
 from zuno_tui.present.argued_plan import just_argued
 from zuno_tui.present.exit_codes import FAILED, NETWORK

@@ -44,7 +44,8 @@ from chain.rpc.records import Block, Receipt
 from chain.tokens.pair import Pair
 from chain.tokens.token import Token
 from chain.wallet.errors import KeyringUnusableError
-from zuno_tui.app.agents_elsewhere import AgentPlaces, Gathering, SecondCritic, gathered_agents
+from zuno_tui.app.agent_places import AgentPlaces, Gathering, SecondCritic
+from zuno_tui.app.agents_elsewhere import gathered_agents
 from zuno_tui.app.outside_words import with_outside_words
 from zuno_tui.app.plans import signed_plans
 from zuno_tui.app.positions import reading_progress

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import DAY, Known, Quantity, Unknown, combine
-from chain.bookkeeping.results import PositionLife
+from chain.bookkeeping.facts import PositionLife
 from chain.bookkeeping.wallet_history import read_closed_lives
 from chain.contracts.networks import NATIVE
 from chain.history.events import fee_terms

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -16,10 +15,9 @@ from chain.execution.outbox.approvals import ActKind
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from zuno_tui.app.session import Session
+from zuno_tui.intents.intents import MarketAction
+from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.prompt.phrase_error import PhraseError
-
-MarketAction: TypeAlias = Literal["pause", "resume", "step", "faster", "slower"]
 
 _STEP_SECONDS = 600
 _SPEEDS = (1.0, 10.0, 60.0, 300.0, 1200.0)

@@ -16,7 +16,7 @@ from agents.monitor.alerts.alert import AlertEvent, event_document, iso_time
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import Delivered, Notification, Outcome
 from agents.monitor.deliver.delivery import Postponed, Sent, SetAside, Stopped, announcement
-from agents.monitor.deliver.ledger import EVERYTHING
+from agents.monitor.deliver.pace import EVERYTHING
 from agents.monitor.heartbeat import (
     Beat,
     Note,
@@ -31,8 +31,8 @@ from agents.monitor.poll import PollReport
 from agents.monitor.service import run_monitor
 from chain.base.home import Home, HomeError
 from chain.contracts.addresses import shorten_address
-from zuno_tui.app.session import flags_of, say
-from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
+from zuno_tui.app.session import SettingsSource, flags_of, say
+from zuno_tui.app.watchlist import HomeWatchlist
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import Json, print_exactly, print_json_line
 from zuno_tui.present.words import subscription_words

@@ -18,11 +18,12 @@ from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from chain.wallet.signer import Signer
 from zuno_tui.app.confirming import may_have_sent, require_typed
+from zuno_tui.app.feature import what_outlives
 from zuno_tui.app.market import let_go_of_approval
 from zuno_tui.app.plans import plan_flow
+from zuno_tui.app.result_card import aftermath_document, show_result
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
-from zuno_tui.catalog.feature import what_outlives
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.apply import WaitingApproval, apply, unused_approval, waiting_of
 from zuno_tui.gate.approvals import read_approval
@@ -53,7 +54,6 @@ from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, print_json
 from zuno_tui.present.pages.outbox import outbox_page
 from zuno_tui.present.receipt_lines import page_text
-from zuno_tui.present.result_card import aftermath_document, show_result
 from zuno_tui.present.views import ApprovalView, DispatchAction, DispatchView
 from zuno_tui.present.words import NOBODY
 

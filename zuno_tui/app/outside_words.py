@@ -13,9 +13,9 @@ from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.networks import NATIVE
 from chain.positions.overview import Sources
 from chain.tokens.token import Token
+from zuno_tui.app.feature import features
 from zuno_tui.app.range import pool_of_position
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.feature import features
 
 _MOST_HEADLINES = 5
 _MOST_PARTS = 6

@@ -7,8 +7,8 @@ from agents.lp import FLOW
 from agents.lp.plan import Plan
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import SUCCEEDED, Dispatch
+from zuno_tui.app.feature import Feature, PlanFlow, feature_of_flow
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.feature import Feature, PlanFlow, feature_of_flow
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.argued_plan import ArguedPlan, plan_of_document, recorded_turns

@@ -26,7 +26,7 @@ from chain.rpc.errors import RpcError
 from chain.survey.discovery import MOST_AGE, PoolSurvey, SurveyedPool, SurveyPlan, survey_pools
 from chain.tokens.pair import pair_of
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.intents import ListPools
+from zuno_tui.intents.intents import ListPools
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.document import document
 from zuno_tui.present.pages.pools import UNREAD, ListedPool, PoolList, ProtocolFees, pools_page

@@ -21,9 +21,9 @@ from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import parsed_address, read_book
 from chain.wallet.errors import NoSuchWalletError
+from zuno_tui.app.feature import attachments, unknown_attachments
 from zuno_tui.app.session import Session, flags_of, say
 from zuno_tui.app.watchlist import Target, targets
-from zuno_tui.catalog.feature import attachments
 from zuno_tui.present.portfolio import (
     PortfolioEntry,
     WholePortfolio,
@@ -149,7 +149,14 @@ def portfolio_entries(
 def unread_entries(session: Session, target: Target, error: RpcError) -> list[PortfolioEntry]:
     labels = wallet_labels(session)
     return [
-        PortfolioEntry(target.network, wallet, labels.get(wallet, ""), None, error.sentence)
+        PortfolioEntry(
+            target.network,
+            wallet,
+            labels.get(wallet, ""),
+            None,
+            error.sentence,
+            unknown_attachments(),
+        )
         for wallet in target.wallets
     ]
 

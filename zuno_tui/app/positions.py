@@ -13,8 +13,8 @@ from chain.positions.overview import Overview, Sources, read_overview
 from chain.protocols.reference import PositionRef, position_name
 from chain.protocols.v4.memory import SearchProgress
 from chain.read.logs import ScanProgress
+from zuno_tui.app.feature import attachments
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.feature import attachments
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.output import table

@@ -8,11 +8,11 @@ from chain.prices.ladder import read_prices
 from chain.read.gas import read_gas_price
 from chain.tokens import Token, listed_tokens, named_tokens
 from zuno_tui.app.session import Session
+from zuno_tui.intents.phrase_error import PhraseError
+from zuno_tui.intents.pieces import list_names
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.words import number, worth
-from zuno_tui.prompt.phrase_error import PhraseError
-from zuno_tui.prompt.pieces import list_names
 from zuno_tui.prompt.slots import names_symbol
 
 

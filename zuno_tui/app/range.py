@@ -27,8 +27,9 @@ from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import Token
 from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.intents import ChooseRange, CreatePosition, MovePosition
 from zuno_tui.gate.limits import gate_limits
+from zuno_tui.intents.intents import ChooseRange, CreatePosition, MovePosition
+from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.range_form import RangeForm, range_form
@@ -36,7 +37,6 @@ from zuno_tui.present.terminal import columns
 from zuno_tui.present.views import RangeFigure
 from zuno_tui.present.words import fee_text
 from zuno_tui.prompt.create_phrase import CreatePhrase, parse_create
-from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
 

@@ -20,8 +20,8 @@ from agents.bus.replay import (
 from agents.lp.debate import LP_FLOW, replay_debate
 from chain.base.errors import error_kind
 from chain.base.home import Home
+from zuno_tui.app.feature import RunAgain, feature_of_flow
 from zuno_tui.app.session import Session, say
-from zuno_tui.catalog.feature import RunAgain, feature_of_flow
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import print_json, print_lines
 from zuno_tui.present.transcript import ending, turn_line

@@ -3,8 +3,8 @@
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.positions.overview import Sources, tokens_at
 from chain.tokens import listed_tokens
+from zuno_tui.app.feature import ActionMaker
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.gate.actions.action import Action
 from zuno_tui.gate.actions.wallet import action_to_revoke
 from zuno_tui.gate.allowances import GivenAllowance, known_tokens, read_given, spenders

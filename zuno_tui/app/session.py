@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import AsyncIterator, Callable, MutableMapping
+from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -15,16 +15,31 @@ from msgspec import Struct
 from chain.base.home import Home
 from chain.base.store import Store, StoreError
 from chain.contracts.networks import Address, Network
+from chain.positions.overview import Sources
 from chain.wallet.address_book import read_book
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from chain.contracts.networks import Network
     from chain.positions.overview import Sources
     from chain.prices.coingecko import CoinGecko
     from chain.rpc.client import RpcClient
     from chain.rpc.errors import StaleHead
     from chain.wallet.devices import Devices
     from zuno_tui.gate.agreement import Connections
+    from zuno_tui.settings import Settings
+
+
+class SettingsSource(Struct, frozen=True):
+    """Where settings come from in this process."""
+
+    home: Home
+    flags: Flags
+    environment: Mapping[str, str]
+    interval_seconds: float | None = None
+    """Instead of the settings' own."""
 
 
 def say(words: str) -> None:

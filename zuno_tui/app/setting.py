@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from zuno_tui.app.session import Session
+from zuno_tui.app.settings_rows import change_words, setting_rows
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.output import table
-from zuno_tui.present.settings import change_words, setting_rows
 from zuno_tui.present.terminal import columns
 from zuno_tui.settings import SettingsError, load_settings
 from zuno_tui.settings.edit import change_setting

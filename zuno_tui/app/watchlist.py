@@ -12,7 +12,7 @@ from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import Channel
 from agents.monitor.heartbeat import Note, SubscriptionChanged, Troubled
 from agents.monitor.poll import FeatureNews, PollReport, Watch, Watcher
-from agents.monitor.rules.risks import HedgeSource
+from agents.monitor.rules.situation import HedgeSource
 from agents.monitor.rules.thresholds import WatchSettings
 from chain.base.home import Home
 from chain.base.store import Store, StoreError
@@ -24,7 +24,8 @@ from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import AddressBook, read_book
 from chain.wallet.errors import WalletError
-from zuno_tui.catalog.feature import features
+from zuno_tui.app.feature import features
+from zuno_tui.app.session import SettingsSource
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.settings.channels import ChannelSettings, channel_settings
 from zuno_tui.settings.load import environment_value
@@ -97,16 +98,6 @@ class _Wanted(Struct, frozen=True):
     watching: WatchSettings
     targets: tuple[Target, ...]
     channels: ChannelSettings
-
-
-class SettingsSource(Struct, frozen=True):
-    """Where settings come from in this process."""
-
-    home: Home
-    flags: Flags
-    environment: Mapping[str, str]
-    interval_seconds: float | None = None
-    """Instead of the settings' own."""
 
 
 _BETWEEN_HEADS = 2.0

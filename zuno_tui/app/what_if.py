@@ -15,11 +15,11 @@ from chain.tokens.pair import pair_of
 from zuno_tui.app.positions import wallet_overview
 from zuno_tui.app.price import token_called
 from zuno_tui.app.session import Session
+from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.document import document
 from zuno_tui.present.pages.cells import pool_title, total
 from zuno_tui.present.pages.what_if import PositionAtPrice, WhatIfReport, what_if_page
-from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.prompt.slots import names_symbol
 
 _WHOLE = 100

@@ -8,11 +8,12 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Intent, Suggestion, Verb
-from zuno_tui.catalog.feature import features
+from zuno_tui.app.feature import features
+from zuno_tui.catalog.command import Command, Group, Suggestion, Verb
+from zuno_tui.intents.intent import Intent
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.context import PhraseContext
+    from zuno_tui.intents.context import PhraseContext
 
 _MOST_WORDS = 6
 _TABLES = ("desk_actions", "position_actions", "wallet_actions")

@@ -118,7 +118,7 @@ def _refuse_other_protocols(command: Command, parsed: Namespace) -> None:
     """Where a position is named that the command is not for."""
     if not command.only_on:
         return
-    from zuno_tui.present.only_read import refuse_other_protocols
+    from zuno_tui.catalog.only_read import refuse_other_protocols
 
     refuse_other_protocols(command, command.intent.from_namespace(parsed))
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from zuno_tui.catalog.command import Argument, Command, Group, OneOf
+from zuno_tui.catalog.command import Command, Group
+from zuno_tui.intents.intent import Argument, OneOf
 
 _USUAL = (
     *("demo", "positions", "inspect", "recommend", "approve", "apply"),

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from zuno_tui.catalog.arguments import DESK_FLAGS
-from zuno_tui.catalog.command import Argument, Command, OneOf
+from zuno_tui.catalog.command import Command
 from zuno_tui.cli.help import examples_of, overview
+from zuno_tui.intents.arguments import DESK_FLAGS
+from zuno_tui.intents.intent import Argument, OneOf
 
 Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
-from zuno_tui.catalog.intents import ShowAlert
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.intents.intent import Argument, Intent
+from zuno_tui.intents.intents import ShowAlert
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
+    from zuno_tui.intents.context import PhraseContext
+    from zuno_tui.intents.remaining import Remaining
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.context import PhraseContext
-    from zuno_tui.prompt.remaining import Remaining
 
 LIST, REMOVE = "list", "remove"
 _EXAMPLE = "alert ETH below 3000"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui import app
-from zuno_tui.catalog.arguments import read_duration
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone, with_alerts
-from zuno_tui.catalog.intents import Acknowledge, MuteAlert, Show, ShowAlert
+from zuno_tui.catalog.command import Command, Group, Verb, alone, with_alerts
+from zuno_tui.intents.arguments import read_duration
+from zuno_tui.intents.intent import Argument, Intent
+from zuno_tui.intents.intents import Acknowledge, MuteAlert, Show, ShowAlert
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 _MUTED_SECONDS = 3600
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import ActionMaker, Command, Group, Verb, with_plan
-from zuno_tui.catalog.intents import Approve
+from zuno_tui.app.feature import ActionMaker
+from zuno_tui.catalog.command import Command, Group, Verb, with_plan
+from zuno_tui.intents.intents import Approve
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
+    from zuno_tui.intents.context import PhraseContext
+    from zuno_tui.intents.remaining import Remaining
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.context import PhraseContext
-    from zuno_tui.prompt.remaining import Remaining
 
 
 def _action(session: Session, intent: Approve) -> ActionMaker | None:

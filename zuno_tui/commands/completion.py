@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from zuno_tui.catalog.command import Argument, Command, Group, Intent
+from zuno_tui.catalog.command import Command, Group
+from zuno_tui.intents.intent import Argument, Intent
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb
-from zuno_tui.catalog.intents import CreatePosition
+from zuno_tui.intents.intents import CreatePosition
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 
 def _read(said: Remaining) -> CreatePosition:

@@ -2,7 +2,8 @@
 
 from typing import ClassVar
 
-from zuno_tui.catalog.command import Command, Group, Intent
+from zuno_tui.catalog.command import Command, Group
+from zuno_tui.intents.intent import Intent
 
 
 class OpenDesk(Intent, frozen=True):

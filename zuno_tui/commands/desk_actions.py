@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Intent, Verb, alone, always
-from zuno_tui.catalog.intents import Cancel, Help, Quit, Refresh, Show, SwitchNetwork, UseWallet
+from zuno_tui.catalog.command import Command, Group, Verb, alone, always
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intents import Cancel, Help, Quit, Refresh, Show, SwitchNetwork, UseWallet
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 
 def _read_cancel(said: Remaining) -> Cancel:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb, of_plan, with_plan
-from zuno_tui.catalog.intents import DiffPlan
+from zuno_tui.intents.intents import DiffPlan
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 
 def _read(said: Remaining) -> DiffPlan:

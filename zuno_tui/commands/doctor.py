@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.command import Command, Group, Verb, alone, always
-from zuno_tui.catalog.intents import Doctor
+from zuno_tui.intents.intents import Doctor
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb, with_plan
-from zuno_tui.catalog.intents import ExplainPlan
+from zuno_tui.intents.intents import ExplainPlan
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 _ASKED = ("did", "do", "does", "you", "recommend", "recommended", "choose", "chose", "pick")
 

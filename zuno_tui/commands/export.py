@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui import app
-from zuno_tui.catalog.arguments import PLAN
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, of_plan, with_plan
+from zuno_tui.catalog.command import Command, Group, Verb, of_plan, with_plan
+from zuno_tui.intents.arguments import PLAN
+from zuno_tui.intents.intent import Argument, Intent
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 _SAFE = "safe"
 

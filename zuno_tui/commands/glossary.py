@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.intents.intent import Argument, Intent
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
+    from zuno_tui.intents.remaining import Remaining
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 
 class LookUpTerm(Intent, frozen=True):
@@ -26,9 +27,9 @@ async def _answer(_session: Session, intent: LookUpTerm) -> CommandAnswer:
 
 
 def glossary_answer(said: str | None) -> CommandAnswer:
+    from zuno_tui.intents.phrase_error import PhraseError
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.present.glossary import GLOSSARY, term_named
-    from zuno_tui.prompt.phrase_error import PhraseError
 
     terms = GLOSSARY
     if said is not None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import read_ref, write_ref
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.intents.intent import Argument, Intent, read_ref, write_ref
 
 if TYPE_CHECKING:
     from chain.protocols.reference import PositionRef
     from zuno_tui.app.session import Session
+    from zuno_tui.intents.remaining import Remaining
     from zuno_tui.present.answer import CommandAnswer
     from zuno_tui.present.history import CsvFormat
-    from zuno_tui.prompt.remaining import Remaining
 
 _FORMATS: tuple[CsvFormat, ...] = ("csv", "koinly", "cointracking")
 

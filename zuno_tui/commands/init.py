@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
-from zuno_tui.catalog.arguments import DESK_FLAGS
 from zuno_tui.catalog.command import Command, Group
 from zuno_tui.commands.desk import DeskChoices
+from zuno_tui.intents.arguments import DESK_FLAGS
 
 
 class BeginAnew(DeskChoices, frozen=True):

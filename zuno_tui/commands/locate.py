@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Command, Group, Intent, Verb, alone
+from zuno_tui.catalog.command import Command, Group, Verb, alone
+from zuno_tui.intents.intent import Intent
 
 if TYPE_CHECKING:
     from chain.base.home import Home
@@ -50,6 +51,7 @@ def _places(home: Home) -> CommandAnswer:
         "checks": home.checks,
         "keystore": home.keystore,
         "history": home.history,
+        "view": home.view,
         "log": home.log,
         "cache": home.cache,
     }

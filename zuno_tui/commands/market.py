@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb
-from zuno_tui.catalog.intents import SetMarketClock
+from zuno_tui.intents.intents import SetMarketClock
 
 if TYPE_CHECKING:
-    from zuno_tui.app.market import MarketAction
-    from zuno_tui.prompt.context import PhraseContext
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.context import PhraseContext
+    from zuno_tui.intents.intents import MarketAction
+    from zuno_tui.intents.remaining import Remaining
 
 
 def _verb(action: MarketAction, does: str, *spoken: str) -> Verb:

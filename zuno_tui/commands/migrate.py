@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zuno_tui import app
-from zuno_tui.catalog.arguments import write_ref
 from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
-from zuno_tui.catalog.intents import MigratePosition
+from zuno_tui.intents.intent import write_ref
+from zuno_tui.intents.intents import MigratePosition
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 
 def _read(said: Remaining) -> MigratePosition:

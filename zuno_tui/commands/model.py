@@ -3,7 +3,8 @@
 from typing import ClassVar
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone, always
+from zuno_tui.catalog.command import Command, Group, Verb, alone, always
+from zuno_tui.intents.intent import Argument, Intent
 
 _ROLE = Argument("--role", "that of one role alone", metavar="ROLE")
 

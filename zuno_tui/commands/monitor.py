@@ -3,7 +3,8 @@
 from typing import ClassVar
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Argument, Command, Group, Intent
+from zuno_tui.catalog.command import Command, Group
+from zuno_tui.intents.intent import Argument, Intent
 
 
 class Monitor(Intent, frozen=True):

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from zuno_tui import app
-from zuno_tui.catalog.arguments import write_ref
 from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
-from zuno_tui.catalog.intents import MovePosition
+from zuno_tui.intents.intent import write_ref
+from zuno_tui.intents.intents import MovePosition
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 _PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCII)
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Command, Group, Intent, Verb, always, with_sent
-from zuno_tui.catalog.intents import OUTBOX_ACTIONS, OpenOutbox, OutboxAction, Show
+from zuno_tui.catalog.command import Command, Group, Verb, always, with_sent
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intents import OUTBOX_ACTIONS, OpenOutbox, OutboxAction, Show
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 
 def _read(said: Remaining) -> Intent:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Command, Group, Intent, Verb
-from zuno_tui.catalog.intents import Show, ShowPlan
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intents import Show, ShowPlan
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
+    from zuno_tui.intents.remaining import Remaining
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 
 async def _answer(session: Session, intent: ShowPlan) -> CommandAnswer:

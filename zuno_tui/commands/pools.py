@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb, always
-from zuno_tui.catalog.intents import ListPools
+from zuno_tui.intents.intents import ListPools
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 
 def _read(said: Remaining) -> ListPools:

@@ -2,7 +2,7 @@
 
 from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb, alone, always
-from zuno_tui.catalog.intents import ShowPortfolio
+from zuno_tui.intents.intents import ShowPortfolio
 
 COMMAND = Command(
     does="all wallets and networks in one sum",

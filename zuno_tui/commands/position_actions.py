@@ -5,25 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import POSITION, POSITIONS, PositionName, read_percent, write_amount
-from zuno_tui.catalog.command import (
-    ActionMaker,
-    Argument,
-    Command,
-    Group,
-    Intent,
-    OneOf,
-    Verb,
-    of_selected,
-    with_positions,
-)
+from zuno_tui.app.feature import ActionMaker
+from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
+from zuno_tui.intents.arguments import POSITION, POSITIONS, read_percent, write_amount
+from zuno_tui.intents.intent import Argument, Intent, OneOf, PositionName
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
     from chain.protocols.reference import PositionRef
     from zuno_tui.app.session import Session
     from zuno_tui.gate.actions.position import Together
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 _AMOUNT_WORDS = 2
 
@@ -122,7 +114,7 @@ def _increase(session: Session, intent: IncreasePosition) -> ActionMaker:
 
 def _amount(words: str, ref: PositionRef) -> tuple[Numeral, str]:
     from chain.base.units import NumeralError, read_numeral
-    from zuno_tui.prompt.phrase_error import PhraseError
+    from zuno_tui.intents.phrase_error import PhraseError
 
     parts = words.split()
     if len(parts) != _AMOUNT_WORDS:

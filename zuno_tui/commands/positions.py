@@ -3,8 +3,9 @@
 from typing import ClassVar
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone
-from zuno_tui.catalog.intents import Show
+from zuno_tui.catalog.command import Command, Group, Verb, alone
+from zuno_tui.intents.intent import Argument, Intent
+from zuno_tui.intents.intents import Show
 
 
 class ListPositions(Intent, frozen=True):

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
-from zuno_tui.catalog.intents import Recommend
+from zuno_tui.intents.intents import Recommend
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 
 # "stay long", "keep my ETH until 1 March", "I need the ETH by March".

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zuno_tui.catalog.command import Command, Group, Verb, of_plan, with_plan
-from zuno_tui.catalog.intents import RehearsePlan
+from zuno_tui.intents.intents import RehearsePlan
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
+    from zuno_tui.intents.remaining import Remaining
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 
 async def _answer(session: Session, intent: RehearsePlan) -> CommandAnswer:
     from chain.execution.outbox.outbox import Outbox
+    from zuno_tui.app.rehearsal_report import rehearsal_answer
     from zuno_tui.gate.apply import unused_approval
     from zuno_tui.gate.rehearsal import rehearse
-    from zuno_tui.present.rehearsal_report import rehearsal_answer
 
     async with session.sources() as sources:
         with Outbox.open(session.home.outbox) as outbox:

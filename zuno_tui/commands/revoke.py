@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui import app
-from zuno_tui.catalog.command import ActionMaker, Argument, Command, Group, Intent, Verb
+from zuno_tui.app.feature import ActionMaker
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.intents.intent import Argument, Intent
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 
 class Revoke(Intent, frozen=True):

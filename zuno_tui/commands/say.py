@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from zuno_tui.catalog.command import Command, Group
-from zuno_tui.catalog.intents import SayPhrase
+from zuno_tui.intents.intents import SayPhrase
 
 
 def _run(arguments: Namespace) -> int:

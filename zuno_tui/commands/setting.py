@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from zuno_tui import app
 from zuno_tui.catalog.command import Command, Group, Verb
-from zuno_tui.catalog.intents import ChangeSetting
+from zuno_tui.intents.intents import ChangeSetting
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 _SHOWN = ("unit", "screen.theme", "screen.bell", "screen.reading_pace")
 """What the prompt changes: how things are shown. The rest is changed on the settings' page."""

@@ -3,7 +3,8 @@
 from typing import ClassVar
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Command, Group, Intent, Verb, alone
+from zuno_tui.catalog.command import Command, Group, Verb, alone
+from zuno_tui.intents.intent import Intent
 
 
 class TakeTour(Intent, frozen=True):

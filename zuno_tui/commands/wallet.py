@@ -7,27 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import (
+from zuno_tui.app.feature import ActionMaker
+from zuno_tui.catalog.command import Command, Group, Verb, alone
+from zuno_tui.intents.arguments import (
     PASSPHRASE_FILE,
     read_address,
     read_file_name,
     read_without_key,
 )
-from zuno_tui.catalog.command import (
-    ActionMaker,
-    Argument,
-    Command,
-    Group,
-    Intent,
-    OneOf,
-    Verb,
-    alone,
-)
-from zuno_tui.catalog.intents import WALLET, UseWallet
+from zuno_tui.intents.intent import Argument, Intent, OneOf
+from zuno_tui.intents.intents import WALLET, UseWallet
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 _NAME = Argument("--name", "what to call it", metavar="NAME", read=read_without_key)
 _STORE = Argument(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui import app
-from zuno_tui.catalog.arguments import read_ref
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, with_positions
+from zuno_tui.catalog.command import Command, Group, Verb, with_positions
+from zuno_tui.intents.intent import Argument, Intent, read_ref
 
 if TYPE_CHECKING:
     from chain.protocols.reference import PositionRef
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 
 class WatchIds(Intent, frozen=True):

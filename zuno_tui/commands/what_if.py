@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui import app
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.intents.intent import Argument, Intent
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 _CHANGE = re.compile(r"[+-]?[0-9]{1,4}(?:\.[0-9]{1,4})?%?", re.ASCII)
 _LEVEL = re.compile(r"\$?[0-9][0-9.,]*[kK]?", re.ASCII)
@@ -24,7 +25,7 @@ def read_change(text: str) -> str:
 
 def read_level(text: str) -> str:
     from chain.base.units import read_numeral
-    from zuno_tui.catalog.arguments import write_amount
+    from zuno_tui.intents.arguments import write_amount
 
     level = read_numeral(text.removeprefix("$"))
     if level.digits <= 0:

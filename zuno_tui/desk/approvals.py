@@ -5,17 +5,16 @@ from collections.abc import Callable
 
 from agents.lp.advice_words import option_index, option_letter
 from zuno_tui.app.approve import action_of_candidate, dry_run_made
+from zuno_tui.app.feature import ActionMaker, approver_for
 from zuno_tui.app.market import MarketClock, MarketClockError, MarketTrading, open_approvals
 from zuno_tui.app.plans import stored_plan
-from zuno_tui.catalog.command import ActionMaker
-from zuno_tui.catalog.feature import approver_for
-from zuno_tui.catalog.intents import Approve, ExplainPlan, ShowPlan
-from zuno_tui.catalog.intents import SetMarketClock as Asked
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.debates import show_plan, turn_view
 from zuno_tui.desk.events import DebateChanged, Said, ViewAsked
 from zuno_tui.gate.dry_run import DryRun, approve
+from zuno_tui.intents.intents import Approve, ExplainPlan, ShowPlan
+from zuno_tui.intents.intents import SetMarketClock as Asked
 from zuno_tui.present.approval_view import approved_view, signing_key
 from zuno_tui.present.argued_plan import ArguedPlan, recorded_turns
 from zuno_tui.present.plan_card import edited_words, record_words

@@ -19,12 +19,13 @@ from agents.scorecard.track_record import track_record
 from chain.base.errors import error_kind
 from chain.protocols.reference import position_label
 from chain.rpc.errors import RpcError
-from zuno_tui.app.agents_elsewhere import AgentPlaces, agents_note
-from zuno_tui.catalog.intents import CreatePosition, MigratePosition, MovePosition, Recommend
+from zuno_tui.app.agent_places import AgentPlaces
+from zuno_tui.app.agents_elsewhere import agents_note
 from zuno_tui.desk.card import Card, plan_view
 from zuno_tui.desk.cleaning import clean_in_place
 from zuno_tui.desk.context import DeskContext, Tell
 from zuno_tui.desk.events import DebateChanged, ProseHeard, Said, ThinkingHeard, TurnEnded
+from zuno_tui.intents.intents import CreatePosition, MigratePosition, MovePosition, Recommend
 from zuno_tui.present.argued_plan import ArguedPlan, just_argued
 from zuno_tui.present.plan_card import plan_pools
 from zuno_tui.present.transcript import (

@@ -22,18 +22,6 @@ from chain.wallet.errors import NoSuchWalletError
 from chain.wallet.secrets import Passphrase
 from zuno_tui.app.portfolio import looked_up, name_words
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.command import Intent
-from zuno_tui.catalog.intents import (
-    Cancel,
-    ChangeSetting,
-    Doctor,
-    Help,
-    Quit,
-    Refresh,
-    Show,
-    SwitchNetwork,
-    UseWallet,
-)
 from zuno_tui.desk.cleaning import clean_record
 from zuno_tui.desk.context import DeskContext, DeskOpening, StatusBoard, Tell
 from zuno_tui.desk.events import (
@@ -52,6 +40,18 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.desk.jobs import Jobs, fault_words
 from zuno_tui.desk.reading import EMBEDDED, LIVE, PositionsReader
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intents import (
+    Cancel,
+    ChangeSetting,
+    Doctor,
+    Help,
+    Quit,
+    Refresh,
+    Show,
+    SwitchNetwork,
+    UseWallet,
+)
 from zuno_tui.present.outage import OutageView, endpoint_words
 from zuno_tui.present.views import (
     AlertsView,
@@ -376,7 +376,7 @@ class Desk:
     async def _change(self, place: str, intent: ChangeSetting) -> None:
         """Where the desk must open anew for it, nothing may be under way."""
         from zuno_tui.app.setting import session_after
-        from zuno_tui.present.settings import change_words
+        from zuno_tui.app.settings_rows import change_words
 
         opening = self._opening
         views = () if self._post is None else self._post.context.jobs.views
@@ -418,7 +418,7 @@ class Desk:
         )
 
     def _show_settings(self) -> None:
-        from zuno_tui.present.settings import setting_rows
+        from zuno_tui.app.settings_rows import setting_rows
 
         opening = self._opening
         rows = setting_rows(self._session, opening.environment, opening.by_flags)

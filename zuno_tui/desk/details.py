@@ -28,10 +28,10 @@ from zuno_tui.app.earned import as_shown
 from zuno_tui.app.history import sent_plans
 from zuno_tui.app.inspect import PositionPage
 from zuno_tui.app.positions import reading_progress
-from zuno_tui.catalog.intents import Inspect
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import DetailReady, Said
 from zuno_tui.desk.jobs import Progress
+from zuno_tui.intents.intents import Inspect
 from zuno_tui.present.charts import liquidity_points
 from zuno_tui.present.history import profit_figures
 from zuno_tui.present.past_prices import past_chart

@@ -10,14 +10,32 @@ from msgspec.structs import replace
 
 from chain.rpc.records import Block
 from chain.wallet.secrets import Passphrase
-from zuno_tui.app.last_block import answer_of
+from zuno_tui.app.feature import Feature
 from zuno_tui.app.market import MarketClockError
 from zuno_tui.app.plans import feature_of_plan
 from zuno_tui.app.retention import let_go_when_due
-from zuno_tui.catalog.arguments import positions_named
-from zuno_tui.catalog.command import Intent
-from zuno_tui.catalog.feature import DeskPart, Feature, features
-from zuno_tui.catalog.intents import (
+from zuno_tui.catalog.old_block import answer_of
+from zuno_tui.catalog.only_read import OtherProtocolError, refuse_other_protocols
+from zuno_tui.catalog.registry import registry
+from zuno_tui.desk.approvals import Approvals
+from zuno_tui.desk.approvals import EmbeddedMarket as MarketClock
+from zuno_tui.desk.card import Card
+from zuno_tui.desk.context import DeskContext
+from zuno_tui.desk.debates import Debates
+from zuno_tui.desk.details import Details
+from zuno_tui.desk.events import RangeReady, Said, ViewAsked
+from zuno_tui.desk.feature import DeskFeature, DeskPart, desk_features
+from zuno_tui.desk.jobs import Progress
+from zuno_tui.desk.pages import OutboxRows, Pages, Pools, Records
+from zuno_tui.desk.portfolio import PortfolioReader
+from zuno_tui.desk.proposals import PhraseProposals
+from zuno_tui.desk.questions import Questions
+from zuno_tui.desk.reading import PositionsReader
+from zuno_tui.desk.signing import Signing
+from zuno_tui.desk.watching import Watching
+from zuno_tui.intents.arguments import positions_named
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intents import (
     Acknowledge,
     Apply,
     Approve,
@@ -40,23 +58,6 @@ from zuno_tui.catalog.intents import (
     ShowPortfolio,
     SimulatePlan,
 )
-from zuno_tui.catalog.registry import registry
-from zuno_tui.desk.approvals import Approvals
-from zuno_tui.desk.approvals import EmbeddedMarket as MarketClock
-from zuno_tui.desk.card import Card
-from zuno_tui.desk.context import DeskContext
-from zuno_tui.desk.debates import Debates
-from zuno_tui.desk.details import Details
-from zuno_tui.desk.events import RangeReady, Said, ViewAsked
-from zuno_tui.desk.jobs import Progress
-from zuno_tui.desk.pages import OutboxRows, Pages, Pools, Records
-from zuno_tui.desk.portfolio import PortfolioReader
-from zuno_tui.desk.proposals import PhraseProposals
-from zuno_tui.desk.questions import Questions
-from zuno_tui.desk.reading import PositionsReader
-from zuno_tui.desk.signing import Signing
-from zuno_tui.desk.watching import Watching
-from zuno_tui.present.only_read import OtherProtocolError, refuse_other_protocols
 from zuno_tui.settings import SettingsError
 
 _PATIENCE = 180.0
@@ -116,7 +117,9 @@ class Dispatcher:
         self._watching = Watching(context)
         self._features: dict[str, DeskPart] = {}
         """Those that were opened, by name."""
-        self._of_feature = {intent: feature for feature in features() for intent in feature.intents}
+        self._of_feature = {
+            intent: feature for feature in desk_features() for intent in feature.intents
+        }
         self._loops: list[asyncio.Task[None]] = []
         self._parts: dict[type[Intent], Callable[[Any], None]] = {
             Show: self._show,
@@ -238,7 +241,7 @@ class Dispatcher:
 
     def _part_of(self, feature: Feature | None) -> DeskPart | None:
         """Loaded when it is first asked: nobody else pays for it."""
-        if feature is None or feature.desk_part is None:
+        if not isinstance(feature, DeskFeature):
             return None
         if feature.name not in self._features:
             part = feature.desk_part(self._context, self._deciding, self._questions, self.card)
@@ -309,7 +312,7 @@ class Dispatcher:
             case "positions":
                 self._positions.soon()
             case name:
-                shown = next((feature for feature in features() if feature.name == name), None)
+                shown = next((feature for feature in desk_features() if feature.name == name), None)
                 if (part := self._part_of(shown)) is not None:
                     part.show()
         self._context.tell(ViewAsked(intent.view))

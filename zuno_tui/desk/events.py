@@ -9,7 +9,7 @@ from msgspec import Struct
 from zuno_tui.present.outage import OutageView
 
 if TYPE_CHECKING:
-    from zuno_tui.catalog.intents import ChooseRange
+    from zuno_tui.intents.intents import ChooseRange
     from zuno_tui.present.pages.page import Page
     from zuno_tui.present.pages.pools import ListedPool
     from zuno_tui.present.portfolio import PortfolioView

@@ -16,8 +16,6 @@ from zuno_tui.app.outbox import dispatch_view, resolve_half_done
 from zuno_tui.app.pools import pool_records, ranked_pools, read_surveyed
 from zuno_tui.app.replay import record_path, run_replay
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.command import Intent
-from zuno_tui.catalog.intents import ListPools, Replay
 from zuno_tui.desk.cleaning import clean_line
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.debates import turn_view
@@ -32,6 +30,8 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.gate.drift import network_now
 from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intents import ListPools, Replay
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.views import DebateView, DispatchView, RecordRow
 

@@ -13,10 +13,10 @@ from chain.protocols.reference import stored_position
 from zuno_tui.app.earned import WalletEarnings, read_whole_earnings
 from zuno_tui.app.portfolio_view import STRETCHES, portfolio_view
 from zuno_tui.app.positions import reading_progress
-from zuno_tui.catalog.intents import ShowPortfolio
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import PortfolioChanged
 from zuno_tui.desk.jobs import Progress
+from zuno_tui.intents.intents import ShowPortfolio
 from zuno_tui.present.glance import DayGain, EtherSample
 from zuno_tui.present.past_day import MILLION, HourGain
 from zuno_tui.present.portfolio import EarnedRow, PortfolioView

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from zuno_tui.catalog.intents import SayPhrase
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import (
     AlertsChanged,
@@ -18,8 +17,9 @@ from zuno_tui.desk.events import (
     RecordsReady,
     StatusChanged,
 )
+from zuno_tui.intents.context import PhraseContext, held_positions
+from zuno_tui.intents.intents import SayPhrase
 from zuno_tui.present.views import PlanView
-from zuno_tui.prompt.context import PhraseContext, held_positions
 
 if TYPE_CHECKING:
     from zuno_tui.settings.debates import DebateSettings
@@ -117,8 +117,8 @@ class PhraseProposals:
     async def _ask(self, settings: DebateSettings, typed: str) -> None:
         from agents.bus.run import Listener
         from zuno_tui.app.debate_setup import live_model, with_keys
+        from zuno_tui.catalog.model_phrase import phrase_of_model
         from zuno_tui.catalog.registry import registry
-        from zuno_tui.prompt.model_phrase import phrase_of_model
 
         settings = replace(settings, model=await with_keys(settings.model))
         store = self._context.sources.store

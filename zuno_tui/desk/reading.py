@@ -20,7 +20,7 @@ from chain.protocols.v4.memory import SearchProgress
 from chain.rpc.errors import StaleHead
 from chain.tokens.pair import pair_of
 from zuno_tui.app.earned import PositionEarnings, fees_by_day, read_closed, read_earnings
-from zuno_tui.catalog.feature import position_notes
+from zuno_tui.app.feature import position_notes
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, Said
 from zuno_tui.desk.jobs import fault_words, sentences_of

@@ -13,10 +13,14 @@ from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from chain.wallet.secrets import Passphrase
 from chain.wallet.signer import Signer
+from zuno_tui.app.feature import what_outlives
 from zuno_tui.app.outbox import step_words
-from zuno_tui.catalog.feature import what_outlives
-from zuno_tui.catalog.intents import Apply
-from zuno_tui.catalog.intents import OpenOutbox as AskedOutbox
+from zuno_tui.app.result_card import (
+    ExpectedOutcome,
+    result_headline,
+    result_notes,
+    sent_transactions,
+)
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import ConfirmationAsked, Said
@@ -38,14 +42,10 @@ from zuno_tui.gate.resume import (
     waiting_dispatch,
 )
 from zuno_tui.gate.worth import read_worth
+from zuno_tui.intents.intents import Apply
+from zuno_tui.intents.intents import OpenOutbox as AskedOutbox
 from zuno_tui.present import signing
 from zuno_tui.present.approval_view import replacement_view, signing_key, waiting_view
-from zuno_tui.present.result_card import (
-    ExpectedOutcome,
-    result_headline,
-    result_notes,
-    sent_transactions,
-)
 from zuno_tui.present.views import ApprovalView, PlanView, ResultView, StepProgress, StepView
 
 RESUME = "resume"

@@ -6,28 +6,17 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from zuno_tui.catalog.command import Intent
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.events import Event, HelpAsked, QuitAsked, Said
+from zuno_tui.intents.intent import Intent
 
 if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
     from zuno_tui.desk.desk import Desk
 
 Errand: TypeAlias = "Callable[[Desk], Awaitable[None]]"
-
-
-class DeskLink(Protocol):
-    """Every method returns at once and may be called from any thread; answers come as events."""
-
-    def ask(self, intent: Intent) -> None: ...
-
-    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
-        """The word as it was typed; the passphrase is wiped whatever becomes of it."""
-
-    def close(self) -> None: ...
 
 
 class DeskThread:
@@ -56,7 +45,7 @@ class DeskThread:
         self._thread.start()
 
     def ask(self, intent: Intent) -> None:
-        from zuno_tui.catalog.intents import Help, Quit
+        from zuno_tui.intents.intents import Help, Quit
 
         # Neither needs the desk, which may still be opening, or never have opened.
         match intent:

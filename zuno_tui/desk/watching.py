@@ -30,15 +30,16 @@ from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Address, Network, UnknownNetworkError, network_named
 from chain.protocols.reference import position_label, read_position_ref
 from zuno_tui.app.alerts import delivery_troubles
-from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
+from zuno_tui.app.session import SettingsSource
+from zuno_tui.app.watchlist import HomeWatchlist
 from zuno_tui.catalog.handed_over import HandedOver, handed_over_since
-from zuno_tui.catalog.intents import ALL_ALERTS, Acknowledge
-from zuno_tui.catalog.intents import MuteAlert as AskedMute
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.jobs import fault_words
+from zuno_tui.intents.intents import ALL_ALERTS, Acknowledge
+from zuno_tui.intents.intents import MuteAlert as AskedMute
+from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.present.views import AlertRow, AlertsView
-from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import Flags
 
 
@@ -58,6 +59,8 @@ def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
         place=" ".join(filter(None, (elsewhere, other))),
         fees=alert.waiting_usd if alert.subject.kind is AlertKind.FEES_WORTH_COLLECTING else None,
         waiting=alert.waiting_usd,
+        kind=alert.subject.kind.value,
+        numbers=alert.numbers,
     )
 
 

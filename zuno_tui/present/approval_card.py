@@ -6,7 +6,7 @@ from chain.base.units import time_text
 from chain.contracts.networks import Address
 from chain.execution.decode.words import field_table
 from chain.execution.plan.recipe import RecipeBounds
-from zuno_tui.gate.actions.swap import SwapQuotes
+from zuno_tui.gate.actions.action import SwapQuotes
 from zuno_tui.gate.dry_run import Approved, DryRun
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.approval_view import SigningKey, approved_view

@@ -10,8 +10,9 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from chain.base.units import Known, Quantity, Unknown, combine
+from chain.bookkeeping.facts import PositionLife
 from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
-from chain.bookkeeping.results import PositionLife, StoryResult
+from chain.bookkeeping.results import StoryResult
 from chain.bookkeeping.wallet_history import WalletHistory
 from chain.contracts.addresses import checksum
 from chain.contracts.pool_key import PoolKey

@@ -1,18 +1,26 @@
 """The whole of what a person holds, in rows, in lines and as a document."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.contracts.networks import Address, Network
+from zuno_tui.present.attachment import Attachment
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Network
+    from zuno_tui.present.output import Json
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple, cast
-
-from msgspec import Struct, field
 
 from agents.monitor.alerts.alert import Alert, alert_document
 from chain.base.units import HOUR, Known, Quantity, Unknown
 from chain.contracts.addresses import shorten_address
-from chain.contracts.networks import Address, Network
+from chain.contracts.networks import Network
 from chain.positions.overview import IdleAmount, WalletWorth
 from chain.prices.price import WorthUnit
-from zuno_tui.catalog.feature import Attachment, unknown_attachments
 from zuno_tui.present.output import Json
 from zuno_tui.present.position import wallet_document
 from zuno_tui.present.views import Tone
@@ -30,7 +38,7 @@ class PortfolioEntry(Struct, frozen=True):
     """None where the network could not be read."""
     trouble: str = ""
     """Why it could not be read, or what of it is missing."""
-    attachments: tuple[Attachment, ...] = field(default_factory=unknown_attachments)
+    attachments: tuple[Attachment, ...] = ()
     """What hangs on its positions besides the chain."""
 
     @property

@@ -139,6 +139,9 @@ class AlertRow(Struct, frozen=True):
     """All dollars that wait to be collected, withdrawn ones too, where it is about that."""
     members: tuple[str, ...] = ()
     """The numbers of the alerts it stands for, where it stands for several."""
+    kind: str = ""
+    numbers: Mapping[str, object] = field(default_factory=dict)
+    """Its figures, by their names in a document."""
 
 
 class AlertsView(Struct, frozen=True):

@@ -10,9 +10,9 @@ from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.units import PIPS, Numeral, NumeralError, read_numeral
 from chain.contracts.networks import Address, Network, all_networks
-from chain.protocols.registry import PROTOCOLS
+from chain.protocols.rows import PROTOCOLS
 from chain.tokens.token import TokenClass, all_listed_symbols, listed_tokens
-from zuno_tui.prompt.pieces import SEPARATOR, PhrasePiece, PieceKind, Words, longest, past
+from zuno_tui.intents.pieces import SEPARATOR, PhrasePiece, PieceKind, Words, longest, past
 
 
 class Part(Enum):

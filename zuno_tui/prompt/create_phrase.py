@@ -14,6 +14,8 @@ from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.units import Numeral, write_amount
 from chain.contracts.networks import NATIVE, Address, Network
+from zuno_tui.intents.phrase_error import PhraseError
+from zuno_tui.intents.pieces import LONGEST_PHRASE, choose_one, cut, list_names, unknown
 from zuno_tui.present.words import fee_text
 from zuno_tui.prompt.create_parts import (
     Exposure,
@@ -32,8 +34,6 @@ from zuno_tui.prompt.create_parts import (
     vocabulary,
 )
 from zuno_tui.prompt.named_networks import take_networks
-from zuno_tui.prompt.phrase_error import PhraseError
-from zuno_tui.prompt.pieces import LONGEST_PHRASE, choose_one, cut, list_names, unknown
 
 if TYPE_CHECKING:
     from agents.lp.facts import CreateGoal

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from agents.lp.facts import IntoGoal
 from chain.base.units import read_numeral
-from chain.protocols.registry import PROTOCOLS
-from zuno_tui.prompt.phrase_error import PhraseError
+from chain.protocols.rows import PROTOCOLS
+from zuno_tui.intents.phrase_error import PhraseError
 
 _FEE = re.compile(r"(?P<percent>[0-9]{1,2}(?:\.[0-9]{1,4})?)%", re.ASCII)
 _PIP_DIGITS = 4

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from chain.protocols.reference import PositionRef, position_label, position_name
-from zuno_tui.catalog.arguments import read_ref
-from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intent import read_ref
+from zuno_tui.intents.phrase_error import NotReadYetError, UnclearSlotError
+from zuno_tui.intents.pieces import list_names
 from zuno_tui.prompt.figures import edges, named_term, two_prices, width
-from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
-from zuno_tui.prompt.pieces import list_names
 from zuno_tui.prompt.positions import position_of, positions_meant
 from zuno_tui.prompt.slots import (
     DOLLARS,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.contracts.networks import Network, all_networks, network_named
-from chain.protocols.registry import PROTOCOLS
-from zuno_tui.prompt.pieces import SEPARATOR, PhrasePiece, Words, longest, past, unknown
+from chain.protocols.rows import PROTOCOLS
+from zuno_tui.intents.pieces import SEPARATOR, PhrasePiece, Words, longest, past, unknown
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 _INTRODUCED_BY = "on"
 _BESIDE_NETWORK = frozenset(("to", "the", "network", "chain", "on", "please"))

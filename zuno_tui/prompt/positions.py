@@ -5,8 +5,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from chain.protocols.reference import PositionRef
-from zuno_tui.prompt.context import PhraseContext, SpokenPosition
-from zuno_tui.prompt.phrase_error import NotReadYetError
+from zuno_tui.intents.context import PhraseContext, SpokenPosition
+from zuno_tui.intents.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import STABLE, Sentence, names_symbol, sentence_of
 from zuno_tui.prompt.words import plain
 

@@ -8,11 +8,11 @@ from itertools import pairwise
 from msgspec import Struct
 
 from chain.protocols.reference import position_label
-from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.phrase_error import NotReadYetError, UnclearSlotError
+from zuno_tui.intents.pieces import list_names
 from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
 from zuno_tui.prompt.line_slots import FILLERS, theme_of, unit_of
-from zuno_tui.prompt.phrase_error import NotReadYetError, UnclearSlotError
-from zuno_tui.prompt.pieces import list_names
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
 from zuno_tui.prompt.slots import Sentence, is_look, read_sentence, sentence_of
 from zuno_tui.prompt.standing_wishes import order_instead

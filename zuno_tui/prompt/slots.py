@@ -10,8 +10,8 @@ from msgspec import Struct
 from agents.numbers.rules import RiskProfile
 from chain.contracts.networks import all_networks
 from chain.protocols.reference import PositionRef, read_position_ref, v4_position
-from zuno_tui.catalog.arguments import read_duration
-from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.intents.arguments import read_duration
+from zuno_tui.intents.context import PhraseContext
 from zuno_tui.prompt.create_parts import MEANINGS, known_symbols
 from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.words import (

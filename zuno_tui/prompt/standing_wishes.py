@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from chain.base.units import DAY, HOUR
 from chain.protocols.reference import position_name, read_position_ref
-from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.intents.context import PhraseContext
 from zuno_tui.prompt.slots import Sentence
 from zuno_tui.prompt.unused import spoken_rhythms
 

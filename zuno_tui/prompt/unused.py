@@ -7,8 +7,8 @@ from functools import cache
 from itertools import chain
 
 from chain.protocols.reference import PositionRef, position_label, position_name, read_position_ref
-from zuno_tui.catalog.arguments import read_duration
-from zuno_tui.prompt.context import PhraseContext, SpokenPosition
+from zuno_tui.intents.arguments import read_duration
+from zuno_tui.intents.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.positions import position_of
 from zuno_tui.prompt.slots import Sentence, names_symbol

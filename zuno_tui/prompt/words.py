@@ -16,7 +16,7 @@ from chain.base.clean_text import clean_text
 from chain.base.spelling import one_slip_apart, slips
 from chain.base.units import NumeralError, read_numeral, spelled_out
 from chain.protocols.reference import PositionRef, read_position_ref
-from zuno_tui.prompt.pieces import LONGEST_PHRASE
+from zuno_tui.intents.pieces import LONGEST_PHRASE
 
 _PIECE = re.compile(
     r"""

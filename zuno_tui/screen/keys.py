@@ -39,7 +39,13 @@ MOVING = (
 )
 POSITIONS = (
     _key("positions.inspect", "enter", "choose", "open", "Everything about this position"),
-    _key("positions.sort", "o", "sort", "sort", "By value, fees, APR, result, or as they are"),
+    _key(
+        "positions.sort",
+        "o",
+        "sort",
+        "sort",
+        "By what needs you, value, fees, APR, vs hold, number",
+    ),
     _key("positions.filter", "slash", "filter", "filter", "Only rows with these words in them"),
     _key("positions.hide", "h", "hide_empty", "", "Hide positions that hold nothing, or not"),
 )
@@ -134,7 +140,15 @@ QUITTING = (
 )
 PAGE = (
     _key("page.close", "escape,q", "dismiss", "close", "Back to the desk"),
-    _key("page.prompt", "colon", "prompt", "", "Back to the desk, to type what you want"),
+    # As at the desk: a slow line brings the rest of the phrase along with it.
+    _key(
+        "page.prompt",
+        "colon",
+        "prompt",
+        "",
+        "Back to the desk, to type what you want",
+        priority=True,
+    ),
     _key("page.down", "j,down", "scroll(1)", "", "One line down"),
     _key("page.up", "k,up", "scroll(-1)", "", "One line up"),
     _key("page.page-down", "pagedown,space", "page(1)", "page down", "One page down"),
@@ -147,7 +161,14 @@ PAGE = (
 )
 VISIT = (
     _key("visit.close", "escape,q", "close", "back", "Back to the desk"),
-    _key("visit.prompt", "colon", "prompt", "", "Back to the desk, to type what you want"),
+    _key(
+        "visit.prompt",
+        "colon",
+        "prompt",
+        "",
+        "Back to the desk, to type what you want",
+        priority=True,
+    ),
     _key("visit.help", "question_mark", "help", "help", "The keys of this screen"),
 )
 _SCROLLING = (

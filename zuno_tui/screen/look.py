@@ -19,6 +19,8 @@ class Look(Struct, frozen=True):
     reading_pace: int = ScreenTable().reading_pace
     """Words a minute at which a debate is shown; 0 shows it as it comes."""
     pictures: PictureWay = "blocks"
+    mouse: bool = True
+    """Whether clicks come here; without them a terminal selects text as it always does."""
 
 
 def read_look(settings: Settings, environment: Mapping[str, str], arguments: Namespace) -> Look:
@@ -37,6 +39,7 @@ def read_look(settings: Settings, environment: Mapping[str, str], arguments: Nam
         bell=not arguments.no_bell and settings.screen.bell,
         theme=None if theme is None else _theme(theme),
         keymap=keymap,
+        mouse=settings.screen.mouse,
         reading_pace=_pace(
             environment_value(environment, "screen.reading_pace"), settings.screen.reading_pace
         ),

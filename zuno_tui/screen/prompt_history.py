@@ -7,7 +7,7 @@ from pathlib import Path
 
 from chain.base.clean_text import DROP, looks_secret
 from chain.base.home import FILE_MODE, write_atomically
-from zuno_tui.prompt.pieces import LONGEST_PHRASE
+from zuno_tui.intents.pieces import LONGEST_PHRASE
 
 MOST_KEPT = 500
 
@@ -37,6 +37,13 @@ class PhraseHistory:
         self._place = len(self._phrases)
         self._unsent = ""
         return kept
+
+    def set_aside(self, phrase: str) -> None:
+        """What was typed and not sent: the first that comes back, and in no file."""
+        if _worth_keeping(phrase) and self._phrases[-1:] != [phrase]:
+            self._phrases = [*self._phrases, phrase][-MOST_KEPT:]
+        self._place = len(self._phrases)
+        self._unsent = ""
 
     def earlier(self, typed: str) -> str:
         if self._place == len(self._phrases):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import Severity
 from agents.monitor.deliver.channel import Channel
-from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE, Pace, QuietHours
+from agents.monitor.deliver.pace import EVERYTHING, FOR_PEOPLE, Pace, QuietHours
 from agents.monitor.deliver.telegram import TELEGRAM_URL, Telegram, TelegramSettings
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from chain.base.units import HOUR

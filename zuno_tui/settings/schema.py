@@ -305,6 +305,7 @@ class ScreenTable(SettingsTable, frozen=True):
     theme: ThemeName | None = None
     ascii: Switch = False
     bell: Switch = True
+    mouse: Switch = True
     reading_pace: WordsAMinute = 450
     pictures: PictureChoice = "auto"
 

@@ -54,6 +54,7 @@ from chain.prices.ladder import market_closes
 from chain.prices.price import PriceBook
 from chain.protocols.pool import PoolState
 from chain.protocols.registry import protocol_named, protocol_of_pool
+from chain.protocols.rows import row_named
 from chain.read.block_reader import OneBlock
 from chain.read.logs import ScanProgress
 from chain.rpc.records import Block
@@ -347,7 +348,7 @@ def observed_pool(
         day_path=day_path(reading.hours, terms, seen.state.sqrt_price_x96, most_steps),
         week_path=week_path(reading.hours, seen.state.sqrt_price_x96),
     )
-    told_by, _ = protocol_of_pool(seen.state.pool_id).contracts
+    told_by, _ = row_named(protocol_of_pool(seen.state.pool_id).name).contracts
     told = {
         "pool": f"{told_by}, block {block.number}",
         "hook": f"code at its address, block {block.number}" if seen.hook.present else "no hook",

@@ -12,7 +12,7 @@ from agents.monitor.alerts.alert import AlertEvent, EventKind
 from chain.base.http import HttpLimits
 
 if TYPE_CHECKING:
-    from agents.monitor.deliver.ledger import Pace
+    from agents.monitor.deliver.pace import Pace
 
 DELIVERY_LIMITS = HttpLimits(connect_seconds=5.0, answer_seconds=15.0, most_bytes=64_000, cut=True)
 RAISING = frozenset((EventKind.OPENED, EventKind.REOPENED, EventKind.RISEN, EventKind.UNMUTED))

@@ -21,11 +21,9 @@ from agents.monitor.deliver.channel import (
     Outcome,
 )
 from agents.monitor.deliver.ledger import (
-    EVERYTHING,
     NAMESPACE,
     DeliveryLedger,
     DeliveryPlan,
-    Pace,
     Progress,
     no_longer_needed,
     plan,
@@ -33,6 +31,7 @@ from agents.monitor.deliver.ledger import (
     taken_in,
     without_stale,
 )
+from agents.monitor.deliver.pace import EVERYTHING, Pace
 from chain.base.clean_text import clean_text
 from chain.base.units import DAY
 from chain.protocols.reference import position_label

@@ -21,7 +21,7 @@ from agents.monitor.deliver.channel import (
     is_news,
 )
 from agents.monitor.deliver.delivery import announcement
-from agents.monitor.deliver.ledger import FOR_PEOPLE, Pace
+from agents.monitor.deliver.pace import FOR_PEOPLE, Pace
 from chain.base.clean_text import Redactor, SecretStruct, clean_text, quote_words, without_own_marks
 from chain.base.home import write_atomically
 from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpLimits

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from agents.monitor.alerts.alert import AlertEvent, event_document
 from agents.monitor.deliver import channel
-from agents.monitor.deliver.ledger import EVERYTHING, Pace
+from agents.monitor.deliver.pace import EVERYTHING, Pace
 from chain.base.clean_text import SecretStruct
 from chain.base.http import HttpClient, HttpError, HttpLimits
 

@@ -33,7 +33,7 @@ from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    from agents.monitor.rules.risks import Situation
+    from agents.monitor.rules.situation import Situation
 
 KEPT_SECONDS: float = HOUR
 """What went in is read again this often, though nothing seems to have changed."""

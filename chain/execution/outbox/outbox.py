@@ -17,6 +17,7 @@ from chain.execution.outbox.approvals import (
     unused_approvals,
     use_approval,
 )
+from chain.execution.outbox.heads import Genesis, Head, begin_heads_again, highest_head, raise_head
 from chain.execution.outbox.journal import (
     OutboxError,
     add_version,
@@ -44,13 +45,6 @@ from chain.execution.outbox.records import (
     PlanStep,
     StepState,
     VersionKind,
-)
-from chain.execution.outbox.same_chain import (
-    Genesis,
-    Head,
-    begin_heads_again,
-    highest_head,
-    raise_head,
 )
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 

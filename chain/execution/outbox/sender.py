@@ -18,12 +18,13 @@ from chain.execution.outbox.delivery import (
     deliver,
     observe,
 )
+from chain.execution.outbox.heads import Genesis
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.lookup import ONE_ENDPOINT, Evidence, NonceState
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import SUCCEEDED, Dispatch, Doubt, PlanStep, StepState
 from chain.execution.outbox.rules import check_can_replace, check_not_over, least_dearer
-from chain.execution.outbox.same_chain import Genesis, newest_of, note_seen, require_same_chain
+from chain.execution.outbox.same_chain import newest_of, note_seen, require_same_chain
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from chain.rpc import requests
 from chain.rpc.errors import RpcError

@@ -43,7 +43,6 @@ def state_calls(pool: Address) -> tuple[Call, Call]:
     return pool_call(pool, "slot0()"), pool_call(pool, "liquidity()")
 
 
-V3_POOL = "the pool's contract"
 V3_CUSTODY = "NonfungiblePositionManager"
 
 

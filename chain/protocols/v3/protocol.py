@@ -32,7 +32,6 @@ _ADDRESS_LETTERS = 42
 
 class UniswapV3:
     name = V3
-    contracts = (contract.V3_POOL, contract.V3_CUSTODY)
     lists_tokens = True
     in_pool_manager = False
     mints_liquidity = False

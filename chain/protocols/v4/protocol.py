@@ -24,8 +24,6 @@ from chain.protocols.v4.events import DONATE, INITIALIZE, SWAP, initialize_event
 from chain.protocols.v4.memory import PositionMemory
 from chain.protocols.v4.reader import V4Reader
 from chain.protocols.v4.storage import (
-    CUSTODY,
-    STORAGE,
     candidate_pools,
     pool_state_slots,
     pool_states,
@@ -39,7 +37,6 @@ _HASH_LETTERS = 66
 
 class UniswapV4:
     name = V4
-    contracts = (STORAGE, CUSTODY)
     lists_tokens = False
     in_pool_manager = True
     mints_liquidity = True

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agents.mesh.peers import Peer
     from agents.numbers.rules import RiskProfile
     from tests.agents.mesh.processes import Held, Mesh
-    from zuno_tui.app.agents_elsewhere import AgentPlaces
+    from zuno_tui.app.agent_places import AgentPlaces
     from zuno_tui.app.session import Session
 
 BURST = 250

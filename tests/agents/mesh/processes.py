@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agents.bus.run import SpokenTurn
     from chain.devnet.launch import DevnetReady
     from tests.fork_server import ForkedProcess
-    from zuno_tui.app.agents_elsewhere import AgentPlaces
+    from zuno_tui.app.agent_places import AgentPlaces
     from zuno_tui.app.debate_setup import Debated
 
 

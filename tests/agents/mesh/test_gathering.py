@@ -9,16 +9,9 @@ import pytest
 
 from agents.bus.envelope import CLI, Role
 from agents.mesh.frame import new_key, write_key
+from agents.mesh.gathering import gather_roles
 from agents.mesh.joining import join_mesh
-from agents.mesh.peers import (
-    KEY_FILE,
-    MEMBER_FILE,
-    PEER_FILE,
-    MeshFileError,
-    Peer,
-    PeerBook,
-    gather_roles,
-)
+from agents.mesh.peers import KEY_FILE, MEMBER_FILE, PEER_FILE, MeshFileError, Peer, PeerBook
 from agents.mesh.transport import AgentTransport
 from tests.agents.mesh.test_ordering import copy
 from tests.fakes.small_debate import REGISTRY, SCOUT
@@ -55,7 +48,7 @@ class _Met:
         self.asked: tuple[Peer, ...] = ()
         self.seconds = 0.0
 
-    async def met(self, peers: tuple[Peer, ...], seconds: float) -> tuple[Peer, ...]:
+    async def meet(self, peers: tuple[Peer, ...], seconds: float) -> tuple[Peer, ...]:
         self.asked, self.seconds = peers, seconds
         return peers
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.devnet.launch import DevnetReady
-    from zuno_tui.app.agents_elsewhere import AgentPlaces
+    from zuno_tui.app.agent_places import AgentPlaces
 
 pytestmark = pytest.mark.real_time
 

@@ -12,7 +12,7 @@ from agents.bus.envelope import FailureCause
 from agents.bus.run import replay_flow
 from agents.bus.worker import BusLimits
 from agents.mesh.frame import DropCause, FrameHeader, FrameKind
-from agents.mesh.peers import gather_roles
+from agents.mesh.gathering import gather_roles
 from tests.agents.bus.running import assert_replays, run_jury
 from tests.agents.mesh.test_mesh_flows import ALL, looking
 from tests.fakes.jury import CLERK, EXPERTS, JUDGE, JURY, JuryServices, Parrot, Verdict

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from chain.devnet.launch import DevnetReady
     from tests.agents.mesh.processes import Held
-    from zuno_tui.app.agents_elsewhere import AgentPlaces
+    from zuno_tui.app.agent_places import AgentPlaces
 
 pytestmark = [pytest.mark.soak, pytest.mark.real_time]
 

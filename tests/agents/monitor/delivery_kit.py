@@ -10,7 +10,7 @@ from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store_page import Poll, WatchPlace
 from agents.monitor.deliver.channel import DELIVERY_LIMITS
 from agents.monitor.deliver.delivery import ChannelWorker, Stopped
-from agents.monitor.deliver.ledger import EVERYTHING
+from agents.monitor.deliver.pace import EVERYTHING
 from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from chain.base.home import Home
 from chain.base.http import HttpLimits
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agents.monitor.alerts.store import AlertStore
     from agents.monitor.deliver.channel import Channel
     from agents.monitor.deliver.delivery import Step
-    from agents.monitor.deliver.ledger import Pace
+    from agents.monitor.deliver.pace import Pace
 
 WALLET = "0x" + "ab" * 20
 START = 1_800_000_000.0

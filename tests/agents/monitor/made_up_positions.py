@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.monitor.rules.baseline import INSIDE, Baseline
-from agents.monitor.rules.risks import Situation
+from agents.monitor.rules.situation import Situation
 from chain.contracts.hooks import hook_passport
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey

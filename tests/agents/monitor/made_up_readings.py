@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alerts.alert import AlertEvent
     from agents.monitor.alerts.store import AlertStore
-    from agents.monitor.rules.risks import HeldHedge
+    from agents.monitor.rules.situation import HeldHedge
     from chain.contracts.networks import Address
     from chain.protocols.snapshot import PositionSnapshot
 

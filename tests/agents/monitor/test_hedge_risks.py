@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, EventKind
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.rules.risks import HeldHedge, hedge_stale, judge_kind
+from agents.monitor.rules.risks import hedge_stale, judge_kind
+from agents.monitor.rules.situation import HeldHedge
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.made_up_alerts import NOW, WALLET

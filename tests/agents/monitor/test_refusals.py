@@ -15,7 +15,7 @@ from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered, Notification
 from agents.monitor.deliver.delivery import ChannelWorker, Delivery, SetAside, Stopped
-from agents.monitor.deliver.ledger import EVERYTHING
+from agents.monitor.deliver.pace import EVERYTHING
 from chain.base.store import Store, StoreError
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.delivery_kit import (

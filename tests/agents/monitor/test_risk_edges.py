@@ -19,7 +19,7 @@ from tests.agents.monitor.made_up_positions import at_tick, situation
 
 if TYPE_CHECKING:
     from agents.monitor.alerts.alert import Finding
-    from agents.monitor.rules.risks import Situation
+    from agents.monitor.rules.situation import Situation
 
 STRANGER, OTHER = "0x" + "66" * 20, "0x" + "77" * 20
 

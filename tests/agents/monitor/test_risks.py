@@ -17,7 +17,7 @@ from tests.agents.monitor.made_up_positions import at_tick, situation
 
 if TYPE_CHECKING:
     from agents.monitor.alerts.alert import Finding
-    from agents.monitor.rules.risks import Situation
+    from agents.monitor.rules.situation import Situation
 
 USUAL = Thresholds()
 MOVING = Volatility(VolatilityStep.MARKET, 0.05, 24, "CoinGecko", None, None, ())

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alerts.store_page import Poll
     from agents.monitor.reader import Reading, Sought, WatchReader
-    from agents.monitor.rules.risks import HeldHedge
+    from agents.monitor.rules.situation import HeldHedge
     from chain.base.home import Home
     from chain.devnet.launch import DevnetReady
 

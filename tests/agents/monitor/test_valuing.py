@@ -20,7 +20,7 @@ from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import NETWORK, ONE, TWO, at_tick, block, position
 
 if TYPE_CHECKING:
-    from agents.monitor.rules.risks import Situation
+    from agents.monitor.rules.situation import Situation
 
 UNIT = 10**18
 

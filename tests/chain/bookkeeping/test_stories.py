@@ -8,23 +8,16 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from chain.base.units import DAY, Known, Unknown
+from chain.bookkeeping.facts import PaidTransaction, PositionLife, WalletFacts
 from chain.bookkeeping.ledger import (
     EntryKind,
     LedgerAccount,
     LedgerPlace,
     LedgerSubject,
-    PaidTransaction,
     TokenAtPrice,
     ledger_entry,
 )
-from chain.bookkeeping.results import (
-    SOON_SECONDS,
-    PositionLife,
-    WalletFacts,
-    stories,
-    stories_sharing,
-    story_result,
-)
+from chain.bookkeeping.results import SOON_SECONDS, stories, stories_sharing, story_result
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts

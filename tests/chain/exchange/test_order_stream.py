@@ -22,7 +22,7 @@ from tests.fakes.exchange_account import KEYS, AccountDouble
 from tests.fakes.hyperliquid import MASTER, HyperliquidDouble
 from tests.fakes.upbit import UpbitDouble
 from tests.virtual_time import pass_time
-from zuno_tui.app.watchlist import SettingsSource
+from zuno_tui.app.session import SettingsSource
 from zuno_tui.features.trade import watched_hedges
 from zuno_tui.settings import Flags
 

@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
+from chain.execution.outbox.heads import Genesis, Head
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence, NamedReader
 from chain.execution.outbox.records import EndCode, StepState
 from chain.execution.outbox.resume import StepSituation, look
 from chain.execution.outbox.rules import PlanOverError
-from chain.execution.outbox.same_chain import (
-    ChainState,
-    Genesis,
-    Head,
-    keep_sight,
-    sight_chain,
-)
+from chain.execution.outbox.same_chain import ChainState, keep_sight, sight_chain
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import REORG_DEPTH, NoEndpoint, Unreachable
 from tests import node_rpc

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.delivery import Route
+from chain.execution.outbox.heads import Genesis
 from chain.execution.outbox.lookup import EMBEDDED, Evidence, NamedReader
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Doubt, EndCode, Inclusion, StepState
-from chain.execution.outbox.same_chain import Genesis
 from chain.execution.outbox.sender import Sender
 from chain.rpc.errors import SendRefusal, SendRefused
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer

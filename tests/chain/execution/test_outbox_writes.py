@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
+from chain.execution.outbox.heads import Genesis, Head
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import (
@@ -27,7 +28,6 @@ from chain.execution.outbox.rules import (
     check_unspent,
     least_dearer,
 )
-from chain.execution.outbox.same_chain import Genesis, Head
 from tests.chain.execution.made_up_dispatches import dispatch
 from tests.chain.execution.outbox_kit import GWEI, dearer, planned, signed_by, transfer
 from tests.chain.execution.told_node import sent

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.execution.outbox import same_chain
+from chain.execution.outbox.heads import Genesis, Head, begin_heads_again, highest_head
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence, NamedReader
 from chain.execution.outbox.outbox import Outbox
@@ -16,11 +17,7 @@ from chain.execution.outbox.rules import PlanOverError
 from chain.execution.outbox.same_chain import (
     ChainSight,
     ChainState,
-    Genesis,
-    Head,
-    begin_heads_again,
     end_unused,
-    highest_head,
     keep_sight,
     newest_of,
     note_seen,

@@ -15,7 +15,6 @@ from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import network_named
 from chain.protocols.reference import (
     PositionRef,
-    manager_of,
     position_label,
     position_name,
     read_position_ref,
@@ -24,7 +23,8 @@ from chain.protocols.reference import (
     v4_position,
     v4_token_id,
 )
-from chain.protocols.registry import PROTOCOLS, all_protocols, protocol_of, protocol_of_pool
+from chain.protocols.registry import all_protocols, manager_of, protocol_of, protocol_of_pool
+from chain.protocols.rows import PROTOCOLS
 from chain.tokens import every_listed_token
 
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.rpc import requests
-from chain.rpc.client import Failover, RpcClient
+from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import Endpoint, endpoints_of
 from chain.rpc.errors import (
     HttpFault,
@@ -20,6 +20,7 @@ from chain.rpc.errors import (
     TimedOut,
     WrongChain,
 )
+from chain.rpc.failover import Failover
 from chain.rpc.requests import Request
 from tests.chain.rpc.conftest import NOW, QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults

@@ -16,7 +16,8 @@ from agents.monitor.heartbeat import SubscriptionChanged, Troubled
 from chain.base.home import Home
 from chain.wallet.address_book import AddressBook, KeyStorage, Wallet
 from tests.fakes.tcp_line import tcp_line
-from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource, targets
+from zuno_tui.app.session import SettingsSource
+from zuno_tui.app.watchlist import HomeWatchlist, targets
 from zuno_tui.settings import Flags, Settings, SettingsError
 from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.schema import TelegramTable, WebhookTable

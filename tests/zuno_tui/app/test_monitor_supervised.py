@@ -28,7 +28,8 @@ from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from tests.waiting import wait_until
 from tests.zuno_tui.monitor_process import command
-from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
+from zuno_tui.app.session import SettingsSource
+from zuno_tui.app.watchlist import HomeWatchlist
 from zuno_tui.settings import Flags
 
 if TYPE_CHECKING:

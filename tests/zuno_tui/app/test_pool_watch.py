@@ -10,7 +10,8 @@ from agents.scorecard.pool_days import PoolDayStore, chains_to_look_at
 from chain.base.home import Home
 from chain.base.store import Store
 from chain.base.units import DAY
-from zuno_tui.app.watchlist import HomeWatchlist, SettingsSource
+from zuno_tui.app.session import SettingsSource
+from zuno_tui.app.watchlist import HomeWatchlist
 from zuno_tui.cli import main
 from zuno_tui.features.lab.pool_watch import keep_pool_days
 from zuno_tui.present.exit_codes import DONE

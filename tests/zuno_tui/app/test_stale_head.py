@@ -12,9 +12,8 @@ from chain.contracts.networks import network_named
 from chain.protocols.reference import v4_position
 from chain.rpc.errors import StaleHead
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.app.last_block import answer_of
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.intents import Inspect, ListPools, ShowPortfolio
+from zuno_tui.catalog.old_block import answer_of
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli.parser import build_parser
 from zuno_tui.desk.events import (
@@ -26,6 +25,7 @@ from zuno_tui.desk.events import (
     Said,
 )
 from zuno_tui.gate.actions.action import read_wallet
+from zuno_tui.intents.intents import Inspect, ListPools, ShowPortfolio
 from zuno_tui.settings import Settings
 
 if TYPE_CHECKING:

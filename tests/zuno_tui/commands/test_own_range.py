@@ -23,17 +23,17 @@ from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app.earned import days_in
 from zuno_tui.app.range import range_of_pair
 from zuno_tui.app.what_if import moved_sqrt_price
+from zuno_tui.catalog.interpret import interpret
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli import main
 from zuno_tui.commands.catalog.saying import interpretation_document
 from zuno_tui.commands.glossary import glossary_answer
 from zuno_tui.commands.what_if import read_change, read_level
 from zuno_tui.desk.events import PositionsChanged
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.present.glossary import GLOSSARY, term_named
-from zuno_tui.prompt.context import PhraseContext
 from zuno_tui.prompt.create_phrase import parse_create
-from zuno_tui.prompt.interpret import interpret
-from zuno_tui.prompt.phrase_error import PhraseError
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:

@@ -14,17 +14,8 @@ from chain.base.units import read_numeral
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.screen.scenes import desk_app
-from zuno_tui.catalog.command import Intent, flat
-from zuno_tui.catalog.intents import (
-    Acknowledge,
-    Apply,
-    Approve,
-    CreatePosition,
-    MuteAlert,
-    OpenOutbox,
-    Recommend,
-    UseWallet,
-)
+from zuno_tui.catalog.completion import completions
+from zuno_tui.catalog.interpret import understand
 from zuno_tui.catalog.registry import command_named, registry
 from zuno_tui.cli import main
 from zuno_tui.cli.parser import build_parser
@@ -36,10 +27,19 @@ from zuno_tui.commands.position_actions import CollectFees, DecreasePosition, In
 from zuno_tui.commands.revoke import Revoke
 from zuno_tui.commands.wallet_actions import UnwrapEth
 from zuno_tui.desk.events import PageReady
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intent import Intent, flat
+from zuno_tui.intents.intents import (
+    Acknowledge,
+    Apply,
+    Approve,
+    CreatePosition,
+    MuteAlert,
+    OpenOutbox,
+    Recommend,
+    UseWallet,
+)
 from zuno_tui.present.exit_codes import DONE
-from zuno_tui.prompt.completion import completions
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.interpret import understand
 from zuno_tui.screen.app.palette import DeskCommands
 from zuno_tui.screen.screens.help import HelpScreen
 
@@ -54,7 +54,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.intents.intent import Argument, Intent
 from zuno_tui.catalog.command import always
 
 
@@ -79,7 +80,7 @@ async def _answer(session, asked):
 
 def _read(said):
     person = said.text
-    said.restarted("").end()
+    said.restart("").end()
     return Greet(person)
 
 

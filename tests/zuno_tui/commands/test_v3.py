@@ -10,15 +10,15 @@ from chain.contracts.networks import network_named
 from chain.protocols.reference import PositionRef, v3_position, v4_position
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.command import Intent, flat
-from zuno_tui.catalog.intents import Inspect, Recommend
+from zuno_tui.catalog.interpret import interpret
+from zuno_tui.catalog.only_read import OtherProtocolError, refuse_other_protocols
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.position_actions import ClosePosition
 from zuno_tui.desk.events import DetailReady, PlanChanged, PositionsChanged
-from zuno_tui.present.only_read import OtherProtocolError, refuse_other_protocols
-from zuno_tui.prompt.context import PhraseContext, SpokenPosition
+from zuno_tui.intents.context import PhraseContext, SpokenPosition
+from zuno_tui.intents.intent import Intent, flat
+from zuno_tui.intents.intents import Inspect, Recommend
 from zuno_tui.prompt.create_phrase import parse_create
-from zuno_tui.prompt.interpret import interpret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
 
-    from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.events import Event
+    from zuno_tui.intents.intent import Intent
 
 E = TypeVar("E")
 PATIENCE = 60.0

@@ -24,8 +24,8 @@ from chain.protocols.reference import v4_position
 from tests.agents.monitor.delivery_kit import WALLET, happen, raised
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.handed_over import HandedOver, hand_over
-from zuno_tui.catalog.intents import Acknowledge, MuteAlert
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
+from zuno_tui.intents.intents import Acknowledge, MuteAlert
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,10 +14,10 @@ from chain.prices.price import WorthUnit
 from chain.protocols.reference import v4_position
 from chain.wallet.keystore import watch
 from tests.zuno_tui.desk.sitting import Sitting, opening
-from zuno_tui.catalog.intents import Doctor, Recommend, SwitchNetwork, UseWallet
 from zuno_tui.desk.details import days_sum
 from zuno_tui.desk.events import OutageChanged, PageReady, PositionsChanged, Said, StatusChanged
 from zuno_tui.desk.portfolio import ClosedHours
+from zuno_tui.intents.intents import Doctor, Recommend, SwitchNetwork, UseWallet
 from zuno_tui.present.past_day import MILLION, HourGain
 
 if TYPE_CHECKING:

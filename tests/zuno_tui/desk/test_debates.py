@@ -13,15 +13,6 @@ from tests.fakes.model_servers import hosted
 from tests.fakes.model_servers.shapes import THINKING
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.intents import (
-    Cancel,
-    CreatePosition,
-    ExplainPlan,
-    Recommend,
-    Replay,
-    Show,
-    ShowPlan,
-)
 from zuno_tui.desk.events import (
     DebateChanged,
     PlanChanged,
@@ -31,6 +22,15 @@ from zuno_tui.desk.events import (
     Said,
     ThinkingHeard,
     TurnEnded,
+)
+from zuno_tui.intents.intents import (
+    Cancel,
+    CreatePosition,
+    ExplainPlan,
+    Recommend,
+    Replay,
+    Show,
+    ShowPlan,
 )
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from chain.protocols.reference import v4_position
 from tests.virtual_time import pass_time
 from tests.waiting import HUNG_SECONDS
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.intents import Apply, Approve, Help, Quit, Show
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import (
     ConfirmationAsked,
@@ -30,6 +29,7 @@ from zuno_tui.desk.events import (
 from zuno_tui.desk.thread import DeskThread
 from zuno_tui.features.trade.events import TradeChanged
 from zuno_tui.features.trade.intents import Hedge, Trade
+from zuno_tui.intents.intents import Apply, Approve, Help, Quit, Show
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

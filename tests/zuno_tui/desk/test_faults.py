@@ -12,9 +12,9 @@ from chain.protocols.reference import v4_position
 from chain.rpc.requests import RequestLimits
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.intents import Inspect, Quit, Recommend, Refresh, SwitchNetwork
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, QuitAsked, Said, StatusChanged
+from zuno_tui.intents.intents import Inspect, Quit, Recommend, Refresh, SwitchNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,9 +23,9 @@ from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app.earned import wallet_earned
-from zuno_tui.catalog.intents import Inspect, Refresh, ShowPortfolio
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import DetailReady, PlanChanged, PortfolioChanged, PositionsChanged
+from zuno_tui.intents.intents import Inspect, Refresh, ShowPortfolio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,10 @@ import pytest
 from chain.contracts.delegation import delegated_code
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.intents import (
+from zuno_tui.commands.balances import ShowBalances
+from zuno_tui.desk.events import ConfirmationAsked, DetailReady, PageReady, PoolsReady, Said
+from zuno_tui.features.orders.intents import OrderClose
+from zuno_tui.intents.intents import (
     DiffPlan,
     Inspect,
     ListPools,
@@ -17,9 +20,6 @@ from zuno_tui.catalog.intents import (
     SetMarketClock,
     SimulatePlan,
 )
-from zuno_tui.commands.balances import ShowBalances
-from zuno_tui.desk.events import ConfirmationAsked, DetailReady, PageReady, PoolsReady, Said
-from zuno_tui.features.orders.intents import OrderClose
 
 if TYPE_CHECKING:
     from pathlib import Path

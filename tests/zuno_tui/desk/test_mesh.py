@@ -14,7 +14,7 @@ from agents.bus.replay import read_record
 from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, PlanReady
 from agents.lp.plan import plan_identity
-from agents.mesh.peers import GATHER_SECONDS
+from agents.mesh.gathering import GATHER_SECONDS
 from agents.numbers.rules import JudgmentVerdict
 from chain.protocols.reference import v4_position
 from tests.agents.mesh.wired import WiredMesh
@@ -22,7 +22,6 @@ from tests.fakes.mesh_wire import Wire
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app import debate_setup as held
 from zuno_tui.app.debate_setup import SECOND
-from zuno_tui.catalog.intents import Recommend
 from zuno_tui.desk.events import (
     DebateChanged,
     PageReady,
@@ -32,6 +31,7 @@ from zuno_tui.desk.events import (
     TurnEnded,
 )
 from zuno_tui.features.mesh.commands.mesh import ShowMesh
+from zuno_tui.intents.intents import Recommend
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

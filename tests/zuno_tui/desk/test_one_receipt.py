@@ -10,8 +10,8 @@ import pytest
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.gate.desk import REFUSED, Desk
-from zuno_tui.catalog.intents import Apply
 from zuno_tui.desk.events import ConfirmationAsked
+from zuno_tui.intents.intents import Apply
 from zuno_tui.present.receipt_lines import page_text, receipt_document
 
 if TYPE_CHECKING:

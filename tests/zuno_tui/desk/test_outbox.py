@@ -8,7 +8,6 @@ import pytest
 
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.intents import Apply, OpenOutbox, Show
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import (
     ConfirmationAsked,
@@ -17,6 +16,7 @@ from zuno_tui.desk.events import (
     PlanChanged,
     Said,
 )
+from zuno_tui.intents.intents import Apply, OpenOutbox, Show
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,9 @@ from chain.base.store import Store
 from chain.base.units import DAY, HOUR
 from chain.protocols.reference import position_label, read_position_ref
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.intents import ShowPortfolio
 from zuno_tui.desk.events import PortfolioChanged, PositionsChanged
 from zuno_tui.desk.portfolio import EtherHistory
+from zuno_tui.intents.intents import ShowPortfolio
 from zuno_tui.present.charts import sparkline
 from zuno_tui.present.glance import EtherSample, ether_change
 from zuno_tui.settings.load import Flags

@@ -11,10 +11,10 @@ from chain.base.units import DAY, HOUR
 from chain.protocols.reference import v4_position
 from tests.fakes.tcp_line import tcp_line
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.intents import Recommend
 from zuno_tui.desk.events import PageReady, PlanChanged, PositionsChanged, Said, StatusChanged
 from zuno_tui.desk.reading import Rhythm
 from zuno_tui.features.lab.commands.scorecard import ShowScorecard
+from zuno_tui.intents.intents import Recommend
 from zuno_tui.present.charts import figure
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.screen.scenes import MORNING, ScriptedLink, desk_app, play, text_of
-from zuno_tui.catalog.intents import Inspect, ShowPortfolio
+from zuno_tui.catalog.interpret import FilledLine, understand
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli import main
 from zuno_tui.desk.events import (
@@ -21,19 +21,19 @@ from zuno_tui.desk.events import (
     PortfolioChanged,
     PositionsChanged,
 )
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intents import Inspect, ShowPortfolio
+from zuno_tui.intents.phrase_error import Misunderstood
 from zuno_tui.present.charts import plain
 from zuno_tui.present.pages.page import draw_page
 from zuno_tui.present.terminal import cell_width
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.interpret import FilledLine, understand
-from zuno_tui.prompt.phrase_error import Misunderstood
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
-    from zuno_tui.catalog.command import Intent
+    from zuno_tui.intents.intent import Intent
 
 PAGES = {
     "what did i earn this month": ("E", "zuno earned month"),

@@ -9,7 +9,6 @@ import pytest
 from chain.protocols.reference import v4_position
 from chain.wallet.secrets import Passphrase
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
-from zuno_tui.catalog.intents import Apply, Approve, Recommend, Refresh
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import (
     ConfirmationAsked,
@@ -19,6 +18,7 @@ from zuno_tui.desk.events import (
     Said,
     TurnEnded,
 )
+from zuno_tui.intents.intents import Apply, Approve, Recommend, Refresh
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,6 @@ from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app.range import planning
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.intents import ChangeSetting, ChooseRange, Show
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.events import (
     PlanChanged,
@@ -21,6 +20,7 @@ from zuno_tui.desk.events import (
     SettingsReady,
     StatusChanged,
 )
+from zuno_tui.intents.intents import ChangeSetting, ChooseRange, Show
 from zuno_tui.settings import Flags, load_settings
 
 if TYPE_CHECKING:

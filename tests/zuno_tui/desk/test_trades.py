@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.intents import Apply, Approve, Refresh, Show
 from zuno_tui.desk.desk import Guide
 from zuno_tui.desk.events import (
     ConfirmationAsked,
@@ -18,6 +17,7 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.features.trade.events import TradeChanged, TradeOpened
 from zuno_tui.features.trade.intents import Hedge, Trade, Unhedge
+from zuno_tui.intents.intents import Apply, Approve, Refresh, Show
 from zuno_tui.present.receipt_lines import receipt_document
 
 if TYPE_CHECKING:

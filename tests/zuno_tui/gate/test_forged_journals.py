@@ -19,8 +19,8 @@ from tests.zuno_tui.gate.forging import (
     honest_home,
     thief_at,
 )
-from zuno_tui.catalog.intents import Apply
 from zuno_tui.desk.events import ConfirmationAsked
+from zuno_tui.intents.intents import Apply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,9 +23,9 @@ from tests.zuno_tui.gate.interrupted_plans import (
     sent_so_far,
 )
 from tests.zuno_tui.terminal import Terminal
-from zuno_tui.catalog.intents import OpenOutbox as AskedOutbox
-from zuno_tui.catalog.intents import Show
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, OutboxReady, Said
+from zuno_tui.intents.intents import OpenOutbox as AskedOutbox
+from zuno_tui.intents.intents import Show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

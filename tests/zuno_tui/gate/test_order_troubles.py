@@ -31,9 +31,9 @@ from tests.zuno_tui.gate.test_standing_orders import (
     push,
     redeemable,
 )
+from zuno_tui.app.feature import obeyed_word
 from zuno_tui.app.session import Session
 from zuno_tui.app.watch_key import refuse_funded, sweep
-from zuno_tui.catalog.feature import obeyed_word
 from zuno_tui.features.orders import keeper
 from zuno_tui.features.orders.news import order_news
 from zuno_tui.features.orders.sight import SeenClock, hold_progress

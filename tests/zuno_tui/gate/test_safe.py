@@ -17,9 +17,9 @@ from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.safes import OWNERS, SafeDesk
 from tests.zuno_tui.gate.test_keys_elsewhere import OWN, PATH
-from zuno_tui.catalog.intents import Apply
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged
+from zuno_tui.intents.intents import Apply
 from zuno_tui.present.receipt_lines import receipt_document
 from zuno_tui.screen.panes.authority import can_confirm
 

@@ -35,7 +35,7 @@ from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_one_transaction import signed
 from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, ordered, push
-from zuno_tui.app.watchlist import SettingsSource
+from zuno_tui.app.session import SettingsSource
 from zuno_tui.features.orders.keeper import OrderKeeper
 from zuno_tui.features.orders.news import order_news
 from zuno_tui.settings import Flags

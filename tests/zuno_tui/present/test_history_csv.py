@@ -34,8 +34,8 @@ from zuno_tui.present.portfolio import PortfolioEntry
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
+    from chain.bookkeeping.facts import WalletFacts
     from chain.bookkeeping.ledger import LedgerEntry
-    from chain.bookkeeping.results import WalletFacts
     from zuno_tui.present.history import CsvFormat
 
 WALLET = "0x" + "ab" * 20

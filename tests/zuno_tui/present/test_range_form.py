@@ -17,7 +17,7 @@ from chain.tokens.pair import Pair
 from tests.agents.lp.made_up import DOLLAR_DOLLAR, Market
 from tests.zuno_tui.screen.range_scene import form_of, market
 from zuno_tui.app.range import planning, range_of_pair
-from zuno_tui.catalog.intents import CreatePosition, MovePosition
+from zuno_tui.intents.intents import CreatePosition, MovePosition
 from zuno_tui.present.range_form import range_form
 from zuno_tui.prompt.create_phrase import parse_create
 

@@ -14,7 +14,7 @@ from chain.contracts.networks import network_named
 from tests.zuno_tui.desk.sitting import opening
 from zuno_tui.app.session import Session
 from zuno_tui.app.setting import session_after
-from zuno_tui.present.settings import change_words, setting_rows
+from zuno_tui.app.settings_rows import change_words, setting_rows
 from zuno_tui.settings import Flags, Settings, load_settings
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from chain.protocols.reference import v4_position
+from zuno_tui.catalog.completion import MOST_SHOWN, completions
+from zuno_tui.catalog.interpret import understand
 from zuno_tui.catalog.registry import registry
-from zuno_tui.prompt.completion import MOST_SHOWN, completions
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.interpret import understand
-from zuno_tui.prompt.phrase_error import Misunderstood
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.phrase_error import Misunderstood
 
 DESK = PhraseContext(
     positions=(v4_position(7), v4_position(9)),

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from chain.base.units import write_amount
 from chain.contracts.networks import NATIVE, Network, all_networks, network_named
 from chain.tokens.token import listed_tokens
+from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.prompt.create_parts import MEANINGS, known_symbols, known_tokens
 from zuno_tui.prompt.create_phrase import MOST_UNITS, CreatePhrase, parse_create
-from zuno_tui.prompt.phrase_error import PhraseError
 
 BASE = network_named("base")
 SHREDS = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from chain.contracts.networks import network_named
+from zuno_tui.intents.phrase_error import PhraseError
+from zuno_tui.intents.pieces import LONGEST_PHRASE
 from zuno_tui.prompt.create_phrase import parse_create
-from zuno_tui.prompt.phrase_error import PhraseError
-from zuno_tui.prompt.pieces import LONGEST_PHRASE
 
 BASE = network_named("base")
 

@@ -10,8 +10,25 @@ import pytest
 
 from chain.base.units import read_numeral
 from chain.protocols.reference import v4_position
-from zuno_tui.catalog.command import Intent
-from zuno_tui.catalog.intents import (
+from zuno_tui.catalog.interpret import FilledLine, may_look, understand
+from zuno_tui.catalog.registry import registry
+from zuno_tui.commands.balances import ShowBalances
+from zuno_tui.commands.exit_drill import ExitDrill
+from zuno_tui.commands.export import ExportPlan
+from zuno_tui.commands.position_actions import (
+    ClosePosition,
+    CollectFees,
+    CompoundFees,
+    DecreasePosition,
+    IncreasePosition,
+)
+from zuno_tui.commands.revoke import Revoke
+from zuno_tui.commands.wallet_actions import UnwrapEth, WrapEth
+from zuno_tui.features.lab.commands.scorecard import ShowScorecard
+from zuno_tui.features.trade.intents import Hedge, Trade
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intents import (
     Acknowledge,
     Apply,
     Approve,
@@ -36,27 +53,10 @@ from zuno_tui.catalog.intents import (
     SwitchNetwork,
     UseWallet,
 )
-from zuno_tui.catalog.registry import registry
-from zuno_tui.commands.balances import ShowBalances
-from zuno_tui.commands.exit_drill import ExitDrill
-from zuno_tui.commands.export import ExportPlan
-from zuno_tui.commands.position_actions import (
-    ClosePosition,
-    CollectFees,
-    CompoundFees,
-    DecreasePosition,
-    IncreasePosition,
-)
-from zuno_tui.commands.revoke import Revoke
-from zuno_tui.commands.wallet_actions import UnwrapEth, WrapEth
-from zuno_tui.features.lab.commands.scorecard import ShowScorecard
-from zuno_tui.features.trade.intents import Hedge, Trade
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.interpret import FilledLine, may_look, understand
-from zuno_tui.prompt.phrase_error import Misunderstood
+from zuno_tui.intents.phrase_error import Misunderstood
 
 if TYPE_CHECKING:
-    from zuno_tui.app.market import MarketAction
+    from zuno_tui.intents.intents import MarketAction
 
 SOMEBODY = "0x1111111111111111111111111111111111111111"
 DESK = PhraseContext(

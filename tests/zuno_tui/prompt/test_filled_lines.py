@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tools.phrase_report import DESK, desk_of, list_names, recorded
-from zuno_tui.catalog.intents import ChangeSetting, Doctor
+from zuno_tui.catalog.interpret import FilledLine, interpret, may_look, understand
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli.parser import build_parser
 from zuno_tui.features.orders.intents import CancelOrders, ListOrders
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.interpret import FilledLine, interpret, may_look, understand
-from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intents import ChangeSetting, Doctor
+from zuno_tui.intents.phrase_error import Misunderstood, NotReadYetError
 from zuno_tui.prompt.sentences import filling_verbs
 from zuno_tui.prompt.words import grammar, tokens_of
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator
 
-    from zuno_tui.catalog.command import Intent
+    from zuno_tui.intents.intent import Intent
 
 ORDERS = (
     "shut 26 down",

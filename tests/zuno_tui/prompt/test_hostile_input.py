@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from chain.base.clean_text import DROP
 from chain.protocols.reference import v4_position
-from zuno_tui.catalog.intents import Apply, Approve, OpenOutbox
+from zuno_tui.catalog.completion import completions
+from zuno_tui.catalog.interpret import FilledLine, understand
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.position_actions import (
     ClosePosition,
@@ -19,10 +20,9 @@ from zuno_tui.commands.position_actions import (
 )
 from zuno_tui.commands.revoke import Revoke
 from zuno_tui.commands.wallet_actions import UnwrapEth, WrapEth
-from zuno_tui.prompt.completion import completions
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.interpret import FilledLine, understand
-from zuno_tui.prompt.phrase_error import Misunderstood
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intents import Apply, Approve, OpenOutbox
+from zuno_tui.intents.phrase_error import Misunderstood
 
 DESK = PhraseContext(
     positions=(v4_position(7),), selected=v4_position(7), candidates=("1", "close"), alerts=("3",)

@@ -7,16 +7,16 @@ import pytest
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
 from chain.protocols.reference import v4_position
 from tools.phrase_report import list_names, recorded
-from zuno_tui.catalog.registry import registry
-from zuno_tui.prompt.context import PhraseContext, SpokenPosition
-from zuno_tui.prompt.interpret import interpret
-from zuno_tui.prompt.languages import other_language
-from zuno_tui.prompt.model_phrase import (
+from zuno_tui.catalog.interpret import interpret
+from zuno_tui.catalog.model_phrase import (
     PhraseReply,
     phrase_of_model,
     proposed_line,
     proposed_question,
 )
+from zuno_tui.catalog.registry import registry
+from zuno_tui.intents.context import PhraseContext, SpokenPosition
+from zuno_tui.prompt.languages import other_language
 
 DESK = PhraseContext(
     positions=(v4_position(7), v4_position(8)),

@@ -11,9 +11,9 @@ import pytest
 
 from tests.printed import printed
 from tools.phrase_report import DESK, PROVIDERS, list_names, recorded
+from zuno_tui.catalog.interpret import interpret
 from zuno_tui.catalog.registry import registry
-from zuno_tui.prompt.interpret import interpret
-from zuno_tui.prompt.phrase_error import NotReadYetError
+from zuno_tui.intents.phrase_error import NotReadYetError
 
 VERBS = """collect claim harvest compound reinvest close exit withdraw decrease reduce trim increase
 add move shift widen recommend rebalance inspect show open create mint swap sell buy wrap unwrap

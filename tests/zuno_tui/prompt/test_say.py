@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tools.phrase_report import DESK
+from zuno_tui.catalog.interpret import interpret
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli import main
 from zuno_tui.commands.catalog.saying import interpretation_document, may_name_positions
+from zuno_tui.intents.context import PhraseContext
 from zuno_tui.present.exit_codes import DONE, REFUSED
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.interpret import interpret
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zuno_tui.screen.panes.alerts import SHORTER
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
@@ -137,7 +135,9 @@ def in_file(documents: Iterable[dict[str, Any]], now: float) -> list[Told]:
     if len(over) > 1:
         folded = ("· resolved", "", f"{len(over)} resolved")
         told = [*(one for one in told if one[0] != "· resolved"), folded]
-    fees = [one for one in told if one[0] == "· info" and " of fees to collect" in one[2]]
+    fees = [
+        one for one in told if one[0] == "· info" and one[2] == _BEGINS["fees_worth_collecting"]
+    ]
     if len(fees) < 2:
         return told
     together = ("· info", "", f"Fees on {len(fees)} positions")
@@ -157,10 +157,7 @@ def _agree(shown: list[Told], told: list[Told]) -> bool:
 
 def _same(shown: Told, told: Told) -> bool:
     state, position, words = shown
-    seen, cut, _ = words.partition("…")
-    whole = told[2]
-    reads = whole.startswith(seen) if cut else words.startswith(whole)
-    return (state, position) == told[:2] and reads
+    return (state, position) == told[:2] and re.match(told[2], words) is not None
 
 
 def _standing(one: dict[str, Any], now: float) -> str:
@@ -172,17 +169,17 @@ def _standing(one: dict[str, Any], now: float) -> str:
     return "· muted" if muted else f"· {one['state']}"
 
 
+# Its figures are those of the last read: the pane may know newer ones than the document.
+_BEGINS = {
+    "out_of_range": "Out|Back",
+    "near_boundary": "Near",
+    "likely_to_leave": r"[\d.]+% chance",
+    "fees_worth_collecting": r"\$[\d,.]+ to collect",
+    "withdrawn_waits": r"\$[\d,.]+ waits",
+}
+
+
 def _words(one: dict[str, Any]) -> str:
-    # The pane has the position in a column of its own.
-    words = str(one["message"]).removeprefix(f"#{one['positionId']} ").replace(" %", "%")
-    pair, _, rest = words.partition(" ")
-    if one["positionId"] and "/" in pair and rest:
-        words = rest
-        for verb in ("is ", "has been ", "has a ", "has "):
-            words = words.removeprefix(verb)
-        words = f"{words[0].upper()}{words[1:]}"
-    # The pane tells the first sentence, and the line below it all of them.
-    words = words.partition(". ")[0].removesuffix(".")
-    for long, short in SHORTER:
-        words = words.replace(long, short)
-    return words
+    """How the row begins, whichever way it is cut; what has no figures says its message."""
+    words = str(one["message"]).removeprefix(f"#{one['positionId']} ").partition(" ")[2]
+    return _BEGINS.get(one["kind"], re.escape(words.removeprefix(": ")[1:9]).join((".", "")))

@@ -9,8 +9,8 @@ from agents.lp.facts import ROOT_PARTS, PricePathFacts
 from chain.tokens import Token
 from chain.tokens.pair import Pair
 from tests.agents.lp.made_up import Market
-from zuno_tui.catalog.intents import ChooseRange
 from zuno_tui.desk.events import RangeReady
+from zuno_tui.intents.intents import ChooseRange
 from zuno_tui.present.range_form import range_form
 
 if TYPE_CHECKING:

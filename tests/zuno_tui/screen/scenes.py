@@ -44,6 +44,7 @@ from zuno_tui.present.views import (
     TurnView,
 )
 from zuno_tui.screen.app.app import ZunoApp
+from zuno_tui.screen.kept_view import KeptView
 from zuno_tui.screen.themes import DEFAULT
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.catalog.command import Intent
     from zuno_tui.desk.events import Event
+    from zuno_tui.intents.intent import Intent
     from zuno_tui.present.views import Standing, Tone
 
 NOW = 1_790_000_000.0
@@ -78,8 +79,9 @@ class ScriptedLink:
 
 
 def desk_app(link: ScriptedLink | None = None, theme: str = DEFAULT, **chosen: object) -> ZunoApp:
-    """The app with a clock that stands still, and a theme that asks no terminal."""
+    """The app with a clock that stands still, a theme that asks no terminal, rows by number."""
     link = link or ScriptedLink()
+    chosen.setdefault("kept", KeptView(order="by number"))
     return ZunoApp(link, clock=lambda: NOW, theme=theme, **chosen)  # type: ignore[arg-type]
 
 

@@ -27,18 +27,6 @@ from tests.zuno_tui.screen.scenes import (
     position,
     text_of,
 )
-from zuno_tui.catalog.intents import (
-    Acknowledge,
-    Cancel,
-    DiffPlan,
-    Inspect,
-    MuteAlert,
-    Recommend,
-    Refresh,
-    SetMarketClock,
-    Show,
-    SimulatePlan,
-)
 from zuno_tui.desk.events import (
     AlertRaised,
     AlertsChanged,
@@ -52,6 +40,18 @@ from zuno_tui.desk.events import (
     StatusChanged,
     ViewAsked,
 )
+from zuno_tui.intents.intents import (
+    Acknowledge,
+    Cancel,
+    DiffPlan,
+    Inspect,
+    MuteAlert,
+    Recommend,
+    Refresh,
+    SetMarketClock,
+    Show,
+    SimulatePlan,
+)
 from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.plan import PlanPane
 from zuno_tui.screen.panes.positions import PositionsPane
@@ -64,7 +64,7 @@ from zuno_tui.screen.screens.page import PageScreen
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from zuno_tui.catalog.command import Intent
+    from zuno_tui.intents.intent import Intent
     from zuno_tui.present.views import PositionRow
 
 

@@ -15,8 +15,8 @@ from textual.events import Key
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import MORNING, STATUS, ScriptedLink, desk_app, play, text_of
 from tests.zuno_tui.screen.visit_scenes import DETAIL
-from zuno_tui.catalog.intents import Cancel, Inspect
 from zuno_tui.desk.events import DetailReady, PageReady, StatusChanged
+from zuno_tui.intents.intents import Cancel, Inspect
 from zuno_tui.present.views import JobView
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from textual.events import Event as TextualEvent
     from textual.screen import Screen
 
-    from zuno_tui.catalog.command import Intent
+    from zuno_tui.intents.intent import Intent
     from zuno_tui.screen.app.app import ZunoApp
 
 PAGE = PageReady("zuno history", ("a line",))

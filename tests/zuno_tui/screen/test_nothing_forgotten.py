@@ -18,12 +18,12 @@ from tests.zuno_tui.screen.scenes import (
     text_of,
 )
 from tests.zuno_tui.screen.visit_scenes import DETAIL
-from zuno_tui.catalog.intents import ShowAlert
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import DetailReady, PlanChanged
+from zuno_tui.intents.intents import ShowAlert
 from zuno_tui.screen.panes.alerts import gather_rows
 from zuno_tui.screen.panes.prompt import PromptPane
-from zuno_tui.screen.screens.asking import active_keys
+from zuno_tui.screen.screens.active_keys import active_keys
 
 if TYPE_CHECKING:
     from textual.screen import Screen

@@ -10,20 +10,22 @@ from msgspec.structs import replace
 from rich.console import Console
 from textual.app import App
 from textual.containers import ScrollableContainer
+from textual.events import Key
 from textual.widgets import Static
 
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.looks import lines_of
-from tests.zuno_tui.screen.scenes import MORNING, POSITIONS, ScriptedLink, desk_app, play
+from tests.zuno_tui.screen.scenes import MORNING, POSITIONS, ScriptedLink, desk_app, play, until
 from tests.zuno_tui.screen.screen_scenes import ORDER_FORM
 from zuno_tui.desk.events import PageReady
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
 from zuno_tui.features.orders.screen import OrderFormScreen
 from zuno_tui.screen.app.app import SpacedScrollBar
 from zuno_tui.screen.app.running import close_log, open_log
+from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.panes.row_table import RowTable
 from zuno_tui.screen.panes.text import PlainText
-from zuno_tui.screen.screens.asking import ActiveKey
+from zuno_tui.screen.screens.active_keys import ActiveKey
 from zuno_tui.screen.screens.help import in_columns, pane_sections
 from zuno_tui.screen.screens.page import PageScreen
 
@@ -57,6 +59,17 @@ async def test_keys_move_through_it_and_escape_closes_it() -> None:
         await pilot.pause()
 
         assert not isinstance(pilot.app.screen, PageScreen)
+
+
+async def test_a_line_that_arrives_at_once_behind_a_colon_is_in_the_prompt() -> None:
+    async with desk_app().run_test() as pilot:
+        await _open(pilot, *LINES)
+        for key in (":", *"close 28"):
+            pilot.app.post_message(Key("colon" if key == ":" else key, key))
+        prompt = pilot.app.screen_stack[0].query_one(PromptPane)
+        await until(pilot, lambda: prompt.value == "close 28")
+
+        assert prompt.value == "close 28"
 
 
 async def test_the_same_page_again_takes_its_place() -> None:

@@ -16,8 +16,8 @@ from tests.zuno_tui.screen.scenes import (
     play,
     until,
 )
-from zuno_tui.catalog.intents import Apply, Doctor
 from zuno_tui.desk.events import PlanChanged, StatusChanged
+from zuno_tui.intents.intents import Apply, Doctor
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.app.palette import DeskCommands
 from zuno_tui.screen.panes.prompt import PromptPane

@@ -9,7 +9,9 @@ from textual.events import Key, Paste
 
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
-from zuno_tui.catalog.intents import (
+from zuno_tui.commands.position_actions import DecreasePosition
+from zuno_tui.desk.events import PhraseProposed, PlanChanged, PositionsChanged
+from zuno_tui.intents.intents import (
     Apply,
     Approve,
     ChangeSetting,
@@ -18,8 +20,6 @@ from zuno_tui.catalog.intents import (
     Recommend,
     SayPhrase,
 )
-from zuno_tui.commands.position_actions import DecreasePosition
-from zuno_tui.desk.events import PhraseProposed, PlanChanged, PositionsChanged
 from zuno_tui.screen.panes.prompt import Offers, PromptPane
 from zuno_tui.screen.panes.text import MessageLine
 from zuno_tui.screen.prompt_history import MOST_KEPT, PhraseHistory, open_history
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from zuno_tui.catalog.command import Intent
+    from zuno_tui.intents.intent import Intent
 
 KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
 
@@ -58,15 +58,17 @@ async def test_a_phrase_is_asked_with_its_twin_on_the_screen() -> None:
         assert _prompt(pilot).value == ""
 
 
-async def test_escape_takes_back_what_was_offered_and_leaves_what_was_typed() -> None:
+async def test_escape_clears_the_line_and_up_brings_back_what_was_typed() -> None:
     async with desk_app().run_test() as pilot:
         _prompt(pilot).offer("recommend 9")
         _prompt(pilot).focus()
         await pilot.press("escape", "colon", *"price")
         assert _prompt(pilot).value == "price"
 
-        await pilot.press("escape", "colon", "space")
-        assert _prompt(pilot).value == "price "
+        await pilot.press("escape", "colon")
+        assert not _prompt(pilot).value
+        await pilot.press("up")
+        assert _prompt(pilot).value == "price", "what was offered and never typed is not there"
 
 
 async def test_tab_takes_what_is_offered() -> None:

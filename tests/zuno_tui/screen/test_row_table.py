@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from textual.geometry import Region
 
-from chain.protocols.reference import position_label, v3_position, v4_position
+from chain.protocols.reference import v3_position, v4_position
 from tests.zuno_tui.screen.scenes import (
     ALERTS,
     MORNING,
@@ -21,10 +21,12 @@ from tests.zuno_tui.screen.scenes import (
     position,
     text_of,
 )
-from zuno_tui.catalog.intents import Acknowledge, Inspect
 from zuno_tui.desk.events import AlertsChanged, OutageChanged, PositionsChanged
+from zuno_tui.intents.intents import Acknowledge, Inspect
+from zuno_tui.present.alert_words import alert_words
 from zuno_tui.present.outage import OutageView
 from zuno_tui.present.views import PositionsView
+from zuno_tui.screen.kept_view import KeptView
 from zuno_tui.screen.panes.alerts import AlertsPane, alert_cells, gather_rows
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
@@ -94,7 +96,7 @@ async def test_columns_come_with_the_width_and_stay_under_their_titles() -> None
             head, first, second, *_ = lines_of(pane)
             titles.append(head.split())
             assert head.index("STATE") == first.index("▲ near edge") == second.index("✗ out")
-        assert titles[0] == ["ID", "PAIR", "STATE", "RANGE"]
+        assert titles[0] == ["ID▼", "PAIR", "STATE", "RANGE"]
         assert titles[1][4:] == ["VALUE", "COLLECT", "VS", "HOLD"]
         for narrower, wider in pairwise(titles):
             assert {*narrower} <= {*wider}, "no column goes while the terminal grows"
@@ -112,17 +114,30 @@ async def test_rows_are_sorted_filtered_and_hidden() -> None:
 
         assert ids() == ["7", "9", "12", "15", "21", "26"]
         await pilot.press("o")
+        assert ids() == ["9", "7", "12", "15", "21", "26"], "what needs somebody first"
+        await pilot.press("o")
         assert ids() == ["15", "7", "9", "12", "26", "21"], "by value, the unknown last"
         await pilot.press("o", "o", "o")
         assert ids()[0] == "7", "by result, the best first"
         await pilot.press("h")
         assert "26" not in ids()
         await pilot.press("o", "h", "slash", *"weth", "space", *"out", "enter")
+        kept = pane.keep("alerts")
+        assert kept == KeptView("alerts", "by number", "weth out")
         assert ids() == ["9"]
         assert pilot.app.focused is pane
         await pilot.press("slash", "escape")
         assert len(ids()) == 6
         assert pilot.app.focused is pane
+        head = lines_of(pane)[0]
+        await pilot.click(pane, offset=(head.index("VALUE") + 3, 1))
+        assert ids()[0] == "15"
+        assert "VALUE▼" in lines_of(pane)[0], "a click on a head sorts, and a mark says so"
+    async with desk_app(kept=kept).run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING)
+        pane = pilot.app.screen.query_one(PositionsPane)
+        assert [row.key for row in pane.rows] == ["9"], "as it was left"
+        assert isinstance(pilot.app.focused, AlertsPane)
 
 
 async def test_rows_and_keys_can_be_clicked() -> None:
@@ -138,7 +153,7 @@ async def test_rows_and_keys_can_be_clicked() -> None:
         keys = text_of(pilot, "#keys")
         await pilot.click("#keys", offset=(keys.index("sort") + 2, 0))
         await pilot.pause()
-        assert pane.rows[0].key == "15"
+        assert pane.rows[0].key == "9"
 
 
 async def test_fees_are_one_row_that_acts_for_all_of_them() -> None:
@@ -161,17 +176,11 @@ async def test_a_narrow_pane_tells_an_alert_in_a_line_and_its_command_below() ->
             row,
             since=NOW - 60,
             ref=v4_position(place),
-            message=f"#{place} WETH/USDC {words}",
+            kind=kind,
             next_command=f"do {place}",
         )
-        for row, place, words in zip(
-            ALERTS.rows,
-            (7, 9),
-            (
-                "is out of range: 3,091.6, below 3,184.3.",
-                "is near the upper edge: 3,093.9 of 3,096.4.",
-            ),
-            strict=False,
+        for row, place, kind in zip(
+            ALERTS.rows, (9, 7), ("out_of_range", "near_boundary"), strict=False
         )
     )
     async with desk_app().run_test(size=(120, 36)) as pilot:
@@ -180,13 +189,13 @@ async def test_a_narrow_pane_tells_an_alert_in_a_line_and_its_command_below() ->
         await pilot.press("2")
         _, *shown = (line.strip() for line in lines_of(pane)[:3])
         assert [line.split("#")[1].split(maxsplit=1)[1] for line in shown] == [
-            *("Out, below 3,184.3", "Near upper edge 3,096.4")
+            *("Out, above 1,980.77", "Near upper edge 1,980.77")
         ]
-        assert "→ do 7" in str(pane.border_subtitle)
-        await pilot.press("j")
         assert "→ do 9" in str(pane.border_subtitle)
+        await pilot.press("j")
+        assert "→ do 7" in str(pane.border_subtitle)
 
-        long = replace(second, message=f"#9 WETH/USDC {'is told at great length ' * 2}.")
+        long = replace(second, kind="", message=f"#7 {'told at great length ' * 2}.")
         await play(pilot, AlertsChanged(replace(ALERTS, rows=(first, long))))
         assert "NEXT" in lines_of(pane)[0], "what would be cut stands below its row"
         assert "Told at great length" in " ".join(lines_of(pane))
@@ -219,7 +228,8 @@ async def test_an_alert_about_fees_tells_what_waits_by_the_last_read() -> None:
             alert_id=str(place),
             ref=row.ref,
             fees=50.0,
-            message=f"{position_label(row.ref)} $50.00 to collect, $50.00 once.",
+            kind="fees_worth_collecting",
+            numbers={"gasUsd": 50.0},
         )
         for place, row in enumerate(waiting)
     )
@@ -231,7 +241,7 @@ async def test_an_alert_about_fees_tells_what_waits_by_the_last_read() -> None:
         await play(pilot, PositionsChanged(replace(told.view, rows=tuple(rows))))
         assert "Fees on 2 positions, $120" in " ".join(lines_of(pane))
         await play(pilot, AlertsChanged(replace(ALERTS, rows=alerts[:1])))
-        assert "$60.00 to collect, $50.00 once" in " ".join(lines_of(pane))
+        assert "$60.00 to collect" in " ".join(lines_of(pane))
 
 
 def test_much_money_to_collect_comes_before_warnings_and_after_what_is_critical() -> None:
@@ -255,7 +265,7 @@ def test_much_money_to_collect_comes_before_warnings_and_after_what_is_critical(
     # What was taken out of a range and waits is as much money as fees are.
     every = gather_rows((critical, warning, much, withdrawn), NOW)
     assert [row.alert_id for row in every] == [first, "withdrawn", "much", then]
-    assert "$ collect" in [cell.text for cell in alert_cells(withdrawn, NOW).cells]
+    assert "$ collect" in [cell.text for cell in alert_cells(withdrawn, NOW, "").cells]
 
 
 async def test_rows_out_of_sight_are_counted_in_the_frame() -> None:
@@ -277,12 +287,20 @@ async def test_rows_out_of_sight_are_counted_in_the_frame() -> None:
 
 
 def test_an_alert_begins_with_what_differs() -> None:
-    row = replace(
-        ALERTS.rows[0], ref=v4_position(9), message="#9 WETH/USDC is out of range: price 3,090."
+    out = replace(
+        ALERTS.rows[0], kind="out_of_range", message="#9 ETH/USDC is out of range: 1,700, below."
     )
-    [shown] = gather_rows((row,), NOW)
-    assert shown == row, "one alone stays as it is"
-    assert "Out: price 3,090" in [cell.text for cell in alert_cells(row, NOW).cells]
+    [shown] = gather_rows((out,), NOW)
+    assert shown == out, "one alone stays as it is"
+    held = next(row for row in POSITIONS.rows if row.ref == out.ref)
+    side = f"below {held.low}" if held.progress < 0.5 else f"above {held.high}"
+    assert alert_words(out, held) == (f"Out: {held.price}, {side}", f"Out, {side}"), "as it is now"
+    assert alert_words(out, None).words == "ETH/USDC is out of range: 1,700, below"
+    fees = replace(ALERTS.rows[2], kind="fees_worth_collecting", numbers={"gasUsd": 0.4})
+    assert alert_words(fees, None).words == "$12.00 to collect, costs $0.40"
+    in_ether = replace(held, ref=fees.ref, fees="0.0039 Ξ")
+    assert alert_words(fees, in_ether).words == "0.0039 Ξ to collect", "one unit"
+    assert alert_words(replace(fees, place="base"), None).words.startswith("base: $12.00")
 
 
 async def test_stale_and_remembered_rows_say_so_and_why() -> None:

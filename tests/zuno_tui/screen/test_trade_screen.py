@@ -12,11 +12,11 @@ from tests.zuno_tui.screen.graphics.test_pictures import png
 from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.scenes import NOW, ScriptedLink, desk_app, play
 from tests.zuno_tui.screen.trade_scenes import APPROVAL, BEGUN, HEARD, HEDGING, HOLDING
-from zuno_tui.catalog.intents import Show
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded
 from zuno_tui.features.trade.events import TradeChanged, TradeOpened
 from zuno_tui.features.trade.intents import Trade
 from zuno_tui.features.trade.screen import TradeScreen
+from zuno_tui.intents.intents import Show
 from zuno_tui.present.views import ChartView, Tone
 from zuno_tui.screen.graphics.picture import FORGET, kitty_picture
 from zuno_tui.screen.panes.fields import READING_SECONDS

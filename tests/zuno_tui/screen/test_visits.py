@@ -14,16 +14,6 @@ from tests.zuno_tui.screen.portfolio_scene import PORTFOLIO
 from tests.zuno_tui.screen.range_scene import RANGE
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play, text_of
 from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT, SETTINGS
-from zuno_tui.catalog.intents import (
-    ChangeSetting,
-    ChooseRange,
-    Inspect,
-    MovePosition,
-    Recommend,
-    Replay,
-    ShowPortfolio,
-    UseWallet,
-)
 from zuno_tui.desk.events import (
     DebateChanged,
     DetailReady,
@@ -32,6 +22,16 @@ from zuno_tui.desk.events import (
     PortfolioChanged,
     RecordsReady,
     SettingsReady,
+)
+from zuno_tui.intents.intents import (
+    ChangeSetting,
+    ChooseRange,
+    Inspect,
+    MovePosition,
+    Recommend,
+    Replay,
+    ShowPortfolio,
+    UseWallet,
 )
 from zuno_tui.screen.panes.grouped_table import GroupedTable, heading_rows
 from zuno_tui.screen.panes.marked_list import MarkedList

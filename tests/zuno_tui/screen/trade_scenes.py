@@ -7,11 +7,12 @@ from msgspec.structs import replace
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import NOW
 from zuno_tui.features.trade.drawing import rest_lines
-from zuno_tui.features.trade.hedge_view import FigureRow, FigureTable
-from zuno_tui.features.trade.run_view import (
+from zuno_tui.features.trade.run_parts import (
     ConflictLine,
     ConflictMapView,
     ExpertCard,
+    FigureRow,
+    FigureTable,
     LadderRow,
     RegimeChip,
     SourceLamp,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from agents.monitor.alerts.alert import Severity
-from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE, Pace, QuietHours
+from agents.monitor.deliver.pace import EVERYTHING, FOR_PEOPLE, Pace, QuietHours
 from chain.contracts.networks import network_named
 from chain.rpc.requests import RequestLimits
 from zuno_tui.screen.look import Look, read_look

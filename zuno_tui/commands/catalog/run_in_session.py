@@ -3,9 +3,9 @@
 import asyncio
 from argparse import Namespace
 
-from zuno_tui.app.last_block import answer_of
 from zuno_tui.app.session import Session
 from zuno_tui.catalog.command import Command
+from zuno_tui.catalog.old_block import answer_of
 from zuno_tui.present.answer import print_answer
 
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from zuno_tui.app.session import Session, say
-from zuno_tui.catalog.command import Intent
+from zuno_tui.catalog.interpret import Interpretation, interpret
 from zuno_tui.catalog.registry import registry
+from zuno_tui.intents.context import PhraseContext, held_positions
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.phrase_error import NotReadYetError
 from zuno_tui.present.exit_codes import DONE, REFUSED, USAGE
 from zuno_tui.present.failures import foreseen
 from zuno_tui.present.output import Json, print_json, print_lines
-from zuno_tui.prompt.context import PhraseContext, held_positions
-from zuno_tui.prompt.interpret import Interpretation, interpret
-from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import ALIASES
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ async def _ask_model(
 ) -> Interpretation | None:
     from agents.bus.run import Listener
     from zuno_tui.app.debate_setup import live_model, with_keys
-    from zuno_tui.prompt.model_phrase import phrase_of_model, proposed_question
+    from zuno_tui.catalog.model_phrase import phrase_of_model, proposed_question
 
     settings = replace(settings, model=await with_keys(settings.model))
     with session.open_store() as store:

@@ -5,8 +5,9 @@ from time import time
 
 from zuno_tui import RELEASED
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.command import Command, Group, flat
+from zuno_tui.catalog.command import Command, Group
 from zuno_tui.catalog.registry import registry
+from zuno_tui.intents.intent import flat
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.settings import SettingsError
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.feature import Feature
+from zuno_tui.app.feature import Feature
 
 if TYPE_CHECKING:
     from agents.monitor.heartbeat import Note
-    from zuno_tui.app.watchlist import SettingsSource
+    from zuno_tui.app.session import SettingsSource
 
 
 def _keeping(

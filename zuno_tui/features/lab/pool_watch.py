@@ -10,8 +10,7 @@ from chain.base.store import Store, StoreError
 from chain.contracts.networks import all_networks
 from chain.survey.discovery import SurveyPlan, survey_pools
 from zuno_tui.app.pools import read_surveyed
-from zuno_tui.app.session import Session
-from zuno_tui.app.watchlist import SettingsSource
+from zuno_tui.app.session import Session, SettingsSource
 from zuno_tui.settings import load_settings
 
 

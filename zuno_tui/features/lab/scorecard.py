@@ -36,10 +36,10 @@ from chain.base.units import UNKNOWN, percent, time_text, usd
 from chain.contracts.pool_key import PoolId
 from chain.positions.overview import Sources
 from chain.rpc.errors import RpcError
+from zuno_tui.app.feature import features
 from zuno_tui.app.plans import applied_plans
 from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.feature import features
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, NETWORK
 from zuno_tui.present.output import Json, table

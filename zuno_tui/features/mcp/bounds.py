@@ -15,7 +15,8 @@ _FOREIGN = re.compile(
 )
 """Under such keys text may come from a contract, a peer or a model."""
 _OWN = re.compile(
-    r"0x[0-9a-fA-F]*|[0-9.,:+-]*|[a-z]+[a-z0-9_]*|[−+<~≈]?\$?[0-9][0-9.,%]*(?: – [0-9.,]+)?(?: [a-z×]{1,4})?"
+    r"0x[0-9a-fA-F]*|[0-9.,:+-]*|[a-z]+[a-z0-9_]*"
+    r"|[−+<~≈]?\$?[0-9][0-9.,%]*(?: – [0-9.,]+)?(?: [a-z×]{1,4})?"
 )
 """Hashes, figures and codes: nothing that a stranger could say anything with."""
 

@@ -1,5 +1,5 @@
 """The door for other agents, as the rest of the app finds it: by its command alone."""
 
-from zuno_tui.catalog.feature import Feature
+from zuno_tui.app.feature import Feature
 
 FEATURE = Feature(name="mcp")

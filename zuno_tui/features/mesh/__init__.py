@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from zuno_tui.features.mesh import agent, mesh  # noqa: F401
 else:
-    from zuno_tui.catalog.late import late_modules
+    from zuno_tui.late import late_modules
 
     __getattr__ = late_modules(__name__)

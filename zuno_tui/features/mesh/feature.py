@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.feature import Feature
+from zuno_tui.app.feature import Feature
 
 if TYPE_CHECKING:
     from chain.base.home import Home
-    from zuno_tui.app.agents_elsewhere import Gathering
+    from zuno_tui.app.agent_places import Gathering
     from zuno_tui.app.session import Session
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chain.base.home import Home, locked_if_free
-from zuno_tui.app.agents_elsewhere import AgentPlaces, Gathering, SecondCritic
+from zuno_tui.app.agent_places import AgentPlaces, Gathering, SecondCritic
 from zuno_tui.app.session import Session
 
 if TYPE_CHECKING:
@@ -55,8 +55,9 @@ async def on_the_mesh(session: Session) -> AsyncIterator[Gathering | str]:
     from agents.lp.debate import LP_FLOW
     from agents.lp.payloads import CRITIC
     from agents.mesh.frame import MeshKeyError
+    from agents.mesh.gathering import gather_roles
     from agents.mesh.joining import join_mesh
-    from agents.mesh.peers import EngineError, MeshFileError, gather_roles
+    from agents.mesh.peers import EngineError, MeshFileError
     from agents.mesh.transport import DeskTransport
 
     async with AsyncExitStack() as stack:

@@ -27,9 +27,9 @@ from chain.wallet.files import read_bounded, write_once
 from chain.wallet.keystore import open_signer
 from chain.wallet.watch_key import watch_key
 from zuno_tui.app.confirming import may_have_sent, require_typed
+from zuno_tui.app.feature import RunAgain
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
-from zuno_tui.catalog.feature import RunAgain
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderNumber
 from zuno_tui.features.orders.keeper import OrderWork
 from zuno_tui.features.orders.list_page import (

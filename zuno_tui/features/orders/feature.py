@@ -7,8 +7,10 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.feature import Attachment, DeskPart, EndedOrder, Feature, PlanFlow
+from zuno_tui.app.feature import EndedOrder, PlanFlow
+from zuno_tui.desk.feature import DeskFeature, DeskPart
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
+from zuno_tui.present.attachment import Attachment
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -19,14 +21,13 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.positions.overview import Overview, Sources
     from chain.protocols.reference import PositionRef
-    from zuno_tui.app.session import Session
-    from zuno_tui.app.watchlist import SettingsSource
+    from zuno_tui.app.session import Session, SettingsSource
     from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.events import Event
+    from zuno_tui.desk.link import DeskLink
     from zuno_tui.desk.questions import Questions
-    from zuno_tui.desk.thread import DeskLink
 
 _ATTACHED = "orders"
 
@@ -170,7 +171,7 @@ async def _scored(session: Session, sources: Sources) -> Attachment:
     return await scored_orders(session, sources)
 
 
-FEATURE = Feature(
+FEATURE = DeskFeature(
     name="orders",
     flow="orders",
     plan_flow=_plan_flow,

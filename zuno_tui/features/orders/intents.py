@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
-from zuno_tui.catalog.arguments import POSITION, read_address, read_file_name
-from zuno_tui.catalog.command import Argument, Intent
+from zuno_tui.intents.arguments import POSITION, read_address, read_file_name
+from zuno_tui.intents.intent import Argument, Intent
 
 if TYPE_CHECKING:
     from chain.protocols.reference import PositionRef

@@ -55,8 +55,7 @@ from chain.standing_orders.seal import fault_of, is_signed
 from chain.tokens.token import amount_text
 from chain.wallet.errors import WalletError
 from chain.wallet.watch_key import open_watch_signer, watch_key, watch_seal
-from zuno_tui.app.session import Session
-from zuno_tui.app.watchlist import SettingsSource
+from zuno_tui.app.session import Session, SettingsSource
 from zuno_tui.features.orders.conditions import as_signed, is_met
 from zuno_tui.features.orders.sight import (
     LEAST_BLOCKS,

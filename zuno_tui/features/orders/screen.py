@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from chain.protocols.reference import position_label
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
 from zuno_tui.features.orders.events import OrderFormReady
 from zuno_tui.features.orders.intents import OrderClose, OrderCollect
 from zuno_tui.features.orders.terms import OrderWordsError, read_terms
@@ -43,6 +43,7 @@ class _FormField(Input):
 
 
 class _WhenList(MarkedList):
+    TAKES_TYPING = True
     BINDINGS: ClassVar[list[BindingType]] = [*TAKING]
 
 

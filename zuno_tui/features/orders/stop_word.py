@@ -17,7 +17,7 @@ from agents.monitor.deliver.telegram import (
 from chain.base.home import Home, locked_if_free
 from chain.base.units import DAY
 from chain.standing_orders.book import StandingOrders
-from zuno_tui.app.watchlist import SettingsSource
+from zuno_tui.app.session import SettingsSource
 from zuno_tui.settings import SettingsError, load_settings
 from zuno_tui.settings.channels import channel_settings
 

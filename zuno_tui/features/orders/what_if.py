@@ -22,7 +22,7 @@ from chain.standing_orders.order import ClosedRange, StandingState
 from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import amount_text
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.feature import Attachment
+from zuno_tui.present.attachment import Attachment
 from zuno_tui.present.document import document
 
 _MOST_DAYS = 30

@@ -21,12 +21,12 @@ from chain.safe.plans import SafePlan, SafePlans, plan_file, read_plan
 from chain.wallet.files import read_bounded, write_once
 from chain.wallet.keystore import open_signer
 from zuno_tui.app.confirming import may_have_sent, require_typed
+from zuno_tui.app.feature import ActionMaker, RunAgain
 from zuno_tui.app.market import hold_for_approvals, let_go_of_approval
 from zuno_tui.app.outbox import say_news, step_words
+from zuno_tui.app.result_card import show_result
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
-from zuno_tui.catalog.command import ActionMaker
-from zuno_tui.catalog.feature import RunAgain
 from zuno_tui.features.safe.executing import (
     SafeExecution,
     carry_out,
@@ -54,7 +54,6 @@ from zuno_tui.present.approval_view import SigningKey, signing_key
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json
 from zuno_tui.present.receipt_lines import page_text, receipt_document
-from zuno_tui.present.result_card import show_result
 
 T = TypeVar("T")
 

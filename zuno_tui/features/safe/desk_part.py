@@ -7,8 +7,6 @@ from chain.safe.plans import SafePlan, SafePlans
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from chain.wallet.secrets import Passphrase
-from zuno_tui.catalog.command import Intent
-from zuno_tui.catalog.intents import Apply, Approve
 from zuno_tui.desk.approvals import EmbeddedMarket
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.context import DeskContext
@@ -25,6 +23,8 @@ from zuno_tui.features.safe.signing import (
     sign,
 )
 from zuno_tui.gate.question import Question
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intents import Apply, Approve
 from zuno_tui.present.approval_view import signing_key
 from zuno_tui.present.views import ApprovalView, ResultView
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.feature import DeskPart, Feature, PlanFlow
+from zuno_tui.app.feature import PlanFlow
+from zuno_tui.desk.feature import DeskFeature, DeskPart
 
 if TYPE_CHECKING:
+    from zuno_tui.app.feature import Approver
     from zuno_tui.app.session import Session
-    from zuno_tui.catalog.feature import Approver
     from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
@@ -41,7 +42,7 @@ def _desk_part(
     return SafeSignatures(context, market, questions, card)
 
 
-FEATURE = Feature(
+FEATURE = DeskFeature(
     name="safe",
     flow="safe",
     plan_flow=_plan_flow,

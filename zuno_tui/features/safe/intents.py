@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from zuno_tui.catalog.arguments import CONFIRM, PASSPHRASE_FILE, read_file_name, read_without_key
-from zuno_tui.catalog.command import Argument, Intent
+from zuno_tui.intents.arguments import CONFIRM, PASSPHRASE_FILE, read_file_name, read_without_key
+from zuno_tui.intents.intent import Argument, Intent
 
 
 def _read_number(text: str) -> int:

@@ -18,9 +18,9 @@ from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.key_holder import TypedData
 from chain.wallet.signer import Signer
 from zuno_tui.app.approve import dry_run_made
+from zuno_tui.app.feature import ActionMaker
 from zuno_tui.app.safe_wallet import agreed_safe
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.command import ActionMaker
 from zuno_tui.features.safe.judging import SafeJudgment, judge, refuse_used_nonce
 from zuno_tui.gate.acts import (
     make_given_approval,

@@ -32,10 +32,9 @@ from agents.monitor.deliver.telegram import (
 from agents.trade.routing import ROUTES, RouteName
 from chain.base.clean_text import clean_text, looks_secret, quote_words
 from chain.base.home import locked_if_free
+from zuno_tui.app.feature import obeyed_word
 from zuno_tui.app.session import Session, say
-from zuno_tui.catalog.command import Intent
-from zuno_tui.catalog.feature import obeyed_word
-from zuno_tui.catalog.intents import ExplainPlan, Inspect, ListPools, Show, ShowPlan, ShowPortfolio
+from zuno_tui.catalog.interpret import FilledLine, understand
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.alerts import ListAlerts
 from zuno_tui.commands.balances import ShowBalances
@@ -50,12 +49,13 @@ from zuno_tui.features.trade.intents import ASKED, Trade
 from zuno_tui.features.trade.lessons import stored_trade
 from zuno_tui.features.trade.report import chart_of, report_channel, send_waiting
 from zuno_tui.features.trade.run_view import fact_lines, message_lines, run_of_plan, run_title
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intents import ExplainPlan, Inspect, ListPools, Show, ShowPlan, ShowPortfolio
+from zuno_tui.intents.phrase_error import Misunderstood
 from zuno_tui.present.exit_codes import DONE, NETWORK, REFUSED
 from zuno_tui.present.failures import foreseen, unforeseen
 from zuno_tui.present.output import print_json_line
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.interpret import FilledLine, understand
-from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.channels import channel_settings
 

@@ -17,8 +17,6 @@ from agents.trade.terms import DeskLimits, TradeMode
 from chain.exchange.orders.engine import OrderNotice
 from chain.exchange.orders.order import OrderProgress, OrderState, VenueOrder
 from zuno_tui.app.market import MarketClockError
-from zuno_tui.catalog.command import Intent
-from zuno_tui.catalog.intents import Apply, Approve
 from zuno_tui.desk.approvals import EmbeddedMarket
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.context import DeskContext
@@ -31,8 +29,8 @@ from zuno_tui.features.trade.gate import apply_trade, approve_trade, refuse_anyw
 from zuno_tui.features.trade.intents import SUBJECTS, Hedge, Trade, Unhedge
 from zuno_tui.features.trade.lessons import stored_trade
 from zuno_tui.features.trade.report import report_run
+from zuno_tui.features.trade.run_parts import TradeRunView
 from zuno_tui.features.trade.run_view import (
-    TradeRunView,
     plan_chart,
     run_begun,
     run_failed,
@@ -49,6 +47,8 @@ from zuno_tui.features.trade.trade import (
 from zuno_tui.features.trade.trading import argue_trade, open_trading
 from zuno_tui.features.trade.unhedging import plan_unhedge
 from zuno_tui.gate.question import Question
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intents import Apply, Approve
 from zuno_tui.present.views import ApprovalView, DebateView, PlanView, ResultView, StepProgress
 
 RUN = "trade"

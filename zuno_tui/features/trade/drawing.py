@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import TextWrapper
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
-
 from chain.exchange.public.surroundings import SOURCE as SIMULATED
 from zuno_tui.present.charts import Line, StyledText, plain, side_by_side, thin_bar
 from zuno_tui.present.output import cell_width
@@ -16,11 +14,12 @@ from zuno_tui.present.views import Tone
 from zuno_tui.present.words import dollar_gain
 
 if TYPE_CHECKING:
-    from zuno_tui.features.trade.hedge_view import FigureTable
-    from zuno_tui.features.trade.run_view import (
+    from zuno_tui.features.trade.run_parts import (
         ExpertCard,
+        FigureTable,
         LadderRow,
         LampState,
+        Payoff,
         SourceLamp,
         TradeRunView,
         TradeVerdict,
@@ -229,16 +228,6 @@ def rest_lines(
     for line in told.lines:
         lines += _words(f"  {line}", width, indent=4)
     return lines
-
-
-class Payoff(Struct, frozen=True):
-    """Whole dollars that a position gains or loses by price, alone and with its short."""
-
-    prices: tuple[float, ...]
-    alone: tuple[float, ...]
-    hedged: tuple[float, ...]
-    marks: tuple[tuple[float, str], ...]
-    """What stands where, like the ends of its range."""
 
 
 def payoff_lines(payoff: Payoff, width: int, rows: int = _CURVE_ROWS) -> list[Line]:

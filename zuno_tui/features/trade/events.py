@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zuno_tui.desk.events import Event
 
 if TYPE_CHECKING:
-    from zuno_tui.features.trade.run_view import TradeRunView
+    from zuno_tui.features.trade.run_parts import TradeRunView
 
 
 class TradeOpened(Event, frozen=True):

@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.feature import Attachment, DeskPart, Feature, PlanFlow, RunAgain
+from zuno_tui.app.feature import PlanFlow, RunAgain
+from zuno_tui.desk.feature import DeskFeature, DeskPart
 from zuno_tui.features.trade.intents import Hedge, Trade, Unhedge
+from zuno_tui.present.attachment import Attachment
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -15,19 +17,18 @@ if TYPE_CHECKING:
     from agents.bus.replay import Record
     from agents.monitor.heartbeat import Note
     from agents.monitor.poll import FeatureNews
-    from agents.monitor.rules.risks import HedgeSource
+    from agents.monitor.rules.situation import HedgeSource
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.positions.overview import Overview, Sources
     from chain.protocols.reference import PositionRef
-    from zuno_tui.app.session import Session
-    from zuno_tui.app.watchlist import SettingsSource
+    from zuno_tui.app.session import Session, SettingsSource
     from zuno_tui.desk.approvals import EmbeddedMarket
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.events import Event
+    from zuno_tui.desk.link import DeskLink
     from zuno_tui.desk.questions import Questions
-    from zuno_tui.desk.thread import DeskLink
     from zuno_tui.settings import Settings
 
 _HEDGES = "hedges"
@@ -146,7 +147,7 @@ async def _headlines(session: Session) -> tuple[str, ...]:
     return await recent_headlines(session.settings.trade.news)
 
 
-FEATURE = Feature(
+FEATURE = DeskFeature(
     name="trade",
     flow="trade",
     plan_flow=_plan_flow,

@@ -4,36 +4,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from math import ceil, log10
 
-from msgspec import Struct
-
 from agents.trade.opinions import RangeExposure
 from agents.trade.plan import HedgeOutlook, HedgePlan, TradePlan
-from zuno_tui.features.trade.drawing import LIQUIDATION, Payoff
+from zuno_tui.features.trade.drawing import LIQUIDATION
+from zuno_tui.features.trade.run_parts import FigureRow, FigureTable, Payoff
 from zuno_tui.present.words import dollar_gain
-
-
-class FigureRow(Struct, frozen=True):
-    name: str
-    first: str
-    second: str
-    beside: str = ""
-    part: float | None = None
-    """Of the largest row of its table, drawn as a bar."""
-    dollars: tuple[int, int] | None = None
-    """Of the two figures, drawn on one scale with those of the other rows."""
-
-
-class FigureTable(Struct, frozen=True):
-    title: str
-    first: str
-    second: str
-    rows: tuple[FigureRow, ...]
-    beside: bool = False
-    """Whether it stands right of the others, where there is room."""
-    note: str = ""
-    """What is to be known of its figures, below them."""
-    large: bool = False
-    """Whether only the large chart and the shell have room for it."""
 
 
 def entry_price(plan: TradePlan) -> float | None:

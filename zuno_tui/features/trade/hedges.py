@@ -39,7 +39,6 @@ from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import TokenClass, listed_token
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.features.trade.venue import (
     CLOSED_TO_LOOKERS,
     OpenVenue,
@@ -47,12 +46,13 @@ from zuno_tui.features.trade.venue import (
     has_hedges,
     open_venue,
 )
+from zuno_tui.intents.intent import PositionName
 from zuno_tui.present.output import Json
 from zuno_tui.present.words import dollar_gain
 
 if TYPE_CHECKING:
     from agents.trade.facts import HedgeFacts
-    from zuno_tui.features.trade.gate import Trading
+    from chain.exchange.orders.venue import Venue
 
 _DUST = 1e-9
 
@@ -204,11 +204,11 @@ def standing_short(hedge: PositionHedge) -> float:
 
 
 async def owned_facts(
-    trading: Trading, sources: Sources, hedges: Mapping[HedgeKey, PositionHedge], facts: HedgeFacts
+    venue: Venue, sources: Sources, hedges: Mapping[HedgeKey, PositionHedge], facts: HedgeFacts
 ) -> HedgeFacts:
     """The facts with what is short for the position now, and for those it took the place of."""
     gone = await gone_hedges(sources, hedges, facts)
-    held = (await trading.venue.account()).quantity_of(contract_symbol(facts.coin))
+    held = (await venue.account()).quantity_of(contract_symbol(facts.coin))
     return owned_short(hedges, facts, gone, -held)
 
 

@@ -3,15 +3,13 @@
 import re
 from typing import ClassVar, Literal
 
-from zuno_tui.catalog.arguments import (
+from zuno_tui.intents.arguments import (
     DETERMINISTIC,
-    PositionName,
     read_duration,
     read_percent,
     read_position_name,
-    write_ref,
 )
-from zuno_tui.catalog.command import Argument, Intent
+from zuno_tui.intents.intent import Argument, Intent, PositionName, write_ref
 
 ModeName = Literal["swing", "position"]
 ASKED = ("status", "report", "memory", "why")

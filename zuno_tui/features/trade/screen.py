@@ -12,7 +12,7 @@ from textual.content import Content
 
 from zuno_tui.charts.drawing import ChartError, require_chart_packages
 from zuno_tui.desk.events import Event
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
 from zuno_tui.features.trade.drawing import (
     chart_words,
     head_lines,
@@ -33,7 +33,7 @@ from zuno_tui.screen.screens.sub_screen import SubScreen
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from zuno_tui.features.trade.run_view import TradeRunView
+    from zuno_tui.features.trade.run_parts import TradeRunView
 
 
 _NARROWEST = 40

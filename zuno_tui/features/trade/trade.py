@@ -26,7 +26,6 @@ from chain.protocols.reference import PositionRef
 from chain.wallet.errors import WalletError
 from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.session import Session, say
-from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.features.trade.drawing import is_paper, rest_lines, venue_words
 from zuno_tui.features.trade.gate import (
     ApprovedTrade,
@@ -64,6 +63,7 @@ from zuno_tui.features.trade.trading import ArguedTrade, argue_trade, open_tradi
 from zuno_tui.features.trade.unhedging import in_one_answer
 from zuno_tui.features.trade.venue import OpenVenue, VenueUnreadError, held_elsewhere, open_venue
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.intents.intent import PositionName
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
@@ -173,7 +173,7 @@ async def _legs(
     wanted = {"target": asked.target, "band": asked.band, **await paid_in_a_day(sources, position)}
     return tuple(
         [
-            (await owned_facts(trading, sources, hedges, leg)).model_copy(update=wanted)
+            (await owned_facts(trading.venue, sources, hedges, leg)).model_copy(update=wanted)
             for leg in legs
         ]
     )

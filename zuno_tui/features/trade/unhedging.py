@@ -13,7 +13,6 @@ from agents.trade.unhedging import HedgeContract, unhedge_plan
 from chain.exchange.orders.hedge import HedgeKey, PositionHedge
 from chain.protocols.reference import position_label
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.features.trade.gate import Trading
 from zuno_tui.features.trade.hedges import (
     forget_wanted,
@@ -26,6 +25,7 @@ from zuno_tui.features.trade.run_view import trade_answer
 from zuno_tui.features.trade.trading import open_trading
 from zuno_tui.features.trade.venue import VenueUnreadError
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.intents.intent import PositionName
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.heartbeat import Note, Troubled
 from agents.monitor.poll import FeatureNews
-from agents.monitor.rules.risks import HeldHedge
+from agents.monitor.rules.situation import HeldHedge
 from chain.base.errors import ZunoError
 from chain.base.home import Home, locked_if_free
 from chain.base.units import DAY
@@ -23,8 +23,7 @@ from chain.exchange.orders.journal import KeyEnd, TradeJournal
 from chain.exchange.orders.venue import KEY_WARNED_DAYS, KnowsKeyEnd
 from chain.prices.market_http import MarketError
 from chain.protocols.reference import PositionRef
-from zuno_tui.app.session import Session
-from zuno_tui.app.watchlist import SettingsSource
+from zuno_tui.app.session import Session, SettingsSource
 from zuno_tui.features.trade.hedges import (
     hedges_by_position,
     read_hedges,

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from chain.positions.overview import Sources
+    from chain.protocols.reference import PositionRef
+from collections.abc import Mapping
+from fractions import Fraction
+
+from msgspec import field
 
 from chain.contracts.addresses import checksum
 from chain.contracts.networks import NATIVE, Address, Network
@@ -14,7 +21,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import SignedDelegation
 from chain.execution import protocols
 from chain.execution.plan.facts import FactsUnknownError, PoolFacts, PositionFacts, position_facts
-from chain.execution.plan.requests import Request, ReRangeRequest
+from chain.execution.plan.requests import QuotedSwap, Request, ReRangeRequest
 from chain.pools.depth import read_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
@@ -27,8 +34,47 @@ from chain.tokens import Token
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import micro_dollars
 
-if TYPE_CHECKING:
-    from zuno_tui.gate.actions.swap import SwapQuotes
+
+class SwapQuotes(Struct, frozen=True):
+    """The swap of a plan, the pool it goes through, and what V4Quoter says of each."""
+
+    swap: QuotedSwap
+    pool: PoolFacts
+    """The one it goes through."""
+    own: PoolKey | None
+    """The one that is entered; None where nothing is."""
+    replayed: int
+    """What the replay on the pool's depth pays."""
+    by_quoter: Mapping[PoolKey, int]
+    """For the same input; nothing where the network has no quoter."""
+
+    def words(self, amount: Callable[[int], str]) -> str:
+        """Which pool, why, and how the two ways of quoting it compare."""
+        replayed = amount(self.replayed)
+        if not self.by_quoter:
+            return f"No quoter answers here: the swap pays {replayed} by a replay on its pool."
+        asked = self.by_quoter.get(self.swap.pool)
+        said = "nothing" if asked is None else amount(asked)
+        count = len(self.by_quoter)
+        rank = "the only one that quotes it" if count == 1 else f"the best of {count} that quote it"
+        fee = f"{self.pool.lp_fee / 10_000:g}%"
+        if self.own is None:
+            return (
+                f"The swap goes through the {fee} pool, {rank}: {said} by V4Quoter, {replayed} by "
+                "a replay on its depth."
+            )
+        if self.swap.pool == self.own:
+            return (
+                f"The swap goes through the position's own pool, {rank}: {replayed} as it is "
+                f"when its turn comes, {said} by V4Quoter now."
+            )
+        beside = self.by_quoter.get(self.own)
+        instead = "no quote" if beside is None else amount(beside)
+        return (
+            f"The swap goes through the {fee} pool, {rank}: {said} by "
+            f"V4Quoter, {replayed} by a replay on its depth, against {instead} in the "
+            "position's own pool."
+        )
 
 
 class TargetKind(Struct, frozen=True, rename="camel"):

@@ -27,13 +27,14 @@ from chain.survey.discovery import SurveyedPool, SurveyPlan, survey_pools
 from zuno_tui.gate.actions.action import (
     Action,
     ActionTarget,
+    SwapQuotes,
     owned_position,
     pair_of,
     spendable_tokens,
     subject_of,
 )
 from zuno_tui.gate.actions.range_prices import pool_name, range_prices
-from zuno_tui.gate.actions.swap import SwapQuotes, ask_quoter, read_other_pools
+from zuno_tui.gate.actions.swap import ask_quoter, read_other_pools
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.worth import read_worth
 

@@ -1,8 +1,7 @@
 """What a person sells for another token, through the pool of the pair that pays most."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import Numeral
@@ -18,51 +17,15 @@ from chain.protocols.v4.storage import plain_pools
 from chain.read.block_reader import OneBlock
 from chain.tokens import Token, listed_tokens, named_tokens
 from chain.tokens.token import amount_text
-from zuno_tui.gate.actions.action import Action, ActionTarget, read_wallet, spendable_tokens
+from zuno_tui.gate.actions.action import (
+    Action,
+    ActionTarget,
+    SwapQuotes,
+    read_wallet,
+    spendable_tokens,
+)
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
-
-
-class SwapQuotes(Struct, frozen=True):
-    """The swap of a plan, the pool it goes through, and what V4Quoter says of each."""
-
-    swap: QuotedSwap
-    pool: PoolFacts
-    """The one it goes through."""
-    own: PoolKey | None
-    """The one that is entered; None where nothing is."""
-    replayed: int
-    """What the replay on the pool's depth pays."""
-    by_quoter: Mapping[PoolKey, int]
-    """For the same input; nothing where the network has no quoter."""
-
-    def words(self, amount: Callable[[int], str]) -> str:
-        """Which pool, why, and how the two ways of quoting it compare."""
-        replayed = amount(self.replayed)
-        if not self.by_quoter:
-            return f"No quoter answers here: the swap pays {replayed} by a replay on its pool."
-        asked = self.by_quoter.get(self.swap.pool)
-        said = "nothing" if asked is None else amount(asked)
-        count = len(self.by_quoter)
-        rank = "the only one that quotes it" if count == 1 else f"the best of {count} that quote it"
-        fee = f"{self.pool.lp_fee / 10_000:g}%"
-        if self.own is None:
-            return (
-                f"The swap goes through the {fee} pool, {rank}: {said} by V4Quoter, {replayed} by "
-                "a replay on its depth."
-            )
-        if self.swap.pool == self.own:
-            return (
-                f"The swap goes through the position's own pool, {rank}: {replayed} as it is "
-                f"when its turn comes, {said} by V4Quoter now."
-            )
-        beside = self.by_quoter.get(self.own)
-        instead = "no quote" if beside is None else amount(beside)
-        return (
-            f"The swap goes through the {fee} pool, {rank}: {said} by "
-            f"V4Quoter, {replayed} by a replay on its depth, against {instead} in the "
-            "position's own pool."
-        )
 
 
 async def read_other_pools(sources: Sources, own: PoolKey, at: str) -> tuple[Depth, ...]:

@@ -34,7 +34,6 @@ from textual.theme import Theme
 from chain.base.clean_text import DROP, clean_text
 from chain.base.errors import error_kind
 from chain.protocols.reference import position_label
-from zuno_tui.catalog.command import Intent
 from zuno_tui.desk.events import (
     AlertRaised,
     ConfirmationAsked,
@@ -45,10 +44,12 @@ from zuno_tui.desk.events import (
     QuitAsked,
     Said,
 )
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
+from zuno_tui.intents.intent import Intent
 from zuno_tui.present.views import AlertRow
 from zuno_tui.screen.app.ending import Ending
 from zuno_tui.screen.full_collections import LOOK_SECONDS, FullCollections
+from zuno_tui.screen.kept_view import KeptView
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.panes.debate import ReadingPace
 from zuno_tui.screen.prompt_history import PhraseHistory
@@ -322,6 +323,7 @@ class ZunoApp(SafeApp[None]):
         clock: Callable[[], float] = time.time,
         after_first_paint: Callable[[], None] | None = None,
         history: PhraseHistory | None = None,
+        kept: KeptView = KeptView(),  # noqa: B008 - frozen
         pace: ReadingPace | None = None,
         pictures: PictureWay = "blocks",
         collections: FullCollections | None = None,
@@ -341,6 +343,7 @@ class ZunoApp(SafeApp[None]):
         self._clock = clock
         self._after_first_paint = after_first_paint
         self._history = history
+        self.kept_view = kept
         self._pace = pace
         self.pictures: PictureWay = pictures
         self._collections = collections
@@ -366,8 +369,18 @@ class ZunoApp(SafeApp[None]):
 
     def get_default_screen(self) -> DeskScreen:
         return DeskScreen(
-            self.link, self.told, self._clock, self._history, self.size, pace=self._pace
+            self.link,
+            self.told,
+            self._clock,
+            self._history,
+            self.size,
+            pace=self._pace,
+            kept=self.kept_view,
         )
+
+    def on_unmount(self) -> None:
+        if self._desk is not None and self._early is None:
+            self.kept_view = self._desk.kept_view
 
     def action_command_palette(self) -> None:
         # What it lists is the desk's; above a confirmation there is nothing to choose.
@@ -376,7 +389,7 @@ class ZunoApp(SafeApp[None]):
 
     def on_ready(self) -> None:
         # The grammar is needed at the first letter, and not for the first paint.
-        Thread(target=import_module, args=("zuno_tui.prompt.interpret",), daemon=True).start()
+        Thread(target=import_module, args=("zuno_tui.catalog.interpret",), daemon=True).start()
         if self._collections is not None:
             self._collections.take_over()
             self.set_interval(LOOK_SECONDS, self._collections.look)

@@ -9,9 +9,10 @@ from textual.content import Content
 
 from zuno_tui.catalog.command import Suggestion
 from zuno_tui.catalog.registry import registry
-from zuno_tui.screen.screens.asking import active_keys
+from zuno_tui.intents.intents import ChangeSetting
+from zuno_tui.screen.screens.active_keys import active_keys
 from zuno_tui.screen.screens.desk import PANES, DeskScreen
-from zuno_tui.screen.themes import THEME_NAMES
+from zuno_tui.screen.themes import THEME_NAMES, choose_theme
 
 
 class Possible(Struct, frozen=True):
@@ -44,10 +45,13 @@ class DeskCommands(Provider):
         yield Possible("help", "The keys and phrases of this pane", desk.action_help)
         for theme in THEME_NAMES:
             if theme != self.app.theme:
-                yield Possible(
-                    f"theme {theme}", "Other colours", partial(setattr, self.app, "theme", theme)
-                )
+                yield Possible(f"theme {theme}", "Other colours", partial(self._wear, desk, theme))
         yield Possible("quit", "Quit zuno", desk.action_leave)
+
+    def _wear(self, desk: DeskScreen, theme: str) -> None:
+        """At once, and kept for the next time."""
+        choose_theme(desk.app, theme)
+        desk.ask(ChangeSetting("screen.theme", theme))
 
 
 def _suggested(desk: DeskScreen, suggestion: Suggestion, does: str, key: str) -> Possible:

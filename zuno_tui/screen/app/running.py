@@ -28,6 +28,7 @@ from zuno_tui.desk.thread import DeskThread
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.app.ending import Ending
 from zuno_tui.screen.full_collections import FullCollections
+from zuno_tui.screen.kept_view import read_kept_view, write_kept_view
 from zuno_tui.screen.panes.debate import ReadingPace
 from zuno_tui.screen.prompt_history import open_history
 
@@ -92,6 +93,7 @@ def run_desk(
         theme=look.theme,
         keymap=look.keymap,
         history=open_history(home.history),
+        kept=read_kept_view(home.view),
         pictures=look.pictures,
         pace=ReadingPace(look.reading_pace, time.monotonic),
         after_first_paint=begin,
@@ -101,7 +103,8 @@ def run_desk(
     app.ending = ending
     try:
         # Without the mouse a terminal keeps its own selection, over SSH too.
-        app.run(mouse=False)
+        app.run(mouse=look.mouse)
+        write_kept_view(home.view, app.kept_view)
     finally:
         room.close()
         room.wait_closed(_CLOSING_SECONDS)

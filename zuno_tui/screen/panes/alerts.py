@@ -1,6 +1,5 @@
 """The alerts the monitor keeps: how bad, since when, and what to do about it."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
@@ -8,10 +7,11 @@ from msgspec.structs import replace
 from textual.binding import BindingType
 from textual.message import Message
 
-from chain.base.units import age_text, usd
+from chain.base.units import age_text
 from chain.protocols.reference import PositionRef, position_label
-from zuno_tui.present.views import AlertRow, AlertsView, PositionsView
-from zuno_tui.present.words import round_usd, screen_words
+from zuno_tui.present.alert_words import alert_words
+from zuno_tui.present.views import AlertRow, AlertsView, PositionRow, PositionsView
+from zuno_tui.present.words import round_usd
 from zuno_tui.screen.keys import ALERTS
 from zuno_tui.screen.panes.frame import ago, frame, join_parts, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
@@ -24,19 +24,6 @@ _COLUMNS = (
     TableColumn("NEXT", 4, 24),
     TableColumn("AGE", 5, 8, least=6, right=True),
 )
-SHORTER = (
-    ("Out of range", "Out"),
-    ("Left its range", "Just left"),
-    ("Near the ", "Near "),
-    ("in range for ", "in range "),
-    ("; collecting costs about", ", costs"),
-)
-"""What a column has room for; the whole sentence stands in the line below and on its page."""
-_BRIEFER = re.compile(
-    r", costs .*|(?<=Out): [\d,.]+(?=,)|(?<=left): [\d,.]+(?=,)|(?<= edge): [\d,.]+ of"
-    r"|(?<= to stay) in range"
-)
-"""Less, where a line is short: the whole sentence stands on the alert's page."""
 _FRAME_ENDS = 6
 _AROUND_ROW = 6
 """The frame, the cursor's mark and a cell before the scroll bar."""
@@ -81,8 +68,8 @@ class AlertsPane(RowTable):
     def __init__(self) -> None:
         super().__init__(_COLUMNS, id="alerts", classes="pane")
         self._view: AlertsView | None = None
-        self._fees: Mapping[PositionRef, float] = {}
-        """In dollars, by the last read of the positions."""
+        self._positions: Mapping[PositionRef, PositionRow] = {}
+        """As they were read last: an alert's own figures are of when it was raised."""
         self._rows_shown: tuple[AlertRow, ...] = ()
         self._now: float | None = None
         self._age_of_all = ""
@@ -96,15 +83,11 @@ class AlertsPane(RowTable):
         self._view = view
         self.show_age(now)
 
-    def show_fees(self, positions: PositionsView, now: float) -> None:
-        """What waits now: an alert tells what waited when it was raised."""
-        fees = {
-            row.ref: row.fees_worth
-            for row in positions.rows
-            if row.fees_worth is not None and row.fees.startswith("$")
-        }
-        if fees != self._fees:
-            self._fees = fees
+    def show_positions(self, positions: PositionsView, now: float) -> None:
+        """Prices and fees as they are now."""
+        rows = {row.ref: row for row in positions.rows}
+        if rows != self._positions:
+            self._positions = rows
             self.show_age(now)
 
     def show_age(self, now: float) -> None:
@@ -113,7 +96,9 @@ class AlertsPane(RowTable):
             frame(self, pane_title("2 Alerts"))
             return
         self._now = now
-        self._rows_shown = gather_rows([_as_now(row, self._fees) for row in view.rows], now)
+        self._rows_shown = gather_rows(
+            [_as_now(row, self._position(row)) for row in view.rows], now
+        )
         # By when they began, not by their words: a column must not come and go as minutes pass.
         begun = sorted(row.since for row in self._rows_shown)
         alike = len(begun) > 1 and begun[-1] - begun[0] < _MINUTE
@@ -121,9 +106,13 @@ class AlertsPane(RowTable):
         aged = not self._age_of_all
         # Two cells too many for a narrow pane that shows ages as well.
         arrow = "" if aged and self.size.width < _ARROW_FROM else "→ "
-        rows = [alert_cells(row, now, aged=aged, arrow=arrow) for row in self._rows_shown]
+        words = [alert_words(row, self._position(row)) for row in self._rows_shown]
+        rows = [
+            alert_cells(row, now, each.words, aged=aged, arrow=arrow)
+            for row, each in zip(self._rows_shown, words, strict=True)
+        ]
         if self.size.width < _ARROW_FROM:
-            short = [_shortened(row) for row in rows]
+            short = [_shortened(row, each.brief) for row, each in zip(rows, words, strict=True)]
             self._tells_next = not _fits(short, self.size.width - _AROUND_ROW)
             rows = rows if self._tells_next else short
         else:
@@ -132,6 +121,9 @@ class AlertsPane(RowTable):
         self.fill(rows, empty=(view.unseen or "Nothing needs you.",), stays=self.has_focus)
         self.waiting = sum(row.state in ("open", "reopened") for row in self._rows_shown)
         self._retitle()
+
+    def _position(self, row: AlertRow) -> PositionRow | None:
+        return None if row.ref is None or row.place else self._positions.get(row.ref)
 
     def _retitle(self) -> None:
         view, now = self._view, self._now
@@ -203,7 +195,9 @@ def _open_words(waiting: int, view: AlertsView) -> str:
     return "none open" if view.unseen is None else ""
 
 
-def alert_cells(row: AlertRow, now: float, *, aged: bool = True, arrow: str = "→ ") -> Row:
+def alert_cells(
+    row: AlertRow, now: float, words: str, *, aged: bool = True, arrow: str = "→ "
+) -> Row:
     much = _waiting(row) >= _MUCH_USD
     severity, tone = ("$ collect", "good") if much else _SEVERITIES[row.severity]
     muted = row.muted_until is not None and row.muted_until > now
@@ -216,18 +210,18 @@ def alert_cells(row: AlertRow, now: float, *, aged: bool = True, arrow: str = "�
             "" if row.ref is None else position_label(row.ref),
             "plain" if waiting else "dim",
         ),
-        Cell(_message(row), "plain" if waiting else "dim"),
+        Cell(words, "plain" if waiting else "dim"),
         Cell(f"{arrow}{step}" if (step := _next(row)) else "", "strong" if waiting else "dim"),
         Cell(_age(now - row.since) if aged else "", "dim"),
     )
     return Row(row.alert_id, cells)
 
 
-def _shortened(row: Row) -> Row:
+def _shortened(row: Row, brief: str) -> Row:
     """In one line of a narrow pane: the sign of how bad it is, and the figure that matters."""
     number, state, about, message, _, age = row.cells
     marked = Cell(f"{number.text:>2} {state.text[:1]}", state.tone)
-    words = Cell(_BRIEFER.sub("", message.text), message.tone)
+    words = Cell(brief, message.tone)
     return row._replace(cells=(marked, Cell(""), about, words, Cell(""), age))
 
 
@@ -243,15 +237,13 @@ def _next(row: AlertRow) -> str:
     return f"{verb} these" if row.members and " " in named else row.next_command
 
 
-def _as_now(row: AlertRow, fees: Mapping[PositionRef, float]) -> AlertRow:
+def _as_now(row: AlertRow, position: PositionRow | None) -> AlertRow:
     """With the fees that wait by the last read, where it is about those of this wallet."""
-    now = None if row.ref is None or row.place or row.state == "resolved" else fees.get(row.ref)
-    if row.fees is None or now is None:
+    known = position is not None and position.fees.startswith("$")
+    if position is None or row.fees is None or row.place or row.state == "resolved" or not known:
         return row
-    # The fees stand first in it: what collecting costs may be as much, and stays.
-    return replace(
-        row, fees=now, waiting=now, message=row.message.replace(usd(row.fees), usd(now), 1)
-    )
+    worth = position.fees_worth
+    return row if worth is None else replace(row, fees=worth, waiting=worth)
 
 
 def gather_rows(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
@@ -317,22 +309,6 @@ def _waits_for_fees(row: AlertRow, now: float) -> bool:
     muted = row.muted_until is not None and row.muted_until > now
     waiting = row.state in ("open", "reopened") and not muted
     return row.fees is not None and waiting and not row.place
-
-
-def _message(row: AlertRow) -> str:
-    """What differs first, in a sentence; which position it is about stands in its own column."""
-    named = "" if row.ref is None else f"{position_label(row.ref)} "
-    words = row.message.removeprefix(named)
-    pair, _, rest = words.partition(" ")
-    if row.ref is not None and "/" in pair and rest:
-        words = rest
-        for verb in ("is ", "has been ", "has a ", "has "):
-            words = words.removeprefix(verb)
-        words = f"{words[0].upper()}{words[1:]}"
-    words = screen_words(words.partition(". ")[0].removesuffix("."))
-    for long, short in SHORTER:
-        words = words.replace(long, short)
-    return f"{row.place}: {words}" if row.place else words
 
 
 def _age(seconds: float) -> str:

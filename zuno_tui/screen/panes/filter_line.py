@@ -20,9 +20,9 @@ class FilterLine(Input):
     class Left(Message):
         """The rows are looked at again."""
 
-    def __init__(self) -> None:
-        super().__init__(id="filter", placeholder="only rows with: weth out 0.05%")
-        self.display = False
+    def __init__(self, words: str = "") -> None:
+        super().__init__(words, id="filter", placeholder="only rows with: weth out 0.05%")
+        self.display = bool(words)
 
     def open(self) -> None:
         self.display = True

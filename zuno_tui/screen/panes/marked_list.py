@@ -1,9 +1,10 @@
 """A list whose chosen line has a mark before it, so that no colour need tell it."""
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from textual.content import Content
+from textual.events import Key
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -13,7 +14,11 @@ _HERE, _NOT_HERE = Content("› "), Content("  ")
 
 
 class MarkedList(OptionList):
+    """Typing the beginning of a line points at it, where `TAKES_TYPING`."""
+
+    TAKES_TYPING: ClassVar[bool] = False
     _pointed_at: int | None = None
+    _typed = ""
 
     def __init__(self, rows: OfferedRows, *, id: str) -> None:  # noqa: A002
         # Before the list itself, which points at its first line while it is being made.
@@ -23,8 +28,19 @@ class MarkedList(OptionList):
     def offer(self, rows: OfferedRows) -> None:
         """Other lines, the first of them pointed at."""
         self._rows, self._pointed_at = [row for row in rows if row is not None], None
+        self._typed = ""
         self.set_options(_options(rows))
         self.highlighted = 0
+
+    def on_key(self, event: Key) -> None:
+        if not (self.TAKES_TYPING and event.is_printable and event.character):
+            return
+        for typed in (self._typed + event.character, event.character):
+            for place, row in enumerate(self._rows):
+                if row.plain.lower().startswith(typed.lower()):
+                    self.highlighted, self._typed = place, typed
+                    event.stop()
+                    return
 
     def watch_highlighted(self, highlighted: int | None) -> None:
         super().watch_highlighted(highlighted)

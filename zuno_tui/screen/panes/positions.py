@@ -12,6 +12,7 @@ from zuno_tui.present.charts import WIDTH as GAUGE_WIDTH
 from zuno_tui.present.charts import range_gauge
 from zuno_tui.present.views import PositionRow, PositionsView, Standing
 from zuno_tui.present.words import UNKNOWN
+from zuno_tui.screen.kept_view import KeptView
 from zuno_tui.screen.keys import POSITIONS
 from zuno_tui.screen.panes.frame import ago, frame, join_parts, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, Rows, RowTable, TableColumn
@@ -37,15 +38,18 @@ _COLUMNS = (
     TableColumn("FROM – TO", 13, 27, right=True, spacious=True),
     TableColumn(" NOTES", 10, 19),
 )
-_ORDERS: dict[str, Callable[[PositionRow], float | None]] = {
-    "as they are": lambda _: 0.0,
-    "by value": lambda row: row.worth,
-    "by fees": lambda row: row.fees_worth,
-    "by APR": lambda row: row.apr,
-    "by vs hold": lambda row: row.gained,
+_NEEDS = {"out of range": 3.0, "near edge": 2.0, "in range": 1.0, "empty": 0.0}
+_ORDERS: dict[str, tuple[int, Callable[[PositionRow], float | None]]] = {
+    "by what needs you": (3, lambda row: _NEEDS[row.standing]),
+    "by value": (5, lambda row: row.worth),
+    "by fees": (6, lambda row: row.fees_worth),
+    "by APR": (7, lambda row: row.apr),
+    "by vs hold": (8, lambda row: row.gained),
+    "by number": (0, lambda _: 0.0),
 }
-"""What the rows can be sorted by, the most first; what is unknown comes last."""
-_NAMES = tuple(_ORDERS)
+"""What the rows can be sorted by, with its column, the most first; what is unknown comes last."""
+ORDERS = tuple(_ORDERS)
+_BY_COLUMN = {column: name for name, (column, _) in _ORDERS.items()}
 # The glyph is for the eye, the word for everyone.
 _STATES: dict[Standing, tuple[str, str]] = {
     "in range": ("● in range", "good"),
@@ -69,13 +73,14 @@ class PositionsPane(RowTable):
     class FilterAsked(Message):
         """A line to narrow the rows by is wanted."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: KeptView = KeptView()) -> None:  # noqa: B008 - frozen
         super().__init__(_COLUMNS, id="positions", classes="pane -front")
         self._drawn_rows: dict[PositionRef, tuple[PositionRow, _Manner, Row]] = {}
         self._view: PositionsView | None = None
-        self._order = _NAMES[0]
-        self._filter = ""
-        self._hides_empty = False
+        self._order = kept.order if kept.order in _ORDERS else ORDERS[0]
+        self.sorted_by = _ORDERS[self._order][0]
+        self._filter = kept.filter
+        self._hides_empty = kept.hides_empty
 
     def on_mount(self) -> None:
         self.fill((), empty=_nothing(PositionsView()))
@@ -100,8 +105,21 @@ class PositionsPane(RowTable):
         self._again(now)
 
     def action_sort(self) -> None:
-        self._order = _NAMES[(_NAMES.index(self._order) + 1) % len(_NAMES)]
+        self._sort(ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)])
+
+    def on_row_table_head_clicked(self, event: RowTable.HeadClicked) -> None:
+        event.stop()
+        if (name := _BY_COLUMN.get(event.column)) is not None:
+            self._sort(name)
+
+    def _sort(self, order: str) -> None:
+        self._order, self.sorted_by = order, _ORDERS[order][0]
+        self.forget_widths()
         self._again(None)
+
+    def keep(self, front: str) -> KeptView:
+        """How it is looked at, for the next time."""
+        return KeptView(front, self._order, self._filter, self._hides_empty)
 
     def action_hide_empty(self) -> None:
         self._hides_empty = not self._hides_empty
@@ -144,7 +162,7 @@ class PositionsPane(RowTable):
     def _manner(self) -> str:
         """How the rows are chosen and sorted, where it is not as they are."""
         told = (
-            "" if self._order == _NAMES[0] else self._order,
+            "" if self._order == ORDERS[0] else self._order,
             f"“{self._filter}”" if self._filter else "",
             "empty ones hidden" if self._hides_empty else "",
         )
@@ -207,7 +225,7 @@ def shown_rows(
         if not (hides_empty and row.standing == "empty")
         and all(word in _searched(row) for word in wanted)
     ]
-    figure = _ORDERS[order]
+    _, figure = _ORDERS[order]
 
     def rank(row: PositionRow) -> tuple[bool, float]:
         value = figure(row)

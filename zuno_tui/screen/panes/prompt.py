@@ -15,8 +15,8 @@ from textual.widgets.input import Selection
 
 from chain.base.clean_text import DROP, looks_secret
 from chain.protocols.reference import PositionRef, position_name
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.pieces import LONGEST_PHRASE
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.text import PlainText
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.events import Key, Paste
 
-    from zuno_tui.prompt.completion import PhraseCompletion
+    from zuno_tui.catalog.completion import PhraseCompletion
 
 
 _PLACEHOLDER = "type a command or a question · ? for help"
@@ -36,8 +36,8 @@ _ONE_LINE = "Only the first line was pasted. Nothing has run."
 
 def _completions(text: str, context: PhraseContext) -> Sequence[PhraseCompletion]:
     # The grammar is needed for the first letter, not for the first paint.
+    from zuno_tui.catalog.completion import completions
     from zuno_tui.catalog.registry import registry
-    from zuno_tui.prompt.completion import completions
 
     return completions(text, context, registry())
 
@@ -138,8 +138,9 @@ class PromptPane(Input):
         self._put(self._history.later())
 
     def action_leave(self) -> None:
-        if self._offered:  # nobody typed it
-            self.clear()
+        if not self._offered:  # what nobody typed need not come back
+            self._history.set_aside(self.value.strip())
+        self.clear()
         self.post_message(self.Left())
 
     def action_paste(self) -> None:

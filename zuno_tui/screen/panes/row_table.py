@@ -190,6 +190,17 @@ class RowTable(ScrollView, can_focus=True):
         def control(self) -> RowTable:
             return self.table
 
+    class HeadClicked(Message):
+        """A click on a column's head, which may sort by it."""
+
+        def __init__(self, table: RowTable, column: int) -> None:
+            self.table = table
+            self.column = column
+            super().__init__()
+
+    sorted_by: int | None = None
+    """The column whose head has a mark."""
+
     def __init__(
         self,
         columns: Sequence[TableColumn],
@@ -293,7 +304,7 @@ class RowTable(ScrollView, can_focus=True):
         if not self._rows:
             return self._empty_line(y, width)
         if y == 0:
-            titles = [Cell(column.title, "header") for column in self._columns]
+            titles = [Cell(self._title(place), "header") for place in range(len(self._columns))]
             return self._line(titles, self.rich_style, width, mark=" ")
         place, line = divmod(y - 1 + self.scroll_offset.y, self._height)
         if place >= len(self._rows):
@@ -315,7 +326,11 @@ class RowTable(ScrollView, can_focus=True):
     def on_click(self, event: Click) -> None:
         """A click points at a row, and one on the row that is pointed at chooses it."""
         offset = event.get_content_offset(self)
-        if offset is None or not self._rows or offset.y == 0:
+        if offset is None or not self._rows:
+            return
+        if offset.y == 0:
+            if (column := self._column_at(offset.x)) is not None:
+                self.post_message(self.HeadClicked(self, column))
             return
         place = (offset.y - 1 + self.scroll_offset.y) // self._height
         if place >= len(self._rows):
@@ -352,6 +367,18 @@ class RowTable(ScrollView, can_focus=True):
 
     def on_blur(self) -> None:
         self._refresh_row(self._cursor)
+
+    def _title(self, column: int) -> str:
+        return f"{self._columns[column].title}{'▼' if column == self.sorted_by else ''}"
+
+    def _column_at(self, x: int) -> int | None:
+        shown, gap = self._layout(self.scrollable_content_region.width)
+        end = _MARK
+        for each in shown:
+            end += each.width + gap
+            if x < end:
+                return each.column
+        return None
 
     @property
     def _in_sight(self) -> range:
@@ -411,7 +438,7 @@ class RowTable(ScrollView, can_focus=True):
             texts = [row.cells[place].text for row in rows]
             size = len if "".join(texts).isascii() else cell_len
             longest = max(map(size, texts), default=0)
-            fit = min(column.most, max(longest, len(column.title), column.least))
+            fit = min(column.most, max(longest, len(self._title(place)), column.least))
             width = fit if longest else 0
             widths.append(max(width, self._widths[place]) if keep else width)
         return widths

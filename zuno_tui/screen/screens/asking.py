@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import Literal, Protocol, cast
 
 from textual.screen import Screen
 from textual.widgets import Input
 
 from chain.protocols.reference import position_name, read_position_ref
-from zuno_tui.catalog.command import Intent
-from zuno_tui.catalog.intents import ChangeSetting
-from zuno_tui.desk.events import PhraseProposed, Said
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.events import Event, PhraseProposed, Said
+from zuno_tui.desk.link import DeskLink
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intents import ChangeSetting
+from zuno_tui.intents.phrase_error import Misunderstood
 from zuno_tui.present.views import OptionView, ViewName
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.phrase_error import Misunderstood
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.plan import PlanPane
@@ -23,43 +23,16 @@ from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.panes.row_table import RowTable
 from zuno_tui.screen.panes.text import MessageLine
+from zuno_tui.screen.screens.active_keys import active_keys
 from zuno_tui.screen.themes import choose_theme
 
-if TYPE_CHECKING:
-    from zuno_tui.screen.app.app import ZunoApp
 
+class HoldsPages(Protocol):
+    """The app, as far as a key asks it for the page that waits."""
 
-class ActiveKey(NamedTuple):
-    key: str
-    """As it is named on screen; all the keys of one binding together."""
-    label: str
-    """The footer's word; empty where only the help tells it."""
-    does: str
-    id: str
+    waiting_page: Event | None
 
-
-def active_keys(screen: Screen[None]) -> list[ActiveKey]:
-    """The focused widget's own first, then the screen's."""
-    found: dict[str, ActiveKey] = {}
-    for key, active in screen.active_bindings.items():
-        binding = active.binding
-        shown = screen.app.get_key_display(binding)
-        if not active.enabled or not binding.id or _typed(screen, key, shown):
-            continue
-        if binding.id in found:
-            before = found[binding.id]
-            found[binding.id] = before._replace(key=f"{before.key} {shown}")
-        else:
-            label = binding.description if binding.show else ""
-            does = binding.tooltip or binding.description
-            found[binding.id] = ActiveKey(shown, label, does, binding.id)
-    return list(found.values())
-
-
-def _typed(screen: Screen[None], key: str, shown: str) -> bool:
-    """Whether the key is a letter for the field that has the focus, and so no command."""
-    letter = shown if len(shown) == 1 else None
-    return screen.focused is not None and screen.focused.check_consume_key(key, letter)
+    def open_waiting_page(self) -> None: ...
 
 
 class Asking(Screen[None]):
@@ -99,8 +72,8 @@ class Asking(Screen[None]):
 
     def on_prompt_pane_submitted(self, event: PromptPane.Submitted) -> None:
         """An exact command or a look is asked at once; anything else only fills the line."""
+        from zuno_tui.catalog.interpret import FilledLine, understand
         from zuno_tui.catalog.registry import registry
-        from zuno_tui.prompt.interpret import FilledLine, understand
 
         meant = understand(event.text, self.context, registry())
         if event.text != self._filled:
@@ -134,14 +107,14 @@ class Asking(Screen[None]):
         """Back to the pane in front: what was typed is done."""
 
     def _ask_model(self, phrase: str) -> None:
-        from zuno_tui.catalog.intents import SayPhrase
+        from zuno_tui.intents.intents import SayPhrase
 
         self.link.ask(SayPhrase(phrase))
 
     def propose(self, event: PhraseProposed) -> None:
         """A model's line in the prompt, where what was typed still stands there; Enter sends."""
+        from zuno_tui.catalog.model_phrase import proposed_line
         from zuno_tui.catalog.registry import registry
-        from zuno_tui.prompt.model_phrase import proposed_line
 
         line = proposed_line(event.phrase, event.typed, self.context, registry())
         if line is not None and self.awaiting(event.typed):
@@ -153,7 +126,7 @@ class Asking(Screen[None]):
         return self.query_one(PromptPane).value in ("", phrase)
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
-        from zuno_tui.catalog.intents import Inspect
+        from zuno_tui.intents.intents import Inspect
 
         match event.table:
             case PositionsPane() if (ref := read_position_ref(event.key)) is not None:
@@ -167,17 +140,17 @@ class Asking(Screen[None]):
                 pass
 
     def on_alerts_pane_opened(self, event: AlertsPane.Opened) -> None:
-        from zuno_tui.catalog.intents import ShowAlert
+        from zuno_tui.intents.intents import ShowAlert
 
         self.ask(ShowAlert(event.alert_id))
 
     def on_alerts_pane_acknowledged(self, event: AlertsPane.Acknowledged) -> None:
-        from zuno_tui.catalog.intents import Acknowledge
+        from zuno_tui.intents.intents import Acknowledge
 
         self.ask(Acknowledge(event.alert_id))
 
     def on_alerts_pane_muted(self, event: AlertsPane.Muted) -> None:
-        from zuno_tui.catalog.intents import MuteAlert
+        from zuno_tui.intents.intents import MuteAlert
 
         self.ask(MuteAlert(event.alert_id, event.seconds))
 
@@ -185,7 +158,7 @@ class Asking(Screen[None]):
         self._offer_approval(f"approve {event.option.candidate}", event.option)
 
     def on_plan_pane_asked_about(self, event: PlanPane.AskedAbout) -> None:
-        from zuno_tui.catalog.intents import DiffPlan, RehearsePlan, SimulatePlan
+        from zuno_tui.intents.intents import DiffPlan, RehearsePlan, SimulatePlan
 
         plan = self.told.plan
         candidate = None if event.option is None else event.option.candidate
@@ -199,19 +172,19 @@ class Asking(Screen[None]):
                     self.ask(RehearsePlan(plan.plan_id))
 
     def action_recommend(self) -> None:
-        from zuno_tui.catalog.intents import Recommend
+        from zuno_tui.intents.intents import Recommend
 
         if self.context.selected is not None:
             self.ask(Recommend(self.context.selected))
 
     def action_range(self) -> None:
-        from zuno_tui.catalog.intents import ChooseRange
+        from zuno_tui.intents.intents import ChooseRange
 
         if self.context.selected is not None:
             self.ask(ChooseRange(position_name(self.context.selected)))
 
     def action_portfolio(self) -> None:
-        from zuno_tui.catalog.intents import ShowPortfolio
+        from zuno_tui.intents.intents import ShowPortfolio
 
         self.ask(ShowPortfolio())
 
@@ -237,44 +210,44 @@ class Asking(Screen[None]):
         self.say(Said(f"Enter simulates this; nothing is signed: {option.does}"))
 
     def action_show(self, view: ViewName) -> None:
-        from zuno_tui.catalog.intents import Show
+        from zuno_tui.intents.intents import Show
 
         self.ask(Show(view))
 
     def action_line(self, line: str) -> None:
         """Ask for what this line at the prompt asks for."""
+        from zuno_tui.catalog.interpret import FilledLine, understand
         from zuno_tui.catalog.registry import registry
-        from zuno_tui.prompt.interpret import FilledLine, understand
 
         meant = understand(line, self.context, registry())
         if not isinstance(meant, FilledLine | Misunderstood):
             self.ask(meant)
 
     def action_refresh_views(self) -> None:
-        from zuno_tui.catalog.intents import Refresh
+        from zuno_tui.intents.intents import Refresh
 
         self.ask(Refresh())
 
     def action_doctor(self) -> None:
-        from zuno_tui.catalog.intents import Doctor
+        from zuno_tui.intents.intents import Doctor
 
         self.ask(Doctor())
 
     def action_cancel_work(self) -> None:
-        from zuno_tui.catalog.intents import Cancel
+        from zuno_tui.intents.intents import Cancel
 
         self.ask(Cancel())
 
     def action_cancel_pages(self) -> None:
         """Pages under way; a debate or an approval is ended by a key of its own."""
-        from zuno_tui.catalog.intents import Cancel
+        from zuno_tui.intents.intents import Cancel
 
         for job in self.told.status.jobs:
             if job.opens_page:
                 self.ask(Cancel(job.name))
 
     def action_open_page(self) -> None:
-        cast("ZunoApp", self.app).open_waiting_page()
+        cast("HoldsPages", self.app).open_waiting_page()
 
     def action_help(self) -> None:
         self.open_help(None)
@@ -296,7 +269,7 @@ class Asking(Screen[None]):
             self.app.exit()
 
     def action_market(self, action: Literal["pause", "step", "faster", "slower"]) -> None:
-        from zuno_tui.catalog.intents import SetMarketClock
+        from zuno_tui.intents.intents import SetMarketClock
 
         if action == "pause" and self.told.status.market_paused:
             self.ask(SetMarketClock("resume"))
@@ -320,7 +293,7 @@ class Asking(Screen[None]):
             case "market":
                 possible = self.told.status.market is not None
             case "open_page":
-                possible = cast("ZunoApp", self.app).waiting_page is not None
+                possible = cast("HoldsPages", self.app).waiting_page is not None
             case "cancel_pages":
                 possible = any(job.opens_page for job in jobs)
             case "cancel_work":

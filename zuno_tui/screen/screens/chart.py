@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from zuno_tui.charts.drawing import Rgb, half_blocks, raster, shades
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
 from zuno_tui.present.charts import Line, StyledText, chart_caption, price_chart
 from zuno_tui.present.views import ChartView
 from zuno_tui.screen.graphics.picture import FORGET, PictureWay, kitty_picture, sixel_picture

@@ -14,7 +14,7 @@ from textual.content import Content
 
 from chain.base.units import APPROVAL_SECONDS
 from zuno_tui.desk.events import ConfirmationAsked, Event, PlanChanged, Said
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
 from zuno_tui.present.receipt_lines import (
     cost_words,
     detail_lines,

@@ -30,11 +30,12 @@ from zuno_tui.desk.events import (
     TurnEnded,
     ViewAsked,
 )
+from zuno_tui.desk.link import DeskLink
 from zuno_tui.desk.proposals import context_after
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.intents.context import PhraseContext
 from zuno_tui.present.outage import OutageView
 from zuno_tui.present.views import DebateView, PlanView, StatusView
-from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.screen.kept_view import KeptView
 from zuno_tui.screen.keys import DESK
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.panes.alerts import AlertsPane
@@ -55,7 +56,8 @@ from zuno_tui.screen.panes.text import (
     TabLine,
 )
 from zuno_tui.screen.prompt_history import PhraseHistory
-from zuno_tui.screen.screens.asking import Asking, active_keys
+from zuno_tui.screen.screens.active_keys import active_keys
+from zuno_tui.screen.screens.asking import Asking
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -92,6 +94,7 @@ class DeskScreen(Asking):
         size: Size = Size(80, 24),  # noqa: B008 - frozen
         *,
         pace: ReadingPace | None = None,
+        kept: KeptView = KeptView(),  # noqa: B008 - frozen
     ) -> None:
         # Textual would find its breakpoints after a first layout, and so paint twice.
         super().__init__(
@@ -104,6 +107,7 @@ class DeskScreen(Asking):
             )
         )
         self._history = history
+        self._kept = kept
         self.link = link
         self.told = told
         self._clock = clock
@@ -122,13 +126,13 @@ class DeskScreen(Asking):
         yield TabLine(id="tabs")
         yield OutageCard()
         with Grid(id="panes"):
-            yield PositionsPane()
+            yield PositionsPane(self._kept)
             yield PlanPane()
             yield SelectedPane()
             yield AlertsPane()
             yield BookPane()
             yield DebatePane(self._pace)
-        yield FilterLine()
+        yield FilterLine(self._kept.filter)
         yield MessageLine(id="said")
         yield PromptBar(lambda: self.context, self._history)
         yield StatusLine(id="status")
@@ -137,7 +141,13 @@ class DeskScreen(Asking):
     def on_mount(self) -> None:
         self.set_interval(REDRAW_SECONDS, self.show_ages)
         self.show_ages()
+        if self._kept.front in PANES:
+            self._bring_to_front(self._kept.front)
         self.post_message(self.Composed())
+
+    @property
+    def kept_view(self) -> KeptView:
+        return self.query_one(PositionsPane).keep(self.front)
 
     def hear(self, event: Event) -> bool:
         """Give what the desk told to whatever draws it."""
@@ -166,7 +176,7 @@ class DeskScreen(Asking):
                 self.query_one(GlanceLine).show(view.glance)
                 self.query_one(SelectedPane).show(self.query_one(PositionsPane).selection)
                 self.query_one(BookPane).show(view.glance)
-                self.query_one(AlertsPane).show_fees(view, now)
+                self.query_one(AlertsPane).show_positions(view, now)
                 self._point_at_the_new()
             case AlertsChanged(view):
                 self.query_one(AlertsPane).show(view, now)

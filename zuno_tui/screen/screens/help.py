@@ -21,7 +21,7 @@ from zuno_tui.screen.panes.text import PlainText
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from zuno_tui.screen.screens.asking import ActiveKey
+    from zuno_tui.screen.screens.active_keys import ActiveKey
 
 HelpSection: TypeAlias = list[Content]
 _ABOUT = {

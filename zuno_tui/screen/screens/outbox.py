@@ -9,9 +9,9 @@ from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 
-from zuno_tui.catalog.intents import OpenOutbox
 from zuno_tui.desk.events import Event, OutboxReady
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
+from zuno_tui.intents.intents import OpenOutbox
 from zuno_tui.present.history import moment_text
 from zuno_tui.present.pages.outbox import state_tone
 from zuno_tui.present.views import DispatchView

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from zuno_tui.desk.events import Event, PoolsReady
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
 from zuno_tui.present.pages.pools import ListedPool, pool_cells
 from zuno_tui.screen.keys import NARROWING
 from zuno_tui.screen.panes.frame import literal

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from chain.protocols.reference import read_position_ref
 from zuno_tui.desk.events import Event, PortfolioChanged
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
 from zuno_tui.present.charts import result_chart, sparkline
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import SUMMING
@@ -110,7 +110,7 @@ class PortfolioScreen(SubScreen):
         self._draw()
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
-        from zuno_tui.catalog.intents import Inspect
+        from zuno_tui.intents.intents import Inspect
 
         *wallet, number = event.key.split("/")
         if len(wallet) == _FEWEST and (ref := read_position_ref(number)) is not None:
@@ -120,7 +120,7 @@ class PortfolioScreen(SubScreen):
         self.query_one(RowTable).action_choose()
 
     def action_anew(self) -> None:
-        from zuno_tui.catalog.intents import ShowPortfolio
+        from zuno_tui.intents.intents import ShowPortfolio
 
         self.link.ask(ShowPortfolio())
 

@@ -12,9 +12,9 @@ from textual.content import Content
 
 from chain.base.units import DAY
 from chain.protocols.reference import position_name
-from zuno_tui.catalog.intents import ChooseRange, Recommend
 from zuno_tui.desk.events import DetailReady, Event
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
+from zuno_tui.intents.intents import ChooseRange, Recommend
 from zuno_tui.present.charts import (
     day_bars,
     depth_picture,

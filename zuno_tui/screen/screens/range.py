@@ -10,9 +10,9 @@ from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
 
-from zuno_tui.catalog.intents import CreatePosition, MovePosition
 from zuno_tui.desk.events import Event, RangeReady, StatusChanged
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
+from zuno_tui.intents.intents import CreatePosition, MovePosition
 from zuno_tui.present.charts import depth_picture, price_chart
 from zuno_tui.present.views import RangePreview
 from zuno_tui.screen.keys import CHOOSING

@@ -10,9 +10,9 @@ from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 
-from zuno_tui.catalog.intents import Replay
 from zuno_tui.desk.events import DebateChanged, Event, RecordsReady
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
+from zuno_tui.intents.intents import Replay
 from zuno_tui.present.views import DebateView, RecordRow
 from zuno_tui.screen.keys import LISTING, STEPPING
 from zuno_tui.screen.panes.debate import Speakers, TurnBlock

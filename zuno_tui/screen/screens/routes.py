@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 from textual.screen import Screen
 
-from zuno_tui.catalog.feature import features
 from zuno_tui.desk.events import (
     ConfirmationAsked,
     DetailReady,
@@ -20,7 +19,8 @@ from zuno_tui.desk.events import (
     RecordsReady,
     SettingsReady,
 )
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.feature import desk_features
+from zuno_tui.desk.link import DeskLink
 
 Clock: TypeAlias = Callable[[], float]
 
@@ -28,8 +28,8 @@ Clock: TypeAlias = Callable[[], float]
 @singledispatch
 def screen_for(event: Event, link: DeskLink, clock: Clock) -> Screen[None] | None:
     """The screen that shows what was told, a feature's last; None where the desk's panes do."""
-    routes = (feature.screen_for for feature in features() if feature.screen_for is not None)
-    return next(filter(None, (route(event, link, clock) for route in routes)), None)
+    found = (feature.screen_for(event, link, clock) for feature in desk_features())
+    return next((screen for screen in found if isinstance(screen, Screen)), None)
 
 
 @screen_for.register(HelpAsked)

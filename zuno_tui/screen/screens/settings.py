@@ -10,9 +10,9 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, OptionList
 
-from zuno_tui.catalog.intents import ChangeSetting, UseWallet
 from zuno_tui.desk.events import Event, Said, SettingsReady
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
+from zuno_tui.intents.intents import ChangeSetting, UseWallet
 from zuno_tui.present.views import SettingRow
 from zuno_tui.screen.keys import PICKING, PREFERRING, SAVING
 from zuno_tui.screen.panes.fields import UrlMask
@@ -47,6 +47,7 @@ class _ValueField(Input):
 
 
 class _ValueList(MarkedList):
+    TAKES_TYPING = True
     BINDINGS: ClassVar[list[BindingType]] = [*PICKING]
 
 

@@ -4,12 +4,14 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 from textual.screen import Screen
+from textual.widgets import Input
 
-from zuno_tui.catalog.command import Intent
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
+from zuno_tui.intents.intent import Intent
 from zuno_tui.screen.keys import VISIT
 from zuno_tui.screen.panes.text import KeyLine
-from zuno_tui.screen.screens.asking import Asking, active_keys
+from zuno_tui.screen.screens.active_keys import active_keys
+from zuno_tui.screen.screens.asking import Asking
 
 
 class SubScreen(Screen[None]):
@@ -39,6 +41,12 @@ class SubScreen(Screen[None]):
     def action_prompt(self) -> None:
         """What is typed right after it goes to the prompt already."""
         self.leave_with("")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A colon that is typed into a field is a colon."""
+        if action == "prompt" and isinstance(self.focused, Input):
+            return False
+        return super().check_action(action, parameters)
 
     def action_help(self) -> None:
         from zuno_tui.screen.screens.help import HelpScreen

@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from chain.wallet.secrets import Passphrase
 from zuno_tui.desk.events import ConfirmationEnded, Event
-from zuno_tui.desk.thread import DeskLink
+from zuno_tui.desk.link import DeskLink
 from zuno_tui.present.views import ApprovalView
 from zuno_tui.screen.panes.fields import LOOK_AGAIN_SECONDS, READING_SECONDS, HiddenField, TypedWord
 from zuno_tui.screen.panes.frame import join_parts, literal

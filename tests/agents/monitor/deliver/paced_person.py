@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import Delivered
-from agents.monitor.deliver.ledger import FOR_PEOPLE
+from agents.monitor.deliver.pace import FOR_PEOPLE
 from tests.agents.monitor.delivery_kit import Clock, channel_worker_of, happen, home_in, telegram
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agents.monitor.alerts.alert import Cleared, Raised
     from agents.monitor.deliver.channel import Notification, Outcome
     from agents.monitor.deliver.delivery import ChannelWorker
-    from agents.monitor.deliver.ledger import Pace
+    from agents.monitor.deliver.pace import Pace
     from chain.base.home import Home
 
 MINUTE = 60.0

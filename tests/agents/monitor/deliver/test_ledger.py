@@ -11,13 +11,10 @@ from msgspec.structs import replace
 from agents.monitor.alerts.alert import EventKind, Severity
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import (
-    EVERYTHING,
-    FOR_PEOPLE,
     MERGED_SECONDS,
     DeliveryLedger,
     DeliveryPlan,
     LastMessage,
-    Pace,
     Progress,
     plan,
     position_of,
@@ -25,6 +22,7 @@ from agents.monitor.deliver.ledger import (
     taken_in,
     without_stale,
 )
+from agents.monitor.deliver.pace import EVERYTHING, FOR_PEOPLE, Pace
 from chain.base.units import DAY, HOUR
 from tests.agents.monitor.delivery_kit import START, happen, home_in, raised
 

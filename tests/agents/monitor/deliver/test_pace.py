@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, AlertMute, Severity
-from agents.monitor.deliver.ledger import FOR_PEOPLE, MERGED_SECONDS, Pace, QuietHours
+from agents.monitor.deliver.ledger import MERGED_SECONDS
+from agents.monitor.deliver.pace import FOR_PEOPLE, Pace, QuietHours
 from tests.agents.monitor.deliver.paced_person import HOUR, MINUTE, Person
 from tests.agents.monitor.delivery_kit import START, cleared, raised, subject
 

@@ -37,7 +37,7 @@ from zuno_tui.present.charts import StyledText, plain
 from zuno_tui.present.output import cell_width
 
 if TYPE_CHECKING:
-    from zuno_tui.features.trade.run_view import TradeRunView
+    from zuno_tui.features.trade.run_parts import TradeRunView
 
 EXPERTS_HEARD = 4
 """How many cards are filled when the map is drawn."""

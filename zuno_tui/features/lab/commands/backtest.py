@@ -7,14 +7,15 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import PROFILE, read_file_name
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, OneOf, Verb
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.intents.arguments import PROFILE, read_file_name
+from zuno_tui.intents.intent import Argument, Intent, OneOf
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
     from zuno_tui.features.lab.backtest import BacktestOptions
+    from zuno_tui.intents.remaining import Remaining
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 _DEFAULT_DAYS = 30
 _HOURS = {"h": 1, "d": 24, "w": 168}

@@ -8,8 +8,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import read_file_name
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone
+from zuno_tui.catalog.command import Command, Group, Verb, alone
+from zuno_tui.intents.arguments import read_file_name
+from zuno_tui.intents.intent import Argument, Intent
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session

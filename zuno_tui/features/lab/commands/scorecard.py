@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.command import Command, Group, Intent, Verb, alone, always
+from zuno_tui.catalog.command import Command, Group, Verb, alone, always
+from zuno_tui.intents.intent import Intent
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session

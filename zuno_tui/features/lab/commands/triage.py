@@ -6,8 +6,9 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.catalog.arguments import hours_file, read_hours_file
-from zuno_tui.catalog.command import Command, Group, Intent, Verb
+from zuno_tui.catalog.command import Command, Group, Verb
+from zuno_tui.intents.arguments import hours_file, read_hours_file
+from zuno_tui.intents.intent import Intent
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session

@@ -3,7 +3,8 @@
 from argparse import Namespace
 from typing import ClassVar
 
-from zuno_tui.catalog.command import Command, Group, Intent
+from zuno_tui.catalog.command import Command, Group
+from zuno_tui.intents.intent import Intent
 
 
 class ServeMcp(Intent, frozen=True):

@@ -3,9 +3,10 @@
 from typing import ClassVar
 
 from agents.lp import ROLES
-from zuno_tui.catalog.arguments import DETERMINISTIC
-from zuno_tui.catalog.command import Argument, Command, Group, Intent
+from zuno_tui.catalog.command import Command, Group
 from zuno_tui.features import mesh
+from zuno_tui.intents.arguments import DETERMINISTIC
+from zuno_tui.intents.intent import Argument, Intent
 
 
 class RunAgent(Intent, frozen=True):

@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 from typing import ClassVar
 
-from zuno_tui.catalog.command import Argument, Command, Group, Intent, Verb, alone, always
+from zuno_tui.catalog.command import Command, Group, Verb, alone, always
 from zuno_tui.features import mesh
+from zuno_tui.intents.intent import Argument, Intent
 
 _LOWEST_PORT, _HIGHEST_PORT = 1024, 65_000
 _MOST_CRITICS = 5

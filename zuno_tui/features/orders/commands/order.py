@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from zuno_tui.catalog.command import (
-    ActionMaker,
-    Command,
-    Group,
-    Intent,
-    Verb,
-    of_selected,
-    with_positions,
-)
+from zuno_tui.app.feature import ActionMaker
+from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
 from zuno_tui.features import orders
 from zuno_tui.features.orders.intents import (
     CancelOrders,
@@ -24,10 +17,11 @@ from zuno_tui.features.orders.intents import (
     OrderForm,
     read_order_number,
 )
+from zuno_tui.intents.intent import Intent
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 
 def _cancel(session: Session, intent: CancelOrders) -> ActionMaker:

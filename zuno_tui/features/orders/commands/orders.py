@@ -9,7 +9,7 @@ from zuno_tui.features import orders
 from zuno_tui.features.orders.intents import ListOrders
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 
 def _read(said: Remaining) -> ListOrders:

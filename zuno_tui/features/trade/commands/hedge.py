@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.arguments import PositionName
 from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
 from zuno_tui.features import trade
 from zuno_tui.features.trade.commands.trade import EMERGENCIES
 from zuno_tui.features.trade.intents import NEUTRAL, Hedge, read_share
+from zuno_tui.intents.intent import PositionName
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 _SHARE = re.compile(r"[0-9]{1,3}(?:\.[0-9]+)?%|0?\.[0-9]+|neutral|full|half|quarter", re.IGNORECASE)
 _ALL: dict[str, PositionName] = dict.fromkeys(("all", "everything", "them"), "all")

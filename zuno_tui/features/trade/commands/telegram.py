@@ -2,8 +2,9 @@
 
 from typing import ClassVar
 
-from zuno_tui.catalog.command import Argument, Command, Group, Intent
+from zuno_tui.catalog.command import Command, Group
 from zuno_tui.features import trade
+from zuno_tui.intents.intent import Argument, Intent
 
 
 class AnswerChats(Intent, frozen=True):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from zuno_tui.app.session import Session
+    from zuno_tui.intents.remaining import Remaining
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.prompt.remaining import Remaining
 
 _WATCH = {"watch": True}
 _TIME = re.compile(r"[0-9]{1,4}(?:m|min|h)", re.ASCII)

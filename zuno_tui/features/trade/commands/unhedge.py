@@ -11,7 +11,7 @@ from zuno_tui.features.trade.commands.hedge import read_subject
 from zuno_tui.features.trade.intents import Unhedge, read_share
 
 if TYPE_CHECKING:
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
 
 _PART = re.compile(r"[0-9]{1,3}(?:\.[0-9]+)?%|half|quarter", re.IGNORECASE)
 

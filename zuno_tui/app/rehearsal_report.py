@@ -11,10 +11,10 @@ from chain.positions.overview import OnePosition, Sources, tokens_at
 from chain.protocols.reference import position_label
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
+from zuno_tui.app.result_card import amount_lines, result_document, result_headline
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.position import position_document
-from zuno_tui.present.result_card import amount_lines, result_document, result_headline
 from zuno_tui.present.words import signed_amount, worth
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from agents.bus.envelope import Role
 from agents.model.interface import Model, ModelPrompt, ModelUnavailable
 from chain.base.clean_text import clean_text, looks_secret
 from zuno_tui.catalog.command import Verb
+from zuno_tui.catalog.interpret import Interpretation, interpret, may_look
 from zuno_tui.catalog.registry import CommandRegistry
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.interpret import Interpretation, interpret, may_look
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.phrase_error import NotReadYetError
 from zuno_tui.prompt.languages import other_language
-from zuno_tui.prompt.phrase_error import NotReadYetError
 from zuno_tui.prompt.slots import is_look
 
 PROMPT = Role("prompt")

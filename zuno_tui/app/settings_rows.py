@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agents.lp.debate import DEFAULT_ROUNDS
-from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE
+from agents.monitor.deliver.pace import EVERYTHING, FOR_PEOPLE
 from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import shortened_urls
 from chain.base.units import GWEI
@@ -75,12 +75,13 @@ _MEANS = {
     "webhook.least_severity": "the lowest severity that is sent there",
     "screen.theme": "the colours",
     "screen.bell": "whether an alert rings",
+    "screen.mouse": "whether clicks come to zuno; without them the terminal selects text",
     "screen.reading_pace": "words a minute at which a debate is shown",
 }
 """What is changed from the screen, in the order in which it stands there."""
 _NO_FLAGS: Mapping[str, str] = MappingProxyType({})
 _SWITCHED = {"true": "on", "false": "off"}
-_AT_NEXT_START = ("screen.bell", "screen.reading_pace")
+_AT_NEXT_START = ("screen.bell", "screen.mouse", "screen.reading_pace")
 
 
 class _Sources(NamedTuple):

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.command import Argument, Intent, OneOf
+from zuno_tui.intents.intent import Argument, Intent, OneOf, PositionName, read_ref, write_ref
 
 if TYPE_CHECKING:
     from chain.base.units import Numeral
     from chain.protocols.reference import PositionRef
-    from zuno_tui.prompt.remaining import Remaining
+    from zuno_tui.intents.remaining import Remaining
+
+
+def read_hours_file(said: Remaining) -> Path:
+    if not said:
+        said.refuse("which file of hours.", f"{said.verb} FILE")
+    return read_file_name(said.text)
+
 
 _EXPOSED = (
     "a private key is never given on the command line: other programs and the shell's history "
     "see it there. Treat that key as exposed, and move what it holds. "
     "zuno wallet import asks for a key without showing it"
 )
-
-
-def read_ref(text: str) -> PositionRef:
-    from chain.protocols.reference import read_position_ref
-
-    ref = read_position_ref(text)
-    if ref is None:
-        raise ValueError(f"{text!r} is not a position's number, like 7 or #7, or 3:7 for one of v3")
-    return ref
-
-
-def write_ref(ref: PositionName) -> str:
-    from chain.protocols.reference import position_name
-
-    return ref if isinstance(ref, str) else position_name(ref)
 
 
 def positions_named(intent: Intent) -> tuple[PositionRef, ...]:
@@ -92,15 +84,6 @@ def hours_file(columns: str) -> OneOf:
     """The file of hours that a command is about."""
     words = f"a CSV with time (when the hour began), {columns}; .gz too"
     return OneOf((Argument("--hours", words, metavar="FILE", read=read_file_name),), required=True)
-
-
-def read_hours_file(said: Remaining) -> Path:
-    if not said:
-        said.refuse("which file of hours.", f"{said.verb} FILE")
-    return read_file_name(said.text)
-
-
-PositionName: TypeAlias = "PositionRef | Literal['all']"
 
 
 def read_position_name(text: str) -> PositionName:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from chain.base.units import Numeral
+    from chain.protocols.reference import PositionRef
 from collections.abc import Mapping, Sequence
-from typing import Literal, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from agents.lp.advice_words import option_index, option_letter
 from chain.base.units import Numeral, NumeralError, read_numeral
 from chain.protocols.reference import PositionRef, position_label, position_name, v4_position
-from zuno_tui.catalog.arguments import read_ref
-from zuno_tui.prompt.context import PhraseContext
-from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, UnclearError
-from zuno_tui.prompt.pieces import list_names
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intent import read_ref
+from zuno_tui.intents.phrase_error import Misunderstood, NotReadYetError, UnclearError
+from zuno_tui.intents.pieces import list_names
 
 Found = TypeVar("Found")
 

@@ -14,18 +14,19 @@ from chain.base.clean_text import NOT_KEPT, clean_text, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
 from chain.protocols.reference import position_name
-from zuno_tui.catalog.arguments import positions_named
-from zuno_tui.catalog.command import Intent, Verb
+from zuno_tui.catalog.command import Verb
 from zuno_tui.catalog.registry import CommandRegistry
-from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.intents.arguments import positions_named
+from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.phrase_error import Misunderstood, NotReadYetError, PhraseError, UnclearError
+from zuno_tui.intents.pieces import LONGEST_PHRASE, list_names
+from zuno_tui.intents.remaining import Remaining
 from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.languages import other_language
 from zuno_tui.prompt.line_slots import no_such_position
 from zuno_tui.prompt.named_networks import network_called
-from zuno_tui.prompt.phrase_error import Misunderstood, NotReadYetError, PhraseError, UnclearError
-from zuno_tui.prompt.pieces import LONGEST_PHRASE, list_names
-from zuno_tui.prompt.remaining import Remaining
 from zuno_tui.prompt.sentences import Lines, Meaning, PlainAnswer, filling_verbs, sentence_meaning
 from zuno_tui.prompt.slots import ALIASES, common_symbol, is_known_word, is_look, read_sentence
 from zuno_tui.prompt.unused import unused_of

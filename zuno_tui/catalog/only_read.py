@@ -2,8 +2,9 @@
 
 from chain.base.errors import ZunoError
 from chain.protocols.reference import position_label
-from zuno_tui.catalog.arguments import positions_named
-from zuno_tui.catalog.command import Command, Intent
+from zuno_tui.catalog.command import Command
+from zuno_tui.intents.arguments import positions_named
+from zuno_tui.intents.intent import Intent
 
 
 class OtherProtocolError(ZunoError):

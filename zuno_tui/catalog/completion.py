@@ -7,7 +7,7 @@ from msgspec import Struct
 from chain.protocols.reference import position_name
 from zuno_tui.catalog.command import Verb
 from zuno_tui.catalog.registry import CommandRegistry
-from zuno_tui.prompt.context import PhraseContext
+from zuno_tui.intents.context import PhraseContext
 from zuno_tui.prompt.named_networks import network_names
 
 MOST_SHOWN = 6

@@ -7,54 +7,33 @@ from contextlib import AbstractAsyncContextManager
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from zuno_tui.catalog.command import Intent
+from zuno_tui.present.attachment import Attachment
 
 if TYPE_CHECKING:
     from argparse import Namespace
-
-    from textual.screen import Screen
 
     from agents.bus.replay import Record, ReplayReport
     from agents.bus.run import SpokenTurn
     from agents.monitor.heartbeat import Note
     from agents.monitor.poll import FeatureNews
-    from agents.monitor.rules.risks import HedgeSource
+    from agents.monitor.rules.situation import HedgeSource
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.contracts.signed_delegation import SignedDelegation
     from chain.positions.overview import Overview, Sources
     from chain.protocols.reference import PositionRef
-    from zuno_tui.app.agents_elsewhere import Gathering
-    from zuno_tui.app.session import Session
-    from zuno_tui.app.watchlist import SettingsSource
-    from zuno_tui.catalog.command import ActionMaker
-    from zuno_tui.catalog.intents import Apply, Approve
-    from zuno_tui.desk.approvals import EmbeddedMarket
-    from zuno_tui.desk.card import Card
-    from zuno_tui.desk.context import DeskContext
-    from zuno_tui.desk.events import Event
-    from zuno_tui.desk.questions import Questions
-    from zuno_tui.desk.thread import DeskLink
+    from zuno_tui.app.agent_places import Gathering
+    from zuno_tui.app.session import Session, SettingsSource
+    from zuno_tui.gate.actions.action import Action
     from zuno_tui.present.answer import CommandAnswer
-    from zuno_tui.present.output import Json
     from zuno_tui.settings import Settings
 
+
 _FOLDER = "zuno_tui.features"
-
-
-class Attachment(Struct, frozen=True):
-    """What hangs on positions besides the chain, like their hedges."""
-
-    name: str
-    """Its field in a document."""
-    lines: tuple[str, ...] = ()
-    """Under a list of positions."""
-    document: Json = None
-    """None where it is not known."""
 
 
 class EndedOrder(Struct, frozen=True):
@@ -72,6 +51,9 @@ class RunAgain(Struct, frozen=True):
     """In a sentence."""
 
 
+ActionMaker: TypeAlias = "Callable[[Sources], Awaitable[Action]]"
+"""Makes an action of the chain as it is when it is read."""
+
 Approver: TypeAlias = "Callable[[ActionMaker], Awaitable[CommandAnswer]]"
 
 
@@ -86,22 +68,6 @@ class PlanFlow(Struct, frozen=True):
     replay: Callable[[Record], Awaitable[RunAgain]]
 
 
-class DeskPart(Protocol):
-    """A feature while the desk is open."""
-
-    def take(self, intent: Intent) -> bool:
-        """False where the intent is answered as a page, as its command declares."""
-
-    def show(self, plan_id: str | None = None) -> None: ...
-
-    def approve(self, intent: Approve, plan_id: str) -> None: ...
-
-    def ask(self, intent: Apply, plan_id: str) -> None:
-        """Show what would be sent, and wait for the typed word."""
-
-    def close(self) -> None: ...
-
-
 class Feature(Struct, frozen=True, kw_only=True):
     """Everything here is imported when it is first needed; a command needs its file alone."""
 
@@ -112,12 +78,6 @@ class Feature(Struct, frozen=True, kw_only=True):
     plan_flow: Callable[[], PlanFlow] | None = None
     approves: Callable[[Session], Approver | None] | None = None
     """Who approves for the chosen wallet instead of the gate; None where the gate does."""
-    intents: tuple[type[Intent], ...] = ()
-    """Those that its part of the desk takes."""
-    desk_part: Callable[[DeskContext, EmbeddedMarket | None, Questions, Card], DeskPart] | None = (
-        None
-    )
-    screen_for: Callable[[Event, DeskLink, Callable[[], float]], Screen[None] | None] | None = None
     attachment: str = ""
     """What it attaches to positions, as documents name it."""
     attached: Callable[[Session, Sources, Sequence[Overview]], Awaitable[Attachment]] | None = None

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
-from zuno_tui.catalog.arguments import (
+from zuno_tui.intents.arguments import (
     ALERT,
     CANDIDATE,
     CONFIRM,
@@ -22,16 +22,18 @@ from zuno_tui.catalog.arguments import (
     UNTIL,
     read_address,
     read_duration,
-    read_ref,
     read_without_key,
 )
-from zuno_tui.catalog.command import Argument, Intent, OneOf
+from zuno_tui.intents.intent import Argument, Intent, OneOf, read_ref
 
 if TYPE_CHECKING:
     from chain.protocols.reference import PositionRef
-    from zuno_tui.app.market import MarketAction
+    from zuno_tui.intents.remaining import ProfileName
     from zuno_tui.present.views import ViewName
-    from zuno_tui.prompt.remaining import ProfileName
+
+
+MarketAction: TypeAlias = Literal["pause", "resume", "step", "faster", "slower"]
+
 
 _VIEW_COMMANDS = {
     "debate": "explain",

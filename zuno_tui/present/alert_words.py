@@ -1,0 +1,79 @@
+"""What an alert says in a row, from its figures and those of the last read of its position."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from agents.monitor.alerts.alert import AlertKind
+from chain.base.units import percent, usd
+from chain.protocols.reference import position_label
+from zuno_tui.present.views import AlertRow, PositionRow
+from zuno_tui.present.words import screen_words
+
+_WITHDRAWN = "withdrawnUsd"
+_MIDDLE = 0.5
+
+
+class AlertWords(NamedTuple):
+    words: str
+    """What differs first; which position it is about stands in its own column."""
+    brief: str
+    """Less, where a line is short: the whole sentence stands on the alert's page."""
+
+
+def alert_words(row: AlertRow, position: PositionRow | None) -> AlertWords:
+    """With the position as it was read last; as it was when it was raised where none is known."""
+    found = None
+    if row.state != "resolved":
+        found = _of_price(row, position) or _of_money(row, position)
+    if found is None:
+        named = "" if row.ref is None else f"{position_label(row.ref)} "
+        words = row.message.removeprefix(named)
+        if position is not None:
+            words = words.removeprefix(f"{position.pair}").lstrip(": ")
+        words = screen_words(words.partition(". ")[0].removesuffix("."))
+        found = AlertWords(*2 * (f"{words[:1].upper()}{words[1:]}",))
+    return AlertWords(*(f"{row.place}: {words}" for words in found)) if row.place else found
+
+
+def _of_price(row: AlertRow, position: PositionRow | None) -> AlertWords | None:
+    if row.kind == AlertKind.LIKELY_TO_LEAVE and (chance := _number(row, "survival24h")):
+        told = f"{percent(chance)} chance to stay"
+        return AlertWords(f"{told} in range for 24 h", f"{told} for 24 h")
+    if position is None or row.place:
+        return None
+    low = position.progress < _MIDDLE
+    if row.kind == AlertKind.OUT_OF_RANGE:
+        side, edge = ("below", position.low) if low else ("above", position.high)
+        if position.standing != "out of range":
+            return AlertWords(f"Back at the edge: {position.price}", "Back at the edge")
+        return AlertWords(f"Out: {position.price}, {side} {edge}", f"Out, {side} {edge}")
+    if row.kind == AlertKind.NEAR_BOUNDARY:
+        side, edge = ("lower", position.low) if low else ("upper", position.high)
+        return AlertWords(
+            f"Near {side} edge: {position.price} of {edge}", f"Near {side} edge {edge}"
+        )
+    return None
+
+
+def _of_money(row: AlertRow, position: PositionRow | None) -> AlertWords | None:
+    """In the unit of the desk where it read them; what collecting costs is known in dollars."""
+    here = None if position is None or row.place else position
+    if row.kind == AlertKind.FEES_WORTH_COLLECTING and row.fees is not None:
+        told = f"{usd(row.fees) if here is None else here.fees} to collect"
+        gas = _number(row, "gasUsd")
+        in_dollars = here is None or here.fees.startswith("$")
+        return AlertWords(f"{told}, costs {usd(gas)}" if gas and in_dollars else told, told)
+    if row.kind == AlertKind.WITHDRAWN_WAITS:
+        waiting, apart = _number(row, "waitingUsd"), _number(row, _WITHDRAWN)
+        if waiting is not None and apart is not None:
+            told = f"{usd(waiting)} waits"
+            return AlertWords(
+                f"{told}: {usd(apart)} you withdrew + {usd(waiting - apart)} fees", told
+            )
+    return None
+
+
+def _number(row: AlertRow, name: str) -> float | None:
+    numbers: Mapping[str, object] = row.numbers
+    value = numbers.get(name)
+    return float(value) if isinstance(value, int | float) else None
