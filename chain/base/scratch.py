@@ -10,6 +10,8 @@ from pathlib import Path
 from chain.base.home import take_lock
 
 _PREFIX = "zuno-run-"
+_LOCK = ".lock"
+"""A file of its own: what works in the folder may lock the folder itself for a moment."""
 _held: dict[Path, int] = {}
 """The lock on each folder of this process: a folder without one is nobody's any more."""
 
@@ -43,7 +45,7 @@ def _locked_folder(kind: str) -> Path:
         folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-"))
         # Whoever sweeps may come before the lock does: then the folder is gone.
         with suppress(FileNotFoundError):
-            lock = take_lock(folder, wait=True, folder=True)
+            lock = take_lock(folder / _LOCK, wait=True)
             if lock is not None and folder.is_dir():
                 _held[folder] = lock
                 return folder
@@ -55,7 +57,7 @@ def _sweep() -> None:
         with suppress(OSError):
             if folder.is_symlink() or folder.lstat().st_uid != os.getuid():
                 continue
-            if (lock := take_lock(folder, folder=True)) is not None:
+            if (lock := take_lock(folder / _LOCK)) is not None:
                 # It refuses what is no folder, and a link that took its place meanwhile.
                 shutil.rmtree(folder, ignore_errors=True)
                 os.close(lock)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from chain.base.home import hold_lock
 from chain.base.scratch import leave_behind, remove_scratch, scratch_folder
 
 HOLDER = """
@@ -44,6 +45,9 @@ def _holder(place: Path) -> tuple[subprocess.Popen[str], str]:
 
 def test_a_folder_is_private_and_goes_with_its_block(place: Path) -> None:
     with scratch_folder("demo") as folder:
+        # Settings and stores lock the folder they are in for as long as they write.
+        with hold_lock(folder):
+            pass
         assert folder.parent == place
         assert folder.stat().st_mode & 0o777 == 0o700
         (folder / "file").write_text("x")
