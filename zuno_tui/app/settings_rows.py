@@ -16,7 +16,7 @@ from chain.contracts.networks import all_networks
 from chain.prices.price import WorthUnit
 from chain.wallet.address_book import read_book
 from zuno_tui.gate.limits import gate_limits
-from zuno_tui.present.views import SettingRow
+from zuno_tui.present.views import THE_DEMO, SettingRow
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.check import SWITCH, choices_at, expected_at
@@ -81,6 +81,7 @@ _MEANS = {
 """What is changed from the screen, in the order in which it stands there."""
 _NO_FLAGS: Mapping[str, str] = MappingProxyType({})
 _SWITCHED = {"true": "on", "false": "off"}
+_OF_THE_DEMO = ("network", "address", "rpc")
 _AT_NEXT_START = ("screen.bell", "screen.mouse", "screen.reading_pace")
 
 
@@ -95,10 +96,16 @@ class _Sources(NamedTuple):
     """As a new run would have them."""
     by_flags: Mapping[str, str]
     """What this run's flags say of it beside those that the loader takes."""
+    demo: bool = False
+    """Whether its network, wallet and endpoint are the demo's, which nobody gave as flags."""
 
 
 def setting_rows(
-    session: Session, environment: Mapping[str, str], by_flags: Mapping[str, str] = _NO_FLAGS
+    session: Session,
+    environment: Mapping[str, str],
+    by_flags: Mapping[str, str] = _NO_FLAGS,
+    *,
+    demo: bool = False,
 ) -> tuple[SettingRow, ...]:
     path = session.home.settings
     try:
@@ -107,7 +114,7 @@ def setting_rows(
         written = {}
     from_file = load_settings(path, {}, Flags())
     loaded = load_settings(path, environment, session.flags)
-    sources = _Sources(session, environment, written, from_file, loaded, by_flags)
+    sources = _Sources(session, environment, written, from_file, loaded, by_flags, demo)
     known = {**_defaults(sources), **dict(_values(sources)), **dict(_models(sources))}
     values = {**known, **by_flags}
     return tuple(_row(about, values, sources) for about in _MEANS)
@@ -188,7 +195,7 @@ def _origin(place: str, sources: _Sources) -> str:
     if place == WALLET:
         return "your wallets" if now.address is None else "address"
     if flag := _flag(place, sources):
-        return f"flag --{flag}"
+        return THE_DEMO if sources.demo and place.startswith(_OF_THE_DEMO) else f"flag --{flag}"
     variable = variable_of(place)
     if variable is not None and sources.environment.get(variable):
         return _named(variable)
@@ -332,13 +339,15 @@ def change_words(
     demo: bool = False,
 ) -> ChangeWords:
     """Of a setting that was written a moment ago."""
-    kept = "Saved in the demo's settings" if demo else "Saved"
+    kept = "Saved until the demo ends" if demo else "Saved"
     if missing := _missing(session, environment):
         return ChangeWords(f"{kept}, but {missing}", counts=False)
-    rows = setting_rows(session, environment, by_flags or {})
+    rows = setting_rows(session, environment, by_flags or {}, demo=demo)
     row = next((row for row in rows if row.name == place), None)
     if row is not None and row.is_overruled:
         words = f"{kept}, but it has no effect yet: {row.origin} overrides the file."
+        if row.origin == THE_DEMO:
+            words = f"The demo keeps its own {place.partition('.')[0]}: nothing else is used here."
         return ChangeWords(words, counts=False)
     if row is not None and row.later:
         return ChangeWords(f"{kept}. It takes effect when zuno is opened again.", counts=True)

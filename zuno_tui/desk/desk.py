@@ -421,7 +421,7 @@ class Desk:
         from zuno_tui.app.settings_rows import setting_rows
 
         opening = self._opening
-        rows = setting_rows(self._session, opening.environment, opening.by_flags)
+        rows = setting_rows(self._session, opening.environment, opening.by_flags, demo=opening.demo)
         self._tell(SettingsReady(rows, str(self._session.home.settings)))
 
     def _on_network(self, intent: SwitchNetwork) -> Session:

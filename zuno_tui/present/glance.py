@@ -12,7 +12,7 @@ from chain.base.units import DAY, HOUR, Quantity, Unknown
 from chain.positions.overview import Portfolio
 from chain.prices.price import WorthUnit
 from zuno_tui.present.views import GlanceView
-from zuno_tui.present.words import money, round_usd
+from zuno_tui.present.words import money_figure, round_usd
 
 if TYPE_CHECKING:
     from chain.positions.overview import Overview
@@ -96,7 +96,9 @@ def _day_words(day: DayGain | None, unit: WorthUnit) -> str:
 
 def _rounded(value: Fraction, unit: WorthUnit) -> str:
     """As one says it: the rows below have the cents."""
-    return round_usd(float(value)) if unit is WorthUnit.USD else money(value, unit)
+    if unit is WorthUnit.USD:
+        return round_usd(float(value))
+    return f"{money_figure(value, unit)} {unit.value.upper()}"
 
 
 def _ether(price: Quantity[Fraction]) -> str:

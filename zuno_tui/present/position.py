@@ -30,6 +30,8 @@ from zuno_tui.present.views import ChartView, PositionRow, PositionsView, Standi
 from zuno_tui.present.words import (
     amount_of,
     fee_text,
+    figure_cell,
+    gain_figure,
     money,
     number,
     percent,
@@ -76,6 +78,8 @@ class Won(Struct, frozen=True):
     apr: float | None = None
     old: bool = False
     """Whether the result against holding is of an earlier read than worth and fees."""
+    figures: tuple[str, str] = ("…", "…")
+    """Result against holding and net a day where a column's head names the unit."""
 
 
 _NOT_READ_YET = Won("…", "dim", "…")
@@ -103,6 +107,7 @@ def positions_view(
         found=f"{wallet.found_count} of {wallet.balance_of} found",
         block=wallet.block.number,
         read_at=read_at,
+        unit="" if unit is WorthUnit.USD else unit.value.upper(),
     )
 
 
@@ -184,6 +189,7 @@ def _won(
         fee_apr="–" if yearly is None else yearly_percent(yearly),
         gained=number(gained.against_holding),
         apr=yearly,
+        figures=(gain_figure(gained.against_holding, unit), gain_figure(gained.net_a_day, unit)),
     )
 
 
@@ -264,6 +270,7 @@ def _row(
         fees_worth=number(value.fees),
         gained=won.gained,
         apr=won.apr,
+        figures=(figure_cell(value.principal, unit), figure_cell(value.fees, unit), *won.figures),
     )
 
 

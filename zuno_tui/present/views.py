@@ -74,6 +74,8 @@ class PositionRow(Struct, frozen=True):
     fees_worth: float | None = None
     gained: float | None = None
     apr: float | None = None
+    figures: tuple[str, ...] = ()
+    """Value, fees, result against holding and net a day where the head names their unit."""
 
 
 class GlanceView(Struct, frozen=True):
@@ -119,6 +121,8 @@ class PositionsView(Struct, frozen=True):
     remembered: bool = False
     """Painted from what the last run knew."""
     glance: GlanceView | None = None
+    unit: str = ""
+    """What the heads of money name; empty for dollars, which every cell has a sign for."""
 
 
 class AlertRow(Struct, frozen=True):
@@ -500,6 +504,9 @@ class DispatchView(Struct, frozen=True):
     actions: tuple[DispatchAction, ...]
 
 
+THE_DEMO = "the demo"
+
+
 class SettingRow(Struct, frozen=True):
     name: str
     value: str
@@ -520,4 +527,4 @@ class SettingRow(Struct, frozen=True):
     @property
     def is_overruled(self) -> bool:
         """Whether something goes before the file, so that a change there would not count."""
-        return self.origin.startswith(("environment", "flag"))
+        return self.origin.startswith(("environment", "flag")) or self.origin == THE_DEMO

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ NOBODY = "nobody: nothing leaves the wallet"
 """Where the bytes name no recipient."""
 _SMALL_ETHER_PLACES = 6
 _JSON_PLACES = 8
+_DIGITS = 4
+_MOST_PLACES = 8
 _CENT = Fraction(1, 100)
 _HALF_CENT = 0.005
 _THOUSANDS_FROM = 10_000
@@ -89,6 +92,29 @@ def money(value: Fraction, unit: WorthUnit) -> str:
     # Below a cent two decimals would call something nothing.
     places = 2 if size >= _CENT or size == 0 else 6
     return f"{sign}${_fixed(size, places)}"
+
+
+def money_figure(value: Fraction, unit: WorthUnit) -> str:
+    """Dollars to the cent; another coin in four digits, its name in the head."""
+    if unit is WorthUnit.USD:
+        return money(value, unit)
+    size = abs(float(value))
+    before_point = math.floor(math.log10(size)) + 1 if size else _DIGITS
+    text = f"{size:,.{min(_MOST_PLACES, max(0, _DIGITS - before_point))}f}"
+    return f"−{text}" if value < 0 else text
+
+
+def figure_cell(value: Quantity[Fraction], unit: WorthUnit) -> str:
+    """For a column whose head names the unit."""
+    return UNKNOWN if isinstance(value, Unknown) else money_figure(value.value, unit)
+
+
+def gain_figure(value: Quantity[Fraction], unit: WorthUnit) -> str:
+    """The same of a gain or a loss; nothing has no sign."""
+    if isinstance(value, Unknown) or unit is WorthUnit.USD:
+        return short_gain(value, unit)
+    text = money_figure(value.value, unit)
+    return text if value.value <= 0 else f"+{text}"
 
 
 def signed_money(value: Quantity[Fraction], unit: WorthUnit) -> str:

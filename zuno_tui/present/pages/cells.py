@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -12,10 +11,7 @@ from chain.prices.price import WorthUnit
 from chain.tokens import Token
 from chain.tokens.pair import Pair
 from zuno_tui.present.pages.page import PageCell
-from zuno_tui.present.words import UNKNOWN, fee_text, money
-
-_DIGITS = 4
-_MOST_PLACES = 8
+from zuno_tui.present.words import UNKNOWN, fee_text, money_figure
 
 
 def pool_title(pair: Pair, key: PoolKey) -> str:
@@ -29,16 +25,6 @@ def fee_words(key: PoolKey) -> str:
 
 def money_head(title: str, unit: WorthUnit) -> str:
     return f"{title}>" if unit is WorthUnit.USD else f"{title} {unit.value.upper()}>"
-
-
-def money_figure(value: Fraction, unit: WorthUnit) -> str:
-    """Dollars to the cent; another coin in four digits, its name in the head."""
-    if unit is WorthUnit.USD:
-        return money(value, unit)
-    size = abs(float(value))
-    before_point = math.floor(math.log10(size)) + 1 if size else _DIGITS
-    text = f"{size:,.{min(_MOST_PLACES, max(0, _DIGITS - before_point))}f}"
-    return f"−{text}" if value < 0 else text
 
 
 def money_cell(value: Quantity[Fraction], unit: WorthUnit, part: float | None = None) -> PageCell:

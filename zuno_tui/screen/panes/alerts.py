@@ -113,7 +113,10 @@ class AlertsPane(RowTable):
         ]
         if self.size.width < _ARROW_FROM:
             short = [_shortened(row, each.brief) for row, each in zip(rows, words, strict=True)]
-            self._tells_next = not _fits(short, self.size.width - _AROUND_ROW)
+            tells_next = not _fits(short, self.size.width - _AROUND_ROW)
+            if tells_next is not self._tells_next:
+                self._tells_next = tells_next
+                self.forget_widths()
             rows = rows if self._tells_next else short
         else:
             self._tells_next = True

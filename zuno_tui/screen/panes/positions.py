@@ -38,6 +38,8 @@ _COLUMNS = (
     TableColumn("FROM – TO", 13, 27, right=True, spacious=True),
     TableColumn(" NOTES", 10, 19),
 )
+_MONEY = (5, 6, 8, 9)
+"""The columns of `PositionRow.figures`."""
 _NEEDS = {"out of range": 3.0, "near edge": 2.0, "in range": 1.0, "empty": 0.0}
 _ORDERS: dict[str, tuple[int, Callable[[PositionRow], float | None]]] = {
     "by what needs you": (3, lambda row: _NEEDS[row.standing]),
@@ -136,6 +138,10 @@ class PositionsPane(RowTable):
     def _retitle(self, now: float | None) -> None:
         if self._view is not None:
             self.show_age(self._view.read_at or 0.0 if now is None else now)
+
+    def _title(self, column: int) -> str:
+        named = f" {self._view.unit}" if self._view and self._view.unit and column in _MONEY else ""
+        return f"{self._columns[column].title}{named}{'▼' if column == self.sorted_by else ''}"
 
     def _fill(self, view: PositionsView) -> None:
         stale = view.stale is not None or view.remembered
@@ -247,20 +253,22 @@ def _gauge_for(width: int) -> int:
 def _row(row: PositionRow, manner: _Manner) -> Row:
     state, tone = _STATES[row.standing]
     empty = row.standing == "empty"
+    texts = (row.value, row.fees, row.against_holding, row.net_a_day)
+    value, fees, against, net = row.figures or texts
     cells = (
         Cell(position_label(row.ref), "strong"),
         Cell(f"{row.pair} {row.fee}", "dim" if empty else "plain"),
         Cell(row.ref.protocol if manner.several else "", "dim"),
         Cell(state, tone),
         Cell(range_gauge(None if empty else row.progress, manner.gauge), tone),
-        Cell(row.value, "dim" if empty else "plain"),
-        Cell(row.fees, "dim" if not row.fees_worth else "plain"),
+        Cell(value, "dim" if empty else "plain"),
+        Cell(fees, "dim" if not row.fees_worth else "plain"),
         Cell(_dash_unknown(row.fee_apr), "dim" if row.standing == "out of range" else "plain"),
         Cell(
-            f"{'~' if row.against_holding_old else ''}{_dash_unknown(row.against_holding)}",
+            f"{'~' if row.against_holding_old else ''}{_dash_unknown(against)}",
             row.against_holding_tone,
         ),
-        Cell(_dash_unknown(row.net_a_day), _tone_of(row.net_a_day)),
+        Cell(_dash_unknown(net), _tone_of(net)),
         Cell(_change(row.chart.prices) if row.chart else "…", "dim"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
