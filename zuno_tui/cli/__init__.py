@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    from zuno_tui.cli.parser import build_parser
-
     words = sys.argv[1:] if arguments is None else arguments
     if list(words[:1]) == ["help"] or list(words) in (["--help"], ["-h"]):
         return _help(words[1:])
+    from zuno_tui.cli.parser import build_parser
+
     code: int = DONE
     try:
         parsed = build_parser(_commands_for(words)).parse_args(words)

@@ -77,20 +77,27 @@ def build_parser(commands: Iterable[Command]) -> argparse.ArgumentParser:
     # A flag may stand before or after the command; suppressed, the second does not undo the first.
     shared = _shared_flags(argparse.SUPPRESS)
     _add_commands(
-        parser.add_subparsers(metavar="COMMAND", parser_class=DiscreetParser), commands, shared
+        parser.add_subparsers(metavar="COMMAND", parser_class=DiscreetParser),
+        commands,
+        (shared, _desk_flags()),
     )
     return parser
 
 
 def _add_commands(
-    parsers: Parsers, commands: Iterable[Command], shared: argparse.ArgumentParser
+    parsers: Parsers,
+    commands: Iterable[Command],
+    shared: tuple[argparse.ArgumentParser, argparse.ArgumentParser],
 ) -> None:
+    """`shared` is what most take, and what all take and none explains."""
     for command in commands:
         examples = "\n".join(("examples:", *(f"  {line}" for line in examples_of(command))))
         parts = (command.notes, examples)
         parser = parsers.add_parser(
             command.name,
-            parents=[shared] if command.takes_shared_flags else [],
+            parents=shared if command.takes_shared_flags else shared[1:],
+            # What a command says of a flag of its own goes before what is said of all.
+            conflict_handler="resolve",
             help=command.does.replace("%", "%%"),
             description=f"{command.does[0].upper()}{command.does[1:]}.",
             epilog="\n\n".join(filter(None, parts)) or None,
@@ -166,6 +173,16 @@ def _typed(read: Callable[[str], object]) -> Callable[[str], object]:
             raise argparse.ArgumentTypeError(str(error)) from error
 
     return typed
+
+
+def _desk_flags() -> argparse.ArgumentParser:
+    """Of how things are drawn and argued: taken wherever they are typed."""
+    flags = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    for flag in DESK_FLAGS:
+        _add(flags.add_argument, flag, {}, inherited=True)
+    for action in flags._actions:
+        action.help = argparse.SUPPRESS
+    return flags
 
 
 def _shared_flags(absent: str | None) -> argparse.ArgumentParser:

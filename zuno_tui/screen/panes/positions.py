@@ -93,6 +93,8 @@ class PositionsPane(RowTable):
         self._again(None)
 
     def show(self, view: PositionsView, now: float) -> None:
+        if self._view is not None and self._view.unit != view.unit:
+            self.forget_widths()
         self._view = view
         self._fill(view)
         self.show_age(now)
