@@ -9,7 +9,7 @@ from typing import NoReturn, TypeAlias
 from zuno_tui.catalog.command import Command
 from zuno_tui.cli.help import examples_of, overview
 from zuno_tui.intents.arguments import DESK_FLAGS
-from zuno_tui.intents.intent import Argument, OneOf
+from zuno_tui.intents.intent import Argument, OneOf, flat
 
 Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -79,7 +79,7 @@ def build_parser(commands: Iterable[Command]) -> argparse.ArgumentParser:
     _add_commands(
         parser.add_subparsers(metavar="COMMAND", parser_class=DiscreetParser),
         commands,
-        (shared, _desk_flags()),
+        shared,
     )
     return parser
 
@@ -87,17 +87,14 @@ def build_parser(commands: Iterable[Command]) -> argparse.ArgumentParser:
 def _add_commands(
     parsers: Parsers,
     commands: Iterable[Command],
-    shared: tuple[argparse.ArgumentParser, argparse.ArgumentParser],
+    shared: argparse.ArgumentParser,
 ) -> None:
-    """`shared` is what most take, and what all take and none explains."""
     for command in commands:
         examples = "\n".join(("examples:", *(f"  {line}" for line in examples_of(command))))
         parts = (command.notes, examples)
         parser = parsers.add_parser(
             command.name,
-            parents=shared if command.takes_shared_flags else shared[1:],
-            # What a command says of a flag of its own goes before what is said of all.
-            conflict_handler="resolve",
+            parents=[*([shared] if command.takes_shared_flags else []), _desk_flags(command)],
             help=command.does.replace("%", "%%"),
             description=f"{command.does[0].upper()}{command.does[1:]}.",
             epilog="\n\n".join(filter(None, parts)) or None,
@@ -175,11 +172,13 @@ def _typed(read: Callable[[str], object]) -> Callable[[str], object]:
     return typed
 
 
-def _desk_flags() -> argparse.ArgumentParser:
-    """Of how things are drawn and argued: taken wherever they are typed."""
+def _desk_flags(command: Command) -> argparse.ArgumentParser:
+    """Of how things are drawn and argued: taken wherever they are typed, where it has no own."""
+    own = {argument.name for argument in flat(command.intent.arguments)}
     flags = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     for flag in DESK_FLAGS:
-        _add(flags.add_argument, flag, {}, inherited=True)
+        if flag.name not in own:
+            _add(flags.add_argument, flag, {}, inherited=True)
     for action in flags._actions:
         action.help = argparse.SUPPRESS
     return flags

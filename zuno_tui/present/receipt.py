@@ -478,7 +478,8 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
         match effect:
             case Withdrawal(ref, liquidity, least, ends) if ends or liquidity:
                 amounts = _with(facts.pair(ref), *least)
-                yield _line(facts, "bound", f"{position_label(ref)} {_PAYS}", amounts, "comes out")
+                words = f"{position_label(ref)} {_PAYS}{_other_coin(facts, ref)}"
+                yield _line(facts, "bound", words, amounts, "comes out")
             case Provision(ref, pool, span, _, most):
                 name = "the new position" if ref is None else position_label(ref)
                 held = None if ref is None else facts.positions.get(ref)
@@ -498,6 +499,18 @@ def _bounds(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
         words = f"at most {format_amount(facts.gas, 18, 4)} {coin}"
         yield ReceiptLine("bound", words, dollars, "network")
     yield from _all_in(facts)
+
+
+def _other_coin(facts: ReceiptFacts, ref: PositionRef) -> str:
+    """Of a position out of range: it may pay in the other coin by the time it is carried out."""
+    held, pair = facts.positions.get(ref), facts.pair(ref)
+    if held is None or pair is None or not held.liquidity:
+        return ""
+    inside = held.span.holds(held.pool.sqrt_price_x96, held.liquidity, round_up=False)
+    if all(inside) or not any(inside):
+        return ""
+    other = facts.names.token(pair[1] if inside.amount0 else pair[0])
+    return f" (back in range, the rest comes in {other.label})"
 
 
 def _most_dollars(facts: ReceiptFacts) -> float | None:

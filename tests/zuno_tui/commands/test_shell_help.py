@@ -75,6 +75,11 @@ def test_the_manual_begins_with_its_date_and_then_its_version() -> None:
     assert heading in (f"## {version('zuno-tui')}, {part}" for part in (day, "not released yet"))
 
 
+@pytest.mark.parametrize("line", ["--ascii glossary lvr", "glossary lvr --ascii"])
+def test_a_flag_of_the_desk_is_taken_wherever_it_is_typed(line: str) -> None:
+    assert build_parser(registry().on_command_line()).parse_args(line.split()).ascii
+
+
 def test_every_example_is_a_line_that_is_taken() -> None:
     from shlex import split
 

@@ -100,14 +100,21 @@ async def action_for(
         coin = _paid_as_coin(sources, [mine.facts], native=native)
         mine = replace(mine, tokens=(*mine.tokens, *([NATIVE] if coin else ())))
         return mine.action(verb, headline, _request(verb, mine.facts, coin))
-    missing = None
-    if not refs:
+    missing, everything = None, not refs
+    if everything:
         discovery = Discovery(sources.client, sources.network, sources.memory, every_protocol=True)
         wallet = await discovery.read(owner)
         refs, missing = [position.ref for position in wallet.positions], wallet.missing
     snapshots = await owned_positions(sources, refs, owner, "latest")
     idle = [snapshot for snapshot in snapshots if not _gives(verb, position_facts(snapshot))]
     taken = [snapshot for snapshot in snapshots if snapshot not in idle]
+    # Fees are no reason to end what pays a subscriber: only who names the position asks for that.
+    subscribed = [
+        snapshot
+        for snapshot in taken
+        if everything and verb != "close" and snapshot.custody.subscriber is not None
+    ]
+    taken = [snapshot for snapshot in taken if snapshot not in subscribed] or taken
     if not taken:
         raise GateRefusedError(f"None of these positions has anything to {verb}.")
     pairs = (pair_of(snapshot.pool.key) for snapshot in taken)
@@ -132,6 +139,7 @@ async def action_for(
         disputes=worth.disputes,
         left_behind=(
             *_left_out(verb, idle),
+            *_left_subscribed(verb, [each for each in subscribed if each not in taken]),
             *(() if missing is None else (missing,)),
         ),
     )
@@ -179,6 +187,14 @@ def _left_out(verb: Together, idle: Sequence[PositionSnapshot]) -> Iterator[str]
         names = ", ".join(position_label(snapshot.ref) for snapshot in idle)
         why = "no fees to collect" if verb == "collect" else "no fees that its range takes now"
         yield f"Left out: {names} ({why})."
+
+
+def _left_subscribed(verb: Together, subscribed: Sequence[PositionSnapshot]) -> Iterator[str]:
+    for snapshot in subscribed:
+        yield (
+            f"Left out: {position_label(snapshot.ref)} (subscribed). To {verb} it and end its "
+            f"subscription: zuno {verb} {position_name(snapshot.ref)}"
+        )
 
 
 async def action_to_decrease(
