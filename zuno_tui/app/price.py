@@ -2,18 +2,45 @@
 
 from fractions import Fraction
 
+from msgspec import Struct
+
 from chain.base.units import Quantity, Unknown
-from chain.contracts.networks import Network
+from chain.contracts.networks import Address, Network
 from chain.prices.ladder import read_prices
+from chain.prices.price import WorthUnit
 from chain.read.gas import read_gas_price
 from chain.tokens import Token, listed_tokens, named_tokens
 from zuno_tui.app.session import Session
 from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.intents.pieces import list_names
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
-from zuno_tui.present.words import number, worth
+from zuno_tui.present.words import money_figure, worth
 from zuno_tui.prompt.slots import names_symbol
+
+
+class TokenPrice(Struct, frozen=True):
+    network: str
+    chain_id: int
+    symbol: str
+    address: Address
+    unit: WorthUnit
+    price: Quantity[Fraction]
+    source: str
+    """Who says it, or why nobody does."""
+    disputed: tuple[str, ...]
+
+
+class GasNow(Struct, frozen=True):
+    network: str
+    chain_id: int
+    gwei: float | Unknown
+    base_fee_gwei: float | None = None
+    priority_fee_gwei: float | None = None
+    transfer_coins: float | None = None
+    """What a plain transfer costs, in the network's coin."""
+    transfer_usd: Quantity[Fraction] | None = None
 
 
 async def token_price(session: Session, symbol: str) -> CommandAnswer:
@@ -28,16 +55,18 @@ async def token_price(session: Session, symbol: str) -> CommandAnswer:
     return CommandAnswer(
         lines=(f"{token.label} {worth(price, unit)} on {session.network.title} ({source})",),
         remarks=disputes,
-        document={
-            "network": session.network.name,
-            "chainId": session.network.chain_id,
-            "symbol": token.symbol,
-            "address": token.address,
-            "unit": unit.value,
-            "price": number(price),
-            "source": source,
-            "disputed": list(disputes),
-        },
+        document=document(
+            TokenPrice(
+                session.network.name,
+                session.network.chain_id,
+                token.symbol,
+                token.address,
+                unit,
+                price,
+                source,
+                disputes,
+            )
+        ),
         code=FAILED if unknown else DONE,
     )
 
@@ -70,7 +99,7 @@ async def gas_now(session: Session) -> CommandAnswer:
     if isinstance(price, Unknown):
         return CommandAnswer(
             (f"{where}: gas is unknown: {price.reason}",),
-            {"network": session.network.name, "gwei": None, "reason": price.reason},
+            document(GasNow(session.network.name, session.network.chain_id, price)),
             code=NETWORK,
         )
     gas = price.value
@@ -81,17 +110,19 @@ async def gas_now(session: Session) -> CommandAnswer:
     return CommandAnswer(
         lines=(
             f"{where}: {gas.usual_price / _GWEI:.4g} gwei a unit of gas{burned}",
-            f"a plain transfer costs {float(coins):.4g} {session.network.native_symbol}"
+            f"a plain transfer costs {money_figure(coins, WorthUnit.ETH)} {session.network.native_symbol}"
             f" = {worth(cost, unit.USD)}",
         ),
-        document={
-            "network": session.network.name,
-            "chainId": session.network.chain_id,
-            "gwei": gas.usual_price / _GWEI,
-            "baseFeeGwei": base,
-            "priorityFeeGwei": gas.priority_fee / _GWEI,
-            "transferCoins": float(coins),
-            "transferUsd": number(cost),
-        },
+        document=document(
+            GasNow(
+                session.network.name,
+                session.network.chain_id,
+                gas.usual_price / _GWEI,
+                base,
+                gas.priority_fee / _GWEI,
+                float(coins),
+                cost,
+            )
+        ),
         code=DONE,
     )

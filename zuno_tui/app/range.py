@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -16,11 +16,12 @@ from agents.numbers.edges import TickRange
 from agents.numbers.shapes import ShapeError
 from chain.base.units import NumeralError, read_numeral
 from chain.contracts.networks import Network, network_named
+from chain.contracts.pool_key import PoolId
 from chain.math.liquidity import LiquidityError
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources, tokens_at
-from chain.protocols.reference import PositionRef, position_label, position_name
+from chain.protocols.reference import PositionRef, position_label
 from chain.protocols.snapshot import PositionSnapshot
 from chain.rpc.records import Block
 from chain.tokens.pair import Pair, pair_of
@@ -31,6 +32,7 @@ from zuno_tui.gate.limits import gate_limits
 from zuno_tui.intents.intents import ChooseRange, CreatePosition, MovePosition
 from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.document import Units, document
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.range_form import RangeForm, range_form
 from zuno_tui.present.terminal import columns
@@ -269,38 +271,80 @@ def _document(form: RangeForm, ticks: TickRange, network: Network, twin: str) ->
         own = form.evaluate_range(ticks).candidate
     except LiquidityError:
         own = None
-    return {
-        "network": network.name,
-        "chainId": network.chain_id,
-        "block": form.context.block,
-        "tokenId": None if form.ref is None else position_name(form.ref),
-        "pair": form.pair.name,
-        "poolId": pool.pool_id,
-        "price": form.past[-1][1],
-        "low": low,
-        "high": high,
-        "tickLower": ticks.lower,
-        "tickUpper": ticks.upper,
-        "poolPays7d": form.evaluation.market.edge_7d,
-        "held": None if form.held is None else dict(_figures(form.held)),
-        "own": None if own is None else dict(_figures(own)),
-        "command": twin or None,
-    }
+    return document(
+        RangeFigures(
+            network.name,
+            network.chain_id,
+            form.context.block,
+            form.ref,
+            form.pair.name,
+            pool.pool_id,
+            form.past[-1][1],
+            low,
+            high,
+            ticks.lower,
+            ticks.upper,
+            form.evaluation.market.edge_7d,
+            None if form.held is None else _outlook(form.held),
+            None if own is None else _outlook(own),
+            twin or None,
+        )
+    )
 
 
-def _figures(candidate: Candidate) -> Iterator[tuple[str, Json]]:
-    survival = candidate.survival
-    yield "survives24h", None if survival is None else survival.day
-    yield "survives7d", None if survival is None else survival.week
-    yield "feesADayUsd", candidate.fee_yield_24h
-    yield "feesADayLowUsd", candidate.fee_low_24h
-    yield "feesADayHighUsd", candidate.fee_high_24h
-    yield "net7dUsd", candidate.net_7d
-    yield "costUsd", candidate.cost_usd
-    yield "earnedBackHours", candidate.break_even_hours
-    yield "amount0", str(candidate.amount0)
-    yield "amount1", str(candidate.amount1)
-    swap = candidate.prep_action
-    yield "swapIn", None if swap is None else str(swap.amount_in)
-    yield "swapOut", None if swap is None else str(swap.amount_out)
-    yield "swapsCurrency0", None if swap is None else swap.zero_for_one
+class RangeOutlook(Struct, frozen=True):
+    """What a range is expected to do; an unknown figure is None."""
+
+    survives_24h: float | None
+    survives_7d: float | None
+    fees_a_day_usd: float | None
+    fees_a_day_low_usd: float | None
+    fees_a_day_high_usd: float | None
+    net_7d_usd: float | None
+    cost_usd: float | None
+    earned_back_hours: float | None
+    amount0: Units
+    amount1: Units
+    swap_in: Units | None
+    swap_out: Units | None
+    swaps_currency0: bool | None
+
+
+class RangeFigures(Struct, frozen=True):
+    """A range of a pool beside the one that is held."""
+
+    network: str
+    chain_id: int
+    block: int
+    token_id: PositionRef | None
+    pair: str
+    pool_id: PoolId
+    price: float
+    low: float
+    high: float
+    tick_lower: int
+    tick_upper: int
+    pool_pays_7d: float | None
+    held: RangeOutlook | None
+    own: RangeOutlook | None
+    command: str | None
+    """What plans it; None where it cannot be planned."""
+
+
+def _outlook(candidate: Candidate) -> RangeOutlook:
+    survival, swap = candidate.survival, candidate.prep_action
+    return RangeOutlook(
+        None if survival is None else survival.day,
+        None if survival is None else survival.week,
+        candidate.fee_yield_24h,
+        candidate.fee_low_24h,
+        candidate.fee_high_24h,
+        candidate.net_7d,
+        candidate.cost_usd,
+        candidate.break_even_hours,
+        candidate.amount0,
+        candidate.amount1,
+        None if swap is None else swap.amount_in,
+        None if swap is None else swap.amount_out,
+        None if swap is None else swap.zero_for_one,
+    )
