@@ -110,7 +110,8 @@ async def gas_now(session: Session) -> CommandAnswer:
     return CommandAnswer(
         lines=(
             f"{where}: {gas.usual_price / _GWEI:.4g} gwei a unit of gas{burned}",
-            f"a plain transfer costs {money_figure(coins, WorthUnit.ETH)} {session.network.native_symbol}"
+            f"a plain transfer costs {money_figure(coins, WorthUnit.ETH)} "
+            f"{session.network.native_symbol}"
             f" = {worth(cost, unit.USD)}",
         ),
         document=document(
