@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from agents.monitor.alerts.alert import AlertKind
 from chain.base.units import percent, usd
 from chain.protocols.reference import position_label
 from zuno_tui.present.views import AlertRow, PositionRow
@@ -36,18 +35,18 @@ def alert_words(row: AlertRow, position: PositionRow | None) -> AlertWords:
 
 
 def _of_price(row: AlertRow, position: PositionRow | None) -> AlertWords | None:
-    if row.kind == AlertKind.LIKELY_TO_LEAVE and (chance := _number(row, "survival24h")):
+    if row.kind == "likely_to_leave" and (chance := _number(row, "survival24h")):
         told = f"{percent(chance)} chance to stay"
         return AlertWords(f"{told} in range for 24 h", f"{told} for 24 h")
     if position is None or row.place:
         return None
     low = position.progress < _MIDDLE
-    if row.kind == AlertKind.OUT_OF_RANGE:
+    if row.kind == "out_of_range":
         side, edge = ("below", position.low) if low else ("above", position.high)
         if position.standing != "out of range":
             return AlertWords(f"Back at the edge: {position.price}", "Back at the edge")
         return AlertWords(f"Out: {position.price}, {side} {edge}", f"Out, {side} {edge}")
-    if row.kind == AlertKind.NEAR_BOUNDARY:
+    if row.kind == "near_boundary":
         side, edge = ("lower", position.low) if low else ("upper", position.high)
         return AlertWords(
             f"Near {side} edge: {position.price} of {edge}", f"Near {side} edge {edge}"
@@ -58,12 +57,12 @@ def _of_price(row: AlertRow, position: PositionRow | None) -> AlertWords | None:
 def _of_money(row: AlertRow, position: PositionRow | None) -> AlertWords | None:
     """In the unit of the desk where it read them; what collecting costs is known in dollars."""
     here = None if position is None or row.place else position
-    if row.kind == AlertKind.FEES_WORTH_COLLECTING and row.fees is not None:
+    if row.kind == "fees_worth_collecting" and row.fees is not None:
         told = f"{usd(row.fees) if here is None else here.fees} to collect"
         gas = _number(row, "gasUsd")
         in_dollars = here is None or here.fees.startswith("$")
         return AlertWords(f"{told}, costs {usd(gas)}" if gas and in_dollars else told, told)
-    if row.kind == AlertKind.WITHDRAWN_WAITS:
+    if row.kind == "withdrawn_waits":
         waiting, apart = _number(row, "waitingUsd"), _number(row, _WITHDRAWN)
         if waiting is not None and apart is not None:
             told = f"{usd(waiting)} waits"
