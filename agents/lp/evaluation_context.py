@@ -63,7 +63,7 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
     """What is held in another pool and would go into this one."""
 
     @property
-    def turned(self) -> bool:
+    def is_turned(self) -> bool:
         """Whether the pair stands in the other order here than where it comes from."""
         return self.leaving is not None and is_turned(self.leaving.pool_key, self.pool_key)
 
@@ -108,7 +108,7 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
         if choice.own_range is not None:
             return own_ticks(choice.own_range, pool)
         if choice.same_range and self.leaving is not None and self.leaving.current is not None:
-            return same_ticks(self.leaving.current, pool.tick_spacing, turned=self.turned)
+            return same_ticks(self.leaving.current, pool.tick_spacing, turned=self.is_turned)
         if choice.full_range:
             return TickRange(*usable_ticks(pool.tick_spacing))
         shape = Shape(choice.width_multiplier, choice.center_offset_ticks)
@@ -206,8 +206,8 @@ def _ground_elsewhere(context: facts.MarketContext, pool_index: int) -> Evaluati
         observed=observed,
         gas=context.gas,
         market=_market(observed, 0, observed.pool.liquidity),
-        available=leaving.available.turned(turned),
-        withdrawn=leaving.withdrawn.turned(turned),
+        available=leaving.available.in_order(turned),
+        withdrawn=leaving.withdrawn.in_order(turned),
         has_subscriber=leaving.has_subscriber,
         current=None,
         hold=None,

@@ -130,7 +130,7 @@ def past_weeks(
     while end >= _WEEK_LOOKS:
         part = candles[end - _WEEK_LOOKS : end + 1]
         prices = [candle.close for candle in part]
-        there = exposure.moved(prices[0] / price)
+        there = exposure.at_times(prices[0] / price)
         alone = replay_hedge(there, prices, target, None, fee)
         adjusted = replay_hedge(there, prices, target, band, fee)
         begun = part[0].time + LOOK_HOURS * HOUR

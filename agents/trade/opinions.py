@@ -69,7 +69,7 @@ class RangeExposure(Struct, frozen=True):
     def worth(self, price: float) -> float:
         return self.coins(price) * price + self.dollars(price)
 
-    def moved(self, times: float) -> RangeExposure:
+    def at_times(self, times: float) -> RangeExposure:
         """Of as much worth, around a price that is so many times this one."""
         lower, upper = self.lower * times, self.upper * times
         return RangeExposure(self.liquidity / sqrt(times), lower, upper)

@@ -84,8 +84,14 @@ class LoopbackHandler(BaseHTTPRequestHandler):
         return content
 
     def send_json(self, content: bytes, status: HTTPStatus = HTTPStatus.OK) -> None:
+        self._send(content, "application/json", status)
+
+    def send_text(self, text: str, kind: str) -> None:
+        self._send(text.encode(), kind, HTTPStatus.OK)
+
+    def _send(self, content: bytes, kind: str, status: HTTPStatus) -> None:
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", kind)
         self.send_header("content-length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)

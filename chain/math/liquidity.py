@@ -23,7 +23,7 @@ class Amounts(NamedTuple):
     def less(self, other: Amounts) -> Amounts:
         return Amounts(self.amount0 - other.amount0, self.amount1 - other.amount1)
 
-    def turned(self, turned: bool = True) -> Amounts:
+    def in_order(self, turned: bool = True) -> Amounts:
         """For a pool whose pair stands in the other order, where it does."""
         return Amounts(self.amount1, self.amount0) if turned else self
 

@@ -9,7 +9,6 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import cast
 
 from agents.monitor.alerts.alert import AlertEvent, event_document, iso_time
@@ -31,6 +30,7 @@ from agents.monitor.poll import PollReport
 from agents.monitor.service import run_monitor
 from chain.base.home import Home, HomeError
 from chain.contracts.addresses import shorten_address
+from zuno_tui.app.monitor_metrics import Gauges, opened_metrics
 from zuno_tui.app.session import SettingsSource, flags_of, say
 from zuno_tui.app.watchlist import HomeWatchlist
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
@@ -65,7 +65,7 @@ class Aloud:
         for event in letter.events:
             if self._as_json:
                 document = cast("dict[str, Json]", event_document(event))
-                print_json_line({"type": "event", **document})
+                print_json_line({"type": "event", "level": event.alert.severity, **document})
             else:
                 say(announcement(event).replace("\n", "\n    "))
         return Delivered()
@@ -101,8 +101,8 @@ class Speaker:
                 self._line({"type": "trouble", "trouble": sentence})
                 say(sentence)
             case SetAside(channel, event, reason):
-                line = {"type": "set_aside", "channel": channel, "event": event, "trouble": reason}
-                self._line(cast("dict[str, Json]", line))
+                line: dict[str, Json] = {"type": "set_aside", "channel": channel, "event": event}
+                self._line({**line, "trouble": reason})
                 say(f"{channel} takes others, but never event {event}: {reason} It was set aside.")
             case Sent() | Postponed() | Stopped():
                 self._channel(note)
@@ -147,12 +147,13 @@ class Speaker:
         ending = "Nothing is lost." if stopped else ""
         say(f"{step.channel} is {state}: {step.reason} It is tried again. {ending}".rstrip())
 
-    def _line(self, document: Json) -> None:
+    def _line(self, document: dict[str, Json]) -> None:
         if self._as_json:
-            print_json_line(document)
+            level = "warning" if document.get("trouble") else "info"
+            print_json_line({**document, "level": level})
 
 
-def _poll_document(report: PollReport, beat: Beat) -> Json:
+def _poll_document(report: PollReport, beat: Beat) -> dict[str, Json]:
     return {
         "type": "poll",
         "at": iso_time(beat.at),
@@ -169,130 +170,48 @@ def _poll_document(report: PollReport, beat: Beat) -> Json:
     }
 
 
-WATCHDOG_SECONDS = 120
-
-_FOR_A_PERSON = """\
-# For one person: ~/.config/systemd/user/zuno-monitor.service, then
-#   systemctl --user enable --now zuno-monitor
-#   loginctl enable-linger      # so that it goes on when you log out
-"""
-_FOR_A_SERVER = """\
-# For a server, as a user of its own: /etc/systemd/system/zuno-monitor.service, then
-#   sudo useradd --system --home-dir {home} zuno
-#   sudo install -d -m 700 -o zuno {home}
-#   sudo -u zuno cp settings.toml {home}/ && sudo systemctl enable --now zuno-monitor
-# It watches and never signs: no key belongs into that home.
-"""
-_HARDENED = """\
-User=zuno
-ReadWritePaths={home}
-BindReadOnlyPaths={prefix}
-AmbientCapabilities=
-CapabilityBoundingSet=
-DevicePolicy=closed
-PrivateDevices=yes
-PrivateTmp=yes
-PrivateUsers=yes
-ProcSubset=pid
-ProtectClock=yes
-ProtectControlGroups=yes
-ProtectHome=tmpfs
-ProtectHostname=yes
-ProtectKernelLogs=yes
-ProtectKernelModules=yes
-ProtectKernelTunables=yes
-ProtectProc=invisible
-ProtectSystem=strict
-RemoveIPC=yes
-RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
-RestrictNamespaces=yes
-SystemCallArchitectures=native
-SystemCallFilter=@system-service
-SystemCallFilter=~@privileged @resources
-"""
-_UNIT = """\
-{head}# Tokens belong into monitor.env in zuno's home (chmod 600), not into this file.
-
-[Unit]
-Description=zuno watches liquidity positions and sends alerts
-Wants=network-online.target
-After=network-online.target
-StartLimitIntervalSec=0
-
-[Service]
-Type=notify
-NotifyAccess=main
-ExecStart={command}
-EnvironmentFile=-{environment}
-Restart=always
-RestartSec=5
-WatchdogSec={watchdog}
-TimeoutStartSec=60
-TimeoutStopSec=30
-UMask=0077
-NoNewPrivileges=yes
-LockPersonality=yes
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-{hardening}
-[Install]
-WantedBy={target}
-"""
-
-
-def unit_text(home: Path, options: Sequence[str] = (), *, server: bool = False) -> str:
-    """For one person; with `server` for the machine, as a user of its own."""
-    command = (sys.executable, "-m", "zuno_tui", "monitor", "--home", str(home), *options)
-    place = _unit_path(home)
-    return _UNIT.format(
-        head=(_FOR_A_SERVER if server else _FOR_A_PERSON).format(home=place),
-        command=" ".join(_quoted(word) for word in command),
-        environment=_specifiers(str(home / "monitor.env")),
-        watchdog=WATCHDOG_SECONDS,
-        hardening=_HARDENED.format(home=place, prefix=_unit_path(sys.prefix)) if server else "",
-        target="multi-user.target" if server else "default.target",
-    )
-
-
-def _unit_path(path: Path | str) -> str:
-    """In a list of paths a space would begin another."""
-    return _specifiers(str(path)).replace(" ", "\\x20")
-
-
-def _quoted(word: str) -> str:
-    """One argument as systemd reads it, whatever characters it has."""
-    escaped = _specifiers(word).replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")
-    return f'"{escaped}"' if any(char in word for char in " \t\"'\\;") else escaped
-
-
-def _specifiers(text: str) -> str:
-    return text.replace("%", "%%")
-
-
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-SERVER_HOME = Path("/var/lib/zuno")
 
 
 def run(arguments: Namespace) -> int:
     home = Home.locate(os.environ, arguments.home)
-    if arguments.systemd_unit:
-        root = home.root if arguments.home or not arguments.server else SERVER_HOME
-        unit = unit_text(root, _options(arguments), server=arguments.server)
-        print_exactly([unit.rstrip("\n")])
-        return DONE
+    if arguments.systemd_unit or arguments.install or arguments.check or arguments.health:
+        return _about_service(home, arguments)
     interval = None if arguments.interval is None else monitor_interval(arguments.interval)
     chosen = SettingsSource(home, flags_of(arguments), os.environ, interval)
     # At a terminal a person reads; anything else that listens wants data.
     as_json = bool(arguments.json) or not sys.stdout.isatty()
-    return asyncio.run(_monitor(chosen, as_json=as_json, once=arguments.once))
+    with opened_metrics(home, arguments.metrics) as gauges:
+        return asyncio.run(_monitor(chosen, gauges, as_json=as_json, once=arguments.once))
 
 
-async def _monitor(chosen: SettingsSource, *, as_json: bool, once: bool) -> int:
+def _about_service(home: Home, arguments: Namespace) -> int:
+    from zuno_tui.app import monitor_service
+
+    if arguments.health:
+        return monitor_service.health(home, time.time(), as_json=bool(arguments.json))
+    root = home.root if arguments.home or not arguments.server else monitor_service.SERVER_HOME
+    options = _options(arguments)
+    if arguments.check:
+        return monitor_service.check(home, os.environ, time.time(), server=arguments.server)
+    if arguments.install:
+        return monitor_service.install(root, options, os.environ, server=arguments.server)
+    unit = monitor_service.unit_text(root, options, server=arguments.server)
+    print_exactly([unit.rstrip("\n")])
+    return DONE
+
+
+async def _monitor(chosen: SettingsSource, gauges: Gauges, *, as_json: bool, once: bool) -> int:
     stop = asyncio.Event()
     for number in _ENDING:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     supervisor = Supervisor.from_environment(os.environ)
-    speaker = Speaker(supervisor, as_json=as_json)
+    aloud = Speaker(supervisor, as_json=as_json)
+
+    def speaker(note: Note) -> None:
+        gauges.hear(note)
+        aloud(note)
+
     try:
         chosen.home.prepare()
     except HomeError as error:
@@ -321,6 +240,7 @@ def _options(arguments: Namespace) -> list[str]:
         "--network": arguments.network,
         "--address": arguments.address,
         "--interval": arguments.interval,
+        "--metrics": arguments.metrics,
     }
     return [str(part) for pair in named.items() if pair[1] is not None for part in pair]
 

@@ -18,12 +18,20 @@ class Monitor(Intent, frozen=True):
             "with --systemd-unit: for a server, as a user of its own that may do little else",
             switch=True,
         ),
+        Argument("--install", "write the unit (systemd or launchd), say what to type", switch=True),
+        Argument("--check", "whether the service is set up and watches", switch=True),
+        Argument("--health", "exit 0 when somebody watches and sees everything", switch=True),
+        Argument("--metrics", "serve figures for Prometheus", metavar="127.0.0.1:PORT"),
     )
 
     once: bool = False
     interval: float | None = None
     systemd_unit: bool = False
     server: bool = False
+    install: bool = False
+    check: bool = False
+    health: bool = False
+    metrics: str | None = None
 
 
 COMMAND = Command(

@@ -356,7 +356,7 @@ def _re_range(request: requests.ReRangeRequest, facts: ChainFacts) -> list[Recip
     if request.swap is None and pool.key == position.pool.key:
         return [leaves.move(position, span, facts, request.liquidity)]
     left, entered = position.pool.key, pool.key
-    sure = guaranteed_by_exit(position, facts.tolerance).turned(is_turned(left, entered))
+    sure = guaranteed_by_exit(position, facts.tolerance).in_order(is_turned(left, entered))
     funds = sure if request.liquidity is None else with_wallet_balance(sure, entered, facts)
     # What is wrapped in the one pool and the coin itself in the other is one and the same.
     as_coin = NATIVE in (entered.currency0, entered.currency1)

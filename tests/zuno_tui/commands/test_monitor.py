@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx2
 import pytest
 
 from agents.monitor.alerts.alert import event_document
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from tests.zuno_tui.conftest import CommandLine
 
 POLL_FIELDS = {
+    "level",
     *("type", "at", "network", "chainId", "walletAddress", "block", "positions", "opened"),
     *("resolved", "requests", "seconds", "trouble"),
 }
@@ -54,7 +57,8 @@ def test_once_prints_a_line_for_the_poll_and_for_each_event_then_nothing_new(
     home = Home(zuno.home, zuno.home)
     with closing(AlertStore.open(home, now=time.time())) as book:
         assert events == [
-            {"type": "event", **event_document(event)} for event in book.events_after(0)
+            {"type": "event", "level": event.alert.severity, **event_document(event)}
+            for event in book.events_after(0)
         ]
     assert poll["opened"] == len(events) > 0
     kinds = [json.loads(line)["type"] for line in again.out.splitlines()]
@@ -246,3 +250,63 @@ def test_the_unit_for_a_server_may_do_little_else(zuno: CommandLine, tmp_path: P
     found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", rated.stdout)
     assert found is not None, rated.stdout + rated.stderr
     assert float(found[1]) < 3, rated.stdout
+
+
+def test_the_unit_is_written_and_checked_and_says_what_to_type(
+    zuno: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "watch-key.passphrase").write_text("secret")
+    before = zuno("monitor", "--check", "--home", str(home))
+    written = zuno("monitor", "--install", "--home", str(home), "--metrics", "9464")
+    unit = tmp_path / ".config/systemd/user/zuno-monitor.service"
+    after = zuno("monitor", "--check", "--home", str(home))
+    health = zuno("monitor", "--health", "--home", str(home))
+
+    assert before.code == 1
+    assert "zuno monitor --install" in before.out
+    assert written.code == 0
+    assert "systemctl --user daemon-reload" in written.out
+    text = unit.read_text("utf-8")
+    assert f"{sys.executable} -m zuno_tui monitor --home {home} --metrics 9464" in text
+    assert f"LoadCredential=zuno-watch-key:{home}/watch-key.passphrase" in text
+    assert "secret" not in text
+    assert f"✓ unit      {unit}" in after.out
+    assert "nobody watches this home now" in after.out
+    assert (health.code, "nobody watches" in health.words) == (1, True)
+
+
+def test_metrics_are_told_to_this_machine_and_in_full_to_who_knows_the_token(
+    zuno: CommandLine, devnet: DevnetReady
+) -> None:
+    arguments = command(zuno.home, devnet.url, interval=60, address=devnet.wallet)
+    with MonitorProcess.running([*arguments, "--metrics", "127.0.0.1:0"]) as monitor:
+        monitor.until(lambda: bool(monitor.of("poll")))
+        told = "".join(monitor.words)
+        url = re.search(r"http://\S+/metrics", told)[0]  # type: ignore[index]
+        token = (zuno.home / "metrics-token").read_text().strip()
+        some = httpx2.get(url)
+        every = httpx2.get(url, headers={"authorization": f"Bearer {token}"})
+        page = httpx2.get(url, headers={"origin": "http://evil.example"})
+        renamed = httpx2.get(url, headers={"host": "evil.example"})
+        health = httpx2.get(url.replace("/metrics", "/health"))
+        mode = (zuno.home / "metrics-token").stat().st_mode & 0o777
+
+    parser = pytest.importorskip("prometheus_client.parser", reason="prometheus_client: optional")
+    names = {family.name for family in parser.text_string_to_metric_families(every.text)}
+    assert {"zuno_up", "zuno_last_round_age_seconds", "zuno_positions", "zuno_block"} <= names
+    assert devnet.wallet in every.text
+    assert devnet.wallet not in some.text
+    assert "zuno_up 1" in some.text
+    assert (page.status_code, renamed.status_code, mode) == (403, 403, 0o600)
+    assert (health.status_code, health.json()) == (200, {"well": True})
+
+
+@pytest.mark.parametrize("place", ["0.0.0.0:9464", "example.org:1", "99999", "no"])
+def test_metrics_are_served_on_this_machine_alone(zuno: CommandLine, place: str) -> None:
+    spoken = zuno("monitor", "--metrics", place)
+
+    assert (spoken.code, "no place on this machine" in spoken.words) == (2, True)

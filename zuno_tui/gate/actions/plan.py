@@ -234,7 +234,7 @@ async def _migration(
     inside = Amounts(snapshot.amount0 + snapshot.fees0, snapshot.amount1 + snapshot.fees1)
 
     def allocate(terms: SwapTerms) -> Allocation:
-        return allocate_holdings(price, ticks, inside.turned(turned), terms, None)
+        return allocate_holdings(price, ticks, inside.in_order(turned), terms, None)
 
     depths = await read_depths(here, network, states, reach=REACH)
     others = await read_other_pools(sources, key, snapshot.block.hash)
