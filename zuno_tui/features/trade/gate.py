@@ -72,7 +72,11 @@ class Trading(Struct, frozen=True):
     async def account(self) -> AccountFacts:
         """Everything the person has on the venue, with marks of now."""
         seen = await self.venue.account()
-        figures = (seen.equity, *seen.marks.values(), *(one.quantity for one in seen.positions))
+        figures = (
+            seen.equity,
+            *seen.marks.values(),
+            *(position.quantity for position in seen.positions),
+        )
         if not all(map(isfinite, figures)):
             raise MarketError(f"{seen.venue} tells figures of the account that are none")
         hedges = await read_hedges(self.journal, self.venue)
