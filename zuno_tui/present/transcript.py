@@ -30,6 +30,14 @@ WHY_STRUCK = {
 }
 
 
+_READ_AS = {"risk_manager": "risk officer", "vlm_geometry": "geometry"}
+
+
+def role_title(role: str) -> str:
+    """As people read it; on the wire and in records a role keeps its name."""
+    return _READ_AS.get(role, role.replace("_", " "))
+
+
 def turn_line(role: str, thought: Thought) -> str:
     """One turn, wrapped under itself where the lines have an end."""
     head = _head(role, thought.round)
@@ -155,7 +163,7 @@ class LiveTranscript:
 
 
 def _head(role: str, round_number: int) -> str:
-    return f"{role:<{_ROLE_WIDTH}} {round_number or ' '} ▸ "
+    return f"{role_title(role):<{_ROLE_WIDTH}} {round_number or ' '} ▸ "
 
 
 def ending(ended: ArgumentEnd[Plan]) -> str:
