@@ -57,6 +57,10 @@ def _sweep() -> None:
         with suppress(OSError):
             if folder.is_symlink() or folder.lstat().st_uid != os.getuid():
                 continue
+            # What an older zuno works in has its lock on the folder itself.
+            if (older := take_lock(folder, folder=True)) is None:
+                continue
+            os.close(older)
             if (lock := take_lock(folder / _LOCK)) is not None:
                 # It refuses what is no folder, and a link that took its place meanwhile.
                 shutil.rmtree(folder, ignore_errors=True)
