@@ -13,7 +13,7 @@ from agents.lp.advice_words import option_letter
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from zuno_tui.present.output import cell_width, table_lines
 from zuno_tui.present.terminal import line_width
-from zuno_tui.present.words import screen_words
+from zuno_tui.present.words import role_title, screen_words
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role, SpokenTable, Thought
@@ -28,14 +28,6 @@ WHY_STRUCK = {
     FlagKind.UNCITED: "uncited",
     FlagKind.NOT_SO: "the table says otherwise",
 }
-
-
-_READ_AS = {"risk_manager": "risk officer", "vlm_geometry": "geometry"}
-
-
-def role_title(role: str) -> str:
-    """As people read it; on the wire and in records a role keeps its name."""
-    return _READ_AS.get(role, role.replace("_", " "))
 
 
 def turn_line(role: str, thought: Thought) -> str:

@@ -20,7 +20,8 @@ from chain.base.units import DAY
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.run_view import message_lines, run_lines, run_of_plan
 from zuno_tui.present.output import json_text
-from zuno_tui.present.transcript import role_title, wrap_text
+from zuno_tui.present.transcript import wrap_text
+from zuno_tui.present.words import role_title
 from zuno_tui.settings.channels import channel_settings
 
 _WIDTH = 100

@@ -17,8 +17,8 @@ from textual.widgets import Input
 
 from zuno_tui.present.output import FAILED, table_lines
 from zuno_tui.present.terminal import TableRow
-from zuno_tui.present.transcript import role_title
 from zuno_tui.present.views import DebateView, TurnView
+from zuno_tui.present.words import role_title
 from zuno_tui.screen.keys import DEBATE, MOVING, SEARCH
 from zuno_tui.screen.panes.frame import frame, join_parts, literal, pane_title
 from zuno_tui.screen.panes.text import PlainText
