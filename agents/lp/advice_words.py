@@ -50,7 +50,9 @@ def move_name(move: Candidate, among: Sequence[Candidate]) -> str:
     """`B widen`; where several do the same, how wide it is: `B 17.8% wide`."""
     done: str = "open" if move.kind == "create" else move.kind
     alike = sum(other.kind == move.kind for other in among) > 1
-    if move.tick_lower is not None and move.tick_upper is not None:
+    if any(each.rule is Rule.ENTERS for each in (move.judgment.findings if move.judgment else ())):
+        done = "no swap"
+    elif move.tick_lower is not None and move.tick_upper is not None:
         wide = 100 * (exp((move.tick_upper - move.tick_lower) * TICK_LOG) - 1)
         if wide >= _FULL_RANGE:
             done = EVERY_PRICE
@@ -67,6 +69,7 @@ _TOO = {
     Rule.HOOK: "hook",
     Rule.OWN_SWAP: "moves price",
     Rule.REPLAY: "past differs",
+    Rule.ENTERS: "far away",
     Rule.GOAL: "your goal",
 }
 

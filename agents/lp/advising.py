@@ -84,7 +84,8 @@ def _move_advice(
     hours_since_action: float | None,
 ) -> MoveAdvice:
     market = changed_market(evaluation, changed)
-    hours = horizon_hours(market, move.stake)
+    beside = move.numbers.entry is not None
+    hours = HOURS_PER_WEEK if beside else horizon_hours(market, move.stake)
     net = net_over(market, move.stake, hours).total
     proposed = AdvisedMove(_half_width(move.stake.ticks), net, move.cost)
     left = evaluation.leaving
@@ -108,7 +109,8 @@ def still_permitted(
     if not move_advice(context, evaluation, move, changed).permits:
         return False
     market = changed_market(evaluation, changed)
-    numbers = move_numbers(evaluation, market, move.stake, move.price, changed)
+    beside = move.numbers.entry is not None
+    numbers = move_numbers(evaluation, market, move.stake, move.price, changed, beside=beside)
     swapping = numbers._replace(
         price_moved=move.numbers.price_moved, pool_fee=move.numbers.pool_fee
     )

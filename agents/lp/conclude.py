@@ -149,13 +149,30 @@ def eligible(
     Where the rules alone would make a move, nothing that nets less than it, and nothing that breaks
     a floor which it keeps.
     """
-    permitted = [move for move in judged.moves if is_permitted(context, move)]
+    permitted = [
+        move
+        for move in judged.moves
+        if is_permitted(context, move) and not _waits_for_less(context, judged, move)
+    ]
     accepted = [move for move in permitted if move.judgment.by_rules is JudgmentVerdict.ACCEPT]
     left = accepted or permitted
     stands = next((move for move in left if own and is_same_range(move.candidate, own)), None)
     if stands is None:
         return tuple(left)
     return tuple(move for move in left if move is stands or _is_no_worse(context, move, stands))
+
+
+def _waits_for_less(context: ScoutContext, judged: JudgedRound, move: JudgedCandidate) -> bool:
+    """Whether it lies beside the price and anything else should net more: then it is offered, and
+    never advised."""
+    if move.evaluated.numbers.entry is None:
+        return False
+    others = [hold_candidate(context), exit_candidate(context)]
+    others += [each.evaluated.candidate for each in judged.moves if each is not move]
+    net = move.evaluated.candidate.net_7d
+    return net is None or any(
+        other is not None and (other.net_7d is None or other.net_7d >= net) for other in others
+    )
 
 
 def own_move(debate: Debate) -> Candidate | None:

@@ -33,6 +33,7 @@ from agents.numbers.inventory import (
     routed_allocation,
 )
 from agents.numbers.outlook import (
+    HOURS_PER_WEEK,
     Outlook,
     PoolMarket,
     Stake,
@@ -45,7 +46,7 @@ from agents.numbers.regime import daily_ticks
 from agents.numbers.rounding import writable
 from agents.numbers.rules import AS_OBSERVED, MarketMultiples, MoveNumbers
 from agents.numbers.shapes import move_kind
-from agents.numbers.survival import HOURS_PER_DAY, range_exit
+from agents.numbers.survival import HOURS_PER_DAY, entry_chance, range_exit
 from chain.base.units import PIPS
 from chain.contracts.hooks import hook_passport
 from chain.math.ticks import sqrt_price_at_tick
@@ -81,15 +82,14 @@ class Evaluated(Struct, frozen=True, eq=False):
 def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> Evaluated:
     """The candidate a shape becomes: snapped ticks, exact amounts, stress, yield, cost."""
     ticks = evaluation.ticks(choice)
-    routed = allocation_for(evaluation, ticks)
+    routed = allocation_for(evaluation, ticks, swaps=not choice.beside)
     allocation = routed.allocation
     stake = Stake(ticks, allocation.liquidity)
     outlook = look_at(evaluation.market, stake)
     price = _price(evaluation, routed, ticks)
     moved = routed.price_moved or price_moved(allocation.swap, evaluation.sqrt_price)
-    numbers = move_numbers(evaluation, evaluation.market, stake, price)._replace(
-        price_moved=moved, pool_fee=evaluation.observed.pool.lp_fee / PIPS
-    )
+    numbers = move_numbers(evaluation, evaluation.market, stake, price, beside=choice.beside)
+    numbers = numbers._replace(price_moved=moved, pool_fee=evaluation.observed.pool.lp_fee / PIPS)
     candidate = _in_range(evaluation, stake, outlook, price.total).model_copy(
         update={
             "kind": _kind(evaluation, ticks),
@@ -124,12 +124,14 @@ def move_numbers(
     stake: Stake,
     price: MovePrice,
     changed: MarketMultiples = AS_OBSERVED,
+    *,
+    beside: bool = False,
 ) -> MoveNumbers:
     """What a move is judged by in a market, which may be another than the one observed."""
     edges = edges_of(market.price, stake.ticks)
     life = range_exit(edges, daily_ticks(market.daily_sigma))
     fees = net_over(market, stake, HOURS_PER_DAY).fees
-    hours = horizon_hours(market, stake)
+    hours = HOURS_PER_WEEK if beside else horizon_hours(market, stake)
     gain = gain_over_hold(market, evaluation.hold, stake, hours)
     left = evaluation.leaving
     if gain is not None and left is not None and left.hold is not None:
@@ -144,6 +146,7 @@ def move_numbers(
         gas_yield=None if price.gas is None else gas_yield(price.gas, fees),
         break_even_hours=None if price.total is None else break_even_hours(price.total, gain_24h),
         dangers=evaluation.dangers,
+        entry=entry_chance(edges, daily_ticks(market.daily_sigma)) if beside else None,
     )
 
 
@@ -176,8 +179,13 @@ def exit_cost(evaluation: EvaluationContext) -> float | None:
     return gas_usd(evaluation, CostedRecipe.EXIT)
 
 
-def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> RoutedAllocation:
+def allocation_for(
+    evaluation: EvaluationContext, ticks: TickRange, *, swaps: bool = True
+) -> RoutedAllocation:
     """Without a swap where what is left over is dust, else with the one that pays best."""
+    if not swaps:
+        price, held = evaluation.sqrt_price, evaluation.available
+        return RoutedAllocation(allocate_holdings(price, ticks, held, None, evaluation.hold))
 
     def allocate(terms: SwapTerms) -> Allocation:
         price, available = evaluation.sqrt_price, evaluation.available

@@ -20,6 +20,7 @@ from agents.numbers.shapes import (
     ShapeError,
     create_base,
     exposure_offset,
+    range_beside,
     rebalance_base,
     snapped_range,
 )
@@ -109,6 +110,14 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
             return own_ticks(choice.own_range, pool)
         if choice.same_range and self.leaving is not None and self.leaving.current is not None:
             return same_ticks(self.leaving.current, pool.tick_spacing, turned=self.is_turned)
+        if choice.beside and self.current is not None:
+            holds_currency0 = pool.tick < self.current.lower
+            return range_beside(
+                pool.tick,
+                self.current.width,
+                pool.tick_spacing,
+                holds_currency0=holds_currency0,
+            )
         if choice.full_range:
             return TickRange(*usable_ticks(pool.tick_spacing))
         shape = Shape(choice.width_multiplier, choice.center_offset_ticks)

@@ -202,7 +202,9 @@ def judged_round(
             ground = evaluation_of(context, pool_index)
             grounds[pool_index] = ground, walked_paths(ground)
         replay = replay_opinion(grounds[pool_index][0], move, grounds[pool_index][1])
-        found = (*replay.findings, *_against_the_goal(context, move))
+        # Beside the price the past says what was earned elsewhere.
+        past = replay.findings if move.numbers.entry is None else ()
+        found = (*past, *_against_the_goal(context, move))
         by_rules = with_findings(judge_move(move.numbers, rules), found)
         judgment = _judgment(by_rules, opinions.get(index)).model_copy(
             update={"replay_24h": replay.day, "replay_7d": replay.week}
@@ -214,9 +216,11 @@ def judged_round(
             points.append((index, finding.words, needed))
         if judgment.verdict is not judgment.by_rules:
             points.append((index, judgment.reason, None))
+    # One that waits beside the price ends no round: the others are argued about all the same.
+    argued = [move for move in judged if move.evaluated.numbers.entry is None]
     return JudgedRound(
         moves=tuple(judged),
-        decision=decide(move.judgment.verdict for move in judged),
+        decision=decide(move.judgment.verdict for move in argued or judged),
         objections=tuple(
             Objection(point=number, candidate=index, words=words, needed_multiplier=needed)
             for number, (index, words, needed) in enumerate(points, 1)

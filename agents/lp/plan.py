@@ -66,6 +66,8 @@ class ShapeChoice(Payload):
     """Whether a model proposed it."""
     same_range: bool = Field(default=False, exclude_if=lambda same: not same)
     """Instead of a form: the range that is held, in another pool of its pair."""
+    beside: bool = Field(default=False, exclude_if=lambda beside: not beside)
+    """Instead of a form: the range next to the price that takes what is held without a swap."""
     full_range: bool = Field(default=False, exclude_if=lambda full: not full)
     """Instead of a form: every price there is. The rules propose it where a pool does not pay."""
 

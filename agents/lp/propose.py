@@ -33,6 +33,7 @@ _SPARE_MULTIPLIERS = (2.0, 3.0, 0.85, 3.5, 0.5)
 """Tried in this order when snapping made too few candidates differ."""
 _SCANNED = (0.3, 0.45, 0.65, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.4, 2.8, 3.2, 3.5)
 SAME_RANGE = ShapeChoice(width_multiplier=1.0, center_offset_ticks=0, same_range=True)
+BESIDE = ShapeChoice(width_multiplier=1.0, center_offset_ticks=0, beside=True)
 FULL_RANGE = ShapeChoice(width_multiplier=1.0, center_offset_ticks=0, full_range=True)
 _REVISION_STEPS = (1.0, 1.3, 1.6)
 """Of the width the floor asked for: enough, and two with room."""
@@ -50,6 +51,9 @@ def shapes_by_rules(
     multipliers = tuple(_needed(evaluation, context)) if rounds else REBALANCE_MULTIPLIERS
     by_edge = tuple(_advised(evaluation)) if not rounds else ()
     shapes = [_shape(multiplier) for multiplier in (*multipliers, *by_edge)]
+    if evaluation.hold is not None and not evaluation.in_range:
+        # Where one token alone is held it waits beside the price as it is.
+        shapes.append(BESIDE)
     if does_not_pay(evaluation):
         shapes.insert(0, FULL_RANGE)
     skewed = no_swap_shape(

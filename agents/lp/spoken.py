@@ -77,6 +77,7 @@ _CHECKS = {
     Rule.BREAK_EVEN: "earned back",
     Rule.OWN_SWAP: "impact",
     Rule.REPLAY: "fees past 24 h",
+    Rule.ENTERS: "the way to the price",
     Rule.GOAL: "your goal",
 }
 """A column for each rule that has a figure; the price's place and the hook are told by verdicts.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from agents.numbers.survival import StressBuffers
-from chain.base.units import hours, times_words
+from agents.numbers.survival import HOURS_PER_DAY, EntryChance, StressBuffers
+from chain.base.units import hours, percent, times_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,10 +98,14 @@ class Rule(StrEnum):
     OWN_SWAP = "own-swap"
     REPLAY = "replay"
     """What really happened, run through the range, against what is expected of it."""
+    ENTERS = "enters"
+    """Whether the price comes into a range beside it, which needs no swap."""
     GOAL = "goal"
     """What the person wants to keep."""
 
 
+_EVEN = 0.5
+"""A range that the price enters less often than not is waited for in vain."""
 MOST_OWN_PRICE_MOVE = 0.01
 """Own swaps that move the price further are refused: the loss grows with the square of the move."""
 
@@ -123,6 +127,8 @@ class MoveNumbers(NamedTuple):
     price_moved: float = 0.0
     """By the swap it needs first, as a part of the price."""
     pool_fee: float = 0.0
+    entry: EntryChance | None = None
+    """Of a range beside the price, which takes what is held as it is."""
 
 
 class RuleResult(NamedTuple):
@@ -148,14 +154,21 @@ class RuleJudgment(NamedTuple):
 
 
 def judge_move(move: MoveNumbers, rules: ProfileRules) -> RuleJudgment:
-    """Veto, revise or accept: the strictest of what the rules find."""
+    """Veto, revise or accept: the strictest of what the rules find.
+
+    A range beside the price is judged by gas alone, and by when the price comes in.
+    """
     findings = (
-        _price_inside(move),
-        _buffer_floor(move, rules),
-        _gas_yield(move, rules),
-        _break_even(move, rules),
-        *_hook(move),
-        *_own_swap(move),
+        (_enters(move.entry), _gas_yield(move, rules), *_hook(move))
+        if move.entry is not None
+        else (
+            _price_inside(move),
+            _buffer_floor(move, rules),
+            _gas_yield(move, rules),
+            _break_even(move, rules),
+            *_hook(move),
+            *_own_swap(move),
+        )
     )
     return RuleJudgment(strictest(finding.verdict for finding in findings), findings)
 
@@ -196,6 +209,16 @@ def _price_inside(move: MoveNumbers) -> RuleResult:
         return RuleResult(Rule.PRICE_INSIDE, JudgmentVerdict.ACCEPT, None, None, words)
     words = "the price is outside the range: it would earn nothing"
     return RuleResult(Rule.PRICE_INSIDE, JudgmentVerdict.VETO, None, None, words)
+
+
+def _enters(entry: EntryChance) -> RuleResult:
+    chance = f"a {percent(entry.day)} chance within 24 h"
+    words = f"the price comes in with {chance}, half the time within {hours(entry.median_hours)}"
+    if entry.day >= _EVEN:
+        verdict = JudgmentVerdict.ACCEPT
+    else:
+        verdict = JudgmentVerdict.REVISE if entry.week >= _EVEN else JudgmentVerdict.VETO
+    return RuleResult(Rule.ENTERS, verdict, entry.median_hours, HOURS_PER_DAY, words)
 
 
 def _hook(move: MoveNumbers) -> tuple[RuleResult, ...]:

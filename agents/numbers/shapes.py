@@ -170,6 +170,16 @@ def no_swap_shape(
     return Shape(multiplier, offset)
 
 
+def range_beside(tick: int, width: float, spacing: int, *, holds_currency0: bool) -> TickRange:
+    """So wide and next to the price, on the side that takes the one token which is held."""
+    wide = max(spacing, round(width / spacing) * spacing)
+    lowest, highest = usable_ticks(spacing)
+    below = tick // spacing * spacing
+    lower = below + spacing if holds_currency0 else below - wide
+    lower = min(max(lower, lowest), highest - wide)
+    return TickRange(lower, lower + wide)
+
+
 def lost_to_snapping(spacing: int) -> float:
     """Each edge may snap inwards by half a spacing, and the price stand a tick off its tick."""
     return spacing / 2 + 1

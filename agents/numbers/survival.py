@@ -249,6 +249,31 @@ def _variances(scatter: float) -> tuple[tuple[float, float], ...]:
     return tuple((weight, exp(2 * scatter * node)) for node, weight in _NODES)
 
 
+class EntryChance(NamedTuple):
+    """How the price comes into a range that it is outside of."""
+
+    day: float
+    week: float
+    """Chances within 24 h and within seven days."""
+    median_hours: float
+    """Until when it has come in half the time."""
+
+
+def entry_chance(edges: Edges, daily_ticks: float) -> EntryChance:
+    """By first passage of a driftless walk from outside a range to its nearer edge."""
+    distance = max(-edges.below, -edges.above, 0.0)
+
+    def chance(hours: float) -> float:
+        return erfc(distance / (daily_ticks * sqrt(2 * hours / HOURS_PER_DAY)))
+
+    median = HOURS_PER_DAY * (distance / (_MEDIAN_PASSAGE * daily_ticks)) ** 2
+    return EntryChance(chance(HOURS_PER_DAY), chance(7 * HOURS_PER_DAY), median)
+
+
+_MEDIAN_PASSAGE = 0.6745
+"""Deviations that a normal variable exceeds, either way, half the time."""
+
+
 def _check(daily_ticks: float) -> None:
     if not daily_ticks > 0:
         raise ValueError(

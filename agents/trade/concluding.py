@@ -363,7 +363,9 @@ def _liquidation(case: RiskVerdict, coins: float) -> float | None:
     risk = account_risk(account.equity, (*held, MarkedPosition(own, market.mark)))
     if risk is None:
         return None
-    return max(market.mark * (1 - risk.to_liquidation * (1 if own > 0 else -1)), 0.0)
+    price = market.mark * (1 - risk.to_liquidation * (1 if own > 0 else -1))
+    # What is long and not borrowed against is closed by nobody.
+    return price if price > 0 else None
 
 
 def _lesson_of_kind(case: RiskVerdict) -> KindLesson | None:

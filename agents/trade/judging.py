@@ -205,7 +205,7 @@ def judge_trade(
     after = drafted
     vetoed = odds is not None and is_vetoed(odds.expected_pct)
     if odds is not None and vetoed and case.question.anyway and made_up:
-        reason = f"{reason}; opened on paper although {_expectation(odds)}"
+        reason = f"opened on paper although {_expectation(odds)}; {reason}"
         steps.append(ladder_step("expected_value", after, case, "expected_value_waived"))
     elif odds is not None and vetoed:
         after = Sizing(TradeDecision.HOLD, 0.0, 1.0)

@@ -31,9 +31,7 @@ from agents.numbers.calibrated import calibration_words
 from agents.numbers.fees import apr
 from agents.numbers.outlook import HOURS_PER_WEEK
 from agents.numbers.rounding import gain_over
-from agents.numbers.rules import (
-    PlanVerdict,
-)
+from agents.numbers.rules import PlanVerdict, Rule
 from agents.scorecard.track_record import TrackRecord, track_record
 from chain.base.store import Store
 from chain.base.units import UNKNOWN, hours, hours_cell, list_words, percent, usd
@@ -433,6 +431,11 @@ def _outside_words(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
             f"earning {usd(hold.fee_yield_24h)}; the 7-day net allows for the price coming back "
             "later."
         )
+    for move in plan.candidates:
+        findings = () if move.judgment is None else move.judgment.findings
+        entry = next((each.words for each in findings if each.rule is Rule.ENTERS), None)
+        if entry is not None:
+            yield f"{option_letter(move.index or 0)} needs no swap, and waits: {entry}."
 
 
 def model_talk(argued: ArguedPlan) -> Iterator[str]:

@@ -13,7 +13,7 @@ from agents.lp.advice_words import option_letter
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from zuno_tui.present.output import cell_width, table_lines
 from zuno_tui.present.terminal import line_width
-from zuno_tui.present.words import screen_words
+from zuno_tui.present.words import role_title, screen_words
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role, SpokenTable, Thought
@@ -155,7 +155,7 @@ class LiveTranscript:
 
 
 def _head(role: str, round_number: int) -> str:
-    return f"{role:<{_ROLE_WIDTH}} {round_number or ' '} ▸ "
+    return f"{role_title(role):<{_ROLE_WIDTH}} {round_number or ' '} ▸ "
 
 
 def ending(ended: ArgumentEnd[Plan]) -> str:

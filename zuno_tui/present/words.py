@@ -197,3 +197,11 @@ def subscription_words(trouble: str | None) -> str:
     if trouble is None:
         return "New blocks are pushed: every one is checked."
     return f"{trouble} Polling goes on, and the subscription is tried again."
+
+
+_READ_AS = {"risk_manager": "risk officer", "vlm_geometry": "geometry"}
+
+
+def role_title(role: str) -> str:
+    """As people read it; on the wire and in records a role keeps its name."""
+    return _READ_AS.get(role, role.replace("_", " "))

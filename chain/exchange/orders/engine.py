@@ -27,6 +27,8 @@ _TRIES = 3
 """How often a stop is sent that the venue refuses, before what it should protect is closed."""
 _DIGITS = 10
 _DUST = 1e-9
+_AGREEING, _ROUNDED = 6, 1e-6
+"""Looks at what is held, and the part by which floats of a venue and of fills may differ."""
 CANCELLED_HERE = "it had nothing left to do"
 """Why an order ended that was cancelled from here; any other was cancelled by somebody else."""
 _CLOSING = ".x"
@@ -48,6 +50,10 @@ class NoticeKind(StrEnum):
     """A stop or a profit was made as large as what is left."""
     CLEARED = "cleared"
     """An order with nothing left to protect was cancelled."""
+    UNTOLD = "untold"
+    """Nobody can tell how an order ended: what finishes it is not sent."""
+    DISPUTED = "disputed"
+    """What is held is not what its orders say was filled: nothing more is sent for it."""
     NO_PROFIT = "no_profit"
     """The venue keeps no profit order for it; the stop stands."""
 
@@ -62,7 +68,7 @@ class OrderNotice(Struct, frozen=True):
 
     @property
     def is_urgent(self) -> bool:
-        return self.kind in (NoticeKind.CLOSED, NoticeKind.UNPROTECTED, NoticeKind.UNKNOWN)
+        return self.kind in _URGENT
 
     @property
     def words(self) -> str:
@@ -71,6 +77,13 @@ class OrderNotice(Struct, frozen=True):
         return f"{words}: {self.reason}" if self.reason else f"{words}."
 
 
+_URGENT = (
+    NoticeKind.CLOSED,
+    NoticeKind.UNPROTECTED,
+    NoticeKind.UNKNOWN,
+    NoticeKind.UNTOLD,
+    NoticeKind.DISPUTED,
+)
 _WORDS = {
     NoticeKind.PROTECTED: "{order} was missing and rests now",
     NoticeKind.CLOSED: "{symbol} could not be protected and was closed at once",
@@ -79,6 +92,9 @@ _WORDS = {
     NoticeKind.UNREACHED: "{order} never reached the venue",
     NoticeKind.RESIZED: "{order} was made smaller, because a part of its trade was closed",
     NoticeKind.CLEARED: "{order} had nothing left to do and was cancelled",
+    NoticeKind.UNTOLD: "{order}: the venue does not say how it ended, so nothing more was sent",
+    NoticeKind.DISPUTED: "{symbol}: the venue holds another amount than its orders tell of, so "
+    "nothing more was sent. See both: zuno trade status",
     NoticeKind.NO_PROFIT: "{symbol} has a stop, but the venue keeps no profit order for it",
 }
 
@@ -106,6 +122,10 @@ async def send_orders(
     plan = _Plan(journal, venue, plan_id, sleep)
     guards = [part for part in parts if _guards(part)] if not _only_closes(parts) else []
     sent: list[OrderProgress] = []
+    finishing = next((part for part in parts if part.finishes), None)
+    before = 0.0
+    if finishing is not None:
+        before = (await venue.account()).quantity_of(finishing.symbol)
     for part in (part for part in parts if part not in guards):
         waits = _waits(part)
         if plan.state(part) is JournalState.ABANDONED:
@@ -116,9 +136,9 @@ async def send_orders(
         if waits:
             await sleep(part.slice_seconds)
         if part.finishes:
-            ended = await plan.await_end(sent[-1])
-            left = 0.0 if ended is None else round(ended.remaining, _DIGITS)
-            sent[-1] = ended or sent[-1]
+            sent[-1], left, notice = await plan.left_to_finish(sent[-1], before)
+            if notice is not None:
+                on_notice(OrderNotice(notice, plan_id, sent[-1].order))
             if left <= 0:
                 journal.mark(part.client_id, JournalState.ABANDONED, await venue.now())
                 continue
@@ -572,6 +592,35 @@ class _Plan:
             return None
         self._journal.mark(order.client_id, JournalState.ACKNOWLEDGED, now, found)
         return found
+
+    async def left_to_finish(
+        self, resting: OrderProgress, before: float
+    ) -> tuple[OrderProgress, float, NoticeKind | None]:
+        """What is left of a resting order whose time is over; nothing where that is in doubt."""
+        ended = await self.await_end(resting)
+        if ended is None:
+            return resting, 0.0, NoticeKind.UNTOLD
+        left = round(ended.remaining, _DIGITS)
+        if left > 0 and not await self._agrees(ended, before):
+            return ended, 0.0, NoticeKind.DISPUTED
+        return ended, left, None
+
+    async def _agrees(self, ended: OrderProgress, before: float) -> bool:
+        """Whether what is held is what the order says was filled, and it waits no more.
+
+        One that says it filled nothing, and did or still may, would be filled twice by what
+        finishes it.
+        """
+        order = ended.order
+        expected = before + ended.filled * order.side.sign
+        for _ in range(_AGREEING):
+            seen = await self._venue.account()
+            waits = any(each.order.client_id == order.client_id for each in seen.open_orders)
+            apart = abs(seen.quantity_of(order.symbol) - expected)
+            if not waits and apart <= max(_DUST, _ROUNDED * abs(expected)):
+                return True
+            await self.sleep(_LOOK_SECONDS)
+        return False
 
     def _guards(self) -> list[JournalEntry]:
         return [row for row in self.rows() if _guards(row.order)]

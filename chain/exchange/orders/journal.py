@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 from chain.base.sqlite import open_versioned, transaction
 from chain.exchange.orders.hedge import HedgeStart
-from chain.exchange.orders.order import OrderProgress, VenueOrder
+from chain.exchange.orders.order import OrderProgress, VenueOrder, answer_fault
+from chain.prices.market_http import MarketError
 
 _VERSION = 2
 """Of the tables below; a change to them needs a migration."""
@@ -166,11 +167,24 @@ class TradeJournal:
     def mark(
         self, client_id: str, state: JournalState, now: float, answer: OrderProgress | None = None
     ) -> None:
+        """A MarketError where the answer cannot be of this order: then nothing is written down."""
         with transaction(self._connection):
+            if answer is not None:
+                self._refuse_untrue(client_id, answer)
             self._connection.execute(
                 "UPDATE sent_order SET state = ?, answer = ?, changed_at = ? WHERE client_id = ?",
                 (state, None if answer is None else msgspec.json.encode(answer), now, client_id),
             )
+
+    def _refuse_untrue(self, client_id: str, answer: OrderProgress) -> None:
+        row = self._connection.execute(
+            "SELECT body FROM sent_order WHERE client_id = ?", (client_id,)
+        ).fetchone()
+        known = answer.order if row is None else msgspec.json.decode(row[0], type=VenueOrder)
+        fault = answer_fault(known, answer)
+        if row is None or fault:
+            fault = fault or "is of an order that was never sent"
+            raise MarketError(f"the venue's answer about {client_id} {fault}")
 
     def resize(self, order: VenueOrder) -> None:
         """What was written down and not yet sent becomes smaller, under the same name."""

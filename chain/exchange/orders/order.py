@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
-from math import floor
+from math import floor, inf
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -95,6 +96,35 @@ class OrderProgress(Struct, frozen=True, kw_only=True):
     @property
     def is_open(self) -> bool:
         return self.state is OrderState.OPEN
+
+
+_ROUNDED = 1e-6
+_FAR = 2.0
+"""Times an order's price: what is said to be filled beyond that is no fill of it."""
+_DEAR = 0.05
+"""Of what was filled, more than any venue charges."""
+
+
+def answer_fault(order: VenueOrder, answer: OrderProgress) -> str:
+    """Why this cannot be what became of the order; empty where it can."""
+    return next(_answer_faults(order, answer), "")
+
+
+def _answer_faults(order: VenueOrder, answer: OrderProgress) -> Iterator[str]:
+    told, filled, average, fees = answer.order, answer.filled, answer.average, answer.fees
+    if (told.client_id, told.symbol, told.side) != (order.client_id, order.symbol, order.side):
+        yield f"is of another order, {told.client_id}"
+    if not 0 <= filled <= order.quantity * (1 + _ROUNDED):
+        yield f"says {filled:g} of {order.quantity:g} is filled"
+    if filled == 0 and answer.state is OrderState.FILLED:
+        yield "says it is filled, with nothing"
+    if filled > 0 and not 0 < (average or 0.0) < inf:
+        yield "says it is filled, at no price"
+    price = None if order.type in (OrderType.STOP, OrderType.TAKE_PROFIT) else order.price
+    if filled > 0 and average and price and not 1 / _FAR < average / price < _FAR:
+        yield f"says it was filled at {average:,.2f}, and its price is {price:,.2f}"
+    if filled > 0 and average and not abs(fees) <= filled * average * _DEAR:
+        yield f"says ${fees:,.2f} of fees were paid"
 
 
 class PerpetualPosition(Struct, frozen=True):

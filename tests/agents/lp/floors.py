@@ -27,14 +27,16 @@ from agents.numbers.outlook import (
     look_at,
     net_over,
 )
+from agents.numbers.regime import daily_ticks
 from agents.numbers.rounding import writable
 from agents.numbers.rules import PROFILES, JudgmentVerdict, MoveNumbers, judge_move
-from agents.numbers.survival import week_sigma
+from agents.numbers.survival import entry_chance, week_sigma
 from chain.base.units import PIPS
 from chain.contracts.hooks import hook_passport
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import quote_at_most
+from tests.agents.lp.second_opinion import waits_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,7 +170,11 @@ class _Again:
         self.stake = Stake(TickRange(move.tick_lower, move.tick_upper), move.liquidity)
         hold = Stake(current, own) if current is not None and own else None
         self.outlook = look_at(self.market, self.stake)
-        life = min(expected_life_hours(self.market, self.stake), 168.0)
+        # What waits beside the price is looked at for a week.
+        beside = waits_beside(move)
+        life = 168.0 if beside else min(expected_life_hours(self.market, self.stake), 168.0)
+        ticks_a_day = daily_ticks(self.market.daily_sigma)
+        self._entry = entry_chance(self.outlook.edges, ticks_a_day) if beside else None
         moved, held = (
             0.0 if one is None else net_over(self.market, one, life).total
             for one in (self.stake, hold)
@@ -209,6 +215,7 @@ class _Again:
             break_even_hours=self.break_even,
             price_moved=self._moved,
             pool_fee=self._lp_fee / PIPS,
+            entry=self._entry,
         )
         return judge_move(numbers, self._rules).verdict
 

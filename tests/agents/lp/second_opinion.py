@@ -53,11 +53,14 @@ def _stays_inside(below: float, above: float, ticks_a_day: float, hours: float) 
 def verdict_on(context: Context, hold: Candidate, move: Candidate) -> str:
     """`accept`, `revise` or `veto`, by the table."""
     profile = context.profile.value
-    pool = _pool(context, move).pool
+    observed = _pool(context, move)
+    pool = observed.pool
     assert move.tick_lower is not None
     assert move.tick_upper is not None
     assert move.buffer_hours is not None
     assert move.median_life_hours is not None
+    if waits_beside(move):
+        return _verdict_beside(observed, move, GAS_CEILINGS[profile])
     if pool.hook_danger == "dangerous" or not move.tick_lower <= pool.tick < move.tick_upper:
         return "veto"
     if move.prep_action is not None and move.prep_action.price_moved > 0.01:
@@ -72,6 +75,31 @@ def verdict_on(context: Context, hold: Candidate, move: Candidate) -> str:
     if buffer < floor or ratio is None or ratio > ceiling or pays_back is None:
         return "revise"
     return "revise" if pays_back > latest else "accept"
+
+
+def waits_beside(move: Candidate) -> bool:
+    """Whether it was judged as one that needs no swap and waits for the price."""
+    return move.judgment is not None and any(
+        finding.rule.value == "enters" for finding in move.judgment.findings
+    )
+
+
+def _verdict_beside(observed: ObservedPool, move: Candidate, ceiling: float) -> str:
+    """By gas, and by the chance that a walk reaches the nearer edge, which is even or is not."""
+    assert move.tick_lower is not None
+    assert move.tick_upper is not None
+    assert move.prep_action is None
+    price = 2 * log(observed.pool.sqrt_price_x96 / 2**96) / log(1.0001)
+    distance = max(move.tick_lower - price, price - move.tick_upper, 0)
+    day, week = (
+        erfc(distance / (observed.market.sigma / log(1.0001) * sqrt(2 * days))) for days in (1, 7)
+    )
+    ratio = _gas_over_fees(move)
+    if observed.pool.hook_danger == "dangerous" or week < 0.5:
+        return "veto"
+    if ratio is not None and ratio > 2 * ceiling:
+        return "veto"
+    return "revise" if day < 0.5 or ratio is None or ratio > ceiling else "accept"
 
 
 def check_numbers(context: Context, move: Candidate) -> None:
@@ -112,7 +140,7 @@ def check_plan(context: Context, plan: Plan) -> None:
     for move in plan.candidates:
         assert move.judgment is not None
         verdict = verdict_on(context, plan.hold, move)
-        if verdict == "accept" and _paid_less_than_expected(move):
+        if verdict == "accept" and not waits_beside(move) and _paid_less_than_expected(move):
             verdict = "revise"
         assert move.judgment.by_rules == verdict, move
         assert move.judgment.reason
@@ -127,7 +155,11 @@ def check_plan(context: Context, plan: Plan) -> None:
     assert chosen.judgment is not None
     allowed = {"accept"} if plan.decided_by == "critic" else {"accept", "revise"}
     assert verdict_on(context, plan.hold, chosen) in allowed
-    assert _gain(context, plan.hold, chosen) > 0
+    if not waits_beside(chosen):
+        assert _gain(context, plan.hold, chosen) > 0
+    else:
+        others = [each for each in (plan.hold, plan.exit, *plan.candidates) if each != chosen]
+        assert all(each is None or (each.net_7d or inf) < (chosen.net_7d or 0) for each in others)
 
 
 def _paid_less_than_expected(move: Candidate) -> bool:

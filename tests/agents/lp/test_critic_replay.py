@@ -60,6 +60,9 @@ def test_a_day_that_paid_less_than_nine_in_ten_sends_a_move_back(
 ) -> None:
     context = with_day(OUTSIDE.position(), times)
     for move in judged(context).moves:
+        if move.evaluated.numbers.entry is not None:
+            assert found(move) == [], "what waits beside the price was not there"
+            continue
         assert found(move) == [verdict]
         replayed = move.judgment.replay_24h
         assert replayed is not None

@@ -17,6 +17,7 @@ from agents.numbers.rules import RiskProfile
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import DOLLAR_DOLLAR, TOKEN0, TOKEN1, Market
 from tests.agents.lp.made_up_markets import create_context, market_context
+from tests.agents.lp.second_opinion import waits_beside
 from tests.agents.lp.test_prompts import Stubborn
 from zuno_tui.present.plan_card import PLAN_TERMS
 from zuno_tui.present.transcript import readable
@@ -198,8 +199,10 @@ async def test_where_close_looks_better_than_keep_a_reason_says_why_it_loses(nam
 async def test_some_of_them_look_so() -> None:
     wide = (await argue_over(TEN["a wide range that does not pay"])).plan
     assert "looks" in wide.choice.reasons[0]
-    still = (await argue_over(replace(LEFT_BEHIND, dollars=200_000).position())).plan
-    assert still.choice.reasons[0] == "nothing here should net more in 7 days"
+    beside = (await argue_over(replace(LEFT_BEHIND, dollars=200_000).position())).plan
+    nets = [each.net_7d or 0.0 for each in (beside.hold, *beside.candidates)]
+    assert waits_beside(beside.recommended), "without a swap it nets the most of all"
+    assert beside.recommended.net_7d == max(nets)
 
 
 async def test_the_gain_that_is_spoken_is_the_one_in_the_table() -> None:

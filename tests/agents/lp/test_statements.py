@@ -149,7 +149,7 @@ def planted(plan: Plan) -> list[Claim]:
         made.append(claim(name, inside))
         buffer = table.options[name].buffer_hours
         assert buffer is not None
-        made.append(claim(name, Relation.LASTS, buffer.at_1x * 1.2))
+        made.append(claim(name, Relation.LASTS, buffer.at_1x * 1.2 + 1))
         judgment = table.options[name].judgment
         assert judgment is not None
         kept = judgment.by_rules.value == "accept"

@@ -62,7 +62,7 @@ DEADLINE = 240.0
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that does much else is slow to answer, and that is not what is tried here."""
-    monkeypatch.setattr("agents.mesh.peers.GATHER_SECONDS", 40.0)
+    monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 40.0)
     monkeypatch.setattr("zuno_tui.app.debate_setup._QUIET_ELSEWHERE", 30.0)
 
 
@@ -117,14 +117,14 @@ async def test_an_agent_that_is_killed_is_told_of_and_comes_back(
     session = session_on(mesh.home, devnet)
     token_id = min(positions_by_state(devnet.url).values())
     mesh.kill_agent("critic")
-    monkeypatch.setattr("agents.mesh.peers.GATHER_SECONDS", 2.0)
+    monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 2.0)
     held = await hold(session, token_id, "auto", f"killed-{mesh.engine}")
     assert held.places[-1].transport == "local"
     assert "critic" in held.places[-1].reason
     assert held.debated.ended.plan is not None
     mesh.start_agent("critic")
     mesh.wait_until_ready("critic", 2)
-    monkeypatch.setattr("agents.mesh.peers.GATHER_SECONDS", 40.0)
+    monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 40.0)
     again = await hold(session, token_id, "mesh", f"again-{mesh.engine}")
     assert again.plan_bytes == held.plan_bytes
 

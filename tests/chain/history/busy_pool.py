@@ -33,7 +33,7 @@ class BusyNode:
         self.refused = 0
         self.log_range: KnownRange | None = None
         self.calls_at_once = 10
-        self.limited = False
+        self.is_limited = False
         self.labels = ("node",)
         self._marks: list[PoolMark] = []
 

@@ -67,7 +67,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A person waits by these; a loaded machine may take longer to answer."""
     assert GATHER_SECONDS <= 5
     assert 2 * held._QUIET_ELSEWHERE <= 10
-    monkeypatch.setattr("agents.mesh.peers.GATHER_SECONDS", 40.0)
+    monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 40.0)
     monkeypatch.setattr("zuno_tui.features.mesh.mesh._SECONDS", 40.0)
     monkeypatch.setattr("zuno_tui.app.debate_setup._QUIET_ELSEWHERE", 30.0)
 
@@ -113,7 +113,7 @@ async def test_a_debate_over_the_mesh_says_who_speaks_from_where(
 async def test_with_one_agent_missing_the_debate_runs_here_and_says_why(
     mesh: WiredMesh, devnet: DevnetReady, token_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agents.mesh.peers.GATHER_SECONDS", 0.5)
+    monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 0.5)
     async with mesh.agents(devnet.url, without=["critic"]):
         async with sitting(at_desk(mesh, devnet)) as desk:
             await desk.ask(Recommend(v4_position(token_id)))

@@ -16,6 +16,7 @@ from chain.contracts.pool_key import DYNAMIC_FEE
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market
 from tests.agents.lp.made_up_markets import STATES, TOKEN_ID, WISHES, create_context, market_context
+from tests.agents.lp.second_opinion import waits_beside
 from zuno_tui.gate.actions.plan import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.plan_card import (
@@ -86,7 +87,11 @@ async def test_moves_are_named_by_their_own_widths() -> None:
     assert deciding_figure(plan) == "net next 7 d"
     names = [move_name(each, plan.candidates) for each in plan.candidates]
     kinds = [each.kind for each in plan.candidates]
-    assert ["%" in name for name in names] == [kinds.count(kind) > 1 for kind in kinds]
+    swapless = [waits_beside(each) for each in plan.candidates]
+    assert [name.endswith("no swap") for name in names] == swapless
+    assert ["%" in name for name in names] == [
+        kinds.count(kind) > 1 and not waits for kind, waits in zip(kinds, swapless, strict=True)
+    ]
     assert len({name.partition(" ")[2] for name in names}) == len(names), "each by its own width"
 
 

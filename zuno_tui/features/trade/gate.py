@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +37,7 @@ from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import VenueAbilities, contract_symbol
 from chain.execution.outbox.approvals import ActKind, GivenApproval
 from chain.execution.outbox.outbox import Outbox
+from chain.prices.market_http import MarketError
 from chain.protocols.reference import PositionRef, position_label, position_name
 from zuno_tui.features.trade.hedges import hedging_coins, read_hedges
 from zuno_tui.gate.acts import (
@@ -70,6 +72,13 @@ class Trading(Struct, frozen=True):
     async def account(self) -> AccountFacts:
         """Everything the person has on the venue, with marks of now."""
         seen = await self.venue.account()
+        figures = (
+            seen.equity,
+            *seen.marks.values(),
+            *(position.quantity for position in seen.positions),
+        )
+        if not all(map(isfinite, figures)):
+            raise MarketError(f"{seen.venue} tells figures of the account that are none")
         hedges = await read_hedges(self.journal, self.venue)
         opening = [order for order in seen.open_orders if not order.order.reduce_only]
         symbols = {position.symbol for position in seen.positions} | {
@@ -381,9 +390,10 @@ async def _look_again(trading: Trading, plan: TradePlan) -> AccountFacts:
     fault = order_fault(plan, account)
     if fault is not None:
         raise GateRefusedError(f"{fault} Nothing was sent.", RefusalCode.POLICY)
+    await _refuse_unknown(trading, plan, account)
     if plan.decision is TradeDecision.CANCEL_AND_CLOSE:
         return account
-    await _refuse_unknown(trading, plan, account)
+    _refuse_other_account(plan, account)
     new_plan = _NEW_PLAN.format(coin=plan.coin)
     limits = desk_limits(trading.settings)
     funding = await trading.venue.contracts.funding(plan.symbol)
@@ -426,14 +436,9 @@ async def _refuse_unknown(trading: Trading, plan: TradePlan, account: AccountFac
     """
     if trading.venue.abilities.spot:
         return
-    known = sum(
-        order.filled * order.order.side.sign
-        for sent in await current_orders(trading.journal, trading.venue)
-        for order in sent.orders
-        if order.order.symbol == plan.symbol
-    )
     held = account.quantity_of(plan.symbol)
-    if abs(held - known) <= max(_DUST, _UNKNOWN * max(abs(held), abs(known))):
+    known = (await journal_coins(trading.journal, trading.venue)).get(plan.symbol, 0.0)
+    if agree(held, known):
         return
     raise GateRefusedError(
         f"{trading.venue.name} holds {held:+g} {plan.coin}, and zuno's journal knows of "
@@ -441,6 +446,42 @@ async def _refuse_unknown(trading: Trading, plan: TradePlan, account: AccountFac
         "difference on the venue, or use the home that opened it: --home DIR",
         RefusalCode.POLICY,
     )
+
+
+async def journal_coins(journal: TradeJournal, venue: Venue) -> dict[str, float]:
+    """By contract, what is held by the orders that were sent from here."""
+    sums: dict[str, float] = {}
+    for sent in await current_orders(journal, venue):
+        for order in sent.orders:
+            coins = order.filled * order.order.side.sign
+            sums[order.order.symbol] = sums.get(order.order.symbol, 0.0) + coins
+    return sums
+
+
+def agree(held: float, known: float) -> bool:
+    return abs(held - known) <= max(_DUST, _UNKNOWN * max(abs(held), abs(known)))
+
+
+def _refuse_other_account(plan: TradePlan, account: AccountFacts) -> None:
+    """Another account's worth, or a mark that is off by a factor, is no ground to open on."""
+    worth, told = account.equity or 0.0, plan.equity or 0.0
+    if told and abs(worth / told - 1) > _SAME_ACCOUNT:
+        raise GateRefusedError(
+            f"The account was worth ${told:,.0f} when this was planned, and is worth ${worth:,.0f} "
+            f"by now. Nothing was sent. {_NEW_PLAN.format(coin=plan.coin)}",
+            RefusalCode.DRIFT,
+        )
+    held = [position for position in account.positions if position.symbol == plan.symbol]
+    for mark in filter(None, (position.mark for position in held)):
+        if abs(mark / plan.mark - 1) > _SAME_MARK:
+            raise GateRefusedError(
+                f"{account.venue} values {plan.symbol} at {mark:,.2f}, and its market stood at "
+                f"{plan.mark:,.2f}. Nothing was sent.",
+                RefusalCode.DRIFT,
+            )
+
+
+_SAME_ACCOUNT, _SAME_MARK = 0.25, 0.05
 
 
 def _hedge_limit(settings: DeskSettings, hedge: HedgePlan, mark: float) -> float:

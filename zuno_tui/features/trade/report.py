@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from zuno_tui.app.session import Session
 from zuno_tui.features.trade.run_view import message_lines, run_lines, run_of_plan
 from zuno_tui.present.output import json_text
 from zuno_tui.present.transcript import wrap_text
+from zuno_tui.present.words import role_title
 from zuno_tui.settings.channels import channel_settings
 
 _WIDTH = 100
@@ -68,13 +70,17 @@ def report_lines(
     """All that is shown of a run, and all that was said in it."""
     turns = document.get("transcript")
     said = [
-        wrap_text(f"{turn.get('role')} · {turn.get('tag')}: {turn.get('text')}", indent=2)
+        wrap_text(_turn_words(turn), indent=2)
         for turn in (turns if isinstance(turns, list) else [])
         if isinstance(turn, dict)
     ]
     view = replace(run_of_plan(plan, ""), progress=sent)
     case = [wrap_text(line, indent=2) for line in case_lines(plan)]
     return [*run_lines(view, width), "", *case, *said]
+
+
+def _turn_words(turn: Mapping[str, object]) -> str:
+    return f"{role_title(str(turn.get('role')))} · {turn.get('tag')}: {turn.get('text')}"
 
 
 def case_lines(plan: TradePlan) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from agents.bus.envelope import Payload
 from agents.bus.plan_store import PlanDocument
-from agents.trade.facts import ContextSection, MarketSnapshot
+from agents.trade.facts import ContextSection, KindLesson, MarketSnapshot
 from agents.trade.findings import AnyFinding, ConflictMap, KeyLevels, RegimeCall
 from agents.trade.payloads import (
     ContextGathered,
@@ -534,8 +534,8 @@ def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
         yield (
             f"{taught.decision} in {taught.regime.replace('_', ' ').lower()} before: "
             f"{taught.won} of {taught.ended} won, {taught.fair_wins:.1f} by chance, "
-            f"{taught.mean_pct:+.2f}% on average; {clean_text(taught.lesson)}; such lessons came "
-            f"true {taught.came_true} of {taught.ended - 1} times"
+            f"{taught.mean_pct:+.2f}% on average; the last taught: {clean_text(taught.lesson)}"
+            f"{_came_true(taught)}"
         )
     record = odds.record
     past = (
@@ -549,6 +549,12 @@ def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
         f"{odds.break_even_pct:.0f}%; +{odds.profit_pct:.2f}% or −{odds.loss_pct:.2f}%, "
         f"expected {odds.expected_pct:+.2f}% after costs"
     )
+
+
+def _came_true(taught: KindLesson) -> str:
+    """Of the lessons before the last, how many the next setup of their kind bore out."""
+    before = taught.ended - 1
+    return f"; {taught.came_true} of {before} lessons before came true" if before else ""
 
 
 def _account_line(plan: TradePlan) -> Iterator[str]:

@@ -107,6 +107,7 @@ def setup_lines(setups: Sequence[ShadowSetup]) -> Iterator[str]:
     for kind in shadow_sums(setups):
         yield (
             f"shadow: {kind.decision} in {kind.regime}: {kind.won} of {kind.ended} won, "
-            f"{kind.fair_wins:.1f} by chance, {kind.mean_pct:+.2f}% on average after costs. "
-            f"{kind.lesson}. {kind.came_true} of {kind.ended - 1} lessons before came true"
+            f"{kind.fair_wins:.1f} by chance, {kind.mean_pct:+.2f}% on average after costs. The "
+            f"last taught: {kind.lesson}"
+            + (f". {kind.came_true} of {kind.ended - 1} before came true" if kind.ended > 1 else "")
         )

@@ -17,6 +17,7 @@ from chain.base.units import usd
 from chain.exchange.orders.ccxt_client import VenuePackageError
 from chain.exchange.orders.engine import OrderNotice
 from chain.exchange.orders.hedge import PositionHedge
+from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.order import OrderProgress, OrderState, PerpetualPosition
 from chain.exchange.orders.venue import AccountCheck, Venue
 from chain.exchange.public.market import contract_symbol
@@ -30,8 +31,10 @@ from zuno_tui.features.trade.drawing import is_paper, rest_lines, venue_words
 from zuno_tui.features.trade.gate import (
     ApprovedTrade,
     Trading,
+    agree,
     apply_trade,
     approve_trade,
+    journal_coins,
     refuse_anyway,
     waiting_trade,
 )
@@ -275,12 +278,12 @@ def _telling(plan: TradePlan) -> Callable[[OrderProgress], None]:
 async def status(session: Session) -> CommandAnswer:
     """The venue that is set, the one for spot where there is a second, what is left elsewhere."""
     async with open_trading(session) as trading:
-        lines, document = await _standing(trading.venue)
+        lines, document = await _standing(trading.venue, trading.journal)
     spot = session.settings.trade.spot_venue
     if spot is not None:
         try:
             async with open_venue(session, spot) as opened:
-                more, document["spot"] = await _standing(opened.venue)
+                more, document["spot"] = await _standing(opened.venue, opened.journal)
         except (VenueUnreadError, VenuePackageError, WalletError) as error:
             more, document["spot"] = [f"{spot} cannot be read. {error}"], None
         lines += more
@@ -295,7 +298,7 @@ async def status(session: Session) -> CommandAnswer:
     return CommandAnswer(lines=tuple(lines), document={**document, "elsewhere": left})
 
 
-async def _standing(venue: Venue) -> tuple[list[str], dict[str, Json]]:
+async def _standing(venue: Venue, journal: TradeJournal) -> tuple[list[str], dict[str, Json]]:
     """What is held and waits on one venue."""
     account, check = await venue.account(), AccountCheck()
     with suppress(MarketError):
@@ -320,6 +323,17 @@ async def _standing(venue: Venue) -> tuple[list[str], dict[str, Json]]:
     ]
     if len(lines) == 1:
         lines.append("  nothing is held, nothing waits")
+    known = {} if venue.abilities.spot else await journal_coins(journal, venue)
+    told = {position.symbol: position.quantity for position in account.positions}
+    apart: list[Json] = []
+    for symbol in sorted(known.keys() | told.keys() if not venue.abilities.spot else ()):
+        there, sent = told.get(symbol, 0.0), known.get(symbol, 0.0)
+        if not agree(there, sent):
+            apart.append({"symbol": symbol, "venue": there, "journal": sent})
+            lines.append(
+                f"  ! {symbol}: the venue says {there:+g}, zuno's journal {sent:+g}; until they "
+                "agree nothing is sent for it"
+            )
     remarks = (*check.faults, *check.remarks)
     document: dict[str, Json] = {
         "venue": account.venue,
@@ -327,6 +341,7 @@ async def _standing(venue: Venue) -> tuple[list[str], dict[str, Json]]:
         "fees": account.fees,
         "funding": account.funding,
         "remarks": list(remarks),
+        "differences": apart,
         "positions": [
             {**to_builtins(position), "mark": marks[position.symbol]}
             for position in account.positions

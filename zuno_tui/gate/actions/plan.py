@@ -194,8 +194,10 @@ async def _action_to_change(
     span = planned_span(candidate)
     prices = range_prices(sources, facts.pool, span)
     moving = replace(action, headline=f"Move position {position_label(ref)} to {prices}")
-    if not facts.liquidity:
-        return replace(moving, request=ReRangeRequest(facts, span, None))
+    waits = candidate.prep_action is None and _is_beside(span, facts.pool)
+    if waits or not facts.liquidity:
+        alone = _re_range(snapshot, span, None, ()) if facts.liquidity else None
+        return replace(moving, request=alone or ReRangeRequest(facts, span, None))
     depth = await _depth_without(sources, snapshot, block)
     request = _re_range(snapshot, span, depth, ())
     if request.swap is None:
@@ -207,6 +209,12 @@ async def _action_to_change(
     quotes = await ask_quoter(sources, request.swap, facts.pool, others, block.hash)
     refuse_worse_than_planned(candidate, quotes.swap)
     return replace(moving, request=replace(request, swap=quotes.swap), quotes=quotes)
+
+
+def _is_beside(span: Span, pool: PoolFacts) -> bool:
+    """Then it takes one token alone, and what little there is of the other goes to the wallet."""
+    low, high = span.sqrt_prices
+    return not low < pool.sqrt_price_x96 < high
 
 
 async def _migration(
@@ -286,9 +294,9 @@ async def _depth_without(sources: Sources, snapshot: PositionSnapshot, block: Bl
 
 
 def _re_range(
-    snapshot: PositionSnapshot, span: Span, own: Depth, others: Sequence[Depth]
+    snapshot: PositionSnapshot, span: Span, own: Depth | None, others: Sequence[Depth]
 ) -> ReRangeRequest:
-    """With the swap the range needs."""
+    """With the swap the range needs; without any where no depth of the own pool is given."""
     from agents.numbers.edges import TickRange
     from agents.numbers.inventory import allocate_holdings, routed_allocation, terms_of
     from agents.numbers.outlook import Stake
@@ -298,9 +306,11 @@ def _re_range(
     available = Amounts(snapshot.amount0 + snapshot.fees0, snapshot.amount1 + snapshot.fees1)
     held = Stake(TickRange(position.span.tick_lower, position.span.tick_upper), position.liquidity)
 
-    def allocate(terms: SwapTerms) -> Allocation:
+    def allocate(terms: SwapTerms | None) -> Allocation:
         return allocate_holdings(price, ticks, available, terms, held)
 
+    if own is None:
+        return ReRangeRequest(position, span, None, allocate(None).liquidity)
     routed = routed_allocation(allocate, terms_of(own), others)
     allocation = routed.allocation
     if allocation.swap is None:

@@ -18,6 +18,7 @@ from textual.widgets import Input
 from zuno_tui.present.output import FAILED, table_lines
 from zuno_tui.present.terminal import TableRow
 from zuno_tui.present.views import DebateView, TurnView
+from zuno_tui.present.words import role_title
 from zuno_tui.screen.keys import DEBATE, MOVING, SEARCH
 from zuno_tui.screen.panes.frame import frame, join_parts, literal, pane_title
 from zuno_tui.screen.panes.text import PlainText
@@ -59,7 +60,7 @@ class Speakers:
 def turn_head(
     role: str, speaker: int, round_number: int, *, by_model: bool = False, doing: str = ""
 ) -> Content:
-    parts = [literal(role.upper(), f"bold $speaker-{speaker}")]
+    parts = [literal(role_title(role).upper(), f"bold $speaker-{speaker}")]
     if by_model:
         parts.append(literal("  model", "$quiet"))
     if round_number:
