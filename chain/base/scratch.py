@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from chain.base.home import take_lock
+from chain.base.home import FOLDER_MODE, take_lock
 
 _PREFIX = "zuno-run-"
-_LOCK = ".lock"
-"""A file of its own: what works in the folder may lock the folder itself for a moment."""
+_INSIDE = "home"
 _held: dict[Path, int] = {}
-"""The lock on each folder of this process: a folder without one is nobody's any more."""
+"""The lock on the folder around each of this process: one without is nobody's any more."""
 
 
 @contextmanager
@@ -25,7 +24,7 @@ def scratch_folder(kind: str) -> Iterator[Path]:
         yield folder
     finally:
         if folder in _held:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(folder.parent, ignore_errors=True)
             leave_behind(folder)
 
 
@@ -37,7 +36,7 @@ def leave_behind(folder: Path) -> None:
 def remove_scratch() -> None:
     """Every folder of this process, before it ends without leaving its blocks."""
     for folder in tuple(_held):
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder.parent, ignore_errors=True)
 
 
 def _locked_folder(kind: str) -> Path:
@@ -45,10 +44,13 @@ def _locked_folder(kind: str) -> Path:
         folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-"))
         # Whoever sweeps may come before the lock does: then the folder is gone.
         with suppress(FileNotFoundError):
-            lock = take_lock(folder / _LOCK, wait=True)
+            lock = take_lock(folder, wait=True, folder=True)
             if lock is not None and folder.is_dir():
-                _held[folder] = lock
-                return folder
+                # The one inside is given out: whoever works there may lock it while they write.
+                inside = folder / _INSIDE
+                inside.mkdir(mode=FOLDER_MODE)
+                _held[inside] = lock
+                return inside
 
 
 def _sweep() -> None:
@@ -57,11 +59,7 @@ def _sweep() -> None:
         with suppress(OSError):
             if folder.is_symlink() or folder.lstat().st_uid != os.getuid():
                 continue
-            # What an older zuno works in has its lock on the folder itself.
-            if (older := take_lock(folder, folder=True)) is None:
-                continue
-            os.close(older)
-            if (lock := take_lock(folder / _LOCK)) is not None:
+            if (lock := take_lock(folder, folder=True)) is not None:
                 # It refuses what is no folder, and a link that took its place meanwhile.
                 shutil.rmtree(folder, ignore_errors=True)
                 os.close(lock)

@@ -179,9 +179,7 @@ class Approvals:
         subject = dry_run.prepared.action.subject
         self._card.show_approval(view, [snapshot.ref for snapshot in subject.snapshots])
         context.bring("plan", began)
-        context.tell(
-            Said(f"{view.headline}: approved for ten minutes. To sign it: apply", "good", twin)
-        )
+        context.tell(Said(f"{view.headline}: approved for ten minutes.", "good", twin))
 
 
 def _approved_words(plan: PlanView | None, named: str | None) -> str:

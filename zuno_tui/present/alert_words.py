@@ -40,18 +40,17 @@ def _of_price(row: AlertRow, position: PositionRow | None) -> AlertWords | None:
         return AlertWords(f"{told} in range for 24 h", f"{told} for 24 h")
     if position is None or row.place:
         return None
-    low = position.progress < _MIDDLE
-    if row.kind == "out_of_range":
-        side, edge = ("below", position.low) if low else ("above", position.high)
-        if position.standing != "out of range":
-            return AlertWords(f"Back at the edge: {position.price}", "Back at the edge")
+    low, out = position.progress < _MIDDLE, position.standing == "out of range"
+    edge = position.low if low else position.high
+    if row.kind not in ("out_of_range", "near_boundary"):
+        return None
+    if out:
+        side = "below" if low else "above"
         return AlertWords(f"Out: {position.price}, {side} {edge}", f"Out, {side} {edge}")
-    if row.kind == "near_boundary":
-        side, edge = ("lower", position.low) if low else ("upper", position.high)
-        return AlertWords(
-            f"Near {side} edge: {position.price} of {edge}", f"Near {side} edge {edge}"
-        )
-    return None
+    if row.kind == "out_of_range":
+        return AlertWords(f"Back at the edge: {position.price}", "Back at the edge")
+    side = f"Near {'lower' if low else 'upper'} edge"
+    return AlertWords(f"{side}: {position.price} of {edge}", f"{side} {edge}")
 
 
 def _of_money(row: AlertRow, position: PositionRow | None) -> AlertWords | None:

@@ -79,6 +79,19 @@ def sparkline(values: Sequence[float], cells: int) -> str:
     return "".join(_STEPS[round((value - low) / spread * last)] for value in shown)
 
 
+def spark_through(
+    times: Sequence[float], values: Sequence[float], window: tuple[float, float], cells: int
+) -> str:
+    """The same by the clock: blank before it began, so that rows of one window compare."""
+    begin, end = window
+    if len(values) < 2 or end <= begin:
+        return ""
+    ticks = [begin + (end - begin) * cell / (cells - 1) for cell in range(cells)]
+    places = [bisect_right(times, tick) - 1 for tick in ticks]
+    known = [values[place] for place in places if place >= 0]
+    return sparkline(known, cells).rjust(cells)
+
+
 def _thinned(values: Sequence[float], cells: int) -> Sequence[float]:
     if len(values) <= cells:
         return values

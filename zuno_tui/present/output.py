@@ -83,7 +83,8 @@ _LETTER = re.compile(r"^((?:★ )?[A-Z]) .*")
 def table_lines(spoken: SpokenTable, width: int | None) -> list[str]:
     """The table in at most this many cells where it can be; None is as wide as it likes.
 
-    Too wide, it is turned over; too wide even then, each row becomes a line that can be broken.
+    Too wide, it is turned over, then told in parts of fewer moves; too wide even then, each row
+    becomes a line that can be broken.
     """
     columns = spoken.columns
     rows = [[row.name, *map(_marked, columns, row.cells)] for row in spoken.rows]
@@ -97,7 +98,19 @@ def table_lines(spoken: SpokenTable, width: int | None) -> list[str]:
         lines = table(heads, cells, gap=gap)
         if width is None or max(map(cell_width, lines), default=0) <= width:
             return lines
+    for parts in range(2, len(rows)):
+        size = -(-len(rows) // parts)
+        starts = range(1, len(rows) + 1, size)
+        told = [_moves(by_letter, start, start + size) for start in starts]
+        if max(cell_width(line) for lines in told for line in lines) <= (width or 0):
+            return [line for lines in told for line in ("", *lines)][1:]
     return [_in_a_line(spoken, place) for place in range(len(spoken.rows))]
+
+
+def _moves(turned: list[list[str]], start: int, end: int) -> list[str]:
+    """Some moves of a table that is turned over, under their names."""
+    cut = [[row[0], *row[start:end]] for row in turned]
+    return table([OutputColumn(""), *map(_column, cut[0][1:])], cut[1:], gap=2)
 
 
 def _column(title: str) -> OutputColumn:

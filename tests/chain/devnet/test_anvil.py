@@ -200,7 +200,7 @@ def test_states_of_past_blocks_go_with_the_node_and_never_below_the_home(
         NodeClient(node.url) as client,
     ):
         client.ask_all([("evm_mine", ())] * 600)
-        assert list(scratch.glob("zuno-run-anvil-*/*/*.json"))
+        assert list(scratch.glob("zuno-run-anvil-*/home/*/*.json"))
         assert client.ask_number("eth_getBalance", "0x" + "11" * 20, "0x1") == 0
     assert list(scratch.iterdir()) == []
     assert list(home.rglob("*.json")) == []

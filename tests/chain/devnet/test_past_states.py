@@ -52,7 +52,7 @@ def test_they_are_thinned_to_a_size_and_changes_by_people_can_still_be_looked_ba
         _send(node, TRADER)
         node.ask_all([("evm_mine", ())] * BLOCKS)
         assert all(_has_state(node, number) for number in range(EVENT))
-        (folder,) = tmp_path.glob("zuno-run-anvil-*")
+        (folder,) = tmp_path.glob("zuno-run-anvil-*/home")
         before, most = _bytes(folder), _bytes(folder) // 3
 
         thin_states(folder, node, [TRADER], most)

@@ -184,7 +184,7 @@ def test_only_a_crash_leaves_its_home_behind(
     monkeypatch.setattr("zuno_tui.screen.app.running.run_desk", desk)
 
     assert main(["demo"]) == code
-    left = [log.read_text("utf-8") for log in tmp_path.glob("zuno-run-demo-*/desk.log")]
+    left = [log.read_text("utf-8") for log in tmp_path.glob("zuno-run-demo-*/*/desk.log")]
     assert left == (["where it happened"] if stays else [])
     assert len(list(tmp_path.iterdir())) == stays
 

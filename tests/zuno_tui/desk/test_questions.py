@@ -74,7 +74,11 @@ async def test_what_needs_no_key_stands_on_the_desk() -> None:
     assert "in range" in header
 
 
-DRAWN = ("earned month", "exit drill", "history", "balances", "what-if ETH -10")
+DRAWN = (
+    *("earned month", "earned today", "earned all", "exit drill", "history", "history 26"),
+    *("balances", "what-if ETH -10", "what-if ETH 10", "orders", "price ETH", "gas"),
+    *("glossary lvr", "allowances"),
+)
 WIDTH = 118
 
 
@@ -124,14 +128,16 @@ async def test_the_desk_and_the_shell_tell_the_same_figures(
         monkeypatch.setenv("COLUMNS", str(WIDTH))
         for line in DRAWN:
             await desk.ask(typed(line))
-            page = await desk.until(PageReady, partial(_is_about, line))
-            assert page.view is not None
+            page = await desk.until(PageReady, partial(_is_about, typed(line).twin))
+            said = await shell(typed(line).twin.removeprefix("zuno "))
+            if page.view is None:
+                assert " ".join(" ".join(page.lines).split()) in " ".join(said.split()), line
+                continue
             drawn = [plain(row).rstrip() for row in draw_page(page.view, WIDTH)]
             for width in (74, WIDTH, 194):
                 lines = draw_page(page.view, width)
                 assert max(cell_width(plain(row)) for row in lines) <= width
-            said = await shell(typed(line).twin.removeprefix("zuno "))
-            assert "\n".join(drawn) in said
+            assert "\n".join(drawn) in said, line
 
         monkeypatch.delenv("COLUMNS")
 
@@ -179,7 +185,7 @@ async def test_the_desk_and_the_shell_tell_the_same_figures(
 
 
 def _is_about(line: str, told: PageReady) -> bool:
-    return line[:4] in told.title
+    return line in told.title
 
 
 def whole_dollars(words: str) -> str:

@@ -69,7 +69,7 @@ def test_the_word_signs_when_fingers_type_it_and_not_before(
             named = re.search(r"#(\d+) +\S+ .*● in", position)
             assert named is not None
             terminal.send(f":collect {named[1]}\r")
-            terminal.wait_for("approved: type apply")
+            terminal.wait_for("approved · e rehearses")
             terminal.send(":apply\r")
             terminal.wait_for("press Enter to sign")
             terminal.type("apply\r")
@@ -108,7 +108,7 @@ def test_what_was_typed_ahead_of_the_confirmation_signs_nothing(
         named = re.search(r"#(\d+) +\S+ .*● in", position)
         assert named is not None
         terminal.send(f":collect {named[1]}\r")
-        terminal.wait_for("approved: type apply")
+        terminal.wait_for("approved · e rehearses")
         terminal.send(":apply\rapply\r")
         terminal.wait_for("Sign and send")
         terminal.read_page()

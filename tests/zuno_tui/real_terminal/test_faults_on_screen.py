@@ -136,7 +136,7 @@ def test_a_disk_that_fills_up_and_is_cleared(
         assert f"#{token_id} " in full
         _let_files_grow(terminal, to=resource.RLIM_INFINITY)
         terminal.send(f":collect {token_id}\r")
-        terminal.wait_for("approved: type apply", PATIENCE)
+        terminal.wait_for("approved · e rehearses", PATIENCE)
         _goes_on(terminal)
 
 
@@ -164,7 +164,7 @@ def test_a_keyring_that_is_locked_signs_nothing_and_says_so(
         with _desk(home, devnet.url, environment=environment) as terminal:
             terminal.wait_for(f"#{token_id} ", PATIENCE)
             terminal.send(f":collect {token_id}\r")
-            terminal.wait_for("approved: type apply", PATIENCE)
+            terminal.wait_for("approved · e rehearses", PATIENCE)
             terminal.send(":apply\r")
             terminal.wait_for("wallet-1, in the system's keyring", PATIENCE)
             terminal.wait_for("type apply", PATIENCE)

@@ -80,7 +80,7 @@ def test_names_and_prose_are_words_and_nothing_else(
         desk.presses("3", "z")
         desk.sees(re.escape(MARKUP[0]))
         desk.presses("z")
-        desk.types(f"collect {named_badly}", "approved: type apply")
+        desk.types(f"collect {named_badly}", "approved · e rehearses")
         desk.types("apply", "Sign and send")
         confirming = desk.seen[-1]
         desk.presses("\x1b")

@@ -198,6 +198,7 @@ ALERTS = AlertsView(
             NOW - 7_300,
             "#9 ETH/USDC is out of range: 1,812.1, below 1,850. The range is 1,850 – 2,100.",
             "recommend 9",
+            kind="out_of_range",
         ),
         AlertRow(
             "2",
@@ -217,6 +218,8 @@ ALERTS = AlertsView(
             "#12 ETH/USDC has $12.00 of fees to collect; collecting costs about $0.40.",
             "collect 12",
             fees=12.0,
+            kind="fees_worth_collecting",
+            numbers={"gasUsd": 0.4},
         ),
         *(
             AlertRow(

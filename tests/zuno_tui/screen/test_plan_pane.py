@@ -205,7 +205,7 @@ def test_the_border_says_the_next_step() -> None:
 
     assert next_step(PLAN) == "a: approve"
     assert next_step(replace(PLAN, options=(hold, *moves))) == "Keep it: nothing to sign"
-    assert next_step(APPROVED) == "approved: type apply, or e to rehearse"
+    assert next_step(APPROVED) == "approved · e rehearses"
     assert next_step(watching) == "approved, but nothing here can sign"
     assert next_step(APPLYING) == "applying"
     assert APPLIED.result is not None

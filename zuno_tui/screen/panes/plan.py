@@ -347,8 +347,8 @@ def next_step(plan: PlanView) -> str:
     if plan.approval is not None:
         if not plan.approval.can_sign:
             return "approved, but nothing here can sign"
-        rehearses = ", or e to rehearse" if plan.approval.has_transactions else ""
-        return f"approved: type apply{rehearses}"
+        rehearses = " · e rehearses" if plan.approval.has_transactions else ""
+        return f"approved{rehearses}"
     return _again(plan) if plan.lapsed else _to_approve(plan)
 
 

@@ -11,7 +11,7 @@ from textual.content import Content
 from chain.protocols.reference import read_position_ref
 from zuno_tui.desk.events import Event, PortfolioChanged
 from zuno_tui.desk.link import DeskLink
-from zuno_tui.present.charts import result_chart, sparkline
+from zuno_tui.present.charts import result_chart, spark_through
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.keys import SUMMING
 from zuno_tui.screen.panes.frame import heading, join_parts, literal
@@ -136,7 +136,9 @@ class PortfolioScreen(SubScreen):
         page.border_subtitle = join_parts(view.place, view.reading)
         told = (view.total, *view.rows)
         noted = any(row.note for row in told)
-        rows = [_row(row, "" if noted else _trend(row)) for row in told]
+        times = [time for row in told if row.line is not None for time in row.line.times]
+        window = (min(times, default=0.0), max(times, default=0.0))
+        rows = [_row(row, "" if noted else _trend(row, window)) for row in told]
         table = self.query_one(EarnedTable)
         table.styles.height = len(rows) + 1
         table.fill(rows)
@@ -167,8 +169,9 @@ class PortfolioScreen(SubScreen):
         self.query_one("#portfolio-note", PlainText).update(note, layout=False)
 
 
-def _trend(earned: EarnedRow) -> str:
-    return "" if earned.line is None else sparkline(earned.line.values, _TREND)
+def _trend(earned: EarnedRow, window: tuple[float, float]) -> str:
+    line = earned.line
+    return "" if line is None else spark_through(line.times, line.values, window, _TREND)
 
 
 def _row(earned: EarnedRow, trend: str) -> Row:
