@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from chain.devnet.launch import DevnetReady
 
-POSITION = "28"
+POSITIONS = ("28", "3:3")
+"""Of v4, which v3's is compared with."""
 QUOTES = 30
 APPLIES = 3
 
@@ -49,11 +50,13 @@ def run() -> Iterator[str]:
         yield line("the week made up", milliseconds(build, environment))
         yield line("the week written again", milliseconds(build, environment))
     yield line("zuno demo --text", milliseconds([zuno, "demo", "--text"]))
-    with tempfile.TemporaryDirectory() as home, devnet_process() as devnet:
+    with tempfile.TemporaryDirectory() as home, devnet_process(v3=True) as devnet:
         yield line("a quote", _quote(devnet))
-        collected = [_collect_and_apply(zuno, devnet, home) for _ in range(APPLIES)]
-        yield line("zuno collect 28", statistics.median(asked for asked, _ in collected))
-        yield line("zuno apply", statistics.median(applied for _, applied in collected))
+        for position in POSITIONS:
+            collected = [_collect_and_apply(zuno, devnet, home, position) for _ in range(APPLIES)]
+            asked, applied = (statistics.median(each) for each in zip(*collected, strict=True))
+            yield line(f"zuno collect {position}", asked)
+            yield line(f"zuno apply, {position}", applied)
 
 
 def _quote(devnet: DevnetReady) -> float:
@@ -68,11 +71,13 @@ def _quote(devnet: DevnetReady) -> float:
     return statistics.median(taken)
 
 
-def _collect_and_apply(zuno: str, devnet: DevnetReady, home: str) -> tuple[float, float]:
+def _collect_and_apply(
+    zuno: str, devnet: DevnetReady, home: str, position: str
+) -> tuple[float, float]:
     flags = ["--network", "devnet", "--rpc", devnet.url, "--address", devnet.wallet]
     flags += ["--home", home, "--json"]
     start = time.perf_counter()
-    collect = [zuno, "collect", POSITION, *flags]
+    collect = [zuno, "collect", position, *flags]
     answer = subprocess.run(collect, check=True, capture_output=True, text=True)
     asked = (time.perf_counter() - start) * 1000
     approved = json.loads(answer.stdout)["hash"]

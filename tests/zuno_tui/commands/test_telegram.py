@@ -55,7 +55,10 @@ async def _argued(session: Session) -> tuple[TradePlan, PlanDocument]:
 
 
 def _files(folder: Path) -> dict[Path, int]:
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    """What is kept there, but for what every read may remember."""
+    remembered = {"zuno.db", "alerts.json"}
+    kept = (path for path in folder.rglob("*") if path.is_file() and path.name not in remembered)
+    return {path: path.stat().st_mtime_ns for path in kept}
 
 
 def _telegram(session: Session) -> TelegramSettings:

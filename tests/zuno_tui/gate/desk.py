@@ -59,11 +59,14 @@ class Desk:
         code = delegated_code(str(self.devnet.contracts.delegate)).hex()
         self.ask("anvil_setCode", self.devnet.wallet, f"0x{code}")
 
-    def killed_while_waiting(self, approval: dict[str, Any], *, at: str) -> int:
+    def killed_while_waiting(
+        self, approval: dict[str, Any], *, at: str = "", place: int | None = None
+    ) -> int:
         """Apply, and kill the process when this step is in the pool and in no block."""
         self.ask("evm_setAutomine", False)
         arguments = ("apply", approval["planId"], "--confirm", approval["hash"], *self.flags)
-        before = [each["step"] for each in approval["transactions"]].index(at)
+        steps = [each["step"] for each in approval["transactions"]]
+        before = steps.index(at) if place is None else place
         told, words = os.pipe()
         with Path(os.devnull).open("r+") as nothing:
             applying = fork_server().start(

@@ -13,16 +13,19 @@ from chain.contracts.networks import NATIVE, network_named
 from chain.protocols.v3.pool_key import v3_pool_address
 from tests.embedded_chain import embedded_chain
 from tests.fakes.lying_endpoint import lying_endpoint, results
+from tests.fakes.providers.served import ServedProvider
 from tests.fakes.proxy import Proxy
 from tests.samples import some_of
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.lie_parts import code_of, reads
+from tests.zuno_tui.providers.test_zoo_table import SERVING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from chain.devnet.launch import DevnetReady
     from tests.fakes.lying_endpoint import Lie
+    from tests.fakes.providers.profile import Profile
 
 NETWORK = network_named("devnet")
 WALKS: dict[str, tuple[str, ...]] = {
@@ -135,20 +138,31 @@ ORDERS: dict[str, tuple[str, ...]] = {
     "close": ("close", "3:5"),
     "increase": ("increase", "3:5", "500", "USDC"),
     "decrease": ("decrease", "3:3", "40"),
+    "move": ("move", "3:4", "--no-swap"),
+    "migrate": ("migrate", "3:3"),
 }
+PLACES = {"asked first": 0, "asked second": 1, "one of three": 2}
 
 
-@pytest.mark.parametrize("first", [True, False], ids=["asked first", "asked second"])
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(
     ("order", "lie"), some_of([(order, lie) for order in ORDERS for lie in LIES], 6, seed=3)
 )
-def test_one_of_two_endpoints_lies_and_nothing_else_is_signed(
-    desk: Desk, order: str, lie: str, first: bool
+def test_one_endpoint_that_lies_has_nothing_else_signed(
+    desk: Desk, order: str, lie: str, place: str
 ) -> None:
-    honest = approved(desk, *ORDERS[order])
-    with lying_endpoint(desk.devnet.url, LIES[lie]) as liar, Proxy(desk.devnet.url) as other:
-        urls = (liar.url, other.url) if first else (other.url, liar.url)
-        said = replace(desk, rpc=",".join(urls)).here(*ORDERS[order], "--json")
+    words = ORDERS[order]
+    if order == "migrate":
+        words = ("approve", desk.approved(*words)["planId"], "--candidate", "A")
+    honest = approved(desk, *words)
+    with (
+        lying_endpoint(desk.devnet.url, LIES[lie]) as liar,
+        Proxy(desk.devnet.url) as other,
+        Proxy(desk.devnet.url) as third,
+    ):
+        urls = [other.url] if PLACES[place] < 2 else [other.url, third.url]
+        urls.insert(PLACES[place] % 2, liar.url)
+        said = replace(desk, rpc=",".join(urls)).here(*words, "--json")
     if said.code:
         assert said.code in (3, 4), said.words
         return
@@ -308,3 +322,67 @@ def test_there_is_nowhere_to_go_without_a_pool_of_the_pair(desk: Desk) -> None:
     own = desk.here("migrate", "3:3", "to", "v3")
     assert own.code == 1
     assert "3:3 is on Uniswap v3 already" in own.words
+
+
+MIGRATIONS = [
+    *[("3:3", option) for option in "ABC"],
+    *[("3:5", option) for option in "AB"],
+    *[("3:6", option) for option in "AC"],
+    ("3:4", "B"),
+    ("27", "A"),
+    ("33", "A"),
+]
+"""Ten, in steps and as one: twenty plans."""
+_MOST_STEPS = 9
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("place", [*range(_MOST_STEPS), "as one"])
+@pytest.mark.parametrize(("name", "option"), MIGRATIONS)
+def test_a_migration_killed_anywhere_happens_once(
+    desk: Desk, name: str, option: str, place: int | str
+) -> None:
+    if place == "as one":
+        desk.delegate()
+    approval = approved(desk, "migrate", name, option=option)
+    steps, at = approval["transactions"], 0 if place == "as one" else int(place)
+    if at >= len(steps):
+        return
+    before, held = desk.nonce(), set(desk.positions())
+    code = desk.killed_while_waiting(approval, place=at)
+    desk.ask("evm_setAutomine", True)
+    desk.ask("evm_mine")
+    again = desk.apply(approval["planId"], "--confirm", approval["hash"])
+    now = set(desk.positions())
+    names = [step["step"] for step in steps[: at + 1]]
+    closed = any(step in ("exit", "batch") for step in names)
+    opened = at == len(steps) - 1
+
+    assert (code, again.code) == (-9, 3), again.words
+    assert desk.nonce() == before + at + 1
+    assert (name in now) is not closed
+    assert len(now - held) == opened
+
+
+# Two limit so hard that plans of v4 do not come through them either.
+THROUGH = [one for one in SERVING if one.name not in ("infura", "quicknode free")]
+WRITES = ("close", "collect", "move without a swap")
+
+
+@pytest.mark.parametrize(
+    ("walk", "profile"),
+    some_of(product(WRITES, THROUGH), 2, seed=11),
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)
+def test_plans_of_v3_are_carried_out_through_every_provider(
+    desk: Desk, walk: str, profile: Profile
+) -> None:
+    with ServedProvider(replace(profile, network="devnet"), desk.devnet.url) as served:
+        through = replace(desk, rpc=served.url)
+        desk.ask("evm_mine")
+        approval = approved(through, *WALKS[walk])
+        result = applied(through, approval)
+    simulates = "eth_simulateV1" not in dict(profile.refused_methods)
+    assert result["realised"]
+    assert not simulates or result["realised"] == result["quoted"]
+    assert all(step["state"] in ("included", "final") for step in result["transactions"])

@@ -47,11 +47,26 @@ from zuno_tui.commands.what_if import WhatIf
 from zuno_tui.features.lab.commands.scorecard import ShowScorecard
 from zuno_tui.features.trade.intents import ASKED, Trade
 from zuno_tui.features.trade.lessons import stored_trade
+from zuno_tui.features.trade.lp_chat import (
+    PlanAsked,
+    asked_look,
+    chat_context,
+    named_position,
+    newest_plan,
+)
 from zuno_tui.features.trade.report import chart_of, report_channel, send_waiting
 from zuno_tui.features.trade.run_view import fact_lines, message_lines, run_of_plan, run_title
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.intent import Intent
-from zuno_tui.intents.intents import ExplainPlan, Inspect, ListPools, Show, ShowPlan, ShowPortfolio
+from zuno_tui.intents.intents import (
+    ExplainPlan,
+    Inspect,
+    ListPools,
+    MuteAlert,
+    Show,
+    ShowPlan,
+    ShowPortfolio,
+)
 from zuno_tui.intents.phrase_error import Misunderstood
 from zuno_tui.present.exit_codes import DONE, NETWORK, REFUSED
 from zuno_tui.present.failures import foreseen, unforeseen
@@ -130,7 +145,8 @@ _HELP = (
     "I answer from the desk's own facts. I start nothing, approve nothing and send no order.",
     "/status: what is held, and what waits",
     "/report: the newest run of the trade desk, with its chart",
-    "/positions: your liquidity positions",
+    "/positions: your liquidity positions; /alerts: what needs you; /mute 3 2h: not that one",
+    "/plan 26: the newest plan of a position, and how old it is",
     "/why: what spoke for the newest decision, and against it",
     "orders stop: this machine carries out no standing order; only from the chat of the alerts",
     "Or ask in plain words: price of ETH? any alerts? why did you hold? what is the regime?",
@@ -166,12 +182,16 @@ _COMMANDS: dict[str, Intent] = {
     "/report": Trade("report"),
     "/why": Trade("why"),
     "/positions": ListPositions(),
+    "/alerts": ListAlerts(),
 }
 _WORD = re.compile(r"[a-z]{3,}")
 _OF_THE_DESK = re.compile(
     r"\b(trad(e|es|ing)|short|long|hold|hedged?|regime|leverage|experts?|liquidity|microstructure|"
     r"macro|geometry|conflicts?|ladder|judge|budget|guard|funding|sources?|stop|profit|odds|"
     r"anomal(y|ies)|triage|deci(de|ded|sion))\b"
+)
+_OF_POSITIONS = re.compile(
+    r"[0-9]|\b(positions?|ranges?|fees|earn(ed|ings?)?|made|alerts?|weth|eth|usdc|btc|wbtc|pool|lp)\b"
 )
 _TOPICS = (
     (re.compile(r"\b(why|reasons?|because)\b"), "why"),
@@ -202,12 +222,49 @@ async def _reply(session: Session, text: str) -> ChatReply:
         return ChatReply("\n".join(_HELP))
     if (asked := _COMMANDS.get(first)) is not None:
         return await _page(session, asked)
-    if first.startswith("/"):
+    if first.startswith("/") and first not in ("/plan", "/mute"):
         words = (f"I do not know {unclickable(first)}. /help tells what I answer.", *_HELP)
         return ChatReply("\n".join(words))
-    if _OF_THE_DESK.search(text.lower()):
+    return await _asked(session, text.removeprefix("/"))
+
+
+async def _asked(session: Session, text: str) -> ChatReply:
+    """A number that is a position's is about that position, whatever words stand beside it."""
+    if not _is_for_traders(text) and not _is_for_holders(text):
+        return await _in_plain_words(session, text)
+    context = await chat_context(session)
+    holder = named_position(text, context) is not None or not _has_traded(session)
+    if _is_for_traders(text) and not (holder and context.positions):
         return await _of_the_desk(session, text.lower())
-    return await _in_plain_words(session, text)
+    return await _of_positions(session, text, context)
+
+
+def _is_for_traders(text: str) -> bool:
+    return _OF_THE_DESK.search(text.lower()) is not None
+
+
+def _is_for_holders(text: str) -> bool:
+    return _OF_POSITIONS.search(text.lower()) is not None
+
+
+def _has_traded(session: Session) -> bool:
+    try:
+        stored_trade(session, None)
+    except (DamagedPlanError, NoSuchPlanError):
+        return False
+    return True
+
+
+async def _of_positions(session: Session, text: str, context: PhraseContext) -> ChatReply:
+    """Of what is held and what the agents said of it; nothing is begun from a chat."""
+    look = asked_look(text, context)
+    if isinstance(look, PlanAsked):
+        shown, above = newest_plan(session, look.ref)
+        below = ChatReply("") if shown is None else await _page(session, shown)
+        return ChatReply("\n".join((*map(unclickable, above), below.text)).rstrip())
+    if isinstance(look, MuteAlert | Show) or look is None:
+        return await _in_plain_words(session, text, context)
+    return await _page(session, look)
 
 
 async def _of_the_desk(session: Session, text: str) -> ChatReply:
@@ -238,8 +295,10 @@ def _facts(lines: list[str], words: frozenset[str]) -> list[str]:
     return [lines[place] for place in sorted(best) if shared[place]] or lines[:3]
 
 
-async def _in_plain_words(session: Session, text: str) -> ChatReply:
-    meant = understand(text, PhraseContext(), registry())
+async def _in_plain_words(
+    session: Session, text: str, context: PhraseContext | None = None
+) -> ChatReply:
+    meant = understand(text, context or PhraseContext(), registry())
     if isinstance(meant, FilledLine):
         lines = (meant.line, *meant.others)
         return ChatReply("\n".join((_NEVER_RUN, *map(unclickable, lines))))
@@ -249,7 +308,7 @@ async def _in_plain_words(session: Session, text: str) -> ChatReply:
         meant = _SHOWN.get(meant.view, meant)
     if isinstance(meant, Trade) and meant.subject in ASKED:
         return await _page(session, meant)
-    if not isinstance(meant, _READING):
+    if not isinstance(meant, (*_READING, MuteAlert)):
         return ChatReply(_NEVER)
     return await _page(session, meant)
 

@@ -159,10 +159,13 @@ def large_lines(view: TradeRunView, width: int) -> list[Line]:
         return []
     title = StyledText("BY PRICE"), StyledText("  ○ not hedged  ● hedged", "dim")
     lines: list[Line] = [(), title, *payoff_lines(told.payoff, width)]
+    half = (width - _COLUMN_GAP) // 2
+    beside: list[Line] = []
     for table in told.tables:
         if table.large:
-            lines += [(), *table_lines(table, width)]
-    return lines
+            drawn = list(table_lines(table, half))
+            beside = side_by_side(beside, drawn, half, _COLUMN_GAP) if beside else drawn
+    return [*lines, (), *beside]
 
 
 def venue_words(venue: str) -> str:

@@ -80,6 +80,10 @@ class Picture(Widget):
             driver.write(text)
 
 
+_LEAST_ROWS = 14
+"""Of the prices, whatever stands below them."""
+
+
 class PriceChart(PlainText):
     """The same in characters, where the terminal knows no pictures."""
 
@@ -102,6 +106,7 @@ class PriceChart(PlainText):
             below: list[Line] = []
             if height >= _WITH_MORE:
                 above, below = [(), *above[:-1]], [(), *self._below(width)]
+                below = below[: max(height - len(above) - _LEAST_ROWS, 0)]
             chart = price_chart(self._prices, width, height - len(above) - len(below))
             self.update(draw_lines([*above, *chart, *below]))
 

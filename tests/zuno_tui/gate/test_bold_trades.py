@@ -1,0 +1,190 @@
+"""On paper one may open what the odds refuse: each side and style, from plan to post-mortem."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from agents.bus.plan_store import PlanStore
+from agents.trade.facts import DeskRecord
+from agents.trade.observe.observer import MarketObserver
+from agents.trade.plan_document import trade_document
+from agents.trade.terms import ExecutionStyle, TradeDecision
+from chain.base.home import Home
+from chain.contracts.networks import network_named
+from chain.exchange.orders.engine import tend_orders
+from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
+from tests.agents.trade.cases import question
+from tests.agents.trade.desks import Seen, argue
+from tests.fakes.exchange import ExchangeDouble
+from tests.printed import printed
+from tests.zuno_tui.gate.test_trades import Wall, trading
+from zuno_tui.app.session import Session
+from zuno_tui.features.trade.gate import apply_trade, approve_trade, waiting_trade
+from zuno_tui.features.trade.lessons import learn, trade_memory
+from zuno_tui.features.trade.run_view import run_of_plan
+from zuno_tui.features.trade.setups import desk_record, judge_setups, keep_setup
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agents.trade.facts import MarketSnapshot
+    from agents.trade.plan import TradePlan
+    from zuno_tui.features.trade.gate import Trading
+
+HOUR = 3600
+EMPTY = DeskRecord(resolved=0, won=0, brier=None)
+UP, DOWN = 0.95, -0.95
+PASSIVE, SLICED, SNIPER = (
+    ExecutionStyle.PASSIVE_MAKER,
+    ExecutionStyle.SMART_DCA,
+    ExecutionStyle.MOMENTUM_SNIPER,
+)
+
+
+def _leaning(market: MarketSnapshot, lean: float, style: ExecutionStyle) -> MarketSnapshot:
+    """The market as it is, but for who leans on its book, how deep it is, and a breakout."""
+    assert market.book is not None
+    leaned = {"imbalance5": lean, "imbalance20": lean, "imbalance100": lean}
+    samples = tuple(sample.model_copy(update=leaned) for sample in market.book.samples)
+    news: dict[str, object] = {"samples": samples}
+    if style is SLICED:
+        news["bids"] = tuple((price, 0.005) for price, _ in market.book.bids)
+        news["asks"] = tuple((price, 0.005) for price, _ in market.book.asks)
+    changes: dict[str, object] = {"book": market.book.model_copy(update=news)}
+    if style is SNIPER:
+        *before, last = market.hours.rows
+        spiked = [(row[0], row[1], row[2] * 1.012, row[3] * 0.988, *row[4:]) for row in before[-2:]]
+        wide = (last[0], last[1], last[2] * 1.012, last[3] * 0.988, last[4], last[5] * 40, last[6])
+        rows = (*before[:-2], *spiked, wide)
+        changes["hours"] = market.hours.model_copy(update={"rows": rows})
+        changes["interest_change"] = 0.03
+    return market.model_copy(update=changes)
+
+
+async def drafted(
+    desk: Trading,
+    folder: Path,
+    lean: float,
+    style: ExecutionStyle = PASSIVE,
+    *,
+    anyway: bool = True,
+) -> TradePlan:
+    asked = question(of=await desk.account(), record=EMPTY).model_copy(update={"anyway": anyway})
+    seen = await MarketObserver(desk.market, sample_seconds=0).look(asked)
+    assert seen.market is not None
+    leaning = seen.model_copy(update={"market": _leaning(seen.market, lean, style)})
+    done = await argue(asked, Seen(leaning))
+    assert done.ended.plan is not None
+    PlanStore(folder / "plans").keep(trade_document(done.ended, "0" * 64))
+    return done.ended.plan
+
+
+async def until_closed(desk: Trading, double: ExchangeDouble) -> None:
+    for _ in range(24 * 14):
+        double.now += HOUR
+        await tend_orders(desk.journal, desk.venue)
+        account = await desk.venue.account()
+        if not account.positions and not account.open_orders:
+            return
+    raise AssertionError("neither its stop nor its profit was reached in two weeks")
+
+
+@pytest.mark.parametrize("style", [PASSIVE, SLICED, SNIPER], ids=lambda style: style.value)
+@pytest.mark.parametrize("lean", [UP, DOWN], ids=["long", "short"])
+async def test_each_side_and_style_goes_from_a_refused_setup_to_a_post_mortem(
+    lean: float, style: ExecutionStyle, tmp_path: Path
+) -> None:
+    double = ExchangeDouble()
+    session = Session(
+        Home(tmp_path, tmp_path / "cache"), Settings(), network_named("devnet"), as_json=True
+    )
+    session.home.prepare()
+    side = TradeDecision.LONG if lean > 0 else TradeDecision.SHORT
+    filled = False
+    for _ in range(40):
+        double.now += 5 * HOUR
+        async with trading(tmp_path, double, Wall()) as desk:
+            refused = await drafted(desk, tmp_path, lean, style, anyway=False)
+            plan = await drafted(desk, tmp_path, lean, style)
+            if plan.decision is not side or plan.style is not style:
+                continue
+            assert refused.decision is TradeDecision.HOLD
+            assert refused.setup is not None
+            assert refused.setup.refused_by == "expected_value"
+            assert run_of_plan(refused, "").next_phrase == "trade ETH swing anyway"
+            told = run_of_plan(plan, "").verdict
+            assert told is not None
+            assert "real venue" in told.dissent
+            keep_setup(session, refused, desk.market.name)
+            await approve_trade(desk, plan)
+            waiting = await waiting_trade(desk, plan, None)
+            await apply_trade(desk, waiting, sleep=double.pass_time)
+            double.now += 2 * HOUR
+            await tend_orders(desk.journal, desk.venue)
+            if not (await desk.venue.account()).positions:
+                continue
+            filled = True
+            await until_closed(desk, double)
+            with trade_memory(session) as memory:
+                await learn(session, desk, memory)
+                lesson = next(one for one in memory.all() if one.memory_id == plan.plan_id)
+            setups = await judge_setups(session, desk.market)
+            break
+    assert filled, "no such plan was filled"
+    assert (lesson.decision, lesson.venue) == (side.value, plan.venue)
+    ended = next(one for one in setups if one.setup.plan_id == refused.plan_id)
+    assert ended.setup.venue == ""
+    record = desk_record(setups)
+    assert record.resolved == sum(one.proves for one in setups)
+    printed(
+        f"{side.value} {style.value}: {plan.orders[0].type} {plan.quantity:g}; {lesson.outcome}; "
+        f"shadow {'open' if ended.ended is None else ended.ended.how}"
+    )
+
+
+async def test_a_real_venue_takes_nothing_against_the_odds(tmp_path: Path) -> None:
+    double = ExchangeDouble()
+    double.now += 33 * HOUR
+    async with trading(tmp_path, double, Wall()) as desk:
+        plan = await drafted(desk, tmp_path, UP)
+        assert plan.against_odds
+        venue = PaperVenue(tmp_path / "paper.db", desk.market, PaperTerms())
+        venue.abilities = replace(venue.abilities, made_up=False)
+        real = replace(desk, venue=venue)
+        with pytest.raises(GateRefusedError, match="real money"):
+            await approve_trade(real, plan)
+        assert (await drafted(real, tmp_path, UP)).decision is TradeDecision.HOLD
+        await venue.close()
+
+
+async def test_experts_that_turn_close_what_is_held_and_it_is_learned_from(tmp_path: Path) -> None:
+    double = ExchangeDouble()
+    home = Home(tmp_path, tmp_path / "cache")
+    session = Session(home, Settings(), network_named("devnet"), as_json=True)
+    double.now += 33 * HOUR
+    async with trading(tmp_path, double, Wall()) as desk:
+        plan = await drafted(desk, tmp_path, DOWN, SLICED)
+        assert plan.decision is TradeDecision.SHORT
+        await approve_trade(desk, plan)
+        await apply_trade(desk, await waiting_trade(desk, plan, None), sleep=double.pass_time)
+        double.now += HOUR
+        await tend_orders(desk.journal, desk.venue)
+        closing = await drafted(desk, tmp_path, UP)
+        assert closing.decision is TradeDecision.CANCEL_AND_CLOSE
+        assert closing.style is ExecutionStyle.CASINO_EXIT
+        await approve_trade(desk, closing)
+        [closed] = await apply_trade(desk, await waiting_trade(desk, closing, None))
+        account = await desk.venue.account()
+        with trade_memory(session) as memory:
+            await learn(session, desk, memory)
+            known = {lesson.memory_id: lesson.outcome for lesson in memory.all()}
+    assert closed.filled == pytest.approx(plan.quantity)
+    assert not account.positions
+    assert not account.open_orders
+    assert known.keys() == {plan.plan_id, closing.plan_id}
+    printed(f"CANCEL_AND_CLOSE: {known[plan.plan_id]}")
