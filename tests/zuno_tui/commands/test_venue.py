@@ -167,7 +167,9 @@ async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
     with TradeJournal.open(home.trades) as journal:
         plan_id = "plan_1"
         journal.begin(plan_id, "live:Binance", [bought, stop], 0.0)
-        answer = OrderProgress(order=bought, state=OrderState.FILLED, placed_at=0.0, filled=0.5)
+        answer = OrderProgress(
+            order=bought, state=OrderState.FILLED, placed_at=0.0, filled=0.5, average=10.0
+        )
         journal.mark("entry", JournalState.ACKNOWLEDGED, 0.0, answer)
         settings = Settings(trade=TradeTable(venue=set_by_now))
         watch = HomeHedges(home, settings, network_named("ethereum"))
@@ -176,7 +178,7 @@ async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
             "stop",
             JournalState.ACKNOWLEDGED,
             0.0,
-            replace(answer, order=stop, filled=0.0, state=OrderState.OPEN),
+            replace(answer, order=stop, filled=0.0, average=None, state=OrderState.OPEN),
         )
         rests = await watch.tend_trades()
 
@@ -208,7 +210,9 @@ async def test_coins_on_the_spot_venue_stand_in_the_status(
         plan_id = "plan_1"
         with TradeJournal.open(home.trades) as journal:
             journal.begin(plan_id, "upbit:the exchange that is set", [bought], 0.0)
-            done = OrderProgress(order=bought, state=OrderState.FILLED, placed_at=0.0, filled=0.5)
+            done = OrderProgress(
+                order=bought, state=OrderState.FILLED, placed_at=0.0, filled=0.5, average=10.0
+            )
             journal.mark(bought.client_id, JournalState.ACKNOWLEDGED, 0.0, done)
         venues = []
         for coins in (0.5, 0.0):
