@@ -6,7 +6,7 @@ from typing import NamedTuple
 from chain.base.units import percent, usd
 from chain.protocols.reference import position_label
 from zuno_tui.present.views import AlertRow, PositionRow
-from zuno_tui.present.words import screen_words
+from zuno_tui.present.words import round_usd, screen_words
 
 _WITHDRAWN = "withdrawnUsd"
 _MIDDLE = 0.5
@@ -64,10 +64,8 @@ def _of_money(row: AlertRow, position: PositionRow | None) -> AlertWords | None:
     if row.kind == "withdrawn_waits":
         waiting, apart = _number(row, "waitingUsd"), _number(row, _WITHDRAWN)
         if waiting is not None and apart is not None:
-            told = f"{usd(waiting)} waits"
-            return AlertWords(
-                f"{told}: {usd(apart)} you withdrew + {usd(waiting - apart)} fees", told
-            )
+            told = f"{round_usd(apart)} withdrawn + {round_usd(waiting - apart)} fees"
+            return AlertWords(told, f"{round_usd(waiting)} waits")
     return None
 
 

@@ -175,7 +175,7 @@ _BEGINS = {
     "near_boundary": "Near",
     "likely_to_leave": r"[\d.]+% chance",
     "fees_worth_collecting": r"\$[\d,.]+ to collect",
-    "withdrawn_waits": r"\$[\d,.]+ waits",
+    "withdrawn_waits": r"\$[\d,.]+ (?:waits|withdrawn)",
 }
 
 

@@ -32,7 +32,7 @@ _COLUMNS = (
     TableColumn("7 D", 2, 11, right=True),
     TableColumn("30 D", 4, 11, right=True),
     TableColumn("ALL FEES", 6, 11, right=True),
-    TableColumn("VS HOLD", 1, 11, right=True),
+    TableColumn("VS HOLD−GAS", 1, 11, right=True),
     TableColumn("TREND", 8, _TREND),
     TableColumn("NOTE", 7, 60, grows=True),
 )
