@@ -89,11 +89,13 @@ class DeskThread:
             runner.run(self._work())
 
     async def _work(self) -> None:
-        from zuno_tui.desk.desk import Desk
         from zuno_tui.desk.jobs import fault_words
 
         self._still_opening = asyncio.current_task()
         try:
+            # What it loads may fail, too: a broken installation must be said, and not waited for.
+            from zuno_tui.desk.desk import Desk
+
             async with self._opening() as opening, Desk(opening, self._tell) as desk:
                 self._still_opening = None
                 while (errand := await self._errands.get()) is not None:
