@@ -42,18 +42,19 @@ class LoopbackServer(ThreadingHTTPServer):
 class LoopbackHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    timeout = 10
+    """Seconds after which a connection that says nothing is closed: it holds a thread."""
     """Head and body are written one after the other: the second must not wait for the first."""
 
     server: LoopbackServer
 
     def do_POST(self) -> None:
-        asked = self.read_json()
         if not self._is_for_us() or not hmac.compare_digest(
             self.path.removeprefix("/").encode(), self.server.token.encode()
         ):
             self.send_json(b"{}", HTTPStatus.FORBIDDEN)
             return
-        self.answer_post(asked)
+        self.answer_post(self.read_json())
 
     def do_GET(self) -> None:
         if not self._is_for_us():

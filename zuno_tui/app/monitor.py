@@ -193,7 +193,9 @@ def _about_service(home: Home, arguments: Namespace) -> int:
     root = home.root if arguments.home or not arguments.server else monitor_service.SERVER_HOME
     options = _options(arguments)
     if arguments.check:
-        return monitor_service.check(home, os.environ, time.time(), server=arguments.server)
+        return monitor_service.check(
+            Home(root, home.cache), os.environ, time.time(), server=arguments.server
+        )
     if arguments.install:
         return monitor_service.install(root, options, os.environ, server=arguments.server)
     unit = monitor_service.unit_text(root, options, server=arguments.server)

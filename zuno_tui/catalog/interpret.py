@@ -39,6 +39,7 @@ _COURTESIES = frozenset(
 )
 _BARE_POSITION = re.compile(r"(?:#|3:)?[0-9]{1,77}", re.ASCII)
 _SHORTEST_MENDED = 4
+_FROM_TO = re.compile(r"#?[0-9]+ ?(?:to|through|thru|-|–|\.\.) ?#?[0-9]+", re.IGNORECASE)
 _NAMES_TOKEN = ("symbol", "sold", "bought", "token")
 _ANYBODYS = frozenset(("inspect", "history", "unhedge"))
 """Commands that look at positions of any wallet; a hedge may outlive its position."""
@@ -125,7 +126,7 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
         return Interpretation(misunderstood=refused)
     by_verb = _by_verb(words, context, commands)
     if not isinstance(by_verb, Misunderstood):
-        exact = _exact(by_verb, words, text, context, commands)
+        exact = _from_to(by_verb, text) or _exact(by_verb, words, text, context, commands)
         if exact is not None:
             return exact
     unknown = isinstance(by_verb, Misunderstood) and not by_verb.understood
@@ -145,6 +146,14 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
 
 def _for_shell(command: str) -> Misunderstood:
     return Misunderstood(f"`zuno {command}` is typed in a shell, not here.", command)
+
+
+def _from_to(intent: Intent, text: str) -> Interpretation | None:
+    """`collect 26 to 29` may mean two positions, or four."""
+    span = _FROM_TO.search(text) if len(getattr(intent, "refs", ())) > 1 else None
+    if span is None:
+        return None
+    return Interpretation(question=f"All from {span[0]}? Name each by its number.")
 
 
 def _not_read(language: str) -> Misunderstood:

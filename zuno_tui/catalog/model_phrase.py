@@ -18,7 +18,7 @@ from zuno_tui.catalog.interpret import Interpretation, interpret, may_look
 from zuno_tui.catalog.registry import CommandRegistry
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.phrase_error import NotReadYetError
-from zuno_tui.prompt.languages import other_language
+from zuno_tui.prompt.languages import may_deny, other_language
 from zuno_tui.prompt.slots import is_look
 
 PROMPT = Role("prompt")
@@ -88,6 +88,8 @@ def _proposed(
         return found
     verb = found.lines[0].split()[0]
     translated = other_language(typed) is not None and verb in _TRANSLATED
+    # Whether it was denied nobody here can read: then nothing that acts stands for it.
+    translated = translated and not may_deny(typed)
     return found if translated and _numbers(found.lines[0]) == _numbers(typed) else None
 
 

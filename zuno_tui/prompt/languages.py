@@ -35,6 +35,36 @@ def other_language(text: str) -> str | None:
     return likeliest if hits[likeliest] >= _LEAST_WORDS - foreign else None
 
 
+def may_deny(text: str) -> bool:
+    """Whether a word of it denies or leaves out in any of these languages."""
+    words = {word.lower() for word in _WORD.findall(text)}
+    signs = any(sign in text for sign in _DENYING_SIGNS)
+    return signs or not words.isdisjoint(_DENYING)
+
+
+_DENYING = frozenset(
+    """nicht kein keine keinen nie außer ausser ohne no nunca excepto menos sin salvo ne pas jamais
+    sauf não nunca exceto menos sem non mai tranne eccetto senza değil hariç niet geen nooit behalve
+    zonder nie nigdy oprócz bez bukan jangan tidak kecuali tanpa không đừng trừ not except без не
+    кроме нет لا ليس إلا""".split()  # noqa: SIM905
+)
+_DENYING_SIGNS = (
+    "不",
+    "别",
+    "別",
+    "没",
+    "沒",
+    "除",
+    "ない",
+    "しない",
+    "以外",
+    "안 ",
+    "말",
+    "제외",
+    "않",
+)
+
+
 def _script_of(letter: str) -> str:
     return unicodedata.name(letter, "").partition(" ")[0].partition("-")[0]
 

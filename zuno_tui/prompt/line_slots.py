@@ -189,7 +189,12 @@ def _each(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str
     amounts = (f"{number} {symbol}" for number, symbol in sentence.amounts)
     parts = (f"{plain(percent.value)}%" for percent in sentence.percents)
     left = [*(token.text for token in sentence.numbers), *sentence.dollars, *amounts, *parts]
-    if meant.named and left and verb in _WITHOUT_NUMBERS and not spoken_rhythms(sentence):
+    if (
+        meant.named
+        and left
+        and verb in _WITHOUT_NUMBERS
+        and not (spoken_rhythms(sentence) and not sentence.numbers)
+    ):
         raise UnclearSlotError(
             f"`{verb}` takes no {left[0]}. Type: {verb} and the position's number"
         )

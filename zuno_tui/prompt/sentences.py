@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from chain.protocols.reference import position_label
+from chain.protocols.reference import PositionRef, position_label
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.intents.pieces import list_names
@@ -142,22 +142,42 @@ def _meaning(sentence: Sentence, context: PhraseContext, *, asked: bool) -> Mean
 def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meaning | None:
     """What is denied, conditional or for later fills no line."""
     verb = row.verb
+    if "except" in ideas and "{several}" not in row.line and not is_look(verb):
+        # Only a list of positions can be told without some of them.
+        return PhraseQuestion(ONE_AT_A_TIME)
     if row.conditional or (is_look(verb) and (verb != "recommend" or "?" in ideas)):
         return None
-    if ideas & {"apply", "approve"} and verb not in ("approve", "recommend"):
+    if _asks_for_several(sentence, ideas, verb):
         return PhraseQuestion(ONE_AT_A_TIME)
-    if _is_several(sentence):
-        return PhraseQuestion(ONE_AT_A_TIME)
-    denied = "not" in ideas or ("keep" in ideas and not sentence.percents)
-    denied = denied and "#wrapping" not in ideas
-    left_out = "except" in ideas and not ideas & {"all", "them", "positions"}
-    if len(sentence.ids) > 1 and (denied or left_out):
-        return PhraseQuestion(ONE_AT_A_TIME)
-    if denied:
+    if _is_denied(sentence, ideas) or _is_called_off(sentence, verb):
         return PlainAnswer(NOTHING_DONE)
     reminded = "notify" in ideas and verb != "ack"
     later = reminded or not ideas.isdisjoint(("if", "later"))
     return PhraseQuestion(NOT_LATER) if later and not is_look(verb) else None
+
+
+def _is_denied(sentence: Sentence, ideas: frozenset[str]) -> bool:
+    denied = "not" in ideas or ("keep" in ideas and not sentence.percents)
+    return denied and "#wrapping" not in ideas
+
+
+def _asks_for_several(sentence: Sentence, ideas: frozenset[str], verb: str) -> bool:
+    """Two orders in one, or several positions of which some are left out."""
+    if ideas & {"apply", "approve"} and verb not in ("approve", "recommend"):
+        return True
+    left_out = "except" in ideas and not ideas & {"all", "them", "positions"}
+    some_denied = len(sentence.ids) > 1 and (_is_denied(sentence, ideas) or left_out)
+    return some_denied or _is_several(sentence)
+
+
+_CALLS_OFF = frozenset(("stop", "cancel", "abort", "undo", "quit", "halt", "don't"))
+
+
+def _is_called_off(sentence: Sentence, verb: str) -> bool:
+    """`stop closing 27`: what ends an act fills no line that begins it."""
+    words = sentence.words
+    acts = (idea.place for idea in sentence.ideas if idea.is_verb and idea.name == verb)
+    return any(place > 0 and words[place - 1] in _CALLS_OFF for place in acts)
 
 
 def _is_several(sentence: Sentence) -> bool:
@@ -262,14 +282,20 @@ def _by_clauses(
 ) -> Meaning | None:
     """Each clause with its own positions; where one of them is not clear, none is done."""
     lines: list[str] = []
+    denied: set[PositionRef] = set()
+    acted: set[PositionRef] = set()
     for clause in clauses:
         sentence = sentence_of(clause, context)
         meaning = _meaning(sentence, context, asked=False)
         if sentence.has("not", "except", "keep") and not sentence.has("cancel"):
+            denied.update(sentence.ids)
             continue
         if not isinstance(meaning, Lines):
             return PhraseQuestion(ONE_AT_A_TIME)
+        acted.update(sentence.ids)
         lines += meaning.lines
+    if denied & acted:
+        return PhraseQuestion(ONE_AT_A_TIME)
     return Lines(tuple(lines)) if lines else PlainAnswer(NOTHING_DONE)
 
 

@@ -300,6 +300,9 @@ class _SlotReader:
         if part is None:
             return False
         self._at += 2 if several else 1
+        if any(self._word(ahead) in ("percent", "%") for ahead in range(3)):
+            # `half a percent` is no half.
+            self.unclear = f"{token.text} … percent"
         self.percents.append(Percent(Fraction(part), worded=True))
         return True
 

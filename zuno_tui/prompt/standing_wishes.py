@@ -15,6 +15,7 @@ _SPANS = {
     **dict.fromkeys(("week", "weekly"), 7 * DAY),
     **dict.fromkeys(("month", "monthly"), 30 * DAY),
 }
+_OF_POSITIONS = frozenset(("collect", "compound", "close", "decrease", "move", "recommend"))
 _LEAST_WORTH = "$50"
 _MOST_OFFERED = 5
 
@@ -33,6 +34,8 @@ def order_instead(
         return None
     spoken = " ".join(rhythms)
     verb, *rest = lines[0].split()
+    if verb not in _OF_POSITIONS:
+        return OrderOffer(f"zuno has no order that does that «{spoken}». Once:", tuple(lines))
     numbers = [word for line in lines for word in line.split()[1:]]
     if "all" in numbers:
         numbers = [position_name(ref) for ref in context.positions]

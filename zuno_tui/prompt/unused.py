@@ -45,8 +45,9 @@ class _Said:
         self.text = text = " ".join(said).replace(",", "").lower()
         bare = [word.strip(".#").lower() for word in _WORD.findall(text)]
         self.words = frozenset(bare)
-        self.numbers = frozenset(chain.from_iterable(map(_number, bare)))
         self.spans = frozenset(filter(None, map(read_duration, self.words)))
+        timed = {word for word in bare if read_duration(word) is not None}
+        self.numbers = frozenset(chain.from_iterable(map(_number, {*bare} - timed)))
         self.words |= _IMPLIED.get(next(iter(bare), ""), frozenset())
         refs = {read_position_ref(word) for word in self.words} - {None}
         if bare[:1] in (["mute"], ["ack"]):

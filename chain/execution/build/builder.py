@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from chain.contracts import calldata as actions
 from chain.contracts.delegation import NOBODY, BatchCall, BatchForm, execute_batch
 from chain.contracts.networks import NATIVE, Address
+from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import SignedDelegation
 from chain.execution.build import wallet_steps
 from chain.execution.build.writers import WRITERS, writer_of
@@ -366,15 +367,26 @@ def _re_range(request: requests.ReRangeRequest, facts: ChainFacts) -> list[Recip
     entering = writer_of(entered).enter(entry, facts)
     closing = leaves.carried_out([leaving], facts)
     wraps = NATIVE in (left.currency0, left.currency1) and not as_coin
-    return [closing, *(_wrapped_for(entering, facts) if wraps else ()), *entering]
+    out = guaranteed_by_exit(position, facts.tolerance)
+    paid = sum(amount for amount, token in zip(out, _pair(left), strict=True) if token == NATIVE)
+    return [closing, *(_wrapped_for(entering, paid, facts) if wraps else ()), *entering]
 
 
-def _wrapped_for(entering: Sequence[Recipe], facts: ChainFacts) -> Iterator[Recipe]:
-    """What was paid as the coin, as far as what follows takes it wrapped."""
+def _pair(key: PoolKey) -> tuple[Address, Address]:
+    return key.currency0, key.currency1
+
+
+def _wrapped_for(entering: Sequence[Recipe], paid: int, facts: ChainFacts) -> Iterator[Recipe]:
+    """What was paid as the coin, as far as what follows takes it wrapped and has not bought it.
+
+    The wallet's own coin is never wrapped for it.
+    """
     wrapped = facts.network.wrapped_native
-    if amount := sum(
-        amount for recipe in entering for token, amount in recipe.pulled if token == wrapped
-    ):
+    pulled = [each for recipe in entering for each in recipe.pulled]
+    bought = [each for recipe in entering if recipe.bounds.bought for each in recipe.pays]
+    taken = sum(amount for token, amount in pulled if token == wrapped)
+    got = sum(amount for token, amount in bought if token == wrapped)
+    if (amount := min(taken - got, paid)) > 0:
         yield wallet_steps.wrap(amount, facts)
 
 

@@ -126,3 +126,28 @@ def test_sixty_questions_are_answered_of_what_is_held(
     printed(f"{len(QUESTIONS)} questions of an LP, {len(missed)} not answered of what is held")
     # A question that is not understood is answered by another question, never by another figure.
     assert len(missed) <= LEFT, "\n".join(map(str, missed))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "backtest /usr/lib/../../etc/passwd 1",
+            "backtest /proc/1/../self/environ eth",
+            "hedge 27",
+        ),
+        *("protect 27", "trade watch eth", "doctor eth", "trade eth", "mute all for 30 days"),
+        *("/mute 3 2h", "order cancel 3", "order cancel #3", "recommend 27 now", "export 27"),
+    ],
+)
+def test_a_chat_reads_no_file_and_begins_nothing(tmp_path: Path, text: str) -> None:
+    loaded = load_settings(tmp_path / "settings.toml", {}, Flags(network="devnet"))
+    session = Session(Home.locate({}, tmp_path), loaded, loaded.chosen_network(), as_json=False)
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    reply = asyncio.run(chat_answer(session, text)).text
+
+    assert reply
+    assert "root:" not in reply
+    assert "Unexpected" not in reply
+    made = {path.name for path in tmp_path.rglob("*") if path.is_file()} - {p.name for p in before}
+    assert made <= {"zuno.db", "zuno.db-wal", "zuno.db-shm", "alerts.json"}

@@ -237,8 +237,8 @@ def test_a_plan_is_handed_to_the_person_whose_desk_says_who_proposes_it(
 
     assert answer["handOver"]["atTheDesk"] == f"plan {plan_id}"
     assert answer["handOver"]["inAShell"] == f"zuno approve {plan_id}"
-    assert any(line.startswith("scout") for line in progress)
-    assert any(line.startswith("critic") for line in progress)
+    assert any(line.startswith("«scout") for line in progress)
+    assert any(line.startswith("«critic") for line in progress)
     store, _ = Store.open(tmp_path / "zuno.db", now=0.0)
     with store:
         [handed] = handed_over_since(store, 0.0)

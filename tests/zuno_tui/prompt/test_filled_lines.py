@@ -380,3 +380,17 @@ def test_the_prompt_changes_only_how_things_are_shown() -> None:
     assert understand("setting unit eth", DESK, registry()) == ChangeSetting("unit", "eth")
     limits = understand("setting limits.daily_usd 5000", DESK, registry())
     assert limits == FilledLine("settings", unused=("5000", "daily"))
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        *("unhedge all but 27", "wrap everything but 0.1 eth", "unwrap everything except 2 weth"),
+        *("swap all but 1 weth for usdc", "mute all but 3", "ack all but 2", "stop closing 27"),
+        *("cancel close 27", "abort closing 27", "undo close 27", "close 27 30 not 30"),
+        *("close 27, 29 and 30 but keep 30", "reduce 27 by half a percent", "collect 26 to 29"),
+        *("a third of a percent of 27 out", "collect fees from 7 every friday", "close 28 weekly"),
+    ],
+)
+def test_no_line_does_the_opposite_of_what_is_said_or_more(phrase: str) -> None:
+    assert _filled(phrase) == ()

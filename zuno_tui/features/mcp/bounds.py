@@ -10,7 +10,7 @@ MOST_ROWS = 100
 _MOST_TEXT = 500
 _FOREIGN = re.compile(
     "symbol|name|label|pair|title|token|hook|pool|story|words|source|rationale|critique|summary|why"
-    "|text|reason|trouble|remark|transcript|choice|dissent|assumption|prose|answer|question|said",
+    "|text|reason|trouble|remark|message|detail|note|headline|lines|transcript|choice|dissent|assumption|prose|answer|question|said",
     re.IGNORECASE,
 )
 """Under such keys text may come from a contract, a peer or a model."""
@@ -23,27 +23,47 @@ _OWN = re.compile(
 
 def page_of(document: Json, page: int = 1, *, foreign: bool = False) -> Json:
     """One page of the longest list, all else beside it, and how many pages there are."""
-    for rows in (MOST_ROWS, 30, 10, 3):
-        cut = _paged(document, page, rows, foreign=foreign)
-        if len(repr(cut)) <= MOST_CHARACTERS:
-            return cut
-    return {"cut": "The answer is too long to be given whole. Ask for less of it."}
+    for rows in (MOST_ROWS, 30, 10, 3, 1):
+        # So many that every page fits: each page begins where the one before it ended.
+        pages = range(1, _page_count(document, rows) + 1)
+        if all(
+            len(repr(_paged(document, each, rows, foreign=foreign))) <= MOST_CHARACTERS
+            for each in pages
+        ):
+            return _paged(document, page, rows, foreign=foreign)
+    raise TooLongError
+
+
+class TooLongError(Exception):
+    """No row of it fits into an answer."""
+
+
+def _longest_list(document: Json) -> str | None:
+    if not isinstance(document, dict):
+        return None
+    lists = {name: value for name, value in document.items() if isinstance(value, list)}
+    return max(lists, key=lambda name: len(lists[name]), default=None)
+
+
+def _page_count(document: Json, rows: int) -> int:
+    name = _longest_list(document)
+    if name is None or not isinstance(document, dict):
+        return 1
+    listed = document[name]
+    return max(1, -(-len(listed) // rows)) if isinstance(listed, list) else 1
 
 
 def _paged(document: Json, page: int, rows: int, *, foreign: bool) -> Json:
-    if not isinstance(document, dict):
-        return _cut(document, rows, "text" if foreign else "")
-    lists = {name: value for name, value in document.items() if isinstance(value, list)}
-    longest = max(lists, key=lambda name: len(lists[name]), default=None)
-    whole = _cut(document, rows, "text" if foreign else "")
-    if longest is None or len(lists[longest]) <= rows or not isinstance(whole, dict):
-        return whole
-    start, count = (page - 1) * rows, len(lists[longest])
-    kept = [_cut(each, rows, longest) for each in lists[longest][start : start + rows]]
-    pages = -(-count // rows)
+    longest, key = _longest_list(document), "text" if foreign else ""
+    listed = document[longest] if isinstance(document, dict) and longest is not None else None
+    if not isinstance(document, dict) or not isinstance(listed, list) or len(listed) <= rows:
+        return _cut(document, rows, key)
+    others = {name: _cut(each, rows, name or key) for name, each in document.items()}
+    start, count, pages = (page - 1) * rows, len(listed), _page_count(document, rows)
+    kept = [_cut(each, rows, f"{key} {longest}") for each in listed[start : start + rows]]
     return {
-        **whole,
-        longest: kept,
+        **others,
+        str(longest): kept,
         "paging": {"of": longest, "page": page, "pages": pages, "rows": count},
     }
 

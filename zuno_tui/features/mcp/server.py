@@ -15,9 +15,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from chain.base.home import Home
-from chain.base.store import Store
+from chain.base.store import Store, StoreError
 from zuno_tui.catalog.handed_over import HandedOver, hand_over
-from zuno_tui.features.mcp.bounds import clean, page_of
+from zuno_tui.features.mcp.bounds import TooLongError, clean, page_of
 from zuno_tui.features.mcp.kept_files import home_read, latest_files, read_kept
 from zuno_tui.features.mcp.tools import (
     TOOLS,
@@ -174,7 +174,7 @@ class Door:
         async def report(line: str) -> None:
             nonlocal turns
             turns += 1
-            await context.session.report_progress(turns, None, line)
+            await context.session.report_progress(turns, None, f"«{line}»")
 
         try:
             await self._refuse(tool, given)
@@ -184,7 +184,12 @@ class Door:
             return wire.CallToolResult(content=content, is_error=True)
         if asked.name == "propose_plan" and isinstance(document, dict):
             document = {**document, "handOver": self._hand_over(document, _caller(context))}
-        bounded = page_of(document, int(str(given.get("page") or 1)))
+        try:
+            bounded = page_of(document, int(str(given.get("page") or 1)))
+        except TooLongError:
+            text = "The answer is too long to be given, a row at a time too."
+            content = [wire.TextContent(type="text", text=text)]
+            return wire.CallToolResult(content=content, is_error=True)
         text = json.dumps(bounded, ensure_ascii=False)
         return wire.CallToolResult(
             content=[wire.TextContent(type="text", text=text)],
@@ -213,11 +218,15 @@ class Door:
     def _hand_over(self, plan: dict[str, Json], caller: str) -> Json:
         """What the person types, and what their desk is told."""
         plan_id = str(plan.get("planId"))
-        now = time.time()
-        store, _ = Store.open(home_read(self._home) / "zuno.db", now=now)
-        with store:
-            hand_over(store, HandedOver(plan_id, caller, str(plan.get("position")), now))
+        now, told = time.time(), True
+        try:
+            store, _ = Store.open(home_read(self._home) / "zuno.db", now=now)
+            with store:
+                hand_over(store, HandedOver(plan_id, caller, str(plan.get("position")), now))
+        except StoreError:
+            told = False
         return {
+            "deskIsTold": told,
             "atTheDesk": f"plan {plan_id}",
             "inAShell": f"zuno approve {plan_id}",
             "goodFor": "until the market moves: approving builds it anew, or says why it no longer "
@@ -250,8 +259,8 @@ class Door:
                 await asyncio.shield(child.wait())
         document = _document(out)
         if document is None or child.returncode != DONE:
-            trouble = "\n".join(filter(None, lines)) or f"{words[0]} gave no answer."
-            raise ChildFailedError(trouble)
+            said_last = "\n".join(filter(None, lines))
+            raise ChildFailedError(f"«{said_last}»" if said_last else f"{words[0]} gave no answer.")
         return document
 
     async def _resources(self, *_: object) -> wire.ListResourcesResult:
@@ -301,7 +310,7 @@ class Door:
 
         if str(asked.uri) != ALERTS_URI:
             raise MCPError(_NOT_FOUND, f"Only {ALERTS_URI} can be subscribed to.")
-        if self._watching is None:
+        if self._watching is None or self._watching.done():
             self._watching = asyncio.create_task(self._watch(context.session))
         return wire.EmptyResult()
 

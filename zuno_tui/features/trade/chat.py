@@ -193,6 +193,8 @@ _OF_THE_DESK = re.compile(
 _OF_POSITIONS = re.compile(
     r"[0-9]|\b(positions?|ranges?|fees|earn(ed|ings?)?|made|alerts?|weth|eth|usdc|btc|wbtc|pool|lp)\b"
 )
+_SHORT_MUTE = re.compile(r"^mute #?([0-9]+) ([0-9]+ ?[a-z]+)$")
+_NOT_HERE = "Alerts are muted in the chat that they go to, or on your own machine: zuno alerts mute"
 _TOPICS = (
     (re.compile(r"\b(why|reasons?|because)\b"), "why"),
     (re.compile(r"\b(lessons?|learn(ed|t)?|memory|remember|taught)\b"), "memory"),
@@ -203,11 +205,14 @@ _MOST_FACTS = 8
 _SAY_NOTHING = frozenset(("what", "the", "how", "did", "you", "are", "does", "for", "and", "now"))
 
 
-async def chat_answer(session: Session, text: str) -> ChatReply:
-    """An answer in any case; what fails is said, and no more than a command line would say."""
+async def chat_answer(session: Session, text: str, *, own: bool = False) -> ChatReply:
+    """An answer in any case; what fails is said, and no more than a command line would say.
+
+    `own` is the chat that alerts go to: out of no other is one of them muted.
+    """
     try:
         async with asyncio.timeout(_ANSWER_SECONDS):
-            return await _reply(session, text)
+            return await _reply(session, text, own=own)
     except TimeoutError:
         return ChatReply("It took too long. Try again later.")
     except Exception as error:  # a question that fails must not end the bot
@@ -216,16 +221,27 @@ async def chat_answer(session: Session, text: str) -> ChatReply:
         return ChatReply("\n".join(unclickable(line) for line in words.splitlines()))
 
 
-async def _reply(session: Session, text: str) -> ChatReply:
+async def _reply(session: Session, text: str, *, own: bool) -> ChatReply:
     first = text.lower().partition(" ")[0].partition("@")[0]
     if first in ("/help", "/start", ""):
         return ChatReply("\n".join(_HELP))
     if (asked := _COMMANDS.get(first)) is not None:
         return await _page(session, asked)
-    if first.startswith("/") and first not in ("/plan", "/mute"):
+    if first in {"/mute", "mute"}:
+        return await _muted(session, text.removeprefix("/")) if own else ChatReply(_NOT_HERE)
+    if first.startswith("/") and first != "/plan":
         words = (f"I do not know {unclickable(first)}. /help tells what I answer.", *_HELP)
         return ChatReply("\n".join(words))
     return await _asked(session, text.removeprefix("/"))
+
+
+async def _muted(session: Session, text: str) -> ChatReply:
+    """`mute 3 2h`: one alert, for a while."""
+    words = _SHORT_MUTE.sub(r"mute \1 for \2", " ".join(text.lower().split()))
+    meant = understand(words, await chat_context(session), registry())
+    if not isinstance(meant, MuteAlert):
+        return ChatReply("Which alert, and for how long? Like: /mute 3 2h. See them: /alerts")
+    return await _page(session, meant)
 
 
 async def _asked(session: Session, text: str) -> ChatReply:
@@ -262,7 +278,8 @@ async def _of_positions(session: Session, text: str, context: PhraseContext) -> 
         shown, above = newest_plan(session, look.ref)
         below = ChatReply("") if shown is None else await _page(session, shown)
         return ChatReply("\n".join((*map(unclickable, above), below.text)).rstrip())
-    if isinstance(look, MuteAlert | Show) or look is None:
+    if look is None or not isinstance(look, _READING):
+        # Whatever is not among these is not done for a chat, a look that reads files neither.
         return await _in_plain_words(session, text, context)
     return await _page(session, look)
 
@@ -308,7 +325,7 @@ async def _in_plain_words(
         meant = _SHOWN.get(meant.view, meant)
     if isinstance(meant, Trade) and meant.subject in ASKED:
         return await _page(session, meant)
-    if not isinstance(meant, (*_READING, MuteAlert)):
+    if not isinstance(meant, _READING):
         return ChatReply(_NEVER)
     return await _page(session, meant)
 
@@ -354,7 +371,7 @@ async def _answer_to(session: Session, question: ChatQuestion, own_chat: str) ->
     """What a feature obeys counts out of the chat that alerts go to, and out of no other."""
     if question.is_from(own_chat) and (words := obeyed_word(session.home, question.text)):
         return ChatReply(words)
-    return await chat_answer(session, question.text)
+    return await chat_answer(session, question.text, own=question.is_from(own_chat))
 
 
 async def _answer(session: Session, telegram: TelegramSettings, *, once: bool) -> int:

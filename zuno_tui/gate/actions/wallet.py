@@ -112,7 +112,7 @@ async def action_to_delegate(
     foreign = f"{_TAKING_FOREIGN_BACK}{', and end orders' if cancels else ''}"
     return Action(
         f"{verb}_{subject.block.number}",
-        _title_of(chosen, ours, foreign, back=back),
+        _title_of(chosen, ours, foreign, back=back, cancels=cancels),
         DelegateRequest(NOBODY, cancels_orders=cancels)
         if back
         else DelegateRequest(chosen.address),
@@ -123,12 +123,14 @@ async def action_to_delegate(
     )
 
 
-def _title_of(chosen: Delegate, ours: Delegate | None, foreign: str, *, back: bool) -> str:
+def _title_of(
+    chosen: Delegate, ours: Delegate | None, foreign: str, *, back: bool, cancels: bool
+) -> str:
     if not back:
         return _PREPARING if chosen.orders else _PREPARING_PLANS
     if ours is None:
         return foreign
-    return _TAKING_BACK if ours.orders else _TAKING_PLANS_BACK
+    return _TAKING_BACK if ours.orders or cancels else _TAKING_PLANS_BACK
 
 
 async def _action_to_turn(sources: Sources, amount: Numeral, verb: str) -> Action:

@@ -34,7 +34,10 @@ _KINDS: dict[str, Literal["close", "collect"]] = {"close": "close", "collect": "
 
 
 def _read_cancel(said: Remaining) -> CancelOrders:
-    return CancelOrders(read_order_number(said.text.strip().lower() or "all"))
+    words = said.text.strip().lower().removeprefix("#") or "all"
+    if words != "all" and not (words.isascii() and words.isdigit()):
+        said.refuse("which order: one number, like 3, or all.", "orders")
+    return CancelOrders(read_order_number(words))
 
 
 def _read_cancel_order(said: Remaining) -> CancelOrders | ListOrders:
