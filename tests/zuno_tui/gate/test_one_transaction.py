@@ -105,7 +105,6 @@ def test_a_range_moves_in_one_transaction(delegated: Desk) -> None:
         ("close", "@stable"),
         ("compound", "@stable"),
         ("close", "all"),
-        ("collect", "all"),
     ],
     ids=" ".join,
 )
