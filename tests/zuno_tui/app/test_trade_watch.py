@@ -80,7 +80,7 @@ class Day:
             (self.home.trade_watch).unlink()
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.soak) for n in (2, 3))])
 async def test_a_day_with_kills_lost_sources_and_a_used_up_budget(
     tmp_path: Path, seed: int
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +21,7 @@ from tests.agents.trade.cases import question
 from tests.agents.trade.desks import Seen, argue
 from tests.fakes.exchange import ExchangeDouble
 from tests.printed import printed
+from tests.samples import some_of
 from tests.zuno_tui.gate.test_trades import Wall, trading
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import apply_trade, approve_trade, waiting_trade
@@ -94,8 +96,11 @@ async def until_closed(desk: Trading, double: ExchangeDouble) -> None:
     raise AssertionError("neither its stop nor its profit was reached in two weeks")
 
 
-@pytest.mark.parametrize("style", [PASSIVE, SLICED, SNIPER], ids=lambda style: style.value)
-@pytest.mark.parametrize("lean", [UP, DOWN], ids=["long", "short"])
+@pytest.mark.parametrize(
+    ("lean", "style"),
+    some_of(product((UP, DOWN), (PASSIVE, SLICED, SNIPER)), 2, seed=50),
+    ids=str,
+)
 async def test_each_side_and_style_goes_from_a_refused_setup_to_a_post_mortem(
     lean: float, style: ExecutionStyle, tmp_path: Path
 ) -> None:
