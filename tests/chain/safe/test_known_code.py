@@ -74,6 +74,7 @@ async def test_another_code_and_an_old_version_are_refused(node: NodeClient) -> 
     safe = make_safe(node, OWNERS[0], OWNERS, 2, version="1.4.1", salt=2)
     code = node.ask_text("eth_getCode", safe, "latest")
     node.ask("anvil_setCode", safe, code + "00")
+    node.ask("evm_mine")
     async with RpcClient(network_named("devnet"), (node.url,)) as client:
         changed = await read_safe(client, safe)
     node.ask("anvil_setCode", safe, code)
@@ -82,7 +83,9 @@ async def test_another_code_and_an_old_version_are_refused(node: NodeClient) -> 
     aged = old.replace(b"1.3.0".hex(), b"1.1.1".hex())
     assert aged != old
     safe = make_safe(node, OWNERS[0], OWNERS, 2, version="1.3.0", salt=3)
+    node.ask("evm_mine")
     node.ask("anvil_setCode", singleton, aged)
+    node.ask("evm_mine")
     async with RpcClient(network_named("devnet"), (node.url,)) as client:
         outdated = await read_safe(client, safe)
     node.ask("anvil_setCode", singleton, old)
