@@ -44,6 +44,7 @@ class Worth(Struct, frozen=True):
     """Taken out of the range and not collected yet."""
     waiting: Quantity[Fraction]
     """Both together, which is known where the two cannot be told apart."""
+    rewards: Quantity[Fraction]
     total: Quantity[Fraction]
 
 
@@ -62,13 +63,14 @@ class Portfolio(Struct, frozen=True):
     fees: Fraction
     withdrawn: Fraction
     undivided: Fraction
-    """What waits and is fees or withdrawn, nobody can tell which. All without what could not be
-    priced."""
+    """What waits and is fees or withdrawn, nobody can tell which."""
+    rewards: Fraction
+    """All without what could not be priced."""
     unpriced: tuple[Unpriced, ...]
 
     @property
     def total(self) -> Fraction:
-        return self.principal + self.fees + self.apart
+        return self.principal + self.fees + self.apart + self.rewards
 
     @property
     def apart(self) -> Fraction:
@@ -80,6 +82,13 @@ def currencies(identities: Iterable[PositionIdentity]) -> tuple[Address, ...]:
     """The tokens these positions are made of, each once."""
     pairs = ((identity.pool_key.currency0, identity.pool_key.currency1) for identity in identities)
     return tuple(dict.fromkeys(address for pair in pairs for address in pair))
+
+
+def made_of(snapshots: Iterable[PositionSnapshot]) -> tuple[Address, ...]:
+    """The tokens these positions are made of and rewarded with, each once."""
+    known = tuple(snapshots)
+    rewards = (reward.token for snapshot in known for reward in snapshot.rewards)
+    return tuple(dict.fromkeys((*currencies(each.identity for each in known), *rewards)))
 
 
 def pricing_keys(identities: Iterable[PositionIdentity]) -> tuple[PoolKey, ...]:
@@ -113,9 +122,9 @@ def portfolio(
 ) -> Portfolio:
     worths: list[Worth] = []
     unpriced: dict[Address, Unpriced] = {}
-    sums = dict.fromkeys(("principal", "fees", "withdrawn", "undivided"), Fraction(0))
+    sums = dict.fromkeys(("principal", "fees", "withdrawn", "undivided", "rewards"), Fraction(0))
 
-    def value(kind: str, pair: Sequence[Token], amounts: Amounts) -> Quantity[Fraction]:
+    def value(kind: str, pair: Sequence[Token], amounts: Iterable[int]) -> Quantity[Fraction]:
         told = []
         for token, amount in zip(pair, amounts, strict=True):
             worth = prices.value(token, amount, unit)
@@ -140,8 +149,10 @@ def portfolio(
             fees = value("fees", pair, Amounts(snapshot.fees0, snapshot.fees1))
             withdrawn = value("withdrawn", pair, snapshot.withdrawn.value)
             waiting = _sum(fees, withdrawn)
-        total = _sum(principal, waiting)
-        worths.append(Worth(snapshot.ref, principal, fees, withdrawn, waiting, total))
+        coins = [tokens[reward.token] for reward in snapshot.rewards]
+        rewards = value("rewards", coins, [reward.amount for reward in snapshot.rewards])
+        total = _sum(principal, waiting, rewards)
+        worths.append(Worth(snapshot.ref, principal, fees, withdrawn, waiting, rewards, total))
     return Portfolio(unit, tuple(worths), **sums, unpriced=tuple(unpriced.values()))
 
 
@@ -259,8 +270,8 @@ async def read_values(
         return {}, price_book(network, {}, {})
     block = snapshots[0].block
     identities = [snapshot.identity for snapshot in snapshots]
-    wanted = currencies(identities)
-    question = price_question(network, identities, beside)
+    wanted = made_of(snapshots)
+    question = price_question(network, identities, (*beside, *wanted))
     tokens, market, pools = await asyncio.gather(
         tokens_at(sources, wanted, block.hash),
         market_prices(sources.coingecko, network, question.wanted),
@@ -342,11 +353,11 @@ async def read_worths(
     )
     wallets = await discovery.read_all(owners)
     block = wallets[0].block
-    identities = [position.identity for wallet in wallets for position in wallet.positions]
+    positions = [position for wallet in wallets for position in wallet.positions]
     listed = (item.token.address for item in every_listed_token(network))
-    addresses = tuple(dict.fromkeys((*listed, *currencies(identities))))
+    addresses = tuple(dict.fromkeys((*listed, *made_of(positions))))
     held = await _read_balances(sources, wallets, addresses)
-    wanted = tuple(dict.fromkeys((*_present(held), *currencies(identities))))
+    wanted = tuple(dict.fromkeys((*_present(held), *made_of(positions))))
     tokens, prices = await asyncio.gather(
         tokens_at(sources, wanted, block.hash),
         read_prices(
@@ -355,7 +366,7 @@ async def read_worths(
             wanted,
             coingecko=sources.coingecko,
             at=block.hash,
-            also=pricing_keys(identities),
+            also=pricing_keys(position.identity for position in positions),
         ),
     )
 

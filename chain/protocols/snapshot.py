@@ -57,6 +57,14 @@ class RangeStatus(StrEnum):
     """The price is over the range: the position is all currency1."""
 
 
+class Reward(Struct, frozen=True):
+    """A coin owed beside the pair's two tokens, by the contract that holds the position for its
+    owner."""
+
+    token: Address
+    amount: int
+
+
 class PositionSnapshot(Struct, frozen=True):
     identity: PositionIdentity
     block: Block
@@ -72,6 +80,7 @@ class PositionSnapshot(Struct, frozen=True):
     status: RangeStatus
     withdrawn: Quantity[Amounts] = Known(NOTHING, "none waits")
     """Taken out of the range and not collected yet, which v3 keeps beside the fees."""
+    rewards: tuple[Reward, ...] = ()
 
     @property
     def ref(self) -> PositionRef:

@@ -23,6 +23,7 @@ _MEASURED_SECONDS = 1.0
 _LEAST_RATE = 0.5
 _LONGEST_TURN = 5.0
 """Seconds that one request is paid for: the rate is a guess, and some count requests, not calls."""
+_FEW_CALLS = 10
 _RATE_STEP = 0.5
 """What every answered request adds to the calls a second."""
 
@@ -42,6 +43,14 @@ class RequestPace:
     def wait(self, now: float) -> float:
         """Seconds until the next request; 0 when it may go out now."""
         return max(0.0, self._free_at - now)
+
+    def at_once(self, calls: int) -> int:
+        """How many of these may go out together: what a second allows, once there is a limit.
+
+        Not fewer than a few, unless these are refused, too: some count requests, not calls.
+        """
+        least = max(1, _FEW_CALLS >> self.limits_in_a_row)
+        return calls if self.rate == math.inf else min(calls, max(least, int(self.rate)))
 
     def record_request(self, calls: int, now: float) -> None:
         self._sent.append((now, calls))

@@ -128,9 +128,17 @@ class RateLimited(RpcError):
     kind = ErrorKind.RATE_LIMITED
 
     def __init__(
-        self, *, endpoint: str, retry_after: float | None = None, used_up: bool = False
+        self,
+        *,
+        endpoint: str,
+        retry_after: float | None = None,
+        used_up: bool = False,
+        by_pace: bool = False,
     ) -> None:
-        """`used_up` is whether a quota of a day or a month is gone: no pause helps."""
+        """`used_up` is whether a quota of a day or a month is gone: no pause helps.
+
+        `by_pace` is whether the endpoint was not asked, as its turn comes too late.
+        """
         when = "" if retry_after is None else f" It asks to wait {retry_after:.0f} s."
         said = f"{endpoint} limits how often it can be called.{when}"
         next_step = "Wait, or add an endpoint: zuno --network NAME --rpc URL"
@@ -140,6 +148,7 @@ class RateLimited(RpcError):
         super().__init__(said, next_step, endpoint=endpoint)
         self.retry_after = retry_after
         self.lasting = used_up
+        self.by_pace = by_pace
 
 
 class Malformed(RpcError):

@@ -155,10 +155,21 @@ class RpcExchange(Struct, frozen=True):
         size = endpoint.most_in_batch or len(asked)
         largest, too_long = 0, False
         while len(replies) < len(asked):
-            chunk = _together(endpoint, asked[len(replies) : len(replies) + size])
-            await self._await_turn(endpoint, ends - time())
+            most = endpoint.pace.at_once(size)
+            chunk = _together(endpoint, asked[len(replies) : len(replies) + most])
             try:
+                # Once something was answered, the next must have time for its answer, too.
+                kept = self.limits.reserve_seconds if replies else 0.0
+                await self._await_turn(endpoint, ends - time() - kept)
                 answered = await self._post(endpoint, chunk, ends - time())
+            except errors.RateLimited as limit:
+                if len(replies) <= len(asked) - len(questions):
+                    raise
+                # What was answered counts: the rest alone is asked for again.
+                own = replies[len(asked) - len(questions) :]
+                outcomes = self._outcomes(endpoint, questions[: len(own)], own)
+                self.recent.note(outcomes)
+                return [*outcomes, *[limit] * (len(questions) - len(own))]
             except wire.BatchRefusedError as refused:
                 if refuses_range(refused.error) and any(map(_asks_logs, questions)):
                     refusal = typed_error(refused.error, "eth_getLogs", endpoint)
@@ -257,7 +268,7 @@ class RpcExchange(Struct, frozen=True):
         """Wait for the endpoint's pace; a limit that would take longer than there is time."""
         wait = endpoint.pace.wait(self.monotonic())
         if wait >= seconds:
-            raise errors.RateLimited(endpoint=endpoint.label, retry_after=wait)
+            raise errors.RateLimited(endpoint=endpoint.label, retry_after=wait, by_pace=True)
         if wait > 0:
             await self.sleep(wait)
 

@@ -54,6 +54,8 @@ class _Run(Struct):
 
     ends: float
     limited_in_part: bool
+    rested: float = 0.0
+    """Seconds waited for rate limits, which are in no answer's time."""
     partly: Answered | None = None
     faults: dict[Endpoint, RpcError] = field(default_factory=dict)
     given_up: set[Endpoint] = field(default_factory=set)
@@ -81,10 +83,8 @@ class Failover(Struct, frozen=True):
         """
         if ends is None:
             ends = self.monotonic() + self.limits.total_seconds
-        run = _Run(ends, limited_in_part)
-        for turn in range(self.limits.rounds):
-            if turn and not await self._paused(run, turn):
-                break
+        run, turn = _Run(ends, limited_in_part), 0
+        while turn == 0 or await self._rested(run) or await self._paused(run, turn):
             now = self.monotonic()
             ready = [candidate for candidate in self._candidates(run) if candidate.wait(now) == 0]
             order = sorted(ready, key=lambda one: (one is not prefer, *_preference(one, now)))
@@ -95,6 +95,7 @@ class Failover(Struct, frozen=True):
                 answered = await self._tried(run, endpoint, attempt, seconds)
                 if answered is not None:
                     return answered
+            turn += 1
         if run.partly is not None:
             return run.partly
         raise self._failure(run)
@@ -109,7 +110,7 @@ class Failover(Struct, frozen=True):
         """Remember a fault of an endpoint, so that it is asked later, less, or never."""
         now = self.monotonic()
         endpoint.last_fault = fault.with_traceback(None)
-        if isinstance(fault, RateLimited):
+        if isinstance(fault, RateLimited) and not fault.by_pace:
             endpoint.pace.back_off(now, fault.retry_after)
         if fault.retry_after is not None:
             endpoint.rests_until = now + min(fault.retry_after, self.limits.most_rest_seconds)
@@ -179,8 +180,29 @@ class Failover(Struct, frozen=True):
         reserve = self.limits.reserve_seconds * min(others, 2)
         return max(left - reserve, left / (others + 1))
 
+    async def _rested(self, run: _Run) -> bool:
+        """Wait where all who may be asked limit how often; False when it is not that, or too long.
+
+        A wait that the endpoint asks for is no part of the time its answer may take.
+        """
+        now, candidates = self.monotonic(), self._candidates(run)
+        if not candidates or not all(
+            isinstance(run.faults.get(endpoint), RateLimited) for endpoint in candidates
+        ):
+            return False
+        wait = min(max(each.wait(now), each.pace.wait(now)) for each in candidates)
+        wait = max(wait, self.limits.pause_seconds)
+        if run.rested + wait > self.limits.most_limited_seconds:
+            return False
+        run.rested += wait
+        run.ends = max(run.ends, now + self.limits.reserve_seconds) + wait
+        await self.sleep(wait)
+        return True
+
     async def _paused(self, run: _Run, turn: int) -> bool:
         """Wait before going round again; False when nobody is left, or could answer in time."""
+        if turn >= self.limits.rounds:
+            return False
         now = self.monotonic()
         waits = [endpoint.wait(now) for endpoint in self._candidates(run)]
         if not waits:

@@ -16,6 +16,7 @@ from chain.rpc.requests import block as block_at
 if TYPE_CHECKING:
     from chain.rpc.exchange import Outcome, RpcExchange
     from chain.rpc.failover import Failover
+    from chain.rpc.requests import RequestLimits
 
 
 # An endpoint without EIP-1898 is asked by number, and the block at that number is looked at
@@ -60,7 +61,9 @@ async def settle_patiently(
     limits = exchange.limits
     ends = monotonic() + limits.total_seconds
     outcomes = await ask(questions, ends)
-    await _ask_limited_again(ask, questions, outcomes, ends)
+    if any(isinstance(outcome, RateLimited) for outcome in outcomes):
+        await _ask_limited_again(ask, limits, questions, outcomes, monotonic)
+        ends = monotonic() + limits.total_seconds
     # From the first answer on: on a slow line the answer itself may take as long, and a few looks
     # are taken however long each of them is.
     last_look, looks = min(monotonic() + limits.catch_up_seconds, ends), 0
@@ -82,17 +85,20 @@ async def settle_patiently(
 
 async def _ask_limited_again(
     ask: Callable[[Sequence[Request[object]], float], Awaitable[list[Outcome]]],
+    limits: RequestLimits,
     questions: Sequence[Request[object]],
     outcomes: list[Outcome],
-    ends: float,
+    monotonic: Callable[[], float],
 ) -> None:
-    """Some refuse single questions of a batch: those alone, as long as some are answered."""
-    before = len(questions)
+    """What a rate limit left out is asked again alone, as long as some of it is answered."""
+    before, began = len(questions), monotonic()
     limited = [place for place, outcome in enumerate(outcomes) if isinstance(outcome, RateLimited)]
-    while limited and len(limited) < before:
+    while limited and len(limited) < before and monotonic() - began < limits.most_limited_seconds:
         before = len(limited)
         try:
-            again = await ask([questions[place] for place in limited], ends)
+            again = await ask(
+                [questions[place] for place in limited], monotonic() + limits.total_seconds
+            )
         except RateLimited:
             return
         for place, outcome in zip(limited, again, strict=True):

@@ -52,6 +52,8 @@ class RequestLimits(Struct, frozen=True):
     most_rest_seconds: float = 60.0
     limited_seconds: float = 1.0
     """The rest after a rate limit that names none; doubled while nothing is answered."""
+    most_limited_seconds: float = 20.0
+    """How long one question waits for rate limits altogether, its answer's time apart."""
     catch_up_seconds: float = 4.0
     """How long a block is waited for that one machine has and another has not got yet."""
     catch_up_pause: float = 0.4

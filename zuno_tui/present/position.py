@@ -307,15 +307,19 @@ def notes(position: PositionSnapshot) -> tuple[str, ...]:
 
 def withdrawn_words(position: PositionSnapshot, value: Worth, unit: WorthUnit) -> tuple[str, ...]:
     """What waits beside the fees, or with them where nobody can tell which is which."""
+    waits: list[tuple[Quantity[Fraction], str]] = []
     if isinstance(position.withdrawn, Unknown):
-        told, words = value.waiting, "waits"
+        waits.append((value.waiting, "waits"))
     elif any(position.withdrawn.value):
-        told, words = value.withdrawn, "withdrawn"
-    else:
-        return ()
-    if unit is WorthUnit.USD and isinstance(told, Known):
-        return (f"{round_usd(float(told.value))} {words}",)
-    return (f"{worth(told, unit)} {words}",)
+        waits.append((value.withdrawn, "withdrawn"))
+    if position.rewards:
+        waits.append((value.rewards, "in rewards"))
+    return tuple(
+        f"{round_usd(float(amount.value))} {words}"
+        if unit is WorthUnit.USD and isinstance(amount, Known)
+        else f"{worth(amount, unit)} {words}"
+        for amount, words in waits
+    )
 
 
 def gain_tone(gained: Quantity[Fraction]) -> Tone:
@@ -348,6 +352,7 @@ def wallet_document(
         "uncollected": round(float(whole.fees), 8),
         "withdrawn": round(float(whole.withdrawn), 8),
         "undivided": round(float(whole.undivided), 8),
+        "rewards": round(float(whole.rewards), 8),
         "unpriced": [
             {"address": amount.token.address, "amount": str(amount.amount), "reason": amount.reason}
             for amount in whole.unpriced
@@ -411,6 +416,9 @@ def position_document(
         "fees1": units(position.fees.map(lambda fees: fees.amount1)),
         "withdrawn": _amounts(position.withdrawn),
         "waiting": _amounts(Known(position.waiting, "")),
+        "rewards": [
+            {"token": reward.token, "amount": str(reward.amount)} for reward in position.rewards
+        ],
         "delta": str(position.delta),
         "inRange": position.in_range,
         "status": position.status.value,
@@ -422,6 +430,7 @@ def position_document(
         "feesValue": number(value.fees),
         "withdrawnValue": number(value.withdrawn),
         "waitingValue": number(value.waiting),
+        "rewardsValue": number(value.rewards),
         "unknown": _reasons(position.withdrawn),
         "sources": {
             **position.sources,

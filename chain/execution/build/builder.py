@@ -299,6 +299,7 @@ def raised_gas(built: Built, more: Sequence[int]) -> Built:
 
 
 def _recipes(request: requests.CallRequest, facts: ChainFacts) -> list[Recipe]:
+    before: list[Recipe] = []
     match request:
         case requests.ReRangeRequest():
             return _re_range(request, facts)
@@ -314,7 +315,6 @@ def _recipes(request: requests.CallRequest, facts: ChainFacts) -> list[Recipe]:
                 ),
                 facts,
             )
-            return [*before, *_wrapping(made, facts), made]
         case requests.IncreaseRequest(position):
             made = _protocol(position).add(request, facts)
         case requests.SwapRequest(_, swap):
@@ -333,8 +333,8 @@ def _recipes(request: requests.CallRequest, facts: ChainFacts) -> list[Recipe]:
             return list(_several(parts, facts))
         case _:
             protocol = _protocol(request.position)
-            made = protocol.carried_out([protocol.change(request, facts)], facts)
-    return [*_wrapping(made, facts), made]
+            *before, made = protocol.carried_out([protocol.change(request, facts)], facts)
+    return [*before, *_wrapping(made, facts), made]
 
 
 def _protocol(position: PositionFacts) -> ProtocolWriter:
@@ -347,7 +347,7 @@ def _several(parts: Sequence[SmallChange], facts: ChainFacts) -> Iterator[Recipe
         mine = [part for part in parts if _protocol(part.position) is protocol]
         changes = [protocol.change(part, facts) for part in mine]
         for first in range(0, len(changes), MOST_TOGETHER):
-            yield protocol.carried_out(changes[first : first + MOST_TOGETHER], facts)
+            yield from protocol.carried_out(changes[first : first + MOST_TOGETHER], facts)
 
 
 def _re_range(request: requests.ReRangeRequest, facts: ChainFacts) -> list[Recipe]:
@@ -369,7 +369,7 @@ def _re_range(request: requests.ReRangeRequest, facts: ChainFacts) -> list[Recip
     wraps = NATIVE in (left.currency0, left.currency1) and not as_coin
     out = guaranteed_by_exit(position, facts.tolerance)
     paid = sum(amount for amount, token in zip(out, _pair(left), strict=True) if token == NATIVE)
-    return [closing, *(_wrapped_for(entering, paid, facts) if wraps else ()), *entering]
+    return [*closing, *(_wrapped_for(entering, paid, facts) if wraps else ()), *entering]
 
 
 def _pair(key: PoolKey) -> tuple[Address, Address]:

@@ -171,7 +171,9 @@ class Outbox:
             plain = GivenApproval(dispatch_hash, ActKind.PLAN, dispatch.plan_id, now)
             give_approval(self._connection, given or plain)
             for step in dispatch.steps:
-                move_step(self._connection, step, StepState.APPROVED, now=now)
+                # Approved within one block, and cut off before anything came of it.
+                if step.state is not StepState.APPROVED:
+                    move_step(self._connection, step, StepState.APPROVED, now=now)
             return self._dispatch(dispatch_hash)
 
     def consume(self, dispatch_hash: str, *, now: float) -> Dispatch:

@@ -52,8 +52,8 @@ class ProtocolWriter(ABC):
     def change(self, request: SmallChange, facts: ChainFacts) -> Change: ...
 
     @abstractmethod
-    def carried_out(self, changes: Sequence[Change], facts: ChainFacts) -> Recipe:
-        """All of them in one call, in their order."""
+    def carried_out(self, changes: Sequence[Change], facts: ChainFacts) -> Sequence[Recipe]:
+        """All of them in their order, in one call where their manager takes them all."""
 
     @abstractmethod
     def unsubscribe(self, position: PositionFacts, facts: ChainFacts) -> Recipe: ...

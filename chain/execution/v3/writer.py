@@ -49,8 +49,8 @@ class V3Writer(ProtocolWriter):
                 return recipes.compound(position, facts)
         assert_never(request)
 
-    def carried_out(self, changes: Sequence[Change], facts: ChainFacts) -> Recipe:
-        return recipes.carried_out(changes, facts)
+    def carried_out(self, changes: Sequence[Change], facts: ChainFacts) -> Sequence[Recipe]:
+        return [recipes.carried_out(changes, facts)]
 
     def unsubscribe(self, position: PositionFacts, _facts: ChainFacts) -> Recipe:
         raise BuildError(f"Position {position.ref} knows no subscribers.")

@@ -39,8 +39,8 @@ class V4Writer(ProtocolWriter):
                 return recipes.compound(position, facts)
         assert_never(request)
 
-    def carried_out(self, changes: Sequence[Change], facts: ChainFacts) -> Recipe:
-        return recipes.carried_out(changes, facts)
+    def carried_out(self, changes: Sequence[Change], facts: ChainFacts) -> Sequence[Recipe]:
+        return [recipes.carried_out(changes, facts)]
 
     def unsubscribe(self, position: PositionFacts, facts: ChainFacts) -> Recipe:
         return recipes.unsubscribe(position, facts)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.base.units import Known, Unknown
@@ -17,10 +18,18 @@ from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR,
 from chain.devnet.world.deployment import USDC, WETH
 from chain.devnet.world.pools import STABLE
 from chain.positions.discovery import Discovery
-from chain.positions.overview import Portfolio, currencies, portfolio, price_question, price_words
+from chain.positions.overview import (
+    Portfolio,
+    currencies,
+    made_of,
+    portfolio,
+    price_question,
+    price_words,
+)
 from chain.prices.ladder import price_book
 from chain.prices.price import DollarPrice, PriceBook, WorthUnit
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import Reward
 from chain.protocols.v4.holdings import (
     APPROVAL_FOR_ALL,
     TRANSFER,
@@ -196,10 +205,25 @@ def test_what_cannot_be_priced_is_named_and_left_out() -> None:
     assert known.total == sum(Fraction(one.amount1 + one.fees1, 10**6) for one in positions)
 
 
+def test_a_reward_is_worth_what_its_coin_is_and_no_fee() -> None:
+    [plain] = portfolio(mine()[:1], TOKENS, book(Fraction(3000), Fraction(1))).positions
+    rewarded = replace(mine()[0], rewards=(Reward(SECOND.address, 7 * 10**6),))
+    whole = portfolio([rewarded], TOKENS, book(Fraction(3000), Fraction(1)))
+    [worth] = whole.positions
+    assert made_of([rewarded]) == (FIRST.address, SECOND.address)
+    assert isinstance(worth.total, Known)
+    assert isinstance(plain.total, Known)
+    assert whole.rewards == 7
+    assert worth.fees == plain.fees
+    assert whole.total == worth.total.value == plain.total.value + 7
+    strange = portfolio([rewarded], TOKENS, book(Fraction(3000), None))
+    assert isinstance(strange.positions[0].rewards, Unknown)
+
+
 def test_nothing_is_worth_nothing() -> None:
     empty = portfolio([], {}, book(None, None))
     assert empty == Portfolio(
-        WorthUnit.USD, (), Fraction(0), Fraction(0), Fraction(0), Fraction(0), ()
+        WorthUnit.USD, (), Fraction(0), Fraction(0), Fraction(0), Fraction(0), Fraction(0), ()
     )
 
 

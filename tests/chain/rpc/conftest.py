@@ -26,6 +26,7 @@ QUICK = RequestLimits(
     pause_seconds=0.01,
     rest_seconds=0.2,
     limited_seconds=0.02,
+    most_limited_seconds=2.0,
     reserve_seconds=0.8,
 )
 NOW = float(HonestNode.head_time + 5)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,7 @@ from chain.devnet.json_rpc import NodeClient
 from chain.devnet.world.accounts import Account, account
 from chain.devnet.world.deployment import USDC
 from chain.devnet.world.safes import found_safe
+from tests.fork_server import fork_server
 from tests.waiting import wait_until
 from tests.zuno_tui.conftest import CommandLine
 
@@ -65,6 +68,16 @@ class SafeDesk:
         return self.desk.command(
             "safe", "execute", str(plan["number"]), *confirmed, *flags, *self.desk.flags
         )
+
+    def cut_off(self, moment: int, *command: str) -> int:
+        """The code of a command whose power is cut before its n-th change of what is on disk."""
+        home = str(self.desk.command.home)
+        ended = fork_server().run(
+            *("tests.zuno_tui.gate.killed_at", str(moment), home, *command, *self.desk.flags),
+            environment={**os.environ, "ZUNO_HOME": home},
+        )
+        assert ended.returncode in (0, -signal.SIGKILL), ended.stderr
+        return ended.returncode
 
     def at(self, folder: Path) -> SafeDesk:
         """Another owner's home, which watches the same Safe."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from chain.devnet.world.deployment import USDC, WETH
 from chain.protocols.reference import v4_position
 from tests.fakes.ledger import LedgerDouble
 from tests.fork_server import fork_server
+from tests.samples import some_of
 from tests.waiting import HUNG_SECONDS, wait_until
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -245,3 +247,47 @@ def test_killed_once_it_is_sent_it_goes_out_once(alone: SafeDesk) -> None:
     assert (resumed.code, alone.nonce) == (0, 1), resumed.words
     again = alone.executed(plan)
     assert (again.code, alone.nonce) == (REFUSED, 1), again.words
+
+
+SIGNING, EXECUTING = 29, 53
+"""One more than each makes changes of what is on disk: the last ends in peace."""
+
+
+@pytest.mark.parametrize("moment", some_of(zip(range(1, SIGNING + 1), strict=True), 2, seed=49))
+def test_killed_at_any_change_the_signature_is_given_once(alone: SafeDesk, moment: int) -> None:
+    plan = alone.plan("collect", str(alone.desk.token_id("healthy")))
+    code = alone.cut_off(moment, "apply", plan["planId"], "--confirm", plan["hash"])
+
+    listed = alone.desk.here("safe", "--json")
+    assert (code, listed.code) == (0 if moment == SIGNING else -signal.SIGKILL, 0)
+    assert len(alone.document(1)["signatures"]) <= 1
+    if not alone.document(1)["signatures"]:
+        again = alone.plan("approve", plan["planId"])
+        assert alone.signed(again).code == 0
+    assert alone.nonce == 0
+    done = alone.executed(plan)
+    assert (done.code, alone.nonce) == (0, 1), done.words
+    assert done.data["realised"] == plan["changes"]
+
+
+@pytest.mark.parametrize("moment", some_of(zip(range(1, EXECUTING + 1), strict=True), 2, seed=50))
+def test_killed_at_any_change_what_enough_signed_is_executed_once(
+    alone: SafeDesk, moment: int
+) -> None:
+    desk = alone.desk
+    plan = alone.plan("collect", str(desk.token_id("healthy")))
+    assert alone.signed(plan).code == 0
+    paid = desk.nonce()
+    code = alone.cut_off(moment, "safe", "execute", "1", "--confirm", plan["safeTxHash"])
+
+    looked = desk.here("outbox", "--json")
+    assert (code, looked.code) == (0 if moment == EXECUTING else -signal.SIGKILL, 0)
+    for each in looked.data["dispatches"]:
+        confirmed = ("--confirm", each["hash"], *desk.flags)
+        assert desk.command("outbox", "resume", plan["planId"], *confirmed).code in (0, REFUSED)
+    again = alone.executed(plan)
+    if "cut off before it was signed" in again.words:
+        desk.ask("evm_mine")
+        again = alone.executed(plan)
+    assert again.code in (0, REFUSED), again.words
+    assert (alone.nonce, desk.nonce()) == (1, paid + 1)

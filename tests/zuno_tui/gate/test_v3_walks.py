@@ -364,9 +364,8 @@ def test_a_migration_killed_anywhere_happens_once(
     assert len(now - held) == opened
 
 
-# Two limit so hard that plans of v4 do not come through them either.
-THROUGH = [one for one in SERVING if one.name not in ("infura", "quicknode free")]
-WRITES = ("close", "collect", "move without a swap")
+THROUGH = SERVING
+WRITES = ("close", "collect", "move without a swap", "migrate")
 
 
 @pytest.mark.parametrize(

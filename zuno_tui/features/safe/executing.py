@@ -155,6 +155,12 @@ async def carry_out(
     sealed = seal_again(planned, unsealed.terms)
     approval = replace(unsealed, hash=sealed)
     dispatch = outbox.plan(replace(planned, hash=sealed), now=judgment.now)
+    if dispatch.consumed_at is not None and not any(step.versions for step in dispatch.steps):
+        raise GateRefusedError(
+            "It was cut off before it was signed: nothing was sent, then or now. After the next "
+            f"block: zuno safe execute {judgment.plan.number}",
+            RefusalCode.ALREADY_APPLIED,
+        )
     if dispatch.consumed_at is not None:
         raise GateRefusedError(
             "The same transaction was sent before. Nothing was sent now. See it: zuno outbox",

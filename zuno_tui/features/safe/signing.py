@@ -82,12 +82,14 @@ def keep(session: Session, plan: SafePlan) -> SafePlan:
 def approve(session: Session, judgment: SafeJudgment) -> GivenApproval:
     """Ten minutes for one owner's signature."""
     plan, now = judgment.plan, float(judgment.now)
-    # Two owners may sign within one block: each approval is of what the one before left.
-    terms = {"after": sorted(plan.signatures)}
-    given = make_given_approval(
-        ActKind.SAFE, plan.plan_id, _sealed(plan, terms, now), terms, now=now
-    )
     with Outbox.open(session.home.outbox) as outbox:
+        before = outbox.newest_given(ActKind.SAFE, plan.plan_id)
+        # Two may be given within one block: each is of what the one before left, also where that
+        # was used and its signature lost.
+        used = None if before is None or before.used_at is None else before.hash
+        terms = {"after": sorted(plan.signatures), "insteadOf": used}
+        sealed = _sealed(plan, terms, now)
+        given = make_given_approval(ActKind.SAFE, plan.plan_id, sealed, terms, now=now)
         outbox.give(given)
     return given
 
