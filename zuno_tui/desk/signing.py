@@ -302,7 +302,7 @@ class Signing:
 
         session, loop = self._context.session, asyncio.get_running_loop()
 
-        def asking(words: str) -> None:
+        def show_words(words: str) -> None:
             """From the thread that waits for a device."""
             loop.call_soon_threadsafe(self._context.tell, Said(words, "warn"))
 
@@ -313,7 +313,7 @@ class Signing:
             wallet,
             give_passphrase,
             session.devices,
-            asking=asking,
+            asking=show_words,
         )
 
 
