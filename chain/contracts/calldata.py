@@ -221,13 +221,10 @@ class PositionManagerCall(Struct, frozen=True):
 
 
 class OwnCommand(Struct, frozen=True):
-    """A command of another protocol, which writes its own input."""
+    """A command of another protocol, as that protocol wrote it."""
 
-    code: ClassVar[int]
-
-    @property
-    def input(self) -> bytes:
-        raise NotImplementedError
+    code: int
+    input: bytes
 
 
 RouterCommand = V4Swap | Permit2Transfer | PositionManagerCall | OwnCommand

@@ -77,13 +77,12 @@ class BatchReader:
         self._pool_manager = network.contracts.pool_manager
         self._words: dict[int, int] = {}
         self._also = also
-        told = (
-            (each, each.reader(network, memory, self._words, self._more))
-            for each in all_protocols()
+        readers = (
+            each.reader(network, memory, self._words, self._more) for each in all_protocols()
         )
-        found = [(each, reader) for each, reader in told if reader is not None]
-        self._searched: list[PositionReader] = [r for each, r in found if not each.lists_tokens]
-        self.listed: list[PositionReader] = [r for each, r in found if each.lists_tokens]
+        found = [reader for reader in readers if reader is not None]
+        self._searched = [reader for reader in found if reader.listing is None]
+        self.listed = [reader.listing for reader in found if reader.listing is not None]
         """Readers of what managers list."""
 
     async def complete(self, refs: Iterable[PositionRef]) -> None:
@@ -111,8 +110,8 @@ class BatchReader:
         with sound_answers():
             asked: list[AskedCall] = [each for reader in self._readers for each in reader.calls()]
         chunks = word_chunks(chain.from_iterable(reader.slots() for reader in self._readers))
-        wanted = [(reader, address) for reader in self._readers for address in reader.codes()]
-        codes = [requests.code(address, self.at.ref) for _, address in wanted]
+        wanted = [each for reader in self._readers for each in reader.codes()]
+        codes = [requests.code(address, self.at.ref) for address, _ in wanted]
         words = [read_words(self._pool_manager, chunk) for chunk in chunks]
         answers = await self.at.read(
             [*calls, *(call for call, _ in asked), *words], [*beside, *codes]
@@ -123,8 +122,8 @@ class BatchReader:
                 take(outcome)
             for chunk, outcome in zip(chunks, told[len(asked) :], strict=True):
                 self._words.update(decode_words(chunk, outcome))
-        for (reader, address), code in zip(wanted, answers.beside[len(beside) :], strict=True):
-            reader.take_code(address, expect(code, bytes))
+        for (_, take_code), code in zip(wanted, answers.beside[len(beside) :], strict=True):
+            take_code(expect(code, bytes))
         return Answers(answers.outcomes[: len(calls)], answers.beside[: len(beside)])
 
     def put_listed_off(self) -> None:
@@ -156,7 +155,7 @@ class BatchReader:
             return any(
                 any(True for _ in reader.calls())
                 or any(True for _ in reader.slots())
-                or bool(reader.codes())
+                or any(True for _ in reader.codes())
                 for reader in self._readers
             )
 

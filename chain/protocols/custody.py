@@ -27,6 +27,8 @@ class Custody(Struct, frozen=True):
     """The one address that may move this token besides its owner and the owner's operators."""
     subscriber: Address | None
     """A contract that is told of every change, and can refuse it."""
+    holder: Address | None = None
+    """A contract that keeps it for its owner and must give it back first: a gauge."""
 
 
 # A monitor puts the same questions about thousands of tokens on every poll.

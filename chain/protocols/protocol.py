@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 AskedCall: TypeAlias = "tuple[Call, Callable[[CallOutcome], None]]"
 """A call, and what to do with its outcome."""
+AskedCode: TypeAlias = "tuple[Address, Callable[[bytes], None]]"
+"""A contract, and what to do with its code."""
 
 
 class PositionReader(Protocol):
@@ -32,24 +34,17 @@ class PositionReader(Protocol):
     def name(self, refs: Iterable[PositionRef]) -> None:
         """Read these, whoever owns them; those of other protocols are passed over."""
 
-    def follow(self, owners: Iterable[Address]) -> None:
-        """Read all that these wallets hold, where the manager lists them."""
-
     def calls(self) -> Iterable[AskedCall]: ...
     def slots(self) -> Iterable[int]: ...
-    def codes(self) -> Collection[Address]: ...
-    def take_code(self, address: Address, code: bytes) -> None: ...
+    def codes(self) -> Iterable[AskedCode]: ...
 
     @property
     def identities(self) -> Collection[PositionIdentity]:
         """Of those whose pools may tell prices."""
 
     @property
-    def tokens(self) -> Sequence[Address]:
-        """What the others known so far are made of, each once."""
-
-    def balance(self, owner: Address) -> int:
-        """How many tokens a followed wallet has."""
+    def listing(self) -> ListingReader | None:
+        """Itself, where the manager lists what a wallet holds."""
 
     async def finish(self, client: RpcClient, block: Block) -> None:
         """Read what the block does not tell, once nothing is missing of what it does."""
@@ -59,6 +54,20 @@ class PositionReader(Protocol):
 
     def remember(self) -> None:
         """Keep what was met, once nothing is missing."""
+
+
+class ListingReader(PositionReader, Protocol):
+    """One whose manager lists what a wallet holds."""
+
+    def follow(self, owners: Iterable[Address]) -> None:
+        """Read all that these wallets hold."""
+
+    @property
+    def tokens(self) -> Sequence[Address]:
+        """What the positions known so far are made of, each once."""
+
+    def balance(self, owner: Address) -> int:
+        """How many tokens a followed wallet has."""
 
 
 class LiquidityProtocol(Protocol):

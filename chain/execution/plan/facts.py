@@ -54,6 +54,8 @@ class PositionFacts(Struct, frozen=True):
     subscriber: Address | None
     withdrawn: Amounts = Amounts(0, 0)
     """Taken out of the range before, and not collected yet."""
+    holder: Address | None = None
+    """Who must give it back before the manager takes the owner's calls."""
 
     @property
     def amounts_owed(self) -> Amounts:
@@ -122,4 +124,5 @@ def position_facts(snapshot: PositionSnapshot) -> PositionFacts:
         fees=Amounts(snapshot.fees0, snapshot.fees1),
         subscriber=snapshot.custody.subscriber,
         withdrawn=snapshot.collectable.less(Amounts(snapshot.fees0, snapshot.fees1)),
+        holder=snapshot.custody.holder,
     )

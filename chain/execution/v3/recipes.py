@@ -28,25 +28,10 @@ SWEEP = "sweepToken(address,uint256,address)"
 REFUND = "refundETH()"
 
 _ALL = 2**128 - 1
+_SWAP_EXACT_IN = 0x00
 _SWAP_TYPES = ("address", "uint256", "uint256", "bytes", "bool")
 _ROUNDING = 2
 """Units by which what is owed may come out smaller: the pool rounds when a neighbour collects."""
-
-
-class V3SwapExactIn(router_calls.OwnCommand, frozen=True):
-    """Sell an exact amount in one pool of v3, out of what the sender lets the router move."""
-
-    code = 0x00
-
-    recipient: Address
-    amount_in: int
-    least: int
-    path: bytes
-
-    @property
-    def input(self) -> bytes:
-        values = (self.recipient, self.amount_in, self.least, self.path, True)
-        return abi.encode(_SWAP_TYPES, values)
 
 
 def carried_out(changes: Sequence[Change], facts: ChainFacts) -> Recipe:
@@ -154,7 +139,9 @@ def swap(quoted: QuotedSwap, facts: ChainFacts, router: Address) -> Recipe:
     pair = (key.currency0, key.currency1)
     sold, wanted = pair if quoted.zero_for_one else pair[::-1]
     path = abi.address_bytes(sold) + key.fee.to_bytes(3, "big") + abi.address_bytes(wanted)
-    command = V3SwapExactIn(facts.sender, quoted.amount_in, bought, path)
+    # Out of what the sender lets the router move.
+    values = (facts.sender, quoted.amount_in, bought, path, True)
+    command = router_calls.OwnCommand(_SWAP_EXACT_IN, abi.encode(_SWAP_TYPES, values))
     paid = Amounts(0, bought) if quoted.zero_for_one else Amounts(bought, 0)
     return Recipe(
         "swap",

@@ -30,7 +30,7 @@ from chain.rpc.records import Block
 from chain.rpc.requests import Call, CallOutcome
 
 if TYPE_CHECKING:
-    from chain.protocols.protocol import AskedCall
+    from chain.protocols.protocol import AskedCall, AskedCode
 
 _FIRST_GUESS = 24
 """Of a wallet nobody has read: so many are asked for at once, whether they are there or not."""
@@ -86,11 +86,12 @@ class V3Reader:
     def slots(self) -> Iterable[int]:
         return ()
 
-    def codes(self) -> Collection[Address]:
+    def codes(self) -> Iterable[AskedCode]:
         return ()
 
-    def take_code(self, address: Address, code: bytes) -> None:
-        raise NotImplementedError(f"No pool of v3 has a hook, and {address} was not asked for.")
+    @property
+    def listing(self) -> V3Reader:
+        return self
 
     @property
     def identities(self) -> Collection[PositionIdentity]:

@@ -24,7 +24,7 @@ from chain.rpc.records import Block
 from chain.rpc.requests import Call, CallOutcome
 
 if TYPE_CHECKING:
-    from chain.protocols.protocol import AskedCall
+    from chain.protocols.protocol import AskedCall, AskedCode
 
 
 class V4Reader:
@@ -34,7 +34,7 @@ class V4Reader:
     remembered. `also` are words that somebody else wants read at the same block.
     """
 
-    tokens: tuple[Address, ...] = ()
+    listing = None
 
     def __init__(
         self,
@@ -66,12 +66,6 @@ class V4Reader:
         ]
         self._identities.update(self._memory.identities(unmet))
 
-    def follow(self, owners: Iterable[Address]) -> None:
-        """The manager lists nobody's tokens: they are searched for, and named."""
-
-    def balance(self, owner: Address) -> int:
-        raise NotImplementedError(f"The tokens of {owner} are counted where they are searched for.")
-
     @property
     def identities(self) -> Collection[PositionIdentity]:
         return self._identities.values()
@@ -101,14 +95,12 @@ class V4Reader:
         )
         return [slot for slot in itertools.chain(own, self._also()) if slot not in self._words]
 
-    def codes(self) -> list[Address]:
+    def codes(self) -> list[AskedCode]:
         hooks = {
             self._identities[ref].pool_key.hooks for ref in self._named if ref in self._identities
         }
-        return sorted(hooks - self._hook_codes.keys() - {NO_HOOK})
-
-    def take_code(self, address: Address, code: bytes) -> None:
-        self._hook_codes[address] = code
+        missing = sorted(hooks - self._hook_codes.keys() - {NO_HOOK})
+        return [(hook, partial(self._hook_codes.__setitem__, hook)) for hook in missing]
 
     async def finish(self, client: RpcClient, block: Block) -> None:
         """The block tells all."""
