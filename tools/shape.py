@@ -23,7 +23,7 @@ BESIDE_THE_CORE = re.compile(
 )
 _PARTICIPLE = re.compile(
     r"(?!(?:bed|bleed|breed|exceed|feed|heed|need|proceed|read|seed|shed|speed|succeed)$)"
-    r"(?!(?:bring|funding|heading|mapping|opening|string)$)"
+    r"(?!(?:bring|funding|heading|listing|mapping|opening|string)$)"
     r"(?:[a-z]{2,}(?:ed|ing)|beaten|become|been|begun|bent|bitten|blown|borne?|bought|broken|brought|"
     r"built|burnt|caught|chosen|clung|crept|dealt|done|drawn|driven|dug|eaten|fallen|felt|fled|flown|"
     r"forbidden|foreseen|forgotten|forgiven|fought|found|frozen|given|gone|got|grown|heard|held|"
@@ -147,6 +147,48 @@ def repeated_classes(trees: Iterable[ast.Module]) -> list[str]:
     return sorted(name for name, times in names.items() if times > 1)
 
 
+def copied_records(tree: ast.Module) -> Iterator[int]:
+    """Lines of dictionaries that say three fields of a record over again, under the same names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            repeated = sum(
+                isinstance(key, ast.Constant) and _field(value) == key.value
+                for key, value in zip(node.keys, node.values, strict=True)
+            )
+            if repeated >= _COPY:
+                yield node.lineno
+
+
+_COPY = 3
+
+
+def _field(value: ast.expr) -> str:
+    """`str(step.gas_used)` is `gasUsed`, as is `None if step is None else step.gas_used`."""
+    match value:
+        case ast.IfExp(body=body, orelse=other):
+            return _field(other) or _field(body)
+        case ast.Call(func=ast.Name(), args=[only]):
+            return _field(only)
+        case ast.Attribute(value=ast.Attribute() as of, attr="value"):
+            return _field(of)
+        case ast.Attribute(attr=name):
+            first, *others = name.split("_")
+            return first + "".join(part.capitalize() for part in others)
+    return ""
+
+
+def named_dictionaries(tree: ast.Module) -> Iterator[int]:
+    """Lines of dictionaries of three names or more inside functions, whatever they are for."""
+    inside = {
+        inner for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) for inner in ast.walk(node)
+    }
+    for node in inside:
+        if isinstance(node, ast.Dict):
+            names = [key for key in node.keys if isinstance(key, ast.Constant)]
+            if sum(isinstance(key.value, str) for key in names) >= _COPY:
+                yield node.lineno
+
+
 def called_once(tree: ast.Module) -> int:
     """Private functions and methods that one place alone refers to."""
     private = {
@@ -208,6 +250,9 @@ def main_names(root: Path) -> None:
     bare = sorted(name for tree in trees.values() for name in bare_participles(tree))
     print(f"bare participles: {len(bare)} {' '.join(bare)}".rstrip())
     print("class names used twice:", *(repeated_classes(trees.values()) or ("0",)))
+    named = sum(len(list(named_dictionaries(tree))) for tree in trees.values())
+    copied = sum(len(list(copied_records(tree))) for tree in trees.values())
+    print(f"dictionaries of three names: {named}, {copied} of them copy a record")
     print(f"private functions called once: {once}, {once / functions:.1%} of all")
     found = list(circles(trees))
     print(f"circles, types counted: {len(found)}", *(" -> ".join(circle) for circle in found))

@@ -105,14 +105,8 @@ class HorizonScore(Struct, frozen=True):
         results = self.worths if at_last_price else self.hedged
         if results is None:
             return None
-        by_name: dict[Option, float | None] = {
-            "hold": results.hold,
-            "exit": results.exit,
-            "wide": results.wide,
-            "rules": results.rules,
-            "wanted": results.wanted,
-        }
-        chosen, rival = results.choice, by_name[other]
+        chosen: float | None = results.choice
+        rival: float | None = getattr(results, other)
         if chosen is None or rival is None or self.worth_before <= 0:
             return None
         return (chosen - rival) / self.worth_before

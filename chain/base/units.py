@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Generic, TypeVar, Union
+from typing import Annotated, Generic, TypeVar, Union
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 BIPS = 10_000
 """A basis point is one in so many."""
@@ -26,6 +26,9 @@ DAY = 86_400
 APPROVAL_SECONDS = 600.0
 """How long an approval lasts, whatever it is for."""
 MEGABYTE = 1_000_000
+AS_TEXT = Meta(extra={"wire": "text"})
+Units = Annotated[int, AS_TEXT]
+"""Smallest units, wei, liquidity or an id: text in a document, for it may pass 2^53."""
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 """Of an account or contract, its checksum not looked at."""
 

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 from msgspec import Struct, field
 
 from chain.base.clean_text import quote_words
+from chain.base.units import Units
 from chain.contracts.abi import WORD, AbiError, decode, encode_call, selector, topic
 from chain.contracts.addresses import shorten_address
 from chain.contracts.delegation import NOBODY
@@ -190,13 +191,13 @@ class StepOutcome(Struct, frozen=True):
     step: str
     success: bool
     gas_used: int
-    changes: Mapping[Address, int]
+    changes: Mapping[Address, Units]
     """What the sender holds more (or less) of afterwards, by token; gas is not in it."""
     failure: str | None
     """Why it would be refused, in words."""
-    untold: Mapping[Address, int] = field(default_factory=dict)
+    untold: Mapping[Address, Units] = field(default_factory=dict)
     """How far what arrived of a token is from what its events tell; nothing where they agree."""
-    made: tuple[tuple[Address, int], ...] = ()
+    made: tuple[tuple[Address, Units], ...] = ()
     """Liquidity as managers tell of it who make what they can of amounts, in the order of it."""
 
 

@@ -5,6 +5,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
+from chain.base.units import Units
 from chain.contracts.networks import Address
 from chain.contracts.safe import EXECUTE_SELECTOR
 
@@ -26,11 +27,11 @@ class UnsignedTransaction(Struct, frozen=True):
     chain_id: int
     sender: Address
     to: Address
-    value: int
+    value: Units
     data: bytes
     gas: int
-    max_fee_per_gas: int
-    max_priority_fee_per_gas: int
+    max_fee_per_gas: Units
+    max_priority_fee_per_gas: Units
     nonce: int
     step: str
     """What this step is called in its plan, such as `exit`; it does not reach the chain."""

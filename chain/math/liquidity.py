@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from chain.base.units import Units
 from chain.math.sqrt_price import Q96, amount0_delta, amount1_delta
 
 _MAX_LIQUIDITY = (1 << 128) - 1
@@ -14,8 +15,8 @@ class LiquidityError(ValueError):
 
 
 class Amounts(NamedTuple):
-    amount0: int
-    amount1: int
+    amount0: Units
+    amount1: Units
 
     def plus(self, other: Amounts) -> Amounts:
         return Amounts(self.amount0 + other.amount0, self.amount1 + other.amount1)

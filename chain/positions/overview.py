@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.store import Store
-from chain.base.units import Known, Quantity, Unknown, combine
+from chain.base.units import Known, Quantity, Units, Unknown, combine
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
@@ -52,7 +52,7 @@ class Unpriced(Struct, frozen=True):
     """An amount that is in no total, and why."""
 
     token: Token
-    amount: int
+    amount: Units
     reason: str
 
 

@@ -37,6 +37,7 @@ from zuno_tui.app.price import token_called
 from zuno_tui.app.session import Session
 from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.terminal import columns, line_width
@@ -144,6 +145,7 @@ def _read_health(home: Home, now: float) -> tuple[Beat | None, Mapping[str, Prog
 ALL = "all"
 _FRAME = 4
 """Cells that a page's frame takes of a line."""
+_KEPT_OF_A_CHANNEL = ("fingerprint", "suspects", "trial", "ledger")
 _COLUMNS = columns("ID>", "STATE", "SEVERITY", "POSITION", "SINCE (UTC)", "WHAT", "NEXT")
 
 
@@ -257,14 +259,7 @@ def _list(session: Session, store: AlertStore, *, ended: bool, now: float) -> Co
                 "troubles": list(health.troubles),
             },
             "channels": [
-                {
-                    "name": name,
-                    "stopped": progress.is_stopped,
-                    "trouble": progress.trouble,
-                    "sentUpTo": progress.cursor,
-                    "waiting": len(progress.waiting),
-                    "setAside": list(progress.set_aside),
-                }
+                {"name": name, **document(progress, "is_stopped", without=_KEPT_OF_A_CHANNEL)}
                 for name, progress in health.channels.items()
             ],
             "trouble": store.trouble,

@@ -13,6 +13,7 @@ from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.keystore import StoredKey, watch
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.document import document
 from zuno_tui.present.terminal import columns, table
 
 _PAGE = 5
@@ -57,10 +58,7 @@ def ledger_accounts(session: Session, arguments: Namespace) -> StoredKey | Comma
         {
             "app": ".".join(map(str, facts.version)),
             "blindSigning": facts.blind_signing,
-            "accounts": [
-                {"scheme": scheme, "path": account.path, "address": account.address}
-                for scheme, account in found
-            ],
+            "accounts": [{"scheme": scheme, **document(account)} for scheme, account in found],
         },
         remarks=tuple(remarks),
     )

@@ -26,6 +26,7 @@ from zuno_tui.app.first_steps import CHECK_MARKS, Check, CheckState, endpoint_ch
 from zuno_tui.app.session import Session
 from zuno_tui.gate.contract_code import forget_code, pinned_code
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.settings import SettingsError
@@ -266,15 +267,7 @@ async def run_doctor(session: Session) -> CommandAnswer:
         lines=(*table(columns, rows), *steps),
         document={
             "network": session.network.name,
-            "checks": [
-                {
-                    "name": check.name,
-                    "state": check.state.value,
-                    "finding": check.finding,
-                    "nextStep": check.next_step,
-                }
-                for check in checks
-            ],
+            "checks": [document(check, without=("about_network",)) for check in checks],
         },
         code=_code(checks),
     )

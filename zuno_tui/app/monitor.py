@@ -33,6 +33,7 @@ from chain.contracts.addresses import shorten_address
 from zuno_tui.app.monitor_metrics import Gauges, opened_metrics
 from zuno_tui.app.session import SettingsSource, flags_of, say
 from zuno_tui.app.watchlist import HomeWatchlist
+from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import Json, print_exactly, print_json_line
 from zuno_tui.present.words import subscription_words
@@ -64,8 +65,8 @@ class Aloud:
     async def send(self, letter: Notification, *, now: float) -> Outcome:  # noqa: ARG002
         for event in letter.events:
             if self._as_json:
-                document = cast("dict[str, Json]", event_document(event))
-                print_json_line({"type": "event", "level": event.alert.severity, **document})
+                facts = cast("dict[str, Json]", event_document(event))
+                print_json_line({"type": "event", "level": event.alert.severity, **facts})
             else:
                 say(announcement(event).replace("\n", "\n    "))
         return Delivered()
@@ -87,35 +88,38 @@ class Speaker:
             case WaitingForTurn(holder):
                 who = f"Process {holder.pid} on {holder.host} watches already"
                 self._supervisor.ready(f"waiting: {who}")
-                self._line({"type": "waiting", "pid": holder.pid, "host": holder.host})
+                self._line("waiting", document(holder))
                 say(f"{who}. This one takes over when it ends.")
             case TurnTaken():
                 self._supervisor.ready("watching")
-                self._line({"type": "watching"})
+                self._line("watching", {})
             case RoundEnded(beat, reports, seconds):
                 self._round(beat, reports, seconds)
             case SubscriptionChanged(network, trouble):
-                self._line({"type": "subscription", "network": network, "trouble": trouble})
+                self._line("subscription", document(note))
                 say(f"{network}: {subscription_words(trouble)}")
             case Troubled(sentence):
-                self._line({"type": "trouble", "trouble": sentence})
+                self._line("trouble", {"trouble": sentence})
                 say(sentence)
             case SetAside(channel, event, reason):
-                line: dict[str, Json] = {"type": "set_aside", "channel": channel, "event": event}
-                self._line({**line, "trouble": reason})
+                self._line("set_aside", document(note))
                 say(f"{channel} takes others, but never event {event}: {reason} It was set aside.")
             case Sent() | Postponed() | Stopped():
                 self._channel(note)
 
     def _round(self, beat: Beat, reports: Sequence[PollReport], seconds: float) -> None:
         for report in reports:
-            self._line(_poll_document(report, beat))
+            facts = document(report, "opened_count", "resolved_count", without=("events",))
+            self._line(
+                "poll",
+                {**facts, "at": iso_time(beat.at), "seconds": round(report.seconds, 3)},
+            )
             about = f"{report.network} {shorten_address(report.wallet_address)}"
             known = report.trouble == beat.trouble
             self._on_change(about, None if known else report.trouble)
         self._on_change("", beat.trouble)
         if beat.trouble is not None:
-            self._line({"type": "trouble", "trouble": beat.trouble})
+            self._line("trouble", {"trouble": beat.trouble})
         seen = ", ".join(
             f"{sight.network} {'blind' if sight.block is None else f'block {sight.block:,}'}"
             for sight in beat.sights
@@ -136,38 +140,20 @@ class Speaker:
     def _channel(self, step: Sent | Postponed | Stopped) -> None:
         if isinstance(step, Sent):
             if step.channel != Aloud.name and step.events:
-                events = list(step.events)
-                self._line({"type": "sent", "channel": step.channel, "events": events})
+                self._line("sent", document(step))
             return
         stopped = isinstance(step, Stopped)
         state = "stopped" if stopped else "postponed"
-        self._line({"type": state, "channel": step.channel, "trouble": step.reason})
+        self._line(state, document(step))
         if isinstance(step, Stopped) and not step.first:
             return
         ending = "Nothing is lost." if stopped else ""
         say(f"{step.channel} is {state}: {step.reason} It is tried again. {ending}".rstrip())
 
-    def _line(self, document: dict[str, Json]) -> None:
+    def _line(self, kind: str, facts: dict[str, Json]) -> None:
         if self._as_json:
-            level = "warning" if document.get("trouble") else "info"
-            print_json_line({**document, "level": level})
-
-
-def _poll_document(report: PollReport, beat: Beat) -> dict[str, Json]:
-    return {
-        "type": "poll",
-        "at": iso_time(beat.at),
-        "network": report.network,
-        "chainId": report.chain_id,
-        "walletAddress": report.wallet_address,
-        "block": report.block,
-        "positions": report.positions,
-        "opened": report.opened_count,
-        "resolved": report.resolved_count,
-        "requests": report.requests,
-        "seconds": round(report.seconds, 3),
-        "trouble": report.trouble,
-    }
+            level = "warning" if facts.get("trouble") or "reason" in facts else "info"
+            print_json_line({"type": kind, **facts, "level": level})
 
 
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

@@ -50,6 +50,7 @@ from zuno_tui.gate.worth import read_worth
 from zuno_tui.present import signing
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.approval_view import signing_key, waiting_view
+from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, print_json
 from zuno_tui.present.pages.outbox import outbox_page
@@ -206,14 +207,8 @@ async def replace_waiting(
         )
         newest = step.newest
         if session.as_json:
-            print_json(
-                {
-                    "planId": dispatch.plan_id,
-                    "step": step.name,
-                    "state": step.state,
-                    "hash": None if newest is None else newest.transaction.hash,
-                }
-            )
+            sent = None if newest is None else newest.transaction.hash
+            print_json(_step_document(dispatch, step, sent))
         say(f"{step.title}: {action} {step.state}. Follow it: zuno outbox")
     return DONE
 
@@ -260,10 +255,7 @@ async def resume_missing(
         )
         step = dispatch.steps[resumption.step.position]
         if session.as_json:
-            sent = resumption.version.transaction.hash
-            print_json(
-                {"planId": dispatch.plan_id, "step": step.name, "state": step.state, "hash": sent}
-            )
+            print_json(_step_document(dispatch, step, resumption.version.transaction.hash))
         say(f"{step.title}: {step.state}. See where things stand: zuno outbox")
     cancelled = resumption.version.kind is VersionKind.CANCEL and step.inclusion is not None
     return DONE if cancelled or step.state in SUCCEEDED else FAILED
@@ -305,8 +297,7 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
     if not dispatches:
         say("The outbox is empty: nothing was approved yet.")
         return DONE
-    document = _document(dispatches, findings, now)
-    return print_answer(CommandAnswer((), document, view=outbox_page(rows)), as_json=False)
+    return print_answer(CommandAnswer((), None, view=outbox_page(rows)), as_json=False)
 
 
 def resolve_half_done(
@@ -371,6 +362,10 @@ def _actions(dispatch: Dispatch, about: Sequence[UnsettledStep]) -> Iterator[Dis
         yield "resolve"
 
 
+def _step_document(dispatch: Dispatch, step: PlanStep, sent: str | None) -> Json:
+    return {"planId": dispatch.plan_id, "step": step.name, "state": step.state, "hash": sent}
+
+
 def _document(dispatches: list[Dispatch], findings: tuple[UnsettledStep, ...], now: float) -> Json:
     return {
         "dispatches": [
@@ -397,11 +392,7 @@ def _document(dispatches: list[Dispatch], findings: tuple[UnsettledStep, ...], n
         ],
         "findings": [
             {
-                "planId": finding.plan_id,
-                "step": finding.step,
-                "situation": finding.situation,
-                "sentence": finding.sentence,
-                "choices": list(finding.choices),
+                **document(finding, without=("dispatch", "open", "news", "aftermath", "unread")),
                 "where": aftermath_document(finding.aftermath),
             }
             for finding in findings

@@ -11,10 +11,11 @@ from chain.base.units import usd
 from chain.contracts.networks import Address, Network, transaction_url
 from chain.execution.outbox.rules import END_WORDS
 from chain.math.price import format_amount
-from chain.protocols.reference import position_label, position_name
+from chain.protocols.reference import position_label
 from chain.tokens import Token
+from zuno_tui.present.document import document
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
-from zuno_tui.present.receipt import allowance_document, leftover_lines
+from zuno_tui.present.receipt import leftover_lines
 from zuno_tui.present.views import ReceiptView, SentTransaction
 from zuno_tui.present.words import UNKNOWN, cent_sum, round_usd, signed_amount
 
@@ -24,27 +25,7 @@ if TYPE_CHECKING:
 
 
 def aftermath_document(aftermath: Aftermath | None) -> Json:
-    if aftermath is None:
-        return None
-    return {
-        "block": aftermath.block,
-        "positions": [
-            {
-                "tokenId": position_name(position.ref),
-                "owner": position.owner,
-                "liquidity": str(position.liquidity),
-            }
-            for position in aftermath.positions
-        ],
-        "balances": {
-            holding.token: {"now": _units(holding.now), "before": _units(holding.before)}
-            for holding in aftermath.holdings
-        },
-    }
-
-
-def _units(amount: int | None) -> str | None:
-    return None if amount is None else str(amount)
+    return None if aftermath is None else document(aftermath, without=("wallet", "tokens"))
 
 
 _DIGITS = 6
@@ -235,5 +216,5 @@ def result_document(result: ApplyResult) -> dict[str, Json]:
             for token, amount in result.realised.items()
         },
         "newTokenId": str(result.minted[0]) if result.minted else None,
-        "allowances": allowance_document(result.allowances),
+        "allowances": [document(allowance) for allowance in result.allowances],
     }

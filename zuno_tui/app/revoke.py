@@ -10,8 +10,9 @@ from zuno_tui.gate.actions.wallet import action_to_revoke
 from zuno_tui.gate.allowances import GivenAllowance, known_tokens, read_given, spenders
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.document import document
 from zuno_tui.present.output import Json, table
-from zuno_tui.present.receipt import allowance_document, allowance_rows
+from zuno_tui.present.receipt import allowance_rows
 from zuno_tui.present.terminal import columns
 
 _COLUMNS = columns("TOKEN", "SPENDER", "MAY MOVE>", "UNTIL")
@@ -47,13 +48,13 @@ async def allowances(session: Session) -> CommandAnswer:
         tokens = known_tokens(sources, session.address)
         given = await read_given(sources, session.address, tokens)
         known = await tokens_at(sources, {allowance.token for allowance in given}, "latest")
-    document: Json = {"allowances": allowance_document(given)}
+    told: Json = {"allowances": [document(allowance) for allowance in given]}
     if not given:
         nothing = "Nobody may move any token that this wallet is known to use."
-        return CommandAnswer((), document, heading=(nothing,))
+        return CommandAnswer((), told, heading=(nothing,))
     return CommandAnswer(
         tuple(table(_COLUMNS, list(allowance_rows(given, known)))),
-        document,
+        told,
         remarks=("Take one back: zuno revoke TOKEN SPENDER; all of them: zuno revoke --all",),
     )
 

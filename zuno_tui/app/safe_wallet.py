@@ -13,7 +13,7 @@ from zuno_tui.app.session import Session
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.output import Json
+from zuno_tui.present.document import document
 
 
 async def watch_safe(session: Session, arguments: Namespace) -> CommandAnswer:
@@ -30,7 +30,7 @@ async def watch_safe(session: Session, arguments: Namespace) -> CommandAnswer:
     lines = (f"{kept.wallet.name}  {checksum(address)}", *fact_lines(facts, _names(session)))
     return CommandAnswer(
         lines,
-        {"name": kept.wallet.name, **safe_document(facts), "current": book.current == address},
+        {"name": kept.wallet.name, **document(facts), "current": book.current == address},
         remarks=tuple(remarks),
     )
 
@@ -94,18 +94,3 @@ def warnings_of(facts: SafeFacts) -> tuple[str, ...]:
     if not facts.handler_is_known:
         found.append("! Its fallback handler is none that zuno knows.")
     return tuple(found)
-
-
-def safe_document(facts: SafeFacts) -> dict[str, Json]:
-    return {
-        "safe": facts.address,
-        "version": facts.version,
-        "knownCode": facts.known_version is not None,
-        "owners": list(facts.owners),
-        "threshold": facts.threshold,
-        "nonce": facts.nonce,
-        "modules": list(facts.modules),
-        "guard": facts.guard,
-        "moduleGuard": facts.module_guard,
-        "fallbackHandler": facts.handler,
-    }

@@ -33,28 +33,16 @@ async def _answer(session: Session, _asked: Locate) -> CommandAnswer:
     return _places(session.home)
 
 
+_PLACES = (
+    *("settings", "database", "outbox", "trades", "paper", "memory", "alerts", "plans", "records"),
+    *("reports", "checks", "keystore", "history", "view", "log", "cache"),
+)
+
+
 def _places(home: Home) -> CommandAnswer:
     from zuno_tui.present.answer import CommandAnswer
 
-    places = {
-        "home": home.root,
-        "settings": home.settings,
-        "database": home.database,
-        "outbox": home.outbox,
-        "trades": home.trades,
-        "paper": home.paper,
-        "memory": home.memory,
-        "alerts": home.alerts,
-        "plans": home.plans,
-        "records": home.records,
-        "reports": home.reports,
-        "checks": home.checks,
-        "keystore": home.keystore,
-        "history": home.history,
-        "view": home.view,
-        "log": home.log,
-        "cache": home.cache,
-    }
+    places = {"home": home.root, **{name: getattr(home, name) for name in _PLACES}}
     width = max(map(len, places))
     return CommandAnswer(
         lines=tuple(

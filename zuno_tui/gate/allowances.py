@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+from chain.base.units import Units
 from chain.contracts.networks import Address, Network
 from chain.execution import protocols
 from chain.execution.chain_facts import read_allowances
@@ -20,7 +21,7 @@ class GivenAllowance(Struct, frozen=True):
     spender: Address
     spender_name: str
     through_permit2: bool
-    amount: int
+    amount: Units
     expiration: int | None
     """None for a token's own, which never ends by itself."""
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.units import Known
+from chain.base.units import Known, Units
 from chain.contracts.networks import NATIVE, Address
 from chain.execution.outbox.lookup import Evidence
 from chain.execution.outbox.outbox import Outbox
@@ -358,16 +358,16 @@ def _contradicted(
 
 
 class PositionNow(Struct, frozen=True):
-    ref: PositionRef
+    token_id: PositionRef
     owner: Address | None
     """None where there is no such position any more."""
-    liquidity: int
+    liquidity: Units
 
 
 class TokenHolding(Struct, frozen=True):
     token: Address
-    now: int | None
-    before: int | None
+    now: Units | None
+    before: Units | None
     """At the block the plan was built on; None where that cannot be read any more."""
 
 
@@ -464,10 +464,10 @@ async def _held(
 
 def _position_words(position: PositionNow, wallet: Address) -> str:
     if position.owner is None:
-        return f"Position {position_label(position.ref)} is no more."
+        return f"Position {position_label(position.token_id)} is no more."
     whose = "yours" if position.owner == wallet else f"held by {position.owner}"
     liquidity = "with its liquidity" if position.liquidity else "without liquidity"
-    return f"Position {position_label(position.ref)} is there, {whose}, {liquidity}."
+    return f"Position {position_label(position.token_id)} is there, {whose}, {liquidity}."
 
 
 def _holding_words(

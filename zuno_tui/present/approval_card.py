@@ -1,15 +1,13 @@
 """An approval in the shell: the page that the desk shows, and the document behind it."""
 
-from msgspec import to_builtins
-
 from chain.base.units import time_text
 from chain.contracts.networks import Address
 from chain.execution.decode.words import field_table
-from chain.execution.plan.recipe import RecipeBounds
 from zuno_tui.gate.actions.action import SwapQuotes
 from zuno_tui.gate.dry_run import Approved, DryRun
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.approval_view import SigningKey, approved_view
+from zuno_tui.present.document import document
 from zuno_tui.present.output import Json
 from zuno_tui.present.receipt_lines import page_text, receipt_document
 
@@ -35,8 +33,9 @@ def approval_answer(approved: Approved, wallet: Address, key: SigningKey) -> Com
 
 def dry_run_answer(dry_run: DryRun, wallet: Address, key: SigningKey) -> CommandAnswer:
     view = approved_view(dry_run, "", wallet, key)
-    document = {**_document(dry_run), "receipt": receipt_document(view)}
-    return CommandAnswer(tuple(page_text(view)), document)
+    return CommandAnswer(
+        tuple(page_text(view)), {**_document(dry_run), "receipt": receipt_document(view)}
+    )
 
 
 def _document(dry_run: DryRun) -> dict[str, Json]:
@@ -48,44 +47,17 @@ def _document(dry_run: DryRun) -> dict[str, Json]:
         "block": action.subject.block.number,
         "blockHash": action.subject.block.hash,
         "tokens": list(action.tokens),
-        "gas": {
-            "execution": str(prepared.gas.execution),
-            "l1Data": str(prepared.gas.l1_data),
-            "operator": str(prepared.gas.operator),
-            "total": str(prepared.gas.total),
-            "exceedsMoved": prepared.gas.exceeds_moved,
-        },
-        "simulation": {
-            "method": prepared.simulation.method,
-            "reason": prepared.simulation.reason,
-            "unsimulated": list(prepared.simulation.unsimulated),
-            "steps": [
-                {
-                    "step": step.step,
-                    "gasUsed": step.gas_used,
-                    "changes": {token: str(amount) for token, amount in step.changes.items()},
-                }
-                for step in prepared.simulation.steps
-            ],
-        },
+        "gas": document(prepared.gas, "total", "exceeds_moved"),
+        "simulation": document(prepared.simulation),
         "quoted": None
         if quoted is None
         else {token: str(amount) for token, amount in quoted.items()},
         "driftBips": float(prepared.built.tolerance.slippage_bips),
-        "bounds": [{"step": each.step, **_minimums(each.bounds)} for each in prepared.built.bounds],
-        "grants": [
-            {**to_builtins(grant), "amount": str(grant.amount)} for grant in prepared.built.grants
-        ],
+        "bounds": [{"step": each.step, **document(each.bounds)} for each in prepared.built.bounds],
+        "grants": [document(grant) for grant in prepared.built.grants],
         "transactions": [
             {
-                "step": step.transaction.step,
-                "to": step.transaction.to,
-                "value": str(step.transaction.value),
-                "data": "0x" + step.transaction.data.hex(),
-                "gas": step.transaction.gas,
-                "maxFeePerGas": str(step.transaction.max_fee_per_gas),
-                "maxPriorityFeePerGas": str(step.transaction.max_priority_fee_per_gas),
-                "nonce": step.transaction.nonce,
+                **document(step.transaction),
                 "fields": [[field.name, field.value] for field in field_table(step)],
             }
             for step in prepared.steps
@@ -96,12 +68,7 @@ def _document(dry_run: DryRun) -> dict[str, Json]:
             address: "shipped" if address in prepared.codes.shipped else "first met"
             for address in prepared.codes.pinned
         },
-        "agreement": {
-            "agreed": list(dry_run.agreement.agreed),
-            "silent": [witness.host for witness in dry_run.agreement.silent],
-            "alone": dry_run.agreement.alone,
-            "tried": list(dry_run.agreement.tried),
-        },
+        "agreement": document(dry_run.agreement, "alone"),
         "words": [
             f"{step}: {sentence}" for step, sentences in dry_run.words for sentence in sentences
         ],
@@ -117,18 +84,4 @@ def _quotes(quotes: SwapQuotes) -> dict[str, Json]:
         "amountOut": str(quotes.swap.amount_out),
         "replayed": str(quotes.replayed),
         "byQuoter": {pool.pool_id: str(amount) for pool, amount in quotes.by_quoter.items()},
-    }
-
-
-def _minimums(least: RecipeBounds) -> dict[str, Json]:
-    return {
-        "paid0": str(least.paid.amount0),
-        "paid1": str(least.paid.amount1),
-        "taken0": str(least.taken.amount0),
-        "taken1": str(least.taken.amount1),
-        "liquidity": str(least.liquidity),
-        "besides0": str(least.besides.amount0),
-        "besides1": str(least.besides.amount1),
-        "sold": str(least.sold),
-        "bought": str(least.bought),
     }

@@ -6,37 +6,46 @@ from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
 from functools import cache
-from typing import Annotated, get_type_hints
+from typing import get_type_hints
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import fields
 
-from chain.base.units import Known, Unknown
+from chain.base.units import AS_TEXT, Known, Units, Unknown
 from chain.protocols.reference import PositionRef, position_name
 from zuno_tui.present.output import Json
 
-_AS_TEXT = Meta(extra={"wire": "text"})
-Units = Annotated[int, _AS_TEXT]
-"""Smallest units, liquidity or an id: text in a document, for it may pass 2^53."""
+__all__ = ["Units", "document"]
 _PLACES = 8
 
 
-def document(record: Struct) -> dict[str, Json]:
-    """Names in camel case; what is unknown is null, and its reason stands under `unknown`."""
+def document(
+    record: Struct | tuple[object, ...], *properties: str, without: tuple[str, ...] = ()
+) -> dict[str, Json]:
+    """Names in camel case; what is unknown is null, and its reason stands under `unknown`.
+
+    Beside its fields a record has the properties that are named, and lacks what it is `without`.
+    """
+    kind = type(record)
     found: dict[str, Json] = {}
     reasons: dict[str, Json] = {}
-    texts = _text_fields(type(record))
-    for each in fields(record):
-        value, name = getattr(record, each.name), _wire_name(each.encode_name)
+    for name, wire in (*_names(kind), *((name, _wire_name(name)) for name in properties)):
+        if name in without:
+            continue
+        value = getattr(record, name)
         if isinstance(value, Unknown):
-            reasons[name] = value.reason
-        found[name] = _json(value, as_text=each.name in texts)
+            reasons[wire] = value.reason
+        found[wire] = _json(value, as_text=_is_text(_hint(kind, name)))
     return {**found, "unknown": reasons} if reasons else found
 
 
 def _json(value: object, *, as_text: bool = False) -> Json:
     match value:
+        case Known() if not isinstance(value.value, int | Fraction):
+            return _json(value.value)
         case Struct() if not isinstance(value, Known | Unknown | PositionRef):
+            return document(value)
+        case tuple() if hasattr(value, "_fields") and not isinstance(value, PositionRef):
             return document(value)
         case Mapping():
             return {str(_json(key)): _json(part, as_text=as_text) for key, part in value.items()}
@@ -57,6 +66,8 @@ def _plain(value: object, *, as_text: bool) -> str | int | float | bool | None:
             plain = str(value)
         case Fraction():
             plain = round(float(value), _PLACES)
+        case bytes():
+            plain = "0x" + value.hex()
         case Unknown():
             plain = None
         case _:
@@ -67,14 +78,23 @@ def _plain(value: object, *, as_text: bool) -> str | int | float | bool | None:
 
 
 @cache
-def _text_fields(kind: type[Struct]) -> frozenset[str]:
-    hints = get_type_hints(kind, include_extras=True)
-    return frozenset(name for name, hint in hints.items() if _is_text(hint))
+def _names(kind: type) -> tuple[tuple[str, str], ...]:
+    if issubclass(kind, Struct):
+        return tuple((each.name, _wire_name(each.encode_name)) for each in fields(kind))
+    return tuple((name, _wire_name(name)) for name in getattr(kind, "_fields", ()))
+
+
+@cache
+def _hint(kind: type, name: str) -> object:
+    named = getattr(kind, name, None)
+    if isinstance(named, property):
+        return get_type_hints(named.fget, include_extras=True)["return"]
+    return get_type_hints(kind, include_extras=True)[name]
 
 
 def _is_text(hint: object) -> bool:
     """Of a field, or of the parts of one: `tuple[Units, ...]`, `Units | None`."""
-    if _AS_TEXT in getattr(hint, "__metadata__", ()):
+    if AS_TEXT in getattr(hint, "__metadata__", ()):
         return True
     return any(map(_is_text, getattr(hint, "__args__", ())))
 

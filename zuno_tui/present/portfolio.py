@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from chain.contracts.networks import Address, Network
 from zuno_tui.present.attachment import Attachment
+from zuno_tui.present.document import document
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
@@ -227,14 +228,7 @@ def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
 
 
 def _idle_document(amount: IdleAmount) -> dict[str, Json]:
-    return {
-        "token": amount.token.label,
-        "address": amount.token.address,
-        "decimals": amount.token.decimals,
-        "amount": units(amount.amount),
-        "value": number(amount.value),
-        "source": _source(amount.value),
-    }
+    return {**document(amount), "source": _source(amount.value)}
 
 
 def _token_document(worth: WalletWorth, address: str) -> dict[str, Json]:

@@ -25,6 +25,7 @@ from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.charts import price_figure
+from zuno_tui.present.document import document
 from zuno_tui.present.output import Json
 from zuno_tui.present.views import ChartView, PositionRow, PositionsView, Standing, Tone
 from zuno_tui.present.words import (
@@ -353,10 +354,7 @@ def wallet_document(
         "withdrawn": round(float(whole.withdrawn), 8),
         "undivided": round(float(whole.undivided), 8),
         "rewards": round(float(whole.rewards), 8),
-        "unpriced": [
-            {"address": amount.token.address, "amount": str(amount.amount), "reason": amount.reason}
-            for amount in whole.unpriced
-        ],
+        "unpriced": [document(amount) for amount in whole.unpriced],
         "positions": [
             position_document(
                 network,
@@ -446,28 +444,13 @@ def _whole(value: Quantity[int]) -> int | None:
 
 def performance_document(performance: Performance, position: PositionSnapshot) -> dict[str, Json]:
     account = performance.accounts[position.ref]
-    daily = performance.daily[position.ref]
     return {
         "sinceEntry": {
+            **document(account, without=("ref", "age_seconds", "changes")),
             "ageSeconds": _whole(account.age_seconds),
-            "deposited": _amounts(account.deposited),
-            "withdrawn": _amounts(account.withdrawn),
-            "feesCollected": _amounts(account.fees_collected),
-            "feesEarned": _amounts(account.fees_earned),
-            "heldInstead": _amounts(account.held_instead),
-            "againstHolding1": number(account.against_holding),
-            "impermanentLoss": number(account.impermanent_loss),
-            "gas": units(account.gas),
             "changes": len(account.changes),
-            "unknown": _reasons(account.fees_earned, account.against_holding, account.gas),
         },
-        "daily": {
-            "measuredSeconds": daily.measured_seconds,
-            "fees": _amounts(daily.fees),
-            "lvr1": number(daily.lvr),
-            "net1": number(daily.net),
-            "unknown": _reasons(daily.fees, daily.lvr),
-        },
+        "daily": document(performance.daily[position.ref], without=("ref", "closed", "path")),
     }
 
 

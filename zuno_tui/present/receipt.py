@@ -34,7 +34,6 @@ from chain.protocols.reference import PositionRef, position_label
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.gate.allowances import GivenAllowance
-from zuno_tui.present.output import Json
 from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView, StepPermission
 from zuno_tui.present.words import amount_of, cent_sum, fee_text
 
@@ -62,19 +61,6 @@ def leftover_lines(
         yield f"  Still allowed: {spender} may move {amount} {token} until {until}."
     if given:
         yield "  Take it back: zuno revoke --all"
-
-
-def allowance_document(given: Iterable[GivenAllowance]) -> list[Json]:
-    return [
-        {
-            "token": allowance.token,
-            "spender": allowance.spender,
-            "throughPermit2": allowance.through_permit2,
-            "amount": str(allowance.amount),
-            "expiration": allowance.expiration,
-        }
-        for allowance in given
-    ]
 
 
 def _until(expiration: int | None) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chain.base.units import Units
 from chain.contracts import calldata as actions
 from chain.contracts.delegation import NOBODY, BatchCall, BatchForm, execute_batch
 from chain.contracts.networks import NATIVE, Address
@@ -46,7 +47,7 @@ class Grant(Struct, frozen=True):
 
     token: Address
     spender: Address
-    amount: int
+    amount: Units
     expiration: int
 
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chain.base.units import Units
 from chain.contracts.abi import AbiError, address_bytes, decode, encode_call
 from chain.contracts.networks import Address, Network
 from chain.execution.build.builder import Built, raised_gas
@@ -74,15 +75,15 @@ _PARENT_GAS_MARGIN = (3, 2)
 class GasBill(Struct, frozen=True):
     """Wei of the network's own coin that all steps together may cost at most."""
 
-    execution: int
-    l1_data: int = 0
+    execution: Units
+    l1_data: Units = 0
     """For the data on a parent chain."""
-    operator: int = 0
-    moved: int | None = None
+    operator: Units = 0
+    moved: Units | None = None
     """What the plan moves or earns, in wei at the same prices; None where that is unknown."""
 
     @property
-    def total(self) -> int:
+    def total(self) -> Units:
         return self.execution + self.l1_data + self.operator
 
     @property

@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from chain.base.units import Units
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
@@ -18,10 +19,10 @@ class RecipeBounds(Struct, frozen=True):
     """Reaches the wallet at least, fees owed already included."""
     taken: Amounts = NOTHING
     """Enters the range at most."""
-    liquidity: int = 0
+    liquidity: Units = 0
     """Of the range entered or added to."""
-    sold: int = 0
-    bought: int = 0
+    sold: Units = 0
+    bought: Units = 0
     """Of the swap: the exact input, and the least that comes out."""
     besides: Amounts = NOTHING
     """Of what the wallet holds besides, moved along at most; what is not taken is swept home."""

@@ -82,7 +82,7 @@ def test_a_part_is_taken_out(desk: Desk) -> None:
     liquidity = int(before["liquidity"])
     assert int(desk.positions()[token_id]["liquidity"]) == liquidity - liquidity * 25 // 100
     for place, token in enumerate(approval["tokens"]):
-        paid = int(approval["bounds"][0][f"paid{place}"])
+        paid = int(approval["bounds"][0]["paid"][f"amount{place}"])
         assert int(result["realised"][token]) >= paid > 0
 
 
@@ -190,5 +190,5 @@ def test_a_move_with_a_swap_goes_through_while_the_price_moves_as_far_as_it_says
     assert (new["tickLower"], new["tickUpper"]) == (move["tickLower"], move["tickUpper"])
     bounds = approval["bounds"][-1]
     for place, token in enumerate(approval["tokens"]):
-        assert int(result["realised"][token]) >= -int(bounds[f"besides{place}"])
+        assert int(result["realised"][token]) >= -int(bounds["besides"][f"amount{place}"])
     assert_nothing_left(desk, approval["tokens"])

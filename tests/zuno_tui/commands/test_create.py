@@ -61,7 +61,7 @@ def test_a_plan_opens_the_position_it_shows(desk: Desk, phrase: str, steps: list
     assert new["liquidity"] == bounds["liquidity"]
     assert int(new["liquidity"]) * 100 >= int(move["liquidity"]) * PROMISED_PER_CENT
     for place in (0, 1):
-        assert int(new[f"amount{place}"]) <= int(bounds[f"taken{place}"])
+        assert int(new[f"amount{place}"]) <= int(bounds["taken"][f"amount{place}"])
     _nothing_unpromised_is_allowed(approval, result)
 
 
@@ -119,6 +119,6 @@ def test_the_coin_is_wrapped_only_where_it_is_missing(desk: Desk) -> None:
     assert told["position"] is None
     assert told["old"]["amount0"] == str(20 * 10**18)
     wrap = next(one for one in approval["transactions"] if one["step"] == "wrap")
-    taken = int(approval["bounds"][-1]["taken0"])
+    taken = int(approval["bounds"][-1]["taken"]["amount0"])
     assert int(wrap["value"]) == taken - held
     assert int(approval["quoted"][NATIVE]) == -int(wrap["value"])

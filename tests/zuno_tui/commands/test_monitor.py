@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 POLL_FIELDS = {
     "level",
-    *("type", "at", "network", "chainId", "walletAddress", "block", "positions", "opened"),
-    *("resolved", "requests", "seconds", "trouble"),
+    *("type", "at", "network", "chainId", "walletAddress", "block", "positions", "openedCount"),
+    *("resolvedCount", "requests", "seconds", "trouble"),
 }
 
 
@@ -60,7 +60,7 @@ def test_once_prints_a_line_for_the_poll_and_for_each_event_then_nothing_new(
             {"type": "event", "level": event.alert.severity, **event_document(event)}
             for event in book.events_after(0)
         ]
-    assert poll["opened"] == len(events) > 0
+    assert poll["openedCount"] == len(events) > 0
     kinds = [json.loads(line)["type"] for line in again.out.splitlines()]
     assert kinds == ["watching", "poll"]
     standing = zuno("alerts", "--json").data

@@ -78,7 +78,7 @@ def test_a_hedge_is_argued_approved_applied_once_and_replays(desk: Desk) -> None
     assert desk.run("apply", "--confirm", "0" * 64)[0] == REFUSED
     code, applied = desk.run("apply", plan["planId"], "--confirm", approved["hash"])
     assert code == DONE
-    sent_ids = [order["clientId"] for order in applied["orders"]]
+    sent_ids = [order["order"]["clientId"] for order in applied["orders"]]
     assert sent_ids == approved["orders"][: len(sent_ids)]
     short = sum(order["filled"] for order in applied["orders"])
     assert short == pytest.approx(plan["quantity"])
@@ -183,4 +183,4 @@ def test_a_poll_of_the_monitor_sends_the_stop_that_a_crash_left_out(desk: Desk) 
         assert {one.state for one in journal.entries()} == {JournalState.ACKNOWLEDGED}
     waiting = desk.run("trade", "status")[1]["openOrders"]
 
-    assert [(one["clientId"], one["state"]) for one in waiting] == [("stop", "open")]
+    assert [(one["order"]["clientId"], one["state"]) for one in waiting] == [("stop", "open")]

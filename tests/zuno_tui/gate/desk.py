@@ -174,4 +174,5 @@ def assert_within_bounds(approval: dict[str, Any], result: dict[str, Any]) -> No
     for place, token in enumerate(approval["tokens"]):
         realised = int(result["realised"][token])
         assert realised == int(approval["quoted"][token])
-        assert realised >= (int(approval["bounds"][0][f"paid{place}"]) if steps == ["exit"] else 0)
+        least = approval["bounds"][0]["paid"][f"amount{place}"]
+        assert realised >= (int(least) if steps == ["exit"] else 0)

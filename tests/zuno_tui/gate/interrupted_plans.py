@@ -207,17 +207,17 @@ def assert_right(cut: Cut, told: Told) -> None:
         assert told.complete or not told.used, told.dispatch
         return
     desk = cut.desk
-    assert told.where["balances"]
-    for token, held in told.where["balances"].items():
-        assert int(held["now"]) == desk.held(desk.devnet.wallet, token)
+    assert told.where["holdings"]
+    for held in told.where["holdings"]:
+        assert int(held["now"]) == desk.held(desk.devnet.wallet, held["token"])
     for one in told.where["positions"]:
         owner, liquidity = position_of(desk, int(one["tokenId"]))
         assert (one["owner"], int(one["liquidity"])) == (owner, liquidity)
     if told.state == "nothing happened":
-        for token, held in told.where["balances"].items():
+        for held in told.where["holdings"]:
             # Gas is paid in the chain's own coin, whatever comes of it.
-            native = token == "0x" + "00" * 20
-            assert native or held["before"] in (None, held["now"]), (token, held)
+            native = held["token"] == "0x" + "00" * 20
+            assert native or held["before"] in (None, held["now"]), held
 
 
 def position_of(desk: Desk, token_id: int) -> tuple[str | None, int]:

@@ -119,7 +119,7 @@ def test_silence_is_not_agreement_unless_one_is_let_vouch_alone(desk: Desk) -> N
 
     assert (refused.code, refused.out) == (REFUSED, "")
     assert "127.0.0.1:9" in refused.words
-    assert approval["agreement"]["silent"] == ["127.0.0.1:9"]
+    assert approval["agreement"]["silent"][0]["host"] == "127.0.0.1:9"
     assert approval["agreement"]["alone"]
     assert "127.0.0.1:9" in not_applied.words
     assert nonce == before

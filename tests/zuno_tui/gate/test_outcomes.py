@@ -58,7 +58,7 @@ def test_a_lone_endpoint_whose_status_and_balances_differ_is_unclear(
 
     assert (applied.code, applied.data["state"]) == (FAILED, "unclear"), applied.words
     assert applied.data["safeState"] is None
-    assert applied.data["where"]["balances"]
+    assert applied.data["where"]["holdings"]
     # Asked of an honest endpoint later, it is what it was.
     assert told["state"] == "included"
 
@@ -166,9 +166,8 @@ def test_a_step_that_really_reverts_is_said_to(desk: Desk) -> None:
     assert applied.code == FAILED, applied.words
     assert applied.data["state"] == "reverted"
     assert applied.data["safeState"] == "nothing happened"
-    assert int(applied.data["where"]["balances"][weth]["now"]) == desk.held(
-        desk.devnet.wallet, weth
-    )
+    now = {held["token"]: int(held["now"]) for held in applied.data["where"]["holdings"]}
+    assert now[weth] == desk.held(desk.devnet.wallet, weth)
 
 
 def _breaks(desk: Desk, target: str) -> Callable[[Call], Answer | None]:

@@ -1,14 +1,14 @@
 """Pages at any width and in any unit: nothing cut, nothing beyond the edge; and their documents."""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction
 
 import pytest
+from msgspec import Struct
 
-from chain.base.units import Known, Unknown
+from chain.base.units import Known, Quantity, Units, Unknown
+from chain.math.liquidity import Amounts
 from chain.prices.price import WorthUnit
 from chain.tokens import Token
 from zuno_tui.present.charts import plain
@@ -49,6 +49,30 @@ def _held(unit: WorthUnit) -> WalletBalances:
         ),
         disputes=("Two sources disagree about WETH by 3%.",),
     )
+
+
+class _Bill(Struct, frozen=True):
+    wei: Units
+    paid: Quantity[Amounts]
+    data: bytes
+    secret: str = "left out"
+
+    @property
+    def double(self) -> Units:
+        return 2 * self.wei
+
+
+def test_a_record_is_its_document_with_properties_named_and_without_what_is_left_out() -> None:
+    bill = _Bill(10**30, Known(Amounts(1, 10**30), "node"), b"\x01\xff")
+    unread = _Bill(0, Unknown("no node answered"), b"")
+
+    assert document(bill, "double", without=("secret",)) == {
+        "wei": str(10**30),
+        "paid": {"amount0": "1", "amount1": str(10**30)},
+        "data": "0x01ff",
+        "double": str(2 * 10**30),
+    }
+    assert document(unread)["unknown"] == {"paid": "no node answered"}
 
 
 @pytest.mark.parametrize("unit", WorthUnit)

@@ -37,6 +37,7 @@ from zuno_tui.app.model import chosen_settings
 from zuno_tui.app.replay import record_path
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.plan_card import plan_pools, range_words
@@ -193,14 +194,9 @@ def _situation(situation: CheckedSituation) -> Json:
 
 def _run(situation: CheckedSituation, run: DebateRun) -> Json:
     return {
-        "decision": to_builtins(run.decision),
+        **document(run, "decision", without=("plan", "nano_usd")),
         "agrees": run.decision == situation.rules.decision if run.answers else None,
-        "questions": run.questions,
-        "answers": run.answers,
-        "silences": list(run.silences),
-        "tokens": run.tokens,
         "usd": _usd(run.nano_usd),
-        "seconds": round(run.seconds, 3),
     }
 
 
@@ -210,7 +206,7 @@ def _share(share: CountedShare) -> str:
 
 
 def _share_json(share: CountedShare) -> Json:
-    return {"count": share.count, "of": share.of, "part": share.part}
+    return document(share, "part")
 
 
 def money(nano_usd: int | None) -> str:

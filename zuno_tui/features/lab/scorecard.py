@@ -29,7 +29,6 @@ from agents.scorecard.score import (
     HorizonScore,
     ScoreStore,
     ScoreSummary,
-    StayScore,
     summarise,
 )
 from chain.base.units import UNKNOWN, percent, time_text, usd
@@ -41,6 +40,7 @@ from zuno_tui.app.plans import applied_plans
 from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE, NETWORK
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.terminal import columns
@@ -229,60 +229,28 @@ def scorecard_document(scored: ScoredPlans) -> dict[str, Json]:
     return {
         "network": scored.network,
         "chainId": scored.chain_id,
-        "plans": summary.plans,
-        "advice": to_builtins(summary.advice),
-        "stays": {_HORIZON_NAMES[stay.days]: _stay_document(stay) for stay in summary.stays},
-        "fees": {"judged": summary.fees.judged_count, **summary.fees._asdict()},
-        "debates": to_builtins(summary.debates),
+        **document(summary),
+        "fees": document(summary.fees, "judged_count"),
         "scores": [
             _score_document(score, applied=scored.is_applied(score)) for score in judged.scores
         ],
         "new": judged.new,
         "notYet": to_builtins(judged.not_yet),
         "skipped": [
-            {"planId": plan.plan_id, "code": plan.reason.name.lower(), "reason": plan.reason.value}
-            for plan in scored.skipped
-        ],
-    }
-
-
-def _stay_document(stay: StayScore) -> Json:
-    return {
-        "ranges": stay.ranges,
-        "stayed": stay.stayed,
-        "brier": stay.brier,
-        "ece": stay.ece,
-        "bins": [
-            {"ranges": each.windows, "said": each.said, "stayed": each.stayed} for each in stay.bins
+            {**document(plan), "code": plan.reason.name.lower()} for plan in scored.skipped
         ],
     }
 
 
 def _score_document(score: HorizonScore, *, applied: bool | None) -> Json:
     return {
-        "planId": score.plan_id,
-        "kind": score.kind.value,
-        "decidedBy": score.decided_by,
+        **document(score, *_OVERS, without=("chain_id", "objected")),
         "applied": applied,
-        "days": score.days,
-        "madeAt": score.made_at,
-        "block": score.read_at.number,
-        "worthBefore": score.worth_before,
-        "unit1Usd": score.unit1_usd,
-        "worths": to_builtins(score.worths),
-        "hedged": to_builtins(score.hedged),
         "pricePart": score.price_part("hold" if score.kind.acts else "exit"),
-        "overHold": score.over_hold,
-        "overExit": score.over_exit,
-        "overWide": score.over_wide,
-        "overRules": score.over_rules,
-        "rulesSame": score.rules_same,
-        "stays": [{"said": stay.said, "stayed": stay.stayed} for stay in score.stays],
-        "fees": [
-            {"low": fee.low, "high": fee.high, "earned": fee.earned, "inside": fee.is_inside}
-            for fee in score.fees
-        ],
     }
+
+
+_OVERS = ("over_hold", "over_exit", "over_wide", "over_rules")
 
 
 def ranking_lines(scores: Sequence[RankingScore], days: int) -> Iterator[str]:

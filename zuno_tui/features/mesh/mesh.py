@@ -35,6 +35,7 @@ from zuno_tui.app.demo_place import EMBEDDED_NETWORK, running_demo
 from zuno_tui.app.session import Session, say
 from zuno_tui.features.mesh.remote_agents import DESK_LOCK, mesh_folder
 from zuno_tui.present.answer import CommandAnswer, print_answer
+from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import Json
 
@@ -196,13 +197,13 @@ def _answer(plan: MeshPlan, book: PeerBook, folder: Path, desk: Path) -> Command
         moving,
         *_engine_words(plan.engine),
     ]
-    document: Json = {
+    told: Json = {
         "engine": str(plan.engine),
         "folder": str(folder),
         "desk": str(desk),
-        "peers": [{"name": peer.name, "role": peer.role, "key": peer.key} for peer in book.peers],
+        "peers": [document(peer) for peer in book.peers],
     }
-    return CommandAnswer(tuple(lines), document, code=DONE)
+    return CommandAnswer(tuple(lines), told, code=DONE)
 
 
 def _engine_words(engine: Engine) -> tuple[str, ...]:
@@ -270,16 +271,16 @@ def _status_answer(
         lines.append(endpoint.trouble)
     dropped = {str(cause): count for cause, count in endpoint.dropped.items()}
     if dropped:
-        told = ", ".join(f"{count} {cause}" for cause, count in sorted(dropped.items()))
-        lines.append(f"Dropped: {told}.")
-    document: Json = {
+        causes = ", ".join(f"{count} {cause}" for cause, count in sorted(dropped.items()))
+        lines.append(f"Dropped: {causes}.")
+    told: Json = {
         "engine": str(member.engine),
         "trouble": endpoint.trouble or None,
         "dropped": {**dropped},
         "versions": {**endpoint.versions},
         "peers": [_document(sight, endpoint.versions) for sight in sights],
     }
-    return CommandAnswer(tuple(lines), document, code=DONE if there else NETWORK)
+    return CommandAnswer(tuple(lines), told, code=DONE if there else NETWORK)
 
 
 def _line(sight: PeerSight, ours: dict[str, str]) -> str:
@@ -296,19 +297,8 @@ def _line(sight: PeerSight, ours: dict[str, str]) -> str:
 
 
 def _document(sight: PeerSight, ours: dict[str, str]) -> Json:
-    return {
-        "name": sight.peer.name,
-        "role": sight.peer.role,
-        "key": sight.peer.key,
-        "model": sight.introduction.asks or None,
-        "owner": sight.peer.owner or None,
-        "visible": sight.visible,
-        "roundTripSeconds": sight.round_trip,
-        "lost": sight.lost,
-        "ageSeconds": sight.age,
-        "versions": {**sight.introduction.versions},
-        "sameVersion": sight.introduction.versions == ours if sight.visible else None,
-    }
+    same = sight.introduction.versions == ours if sight.visible else None
+    return {**document(sight.peer), **document(sight, "visible", without=("peer",)), "same": same}
 
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")

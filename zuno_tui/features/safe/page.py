@@ -15,6 +15,7 @@ from zuno_tui.features.safe.judging import SafeJudgment
 from zuno_tui.gate.contract_code import trust_words
 from zuno_tui.present import signing
 from zuno_tui.present.approval_view import SigningKey
+from zuno_tui.present.document import document
 from zuno_tui.present.output import Json
 from zuno_tui.present.receipt import (
     ReceiptFacts,
@@ -200,13 +201,5 @@ def plan_document(judgment: SafeJudgment) -> dict[str, Json]:
         "changes": None
         if judgment.changes is None
         else {token: str(amount) for token, amount in judgment.changes.items()},
-        "transactions": [
-            {
-                "step": step.transaction.step,
-                "to": step.transaction.to,
-                "value": str(step.transaction.value),
-                "data": "0x" + step.transaction.data.hex(),
-            }
-            for step in judgment.steps
-        ],
+        "transactions": [document(step.transaction) for step in judgment.steps],
     }

@@ -68,6 +68,7 @@ from zuno_tui.intents.intents import (
     ShowPortfolio,
 )
 from zuno_tui.intents.phrase_error import Misunderstood
+from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE, NETWORK, REFUSED
 from zuno_tui.present.failures import explain_known, explain_unexpected
 from zuno_tui.present.output import print_json_line
@@ -422,14 +423,7 @@ async def _look(session: Session, bot: ChatBot, seconds: int, stop: asyncio.Even
 
 def _tell(session: Session, step: ChatStep) -> None:
     if session.as_json:
-        print_json_line(
-            {
-                "answered": step.answered,
-                "strangers": step.strangers,
-                "tooOld": step.too_old,
-                "trouble": step.trouble or None,
-            }
-        )
+        print_json_line(document(step))
     if step.trouble:
         say(f"Telegram: {step.trouble} Trying again in {step.wait_seconds:.0f} s.")
     if step.strangers:

@@ -47,6 +47,7 @@ from zuno_tui.features.trade.venue import (
     open_venue,
 )
 from zuno_tui.intents.intent import PositionName
+from zuno_tui.present.document import document
 from zuno_tui.present.output import Json
 from zuno_tui.present.words import dollar_gain
 
@@ -469,30 +470,15 @@ def _margin_line(result: HedgedResult, coin: str) -> tuple[str, ...]:
 
 
 def hedged_document(hedge: PositionHedge, result: HedgedResult) -> dict[str, Json]:
-    start, account = hedge.first, result.account
     return {
-        "tokenId": start.token_id,
-        "chainId": start.chain_id,
-        "coin": start.coin,
-        "symbol": start.symbol,
-        "since": result.since,
-        "sinceBlock": start.block,
+        **_hedge_document(hedge),
+        **document(result, "net", "together_usd"),
         "ratio": hedge.last.ratio,
-        "short": result.short,
-        "waiting": hedge.waiting,
-        "long": result.held,
-        "net": result.net,
-        "mark": result.mark,
-        "fundingUsdADay": result.funding_usd_a_day,
-        "marginUsed": result.margin_used,
-        "riseToLiquidation": result.to_liquidation,
-        "feesUsd": account.fees,
-        "fundingUsd": account.funding,
-        "positionUsd": result.position_usd,
-        "hedgeUsd": result.hedge_usd,
-        "togetherUsd": result.together_usd,
-        "unknown": result.unknown or None,
     }
+
+
+def _hedge_document(hedge: PositionHedge) -> dict[str, Json]:
+    return {**document(hedge.first), "waiting": hedge.waiting}
 
 
 def hedge_result_lines(found: HedgeResults) -> tuple[str, ...]:
@@ -520,16 +506,7 @@ def hedge_results_document(found: HedgeResults) -> Json:
         return None
     held: list[Json] = [hedged_document(hedge, result) for hedge, result in found.results]
     left: list[Json] = [
-        {
-            "tokenId": hedge.first.token_id,
-            "chainId": hedge.first.chain_id,
-            "coin": hedge.first.coin,
-            "symbol": hedge.first.symbol,
-            "short": hedge.short,
-            "waiting": hedge.waiting,
-            "gone": True,
-        }
-        for hedge in found.left
+        {**_hedge_document(hedge), "short": hedge.short, "gone": True} for hedge in found.left
     ]
     return [*held, *left]
 

@@ -9,7 +9,6 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from agents.bus.plan_store import PlanDocument
-from agents.memory.memory import PostMortem
 from agents.trade.facts import HedgeFacts
 from agents.trade.plan import TradePlan
 from agents.trade.terms import TradeMode
@@ -69,6 +68,7 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.intents.intent import PositionName
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.charts import plain
+from zuno_tui.present.document import document
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json
 from zuno_tui.present.receipt_lines import page_text, receipt_document
@@ -244,7 +244,7 @@ async def _applied(session: Session, arguments: Namespace) -> int:
 async def _told(
     session: Session,
     plan: TradePlan,
-    document: PlanDocument,
+    stored: PlanDocument,
     sent: Sequence[OrderProgress],
     told: Sequence[OrderNotice],
 ) -> int:
@@ -254,10 +254,10 @@ async def _told(
         *(progress_words(order, plan.coin) for order in sent),
         *(notice.words for notice in told),
     )
-    await report_run(session, plan, document, lines)
+    await report_run(session, plan, stored, lines)
     answer = CommandAnswer(
         lines=lines,
-        document={"planId": plan.plan_id, "orders": [_progress_document(order) for order in sent]},
+        document={"planId": plan.plan_id, "orders": [document(order) for order in sent]},
         remarks=("See how it stands: zuno trade status",),
         code=FAILED if refused else DONE,
     )
@@ -335,7 +335,7 @@ async def _standing(venue: Venue, journal: TradeJournal) -> tuple[list[str], dic
                 "agree nothing is sent for it"
             )
     remarks = (*check.faults, *check.remarks)
-    document: dict[str, Json] = {
+    standing: dict[str, Json] = {
         "venue": account.venue,
         "equity": account.equity,
         "fees": account.fees,
@@ -346,9 +346,9 @@ async def _standing(venue: Venue, journal: TradeJournal) -> tuple[list[str], dic
             {**to_builtins(position), "mark": marks[position.symbol]}
             for position in account.positions
         ],
-        "openOrders": [_progress_document(order) for order in account.open_orders],
+        "openOrders": [document(order) for order in account.open_orders],
     }
-    return [*lines, *(f"  {words}" for words in remarks)], document
+    return [*lines, *(f"  {words}" for words in remarks)], standing
 
 
 def _held_words(position: PerpetualPosition, mark: float, *, spot: bool) -> str:
@@ -380,29 +380,12 @@ async def memory(session: Session) -> CommandAnswer:
     ) or ("No trade of this desk has ended yet.",)
     return CommandAnswer(
         lines=(*taught, *(wrap_text(line, indent=2) for line in setup_lines(setups))),
-        document={"trades": _lesson_documents(ended), "setups": to_builtins(setups)},
+        document={"trades": [document(lesson) for lesson in ended], "setups": to_builtins(setups)},
     )
 
 
 def _money(venue: str) -> str:
     return "" if not venue else "paper" if is_paper(venue) else f"real, {venue}"
-
-
-def _lesson_documents(ended: Sequence[PostMortem]) -> list[Json]:
-    return [
-        {
-            "memoryId": lesson.memory_id,
-            "venue": lesson.venue,
-            "time": lesson.time,
-            "symbol": lesson.symbol,
-            "setup": lesson.setup,
-            "outcome": lesson.outcome,
-            "constraint": lesson.constraint,
-            "won": lesson.won,
-            "pnlPct": lesson.pnl_pct,
-        }
-        for lesson in ended
-    ]
 
 
 def report(session: Session) -> CommandAnswer:
@@ -529,20 +512,3 @@ def came_words(progress: OrderProgress) -> str:
 
 
 _NOT_FILLED = (OrderState.CANCELLED, OrderState.EXPIRED)
-
-
-def _progress_document(order: OrderProgress) -> dict[str, Json]:
-    return {
-        "clientId": order.order.client_id,
-        "symbol": order.order.symbol,
-        "side": order.order.side.value,
-        "type": order.order.type.value,
-        "quantity": order.order.quantity,
-        "price": order.order.price,
-        "reduceOnly": order.order.reduce_only,
-        "state": order.state.value,
-        "filled": order.filled,
-        "average": order.average,
-        "fees": order.fees,
-        "reason": order.reason,
-    }
