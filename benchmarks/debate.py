@@ -27,7 +27,7 @@ from chain.rpc.client import RpcClient
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
+    from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PastFacts
     from chain.devnet.launch import DevnetReady
 
 ROUNDS = 10
@@ -50,7 +50,7 @@ class Remembered(Struct, frozen=True):
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
         raise LookupError(f"No pools were seen for {owner}, {goal}, {profile}.")
 
-    async def position_past(self, ref: PositionRef) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PastFacts:
         raise LookupError(f"Nobody looked at the past of {ref}.")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.shape import ROOMS, bare_participles, circles
+from tools.shape import ROOMS, bare_participles, circles, repeated_classes
 
 ROOT = Path(__file__).parent.parent
 HEAVY = {"web3", "openai", "eth_account"}
@@ -118,4 +118,5 @@ def test_public_names_say_what_is_done_or_returned_and_files_import_one_way() ->
     }
 
     assert [name for tree in trees.values() for name in bare_participles(tree)] == []
+    assert repeated_classes(trees.values()) == []
     assert list(circles(trees)) == []

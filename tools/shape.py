@@ -23,12 +23,18 @@ BESIDE_THE_CORE = re.compile(
 )
 _PARTICIPLE = re.compile(
     r"(?!(?:bed|bleed|breed|exceed|feed|heed|need|proceed|read|seed|shed|speed|succeed)$)"
-    r"(?:[a-z]{2,}ed|begun|borne?|bought|bound|broken|brought|built|caught|chosen|dealt|done|drawn|"
-    r"driven|fallen|felt|forgotten|fought|found|given|gone|got|grown|heard|held|hidden|kept|known|"
-    r"laid|led|left|lent|lost|made|meant|met|overtaken|owed|paid|proven|risen|said|seen|sent|shown|"
-    r"sold|spent|split|spoken|stood|stuck|sunk|sworn|taken|taught|thought|thrown|told|took|torn|"
-    r"undone|withdrawn|won|worn|written)"
+    r"(?!(?:bring|funding|heading|mapping|opening|string)$)"
+    r"(?:[a-z]{2,}(?:ed|ing)|beaten|become|been|begun|bent|bitten|blown|borne?|bought|broken|brought|"
+    r"built|burnt|caught|chosen|clung|crept|dealt|done|drawn|driven|dug|eaten|fallen|felt|fled|flown|"
+    r"forbidden|foreseen|forgotten|forgiven|fought|found|frozen|given|gone|got|grown|heard|held|"
+    r"hidden|hung|kept|known|laid|lain|learnt|led|left|lent|lost|made|meant|met|mistaken|overtaken|"
+    r"owed|paid|proven|ridden|risen|rung|said|seen|sent|sewn|shaken|shone|shot|shown|shrunk|shut|"
+    r"slept|slid|sold|sought|spelt|spent|split|spoken|sprung|spun|stolen|stood|struck|stuck|sung|"
+    r"sunk|swept|sworn|swum|swung|taken|taught|thought|thrown|told|took|torn|undone|unforeseen|"
+    r"unknown|wept|withdrawn|woken|won|worn|woven|written|wrung|"
+    r"(?:un|re|mis|over)(?:told|kept|made|held|known|seen|given|sent|said|paid|sold|read|done))"
 )
+"""A bare `-ing` is one, too, where it is no noun of the field."""
 
 
 class FileShape(Struct, frozen=True):
@@ -128,11 +134,17 @@ def is_participle(name: str) -> bool:
 
 
 def bare_participles(tree: ast.Module) -> Iterator[str]:
-    """Public functions and methods called so; what is inside a function is its own affair."""
-    inside = [node.body for node in tree.body if isinstance(node, ast.ClassDef)]
-    for node in (node for body in (tree.body, *inside) for node in body):
+    """Functions and methods called so, those inside a function among them."""
+    for node in ast.walk(tree):
         if isinstance(node, _FUNCTIONS) and is_participle(node.name):
             yield node.name
+
+
+def repeated_classes(trees: Iterable[ast.Module]) -> list[str]:
+    names = Counter(
+        node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    )
+    return sorted(name for name, times in names.items() if times > 1)
 
 
 def called_once(tree: ast.Module) -> int:
@@ -195,6 +207,7 @@ def main_names(root: Path) -> None:
     )
     bare = sorted(name for tree in trees.values() for name in bare_participles(tree))
     print(f"bare participles: {len(bare)} {' '.join(bare)}".rstrip())
+    print("class names used twice:", *(repeated_classes(trees.values()) or ("0",)))
     print(f"private functions called once: {once}, {once / functions:.1%} of all")
     found = list(circles(trees))
     print(f"circles, types counted: {len(found)}", *(" -> ".join(circle) for circle in found))

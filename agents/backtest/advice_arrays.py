@@ -62,11 +62,11 @@ def advise_all(
     """An action each, as `advise` decides them one by one."""
     enters = may_enter(asked, lines) & moves_pay(asked)
     moved = np.where(enters, np.int8(MOVE), np.int8(HOLD))
-    return np.where(leaving(asked, lines), np.int8(EXIT), moved)
+    return np.where(should_close(asked, lines), np.int8(EXIT), moved)
 
 
 # Whatever is compared with NaN is false, so that the unknown never acts.
-def leaving(asked: AdviceArrays, lines: advice.AdviceLines = advice.DEAD_BAND) -> Flags:
+def should_close(asked: AdviceArrays, lines: advice.AdviceLines = advice.DEAD_BAND) -> Flags:
     """Where the position is closed, whatever move is proposed."""
     loss = -asked.week_again
     loses = (

@@ -17,9 +17,9 @@ from agents.backtest.advice_arrays import (
     advised_half_widths,
     expected_nets,
     horizons,
-    leaving,
     may_enter,
     moves_pay,
+    should_close,
     some_of,
     times_in_range,
 )
@@ -106,7 +106,7 @@ def by_advice(terms: BacktestTerms, advisor: Advisor) -> Decider:
 
     def decide(moment: Moment, holdings: WindowHoldings) -> Decided:
         asked = _asked(moment, holdings, terms)
-        actions = np.where(leaving(asked, advisor.lines), np.int8(EXIT), np.int8(HOLD))
+        actions = np.where(should_close(asked, advisor.lines), np.int8(EXIT), np.int8(HOLD))
         edges = holdings.held.lower, holdings.held.upper
         # Few are ever about to enter, and for fewer still a move pays: only those are judged.
         places = np.flatnonzero(may_enter(asked, advisor.lines))
@@ -206,15 +206,15 @@ def by_chance(
     # Where the other window saw nothing done, nothing is done here.
     idle = windows - 1 - np.bincount(targets, minlength=windows)
 
-    def averaged(done: Floats, left_alone: Floats) -> Floats:
+    def average(done: Floats, left_alone: Floats) -> Floats:
         total = np.bincount(targets, done, windows) + idle * left_alone
         return np.asarray(total / (windows - 1))
 
     return PolicyRun(
-        hedged=averaged(walked.hedged, never.hedged),
-        unhedged=averaged(walked.unhedged, never.unhedged),
-        costs=averaged(walked.costs, never.costs),
-        in_range=averaged(walked.in_range, never.in_range),
+        hedged=average(walked.hedged, never.hedged),
+        unhedged=average(walked.unhedged, never.unhedged),
+        costs=average(walked.costs, never.costs),
+        in_range=average(walked.in_range, never.in_range),
         actions=like,
     )
 

@@ -106,7 +106,7 @@ class QueueTransport:
     async def receive(self, role: Role) -> Envelope:
         return await self._queues[role].get()
 
-    def waiting(self) -> int:
+    def pending_count(self) -> int:
         """How many envelopes are under way."""
         return sum(queue.qsize() for queue in self._queues.values())
 

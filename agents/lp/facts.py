@@ -310,7 +310,7 @@ class PastChange(Payload):
     """Zero where fees alone were collected."""
 
 
-class PositionPast(Payload):
+class PastFacts(Payload):
     """What became of a position since it was opened; worth is in units of currency1 now."""
 
     changes: tuple[PastChange, ...]

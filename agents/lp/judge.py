@@ -63,13 +63,13 @@ class ReplayOpinion(Struct, frozen=True):
 def walked_paths(evaluation: EvaluationContext) -> WalkedPaths:
     observed = evaluation.observed
 
-    def walked(path: PricePathFacts | None) -> WalkedPath | None:
+    def walk(path: PricePathFacts | None) -> WalkedPath | None:
         if path is None:
             return None
         steps = path_steps(path, observed.pool.sqrt_price_x96)
         return WalkedPath(steps, hourly_roots(steps))
 
-    return WalkedPaths(walked(observed.day_path), walked(observed.week_path))
+    return WalkedPaths(walk(observed.day_path), walk(observed.week_path))
 
 
 def replay_opinion(

@@ -20,8 +20,8 @@ from agents.numbers.outlook import PathStep
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
 from chain.protocols.reference import PositionRef
 
-ReadPast = Callable[[PositionRef], Awaitable[facts.PositionPast]]
-SayPast = Callable[[facts.PositionPast | None], Awaitable[None]]
+ReadPast = Callable[[PositionRef], Awaitable[facts.PastFacts]]
+SayPast = Callable[[facts.PastFacts | None], Awaitable[None]]
 
 WEEK_HOURS = 168
 MOST_SWAPS = 12
@@ -272,7 +272,7 @@ def _worth(units: float, usd_per_unit: float | None) -> float | None:
 _LATEST = 5
 
 
-def past_answer(brief: Brief, past: facts.PositionPast, observed: facts.ObservedPool) -> str:
+def past_answer(brief: Brief, past: facts.PastFacts, observed: facts.ObservedPool) -> str:
     def worth(units: float | None) -> str:
         each = observed.token1.usd_per_unit
         known = None if units is None or each is None else units * each
@@ -311,7 +311,7 @@ class ScoutTools(Struct, eq=False):
     say_past: SayPast
     most: int = MOST_CALLS
     beside_form: bool = False
-    _past: facts.PositionPast | None = None
+    _past: facts.PastFacts | None = None
     _asked_past: bool = False
 
     @property
@@ -351,7 +351,7 @@ class ScoutTools(Struct, eq=False):
             raise ToolError("it could not be read from the chain.")
         return past_answer(self.brief, self._past, seen.observed)
 
-    async def _read(self, ref: PositionRef) -> facts.PositionPast | None:
+    async def _read(self, ref: PositionRef) -> facts.PastFacts | None:
         limit = asyncio.timeout(READ_SECONDS)
         try:
             async with limit:

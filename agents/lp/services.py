@@ -14,7 +14,7 @@ from agents.lp.facts import (
     CreateGoal,
     IntoGoal,
     MarketContext,
-    PositionPast,
+    PastFacts,
     ScoutContext,
 )
 from agents.lp.payloads import SCOUT
@@ -40,7 +40,7 @@ class Eyes(Protocol):
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext: ...
 
-    async def position_past(self, ref: PositionRef) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PastFacts:
         """What became of a position since it was opened, or StageFailedError."""
         ...
 
@@ -73,7 +73,7 @@ def recorded_context(record: Record) -> ScoutContext | None:
     return kind.model_validate(seen, strict=False)
 
 
-def past_fact(past: PositionPast | None) -> Outgoing:
+def past_fact(past: PastFacts | None) -> Outgoing:
     """What was read of a position's past, for the record; None where it could not be read."""
     value = None if past is None else past.model_dump(mode="json", by_alias=True)
     return Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=_PAST, value=value))
@@ -116,8 +116,8 @@ class RecordedEyes:
             raise LookupError("The record is of another goal, owner or profile.")
         return seen
 
-    async def position_past(self, ref: PositionRef) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PastFacts:
         if self._past is None:
             label = position_label(ref)
             raise StageFailedError(f"The record does not hold the past of position {label}.")
-        return PositionPast.model_validate(self._past, strict=False)
+        return PastFacts.model_validate(self._past, strict=False)

@@ -126,7 +126,7 @@ class SeenNumbers:
             self._seen = {number for number in self._seen if number > self._highest - _WINDOW}
 
     @property
-    def missing(self) -> int:
+    def missing_numbers(self) -> int:
         """Numbers below the highest that never came, of those still remembered."""
         lowest = max(0, self._highest - _WINDOW + 1)
         return self._highest + 1 - lowest - sum(1 for number in self._seen if number >= lowest)
@@ -295,7 +295,7 @@ class MeshEndpoint:
             None if link.heard_at is None else _now() - link.heard_at,
             len(link.greeted) / max(1, link.hellos),
             link.resent,
-            link.seen.missing,
+            link.seen.missing_numbers,
         )
 
     async def send(

@@ -87,7 +87,7 @@ class RequestOrder:
         return bool(voice.copies or voice.taken or voice.next_number)
 
     @property
-    def waiting(self) -> int:
+    def pending_count(self) -> int:
         return sum(len(voice.copies) for voice in self._voices.values())
 
     def ready(self, *, without_lost_thoughts: bool = False) -> list[Envelope]:
@@ -260,7 +260,7 @@ class DeskTransport:
             self._heard.put_nowait(envelope)
         if request.stuck is not None:
             request.stuck.cancel()
-        if request.order.waiting:
+        if request.order.pending_count:
             loop = asyncio.get_running_loop()
             request.stuck = loop.call_later(
                 self._patience, lambda: self._release(request_id, request, skipping=True)

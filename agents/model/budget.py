@@ -124,12 +124,12 @@ class Budget(Struct, eq=False):
         """Count a call before it is made, or ModelUnavailable where the day's limits forbid it."""
         limits = self.limits
 
-        def made(stored: object | None) -> object:
+        def count(stored: object | None) -> object:
             roles = _days_count(stored)
             _within("day", _total(roles), wanted, limits.day_tokens, limits.day_nano_usd)
             return _with(roles, role, wanted, Spent())
 
-        self._change(day, made)
+        self._change(day, count)
 
     def adjust(self, day: str, role: Role, add: Spent, take: Spent) -> None:
         self._change(day, lambda stored: _with(_days_count(stored), role, add, take))

@@ -224,7 +224,7 @@ class OpenAIModel:
         question = replace(plain, tools=prompt.tools, turns=prompt.turns)
         offered = {tool.name for tool in prompt.tools}
 
-        async def replied(
+        async def converse(
             pending: PendingQuestion, deadline: asyncio.Timeout
         ) -> Answer[Reply] | ToolRequest | None:
             both = pending.able.form_beside_tools is FormBesideTools.YES
@@ -253,7 +253,7 @@ class OpenAIModel:
                     usage = usage.plus(more)
             return await self._answer(pending, untooled, schema, (first, usage), deadline)
 
-        return await self._limited(role, replied)
+        return await self._limited(role, converse)
 
     async def _limited(
         self, role: Role, asking: Callable[[PendingQuestion, asyncio.Timeout], Awaitable[T]]

@@ -258,11 +258,11 @@ class PendingQuestion:
             self.heard = self.heard or bool(piece)
             on_text(piece)
 
-        def thought() -> None:
+        def think() -> None:
             self.heard = True
             self._on_thinking()
 
-        return Hearers(text, thought)
+        return Hearers(text, think)
 
     def _settle(
         self, reservation: Reservation, question: ModelQuestion, completion: ModelCompletion

@@ -162,10 +162,10 @@ class Supervisor:
     def alive(self) -> None:
         self._tell("WATCHDOG=1")
 
-    def doing(self, status: str) -> None:
+    def report_status(self, status: str) -> None:
         self._tell(_status(status))
 
-    def stopping(self) -> None:
+    def report_stop(self) -> None:
         self._tell("STOPPING=1", _status("ending"))
 
     def _tell(self, *lines: str) -> None:

@@ -97,7 +97,7 @@ class Valuing:
             principal_usd=_worth(units, position.amount0, position.amount1),
             fees_usd=_usd_of(units, position.fees),
             withdrawn_usd=_usd_of(units, position.withdrawn),
-            waiting_usd=_worth(units, *position.waiting),
+            waiting_usd=_worth(units, *position.collectable),
             collect_usd=reading.collect_usd.get(position.ref),
             price_difference=units.difference,
             loss=reading.losses.shares.get(position.ref),
@@ -170,7 +170,7 @@ def follow_positions(
     head = reading.block.number
     followed: dict[PositionRef, FollowedPosition] = {}
     for position in reading.wallet.positions:
-        if not position.liquidity and not any(position.waiting):
+        if not position.liquidity and not any(position.collectable):
             continue
         ref, identity = position.ref, position.identity
         thresholds = settings.thresholds(network.name, ref)
@@ -310,7 +310,7 @@ class _Judging:
         for turn in course.turns:
             time = float(self._times[turn.block])
             if turn.began and turn.tick is not None:
-                left = risks.leaving(situation, turn.tick, turn.block)
+                left = risks.find_exit(situation, turn.tick, turn.block)
                 changes.append(self._raised(ref, left, turn.block, time))
             else:
                 over = RULES[AlertKind.OUT_OF_RANGE].resolved

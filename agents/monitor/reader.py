@@ -14,7 +14,7 @@ from agents.numbers.costs import CostedRecipe, gas_units, unwritten_fees
 from chain.base.units import HOUR, Unknown
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolId
-from chain.history.block_times import interpolate_time, read_headers, spread
+from chain.history.block_times import interpolate_time, pick_evenly, read_headers
 from chain.history.end_ticks import EndTicks, read_end_ticks
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
@@ -84,7 +84,7 @@ class Reading(Struct, frozen=True):
         """What could not be seen, though the rest could."""
         unknown = self.losses.unknown
         held = (position.ref for position in self.wallet.positions)
-        return self.wallet.missing or next((unknown[ref] for ref in held if ref in unknown), None)
+        return self.wallet.shortfall or next((unknown[ref] for ref in held if ref in unknown), None)
 
     def hook_code(self, position: PositionSnapshot) -> str | None:
         """What runs as the hook of a position's pool, as a text that changes when that does."""
@@ -267,7 +267,7 @@ class WatchReader:
         """When these blocks were made, given the times of two that enclose them all."""
         times = dict(known)
         missing = sorted(set(blocks) - times.keys())
-        asked = spread(missing, MOST_TIMES)
+        asked = pick_evenly(missing, MOST_TIMES)
         for block in await read_headers(self.sources.client, asked) if asked else ():
             times[block.number] = block.timestamp
         anchors = sorted(times.items())

@@ -92,11 +92,11 @@ def balancing_swaps(
     fee = terms.fee(zero_for_one=zero_for_one)
 
     @cache
-    def swapping(amount_in: int) -> PrepSwap:
+    def swap_of(amount_in: int) -> PrepSwap:
         return _swap(sqrt_price, amount_in, terms, zero_for_one=zero_for_one)
 
     def probe(amount_in: int) -> _Probe:
-        swap = swapping(amount_in)
+        swap = swap_of(amount_in)
         left = _imbalance(span, swap.sqrt_price_after, swap.applied_to(holding))
         return _Probe(sign * left, swap.amount_out, swap.sqrt_price_after)
 
@@ -105,7 +105,7 @@ def balancing_swaps(
     nothing = _Probe(abs(imbalance), 0, sqrt_price)
     coarse = (span.sqrt_upper - span.sqrt_lower) >> _PRICE_BITS
     bracket = _bracket_of_balance(probe, nothing, budget, guess, coarse)
-    return tuple(swapping(amount) for amount in bracket if amount > 0)
+    return tuple(swap_of(amount) for amount in bracket if amount > 0)
 
 
 class _Probe(NamedTuple):
@@ -405,7 +405,7 @@ def _surely_created(
     span, price, swap = Span(*ticks), _price_after(allocation, sqrt_price), allocation.swap
     names_liquidity = protocol_named(key.protocol).mints_liquidity
 
-    def bought(bips: Bips) -> int:
+    def liquidity_at(bips: Bips) -> int:
         if swap is not None:
             paid = int(swap.amount_out * (BIPS - bips) // BIPS)
             holding = swap._replace(amount_out=paid).applied_to(allocation.available)
@@ -415,9 +415,9 @@ def _surely_created(
             return least_affordable(span, price, bips, lambda _: holding)
         return affordable(span, price, holding)
 
-    enough = bought(0) * (BIPS - _CREATE_KEPT_BIPS) // BIPS
-    drift = widest(lambda bips: bought(bips) >= enough, narrow_drift(SLIPPAGE_BIPS, span))
-    return _with_liquidity(allocation, span, price, max(enough, bought(drift)))
+    enough = liquidity_at(0) * (BIPS - _CREATE_KEPT_BIPS) // BIPS
+    drift = widest(lambda bips: liquidity_at(bips) >= enough, narrow_drift(SLIPPAGE_BIPS, span))
+    return _with_liquidity(allocation, span, price, max(enough, liquidity_at(drift)))
 
 
 def _price_after(allocation: Allocation, sqrt_price: int) -> int:

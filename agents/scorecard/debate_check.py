@@ -127,8 +127,10 @@ def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
 def _same(pairs: Sequence[tuple[DebateRun, DebateRun]], *, exactly: bool) -> CountedShare:
     """How many of the pairs decided alike."""
 
-    def decided(run: DebateRun) -> PlanDecision | str | None:
+    def decision_of(run: DebateRun) -> PlanDecision | str | None:
         decision = run.decision
         return decision if exactly or decision is None else decision.kind
 
-    return CountedShare(sum(decided(run) == decided(other) for run, other in pairs), len(pairs))
+    return CountedShare(
+        sum(decision_of(run) == decision_of(other) for run, other in pairs), len(pairs)
+    )

@@ -307,16 +307,16 @@ class _Scoring:
         """Every option in one measure; None where it is not there or nobody knows."""
         plan = self._plan
 
-        def told(option: PlanOption | None) -> float | None:
+        def worth_of(option: PlanOption | None) -> float | None:
             return None if option is None else measured(self._course, option, self._in_pool)
 
         return score.OptionWorths(
-            choice=told(self._option(plan.recommended)),
-            hold=told(self._hold()),
-            exit=None if plan.exit is None else told(self._option(plan.exit)),
-            wide=told(self._wide()),
-            rules=told(self._rules()),
-            wanted=told(self._wanted()) if plan.dissent else None,
+            choice=worth_of(self._option(plan.recommended)),
+            hold=worth_of(self._hold()),
+            exit=None if plan.exit is None else worth_of(self._option(plan.exit)),
+            wide=worth_of(self._wide()),
+            rules=worth_of(self._rules()),
+            wanted=worth_of(self._wanted()) if plan.dissent else None,
         )
 
     def stays(self, days: int) -> Iterator[score.StayOutcome]:

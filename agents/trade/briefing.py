@@ -154,7 +154,7 @@ def risk_brief(
     _say_triage(brief, case.triage)
     _say_account(brief, case.question)
     _say_sections(brief, case.context, role)
-    missing = ", ".join(kind.value for kind in case.context.missing) or "none"
+    missing = ", ".join(kind.value for kind in case.context.missing_sections) or "none"
     brief.say(f"Sources that are missing or stale: {missing}.")
     return _within(brief, role)
 

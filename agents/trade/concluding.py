@@ -295,7 +295,7 @@ def conclude_trade(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
         decision=decision,
         by_failure=by_failure,
         reason=reason,
-        missing=case.context.missing,
+        missing=case.context.missing_sections,
         mark=market.mark,
         market_time=market.time,
         made_at=question.asked_at,
@@ -457,7 +457,7 @@ def _hedge_plan(
     reached = max(held + change, 0.0)
     rate = case.context.number(SectionName.FUNDING, "rate")
     cost = None if rate is None else -rate * 24 / FUNDING_HOURS * reached * case.market.mark
-    exposure = RangeExposure.holding(hedge.delta, hedge.price, hedge.lower, hedge.upper)
+    exposure = RangeExposure.from_coins(hedge.delta, hedge.price, hedge.lower, hedge.upper)
     outlook = None
     if exposure is not None:
         fee = case.question.account.taker_fee

@@ -161,13 +161,13 @@ class AccountFacts(Payload):
     def quantity_of(self, symbol: str) -> float:
         return sum(position.quantity for position in self.positions if position.symbol == symbol)
 
-    def hedging(self, symbol: str) -> float:
+    def hedge_quantity(self, symbol: str) -> float:
         """Of what is held, that which hedges positions: below 0 short."""
         return sum(position.hedge for position in self.positions if position.symbol == symbol)
 
     def outright(self, symbol: str) -> float:
         """Of what is held, that which hedges nothing."""
-        return self.quantity_of(symbol) - self.hedging(symbol)
+        return self.quantity_of(symbol) - self.hedge_quantity(symbol)
 
 
 class HedgeFacts(Payload):
@@ -351,7 +351,7 @@ class TradeContext(Payload):
         return section.numbers.get(field) if section.status is SectionStatus.OK else None
 
     @property
-    def missing(self) -> tuple[SectionName, ...]:
+    def missing_sections(self) -> tuple[SectionName, ...]:
         return tuple(
             section.name for section in self.sections if section.status is not SectionStatus.OK
         )

@@ -49,10 +49,6 @@ class TurnBudget(Payload):
     total: int
     costs: dict[ExpertName, int]
 
-    @property
-    def remaining(self) -> int:
-        return self.total - sum(self.costs.values())
-
 
 class TriageReport(Payload):
     anomalies: tuple[MarketAnomaly, ...]

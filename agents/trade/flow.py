@@ -55,10 +55,10 @@ async def liquidity(
     brief = _brief(context, case)
     band = desk_limits(case.question.settings).entry_band
 
-    def bounded(reply: LiquidityReply, brief: Brief) -> AnyFinding:
+    def limit(reply: LiquidityReply, brief: Brief) -> AnyFinding:
         return liquidity_opinion(reply, by_rules, brief, case.market.mark, band)
 
-    async for said in _argued(context, brief, LiquidityReply, by_rules, bounded):
+    async for said in _argued(context, brief, LiquidityReply, by_rules, limit):
         yield said
 
 
@@ -72,10 +72,10 @@ async def microstructure(
     by_rules = microstructure_finding(case.market.book, case.triage, limits)
     brief = None if case.market.book is None else _brief(context, case)
 
-    def bounded(reply: MicrostructureReply, brief: Brief) -> AnyFinding:
+    def limit(reply: MicrostructureReply, brief: Brief) -> AnyFinding:
         return microstructure_opinion(reply, by_rules, brief)
 
-    async for said in _argued(context, brief, MicrostructureReply, by_rules, bounded):
+    async for said in _argued(context, brief, MicrostructureReply, by_rules, limit):
         yield said
 
 
@@ -89,10 +89,10 @@ async def macro(
     known = _is_known(case.context, SectionName.OPTIONS, SectionName.MACRO)
     brief = _brief(context, case) if known else None
 
-    def bounded(reply: MacroReply, brief: Brief) -> AnyFinding:
+    def limit(reply: MacroReply, brief: Brief) -> AnyFinding:
         return macro_opinion(reply, by_rules, brief)
 
-    async for said in _argued(context, brief, MacroReply, by_rules, bounded):
+    async for said in _argued(context, brief, MacroReply, by_rules, limit):
         yield said
 
 
@@ -128,10 +128,10 @@ async def geometry(
         brief = chart_brief(context.role, case, artist.picture(case.picture))
     truth = tuple(PriceLevel(*level) for level in case.levels)
 
-    def bounded(reply: GeometryReply, brief: Brief) -> AnyFinding:
+    def limit(reply: GeometryReply, brief: Brief) -> AnyFinding:
         return geometry_opinion(reply, truth, case.market.mark, brief)
 
-    async for said in _argued(context, brief, GeometryReply, by_rules, bounded):
+    async for said in _argued(context, brief, GeometryReply, by_rules, limit):
         yield said
 
 

@@ -258,7 +258,7 @@ def _side(
         by_vote if opinion is None else opinions.agreed_decision(by_vote, opinion.decision, held)
     )
     reason = _why(case, vote, wanted, held)
-    hedging = case.question.account.hedging(case.question.symbol)
+    hedging = case.question.account.hedge_quantity(case.question.symbol)
     if wanted.opens and hedging * wanted.sign < 0:
         words = f"a hedge of {abs(hedging):g} {case.question.coin} is short there; a long undoes it"
         return _Side(TradeDecision.HOLD, words)
@@ -558,7 +558,7 @@ def _against(case: SynthesisReady, vote: ExpertVote, odds: TradeOdds | None) -> 
     divided = [finding for finding in case.findings if finding.bias.sign * vote.direction < 0]
     hedge, mark = case.question.hedge, case.market.mark
     if hedge is not None:
-        exposure = opinions.RangeExposure.holding(hedge.delta, mark, hedge.lower, hedge.upper)
+        exposure = opinions.RangeExposure.from_coins(hedge.delta, mark, hedge.lower, hedge.upper)
         lost, risen = hedge.delta * hedge.target * mark * _RISE, mark * (1 + _RISE)
         gained = hedge.delta * mark * _RISE
         if exposure is not None:
@@ -574,7 +574,7 @@ def _against(case: SynthesisReady, vote: ExpertVote, odds: TradeOdds | None) -> 
             f"A price that drifts nowhere wins {odds.fair_pct:.0f} of 100 such trades, and "
             f"{odds.break_even_pct:.0f} are needed to lose nothing."
         )
-    dark = case.context.missing
+    dark = case.context.missing_sections
     if dark:
         names = ", ".join(name.value.replace("_", " ") for name in dark)
         return f"{len(dark)} of {len(SectionName)} sources are silent: {names}."

@@ -48,7 +48,7 @@ class RangeExposure(Struct, frozen=True):
     upper: float
 
     @classmethod
-    def holding(
+    def from_coins(
         cls, coins: float, price: float, lower: float, upper: float
     ) -> RangeExposure | None:
         """Of a position that holds these coins at this price; None where they do not tell."""

@@ -46,7 +46,7 @@ async def read_block_times(
     """The times of these blocks, each of which must still have this hash; `known` costs nothing."""
     headers = {block.number: block for block in known}
     missing = sorted(wanted.keys() - headers.keys())
-    asked = spread(missing, most_exact)
+    asked = pick_evenly(missing, most_exact)
     for block in await read_headers(client, asked) if asked else ():
         headers[block.number] = block
     for number, block in headers.items():
@@ -103,7 +103,7 @@ async def read_headers(client: RpcClient, numbers: Sequence[int]) -> list[Block]
     return headers
 
 
-def spread(numbers: Sequence[int], most: int) -> list[int]:
+def pick_evenly(numbers: Sequence[int], most: int) -> list[int]:
     """At most so many of these, evenly, the first and the last among them."""
     if len(numbers) <= most:
         return list(numbers)

@@ -169,7 +169,7 @@ async def read_beginnings(
         logs = scan_logs(
             client, told_by.address, [told_by.opened], first, last, most_calls=most_calls
         )
-        opened += [protocol.opening(log) async for part in logs for log in part.logs]
+        opened += [protocol.pool_opening(log) async for part in logs for log in part.logs]
     return {pool: PoolMark(price, 0, 0) for pool, price in opened}
 
 

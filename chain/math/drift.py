@@ -97,11 +97,11 @@ def least_taken(span: Span, given: Amounts, band: Band) -> Amounts:
     More of one token is less of the other: each is least at the end where the other is all used.
     """
 
-    def taken(price: int) -> Amounts:
+    def amounts_at(price: int) -> Amounts:
         liquidity = liquidity_for_amounts(price, *span.sqrt_prices, *given)
         return span.holds(price, liquidity, round_up=True)
 
-    return Amounts(taken(band.highest).amount0, taken(band.lowest).amount1)
+    return Amounts(amounts_at(band.highest).amount0, amounts_at(band.lowest).amount1)
 
 
 def affordable(span: Span, sqrt_price: int, funds: Amounts) -> int:

@@ -144,7 +144,7 @@ def portfolio(
         withdrawn: Quantity[Fraction]
         if isinstance(snapshot.withdrawn, Unknown):
             fees = withdrawn = snapshot.withdrawn
-            waiting = value("undivided", pair, snapshot.waiting)
+            waiting = value("undivided", pair, snapshot.collectable)
         else:
             fees = value("fees", pair, Amounts(snapshot.fees0, snapshot.fees1))
             withdrawn = value("withdrawn", pair, snapshot.withdrawn.value)

@@ -124,7 +124,7 @@ class Performance(Struct, frozen=True):
         """Everything a position won or lost is told in currency1; this is what that is worth."""
         account, daily = self.accounts[ref], self.daily[ref]
 
-        def valued(amount: Quantity[Fraction]) -> Quantity[Fraction]:
+        def value(amount: Quantity[Fraction]) -> Quantity[Fraction]:
             if token1.decimals is None:
                 return Unknown(f"{token1.label} gives no usable decimals")
             whole = Fraction(1, 10**token1.decimals)
@@ -133,11 +133,11 @@ class Performance(Struct, frozen=True):
 
         ether = prices.ether if unit is WorthUnit.USD else Known(Fraction(1), "the unit itself")
         gas = combine(lambda wei, each: wei * each / COIN, account.gas, ether)
-        fees = valued(combine(lambda net, lvr: net + lvr, daily.net, daily.lvr))
-        lvr = valued(daily.lvr)
+        fees = value(combine(lambda net, lvr: net + lvr, daily.net, daily.lvr))
+        lvr = value(daily.lvr)
         in_cents = unit is WorthUnit.USD
         return Gains(
-            against_holding=combine(Fraction.__sub__, valued(account.against_holding), gas),
+            against_holding=combine(Fraction.__sub__, value(account.against_holding), gas),
             gas=gas,
             fees_a_day=fees,
             lvr_a_day=lvr,

@@ -64,7 +64,7 @@ class WalletPositions(Struct, frozen=True):
         return self.found_count == self.balance_of
 
     @property
-    def missing(self) -> str | None:
+    def shortfall(self) -> str | None:
         """What is not here and why, when something is not."""
         if self.complete:
             return None
@@ -193,10 +193,10 @@ class WalletSearch(Struct):
 
     @property
     def is_done(self) -> bool:
-        return self.missing <= 0
+        return self.missing_count <= 0
 
     @property
-    def missing(self) -> int:
+    def missing_count(self) -> int:
         return self.balance - len(self.mine | self.state.found)
 
     def confirm(self, owners: Mapping[int, Address | None]) -> None:
@@ -288,7 +288,9 @@ class PositionSearch:
         with suppress(*_NO_LOGS):
             await self._read_approvals()
         for wallet in self._wallets:
-            given_up = None if wallet.is_done else GivenUp(wallet.missing, self._client.labels)
+            given_up = (
+                None if wallet.is_done else GivenUp(wallet.missing_count, self._client.labels)
+            )
             wallet.state = replace(wallet.state, through=head, given_up=given_up)
         self._save()
 
@@ -472,7 +474,9 @@ class PositionSearch:
         left = None if not self._worked else seconds / self._worked * (total - done)
         self._watch(
             SearchProgress(
-                found=sum(wallet.balance - max(0, wallet.missing) for wallet in self._wallets),
+                found=sum(
+                    wallet.balance - max(0, wallet.missing_count) for wallet in self._wallets
+                ),
                 wanted=sum(wallet.balance for wallet in self._wallets),
                 by=by,
                 done=done,

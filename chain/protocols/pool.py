@@ -82,11 +82,11 @@ def is_usual_pool(key: PoolKey) -> bool:
 def is_pair_of(own: PoolKey, other: PoolKey, wrapped: Address | None) -> bool:
     """Whether both hold the same two tokens, the coin and its wrapped form being one."""
 
-    def held(key: PoolKey) -> set[Address | None]:
+    def pair_of(key: PoolKey) -> set[Address | None]:
         pair = (key.currency0, key.currency1)
         return {wrapped if token == NATIVE else token for token in pair}
 
-    return held(own) == held(other) and len(held(own)) > 1
+    return pair_of(own) == pair_of(other) and len(pair_of(own)) > 1
 
 
 def is_turned(own: PoolKey, other: PoolKey) -> bool:

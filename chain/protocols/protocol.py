@@ -114,7 +114,7 @@ class LiquidityProtocol(Protocol):
     def swap(self, log: Log, fee_of: Callable[[PoolId], int]) -> SwapEvent:
         """The pool's own fee is asked for where a log does not tell it."""
 
-    def opening(self, log: Log) -> tuple[PoolId, int]:
+    def pool_opening(self, log: Log) -> tuple[PoolId, int]:
         """The pool that a log of its beginning is about, and its first price."""
 
     def reader(

@@ -98,7 +98,7 @@ class PositionSnapshot(Struct, frozen=True):
         )
 
     @property
-    def waiting(self) -> Amounts:
+    def collectable(self) -> Amounts:
         """All that a collect pays: the fees, and what was withdrawn."""
         fees = Amounts(self.fees0, self.fees1)
         withdrawn = self.withdrawn
@@ -107,7 +107,7 @@ class PositionSnapshot(Struct, frozen=True):
     @property
     def inside(self) -> Amounts:
         """All that closing pays, where no hook takes a part."""
-        return self.waiting.plus(Amounts(self.amount0, self.amount1))
+        return self.collectable.plus(Amounts(self.amount0, self.amount1))
 
     @property
     def owner(self) -> Address:

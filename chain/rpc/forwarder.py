@@ -62,7 +62,7 @@ class Forwarder(LoopbackServer):
 
 
 @asynccontextmanager
-async def forwarding(reader: Reader) -> AsyncIterator[Forwarder]:
+async def open_forwarder(reader: Reader) -> AsyncIterator[Forwarder]:
     """The door is open for as long as the block lasts."""
     forwarder = Forwarder(reader, asyncio.get_running_loop())
     forwarder.serve_in_thread("forwarder")

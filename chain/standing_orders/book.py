@@ -73,7 +73,7 @@ class StandingOrders:
         gone = [self._path(int(name)) for name in names if name.isdigit()]
         return (*unread, *sorted(path for path in gone if not path.exists()))
 
-    def standing(self, chain_id: int) -> tuple[KeptOrder, ...]:
+    def standing_on(self, chain_id: int) -> tuple[KeptOrder, ...]:
         return tuple(kept for kept in self.all() if kept.stands and kept.order.chain_id == chain_id)
 
     def of_position(self, chain_id: int, ref: PositionRef) -> tuple[KeptOrder, ...]:
@@ -81,7 +81,7 @@ class StandingOrders:
 
         return tuple(
             kept
-            for kept in self.standing(chain_id)
+            for kept in self.standing_on(chain_id)
             if position_in(kept.order.delegation_signed) == ref
         )
 

@@ -93,7 +93,7 @@ def propose(
     least = least_amounts(position, condition) if closes else Amounts(0, 0)
     pair, liquidity = (key.currency0, key.currency1), position.liquidity if closes else None
     made = StandingCall(closes, position.ref, least, position.owner, liquidity, pair, until)
-    data = writer_of(key).standing(made)
+    data = writer_of(key).standing_call(made)
     call = BatchCall(manager_of(position.ref, network), 0, data)
     # The chain compares with the block's time, which may be a little behind this one's.
     terms = CallTerms(call, times, now - 3_600, until, nonce)
@@ -154,7 +154,7 @@ def _standing(call: BatchCall) -> StandingCall | None:
     protocol = protocols.of_call(made)
     if protocol is None or not isinstance(made, PlainCall):
         return None
-    return protocol.standing(made)
+    return protocol.standing_call(made)
 
 
 def _read(signed: SignedDelegation, network: Network) -> OrderCall | None:

@@ -125,14 +125,14 @@ def bound_level(call: OrderCall, position: PositionSnapshot) -> PricePast | None
     edge, other = (lower, upper) if falls else (upper, lower)
     place = 0 if falls else 1
 
-    def paid(price: int) -> int:
+    def payout(price: int) -> int:
         return amounts_for_liquidity(price, lower, upper, position.liquidity, round_up=False)[place]
 
     least = call.least[place]
-    if call.least[1 - place] or not 0 < least < paid(edge):
+    if call.least[1 - place] or not 0 < least < payout(edge):
         return None
     good, bad = edge, other
     while abs(good - bad) > 1:
         middle = (good + bad) // 2
-        good, bad = (middle, bad) if paid(middle) >= least else (good, middle)
+        good, bad = (middle, bad) if payout(middle) >= least else (good, middle)
     return PricePast(str(good), falls)

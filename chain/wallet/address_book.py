@@ -82,7 +82,7 @@ class AddressBook(Struct, frozen=True):
             raise WalletError(f"There already is a wallet called {chosen}. Choose another --name.")
         return chosen
 
-    def holding(self, wallet: Wallet) -> AddressBook:
+    def with_wallet(self, wallet: Wallet) -> AddressBook:
         """With this wallet in it; the first one becomes the current one."""
         others = tuple(other for other in self.wallets if other.address != wallet.address)
         return AddressBook((*others, wallet), self.current or wallet.address)
@@ -91,7 +91,7 @@ class AddressBook(Struct, frozen=True):
         left = tuple(wallet for wallet in self.wallets if wallet.address != address)
         return AddressBook(left, None if self.current == address else self.current)
 
-    def choosing(self, address: Address) -> AddressBook:
+    def with_current(self, address: Address) -> AddressBook:
         return replace(self, current=address)
 
 

@@ -68,7 +68,7 @@ def keep_key(
     home.prepare()
     keeping, place, why = store_key(home, key, choice, new_passphrase)
     wallet = Wallet(key.address, name, keeping)
-    book = change_book(home.keystore, lambda book: book.holding(wallet))
+    book = change_book(home.keystore, lambda book: book.with_wallet(wallet))
     return StoredKey(wallet, place, why, current=book.current == wallet.address)
 
 
@@ -88,7 +88,7 @@ def watch(
     own = before.name if before is not None and name is None else known.free_name(name)
     wallet = Wallet(address, own, keeping, path)
     home.prepare()
-    book = change_book(home.keystore, lambda book: book.holding(wallet))
+    book = change_book(home.keystore, lambda book: book.with_wallet(wallet))
     return StoredKey(wallet, "", "", current=book.current == address)
 
 

@@ -37,7 +37,7 @@ class LocalKey:
         return point
 
     def sign_typed_data(self, data: TypedData) -> Point:
-        def signed() -> Point:
+        def sign() -> Point:
             with kept_recursion_limit():
                 from eth_account import Account
 
@@ -45,11 +45,11 @@ class LocalKey:
             return Point(made.v - PARITY, made.r, made.s)
 
         return discreetly(
-            signed, lambda kind: WalletError(f"The typed data could not be signed ({kind}).")
+            sign, lambda kind: WalletError(f"The typed data could not be signed ({kind}).")
         )
 
     def sign_authorization(self, authorization: Authorization) -> Point:
-        def signed() -> Point:
+        def sign() -> Point:
             with kept_recursion_limit():
                 from eth_account import Account
 
@@ -63,7 +63,7 @@ class LocalKey:
             )
             return Point(made.y_parity, made.r, made.s)
 
-        return discreetly(signed, _could_not)
+        return discreetly(sign, _could_not)
 
     def close(self) -> None:
         self._key.wipe()

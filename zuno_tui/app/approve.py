@@ -39,11 +39,11 @@ def action_of_candidate(session: Session, plan: Plan, candidate: str | None) -> 
     same_network(session, plan)
     chosen = chosen_candidate(plan, candidate)
 
-    async def made(sources: Sources) -> Action:
+    async def make(sources: Sources) -> Action:
         action = await action_of_plan(sources, plan, chosen, session.address)
         return replace(action, breaks=(*action.breaks, *limits_broken(chosen)))
 
-    return made
+    return make
 
 
 async def approve_order(session: Session, make_action: ActionMaker) -> CommandAnswer:

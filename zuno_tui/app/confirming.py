@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from chain.base.errors import error_kind
 from zuno_tui.gate.apply import InterruptedApplyError
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.present.failures import foreseen
+from zuno_tui.present.failures import explain_known
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def may_have_sent(look: str = "zuno outbox") -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if foreseen(error) is not None:
+        if explain_known(error) is not None:
             raise
         raise InterruptedApplyError(
             f"Unexpected error ({error_kind(error)}), and it may "

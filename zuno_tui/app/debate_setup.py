@@ -339,11 +339,11 @@ def _from_keyring(models: RoleModels) -> RoleModels:
             "model.key",
         )
 
-    def keyed(model: ModelSettings) -> ModelSettings:
+    def with_key(model: ModelSettings) -> ModelSettings:
         return replace(model, api_key=keys.get(model.keyring_name) or model.api_key)
 
     return RoleModels(
-        keyed(models.default), {role: keyed(model) for role, model in models.roles.items()}
+        with_key(models.default), {role: with_key(model) for role, model in models.roles.items()}
     )
 
 

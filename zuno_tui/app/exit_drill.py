@@ -64,7 +64,7 @@ async def exit_drill(session: Session) -> CommandAnswer:
         positions=ways,
     )
     view = exit_drill_page(drill, session.network.title)
-    return CommandAnswer((), document(drill), view=view, code=FAILED if drill.shut else DONE)
+    return CommandAnswer((), document(drill), view=view, code=FAILED if drill.ways_shut else DONE)
 
 
 async def _try(sources: Sources, overview: Overview, position: PositionSnapshot) -> Drill:

@@ -194,7 +194,7 @@ def watch_address(home: Home, place: StartPlace, address: str) -> None:
     watched = parsed_address(address)
     if read_book(home.keystore).at(watched) is None:
         watch(home, watched, name=None)
-    change_book(home.keystore, lambda book: book.choosing(watched))
+    change_book(home.keystore, lambda book: book.with_current(watched))
     _keep_place(home, place)
 
 
@@ -250,7 +250,7 @@ def keep_first_key(
 
     choice = StoreChoice.BEST if passphrase is None else StoreChoice.FILE
     kept = keep_key(home, key, name=None, choice=choice, new_passphrase=give_passphrase)
-    change_book(home.keystore, lambda book: book.choosing(kept.wallet.address))
+    change_book(home.keystore, lambda book: book.with_current(kept.wallet.address))
     _keep_place(home, place)
     return f"The key is in {kept.place}."
 

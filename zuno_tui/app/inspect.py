@@ -30,7 +30,7 @@ from zuno_tui.present.position import (
     notes,
     performance_document,
     position_document,
-    standing,
+    range_state,
     state_words,
     withdrawn_words,
     yearly_fees,
@@ -120,7 +120,7 @@ class PositionPage:
         yield from self._custody()
 
     def _state(self) -> str:
-        return state_words(self.standing.state, notes(self._position))
+        return state_words(self.range_standing.state, notes(self._position))
 
     def _range(self) -> Iterator[tuple[str, str]]:
         pool, identity = self._position.pool, self._position.identity
@@ -140,12 +140,12 @@ class PositionPage:
         return f"{self._pair.quote.label} per {self._pair.base.label}"
 
     @property
-    def standing(self) -> RangeStanding:
+    def range_standing(self) -> RangeStanding:
         position, identity = self._position, self._position.identity
         ticks = identity.tick_lower, identity.tick_upper
         progress = self._pair.progress(position.pool.tick, *ticks)
         return RangeStanding(
-            standing(position, progress, self._near_edge),
+            range_state(position, progress, self._near_edge),
             *self._pair.bounds(*ticks),
             progress,
             self._unit_of_prices,
@@ -175,7 +175,7 @@ class PositionPage:
         yield "holds", f"{holds} = {worth(value.principal, self._unit)}"
         yield "to collect", self._waits(position.fees, value.fees)
         if isinstance(position.withdrawn, Unknown):
-            yield "waits", self._waits(Known(position.waiting, ""), value.waiting)
+            yield "waits", self._waits(Known(position.collectable, ""), value.waiting)
         elif any(position.withdrawn.value):
             yield (
                 "withdrawn",

@@ -120,7 +120,7 @@ class Speaker:
             f"{sight.network} {'blind' if sight.block is None else f'block {sight.block:,}'}"
             for sight in beat.sights
         )
-        self._supervisor.doing(f"{seen or 'nothing seen'}, in {seconds:.1f} s")
+        self._supervisor.report_status(f"{seen or 'nothing seen'}, in {seconds:.1f} s")
 
     def _on_change(self, about: str, trouble: str | None) -> None:
         """Say a trouble once, not whenever its seconds have passed, and say that it is over."""
@@ -230,7 +230,7 @@ async def _monitor(chosen: SettingsSource, gauges: Gauges, *, as_json: bool, onc
                 chosen.home, book, watchlist, tell=speaker, stop=stop, once=once
             )
         finally:
-            supervisor.stopping()
+            supervisor.report_stop()
             pulse.cancel()
             await watchlist.close()
     return _code(beat) if once else DONE

@@ -132,10 +132,10 @@ def _metric(
 
 
 def _labels(**given: str) -> str:
-    def escaped(text: str) -> str:
+    def escape(text: str) -> str:
         return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
-    return "{" + ",".join(f'{name}="{escaped(text)}"' for name, text in given.items()) + "}"
+    return "{" + ",".join(f'{name}="{escape(text)}"' for name, text in given.items()) + "}"
 
 
 @contextmanager
@@ -169,7 +169,7 @@ def opened_metrics(home: Home, place: str | None) -> Iterator[Gauges]:
 
 
 def _handler_of(gauges: Gauges, token: str) -> type[LoopbackHandler]:
-    class Handler(LoopbackHandler):
+    class MetricsHandler(LoopbackHandler):
         def answer_get(self, path: str) -> None:
             if path == "/health":
                 well = gauges.well
@@ -182,7 +182,7 @@ def _handler_of(gauges: Gauges, token: str) -> type[LoopbackHandler]:
             else:
                 self.send_json(b"{}", HTTPStatus.NOT_FOUND)
 
-    return Handler
+    return MetricsHandler
 
 
 def _kept_token(path: Path) -> str:

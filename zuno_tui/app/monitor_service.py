@@ -137,7 +137,7 @@ _SYSTEM_UNITS = Path("/etc/systemd/system")
 _AGENT = "org.zuno.monitor"
 
 
-class Finding(NamedTuple):
+class ServiceCheck(NamedTuple):
     well: bool
     about: str
     words: str
@@ -218,69 +218,71 @@ def check(home: Home, environment: Mapping[str, str], now: float, *, server: boo
 
 def _findings(
     home: Home, environment: Mapping[str, str], now: float, *, server: bool
-) -> Iterator[Finding]:
+) -> Iterator[ServiceCheck]:
     path = unit_path(environment, server=server)
     again = "zuno monitor --install" + " --server" * server
     text = path.read_text("utf-8", "replace") if path.is_file() else ""
     if not text:
-        yield Finding(False, "unit", f"there is none at {path}: {again}")
+        yield ServiceCheck(False, "unit", f"there is none at {path}: {again}")
     elif sys.executable not in text:
-        yield Finding(False, "program", f"{path} starts another zuno than this one: {again}")
+        yield ServiceCheck(False, "program", f"{path} starts another zuno than this one: {again}")
     else:
-        yield Finding(True, "unit", str(path))
+        yield ServiceCheck(True, "unit", str(path))
     yield from _started(path, server=server)
     yield _private(home.root, "home", "there is none yet: zuno init")
     yield _private(home.root / "monitor.env", "tokens", "none for Telegram or a webhook")
     yield _living(home, now)
 
 
-def _started(path: Path, *, server: bool) -> Iterator[Finding]:
+def _started(path: Path, *, server: bool) -> Iterator[ServiceCheck]:
     """As systemd or launchd says; nothing where neither answers here."""
     if path.suffix == ".plist":
         words = ["launchctl", "list", _AGENT]
     else:
         words = ["systemctl", *(() if server else ("--user",)), "is-active", "zuno-monitor"]
     if shutil.which(words[0]) is None:
-        yield Finding(False, "service", f"{words[0]} is not installed here; run zuno monitor")
+        yield ServiceCheck(False, "service", f"{words[0]} is not installed here; run zuno monitor")
         return
     asked = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
     said = (asked.stdout or asked.stderr).strip().splitlines()
     state = said[0] if said else "unknown"
     started = asked.returncode == 0
-    yield Finding(started, "service", state if started else f"{state}. {next(_next(path, server))}")
+    yield ServiceCheck(
+        started, "service", state if started else f"{state}. {next(_next(path, server))}"
+    )
 
 
-def _private(path: Path, about: str, absent: str) -> Finding:
+def _private(path: Path, about: str, absent: str) -> ServiceCheck:
     if not path.exists():
-        return Finding(True, about, absent)
+        return ServiceCheck(True, about, absent)
     mode = "700" if path.is_dir() else "600"
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        return Finding(False, about, f"{path} can be read by others: chmod {mode} {path}")
-    return Finding(True, about, str(path))
+        return ServiceCheck(False, about, f"{path} can be read by others: chmod {mode} {path}")
+    return ServiceCheck(True, about, str(path))
 
 
-def _living(home: Home, now: float) -> Finding:
+def _living(home: Home, now: float) -> ServiceCheck:
     path = home.root / "zuno.db"
     holder = current_holder(home.monitor_lock) if path.is_file() else None
     if holder is None:
-        return Finding(False, "watch", "nobody watches this home now: zuno monitor")
+        return ServiceCheck(False, "watch", "nobody watches this home now: zuno monitor")
     try:
         store, _ = Store.open(path, now=now)
     except StoreError as error:
-        return Finding(False, "watch", str(error))
+        return ServiceCheck(False, "watch", str(error))
     with store:
         beat = last_beat(store)
     who = f"process {holder.pid} on {holder.host}"
     if beat is None:
-        return Finding(False, "watch", f"{who} has not looked yet")
+        return ServiceCheck(False, "watch", f"{who} has not looked yet")
     seen = f"{who} looked {age_text(round(beat.age(now)))} ago"
     if beat.overdue(now):
-        return Finding(False, "watch", f"{seen}, which is too long: see its log")
+        return ServiceCheck(False, "watch", f"{seen}, which is too long: see its log")
     blind = [sight.network for sight in beat.sights if sight.block is None]
     if beat.trouble or blind:
         why = beat.trouble or f"it cannot read {', '.join(dict.fromkeys(blind))}"
-        return Finding(False, "watch", f"{seen}: {why}")
-    return Finding(True, "watch", seen)
+        return ServiceCheck(False, "watch", f"{seen}: {why}")
+    return ServiceCheck(True, "watch", seen)
 
 
 def health(home: Home, now: float, *, as_json: bool) -> int:

@@ -82,13 +82,13 @@ async def _apply(session: Session, arguments: Namespace) -> int:
             await say_news(sources, connections, outbox)
             approval, dispatch = unused_approval(outbox, arguments.plan_id, arguments.confirm)
 
-            async def judged() -> WaitingApproval:
+            async def judge() -> WaitingApproval:
                 judgment = await judge_again(
                     sources, connections, outbox, approval, dispatch, limits=limits
                 )
                 return waiting_of(session.network, approval, dispatch, judgment)
 
-            waiting = await judged()
+            waiting = await judge()
             for line in page_text(await approval_page(session, sources, waiting)):
                 say(line)
             _ask(waiting, arguments)
@@ -102,7 +102,7 @@ async def _apply(session: Session, arguments: Namespace) -> int:
                 lender=lender_in(step.transaction for step in dispatch.steps),
             ) as signer:
                 # A word and a passphrase take their time, and the chain does not wait for them.
-                waiting = await judged()
+                waiting = await judge()
                 dispatch = await _applied(sources, connections, outbox, waiting, signer)
         await let_go_of_approval(session, approval.hash)
         with may_have_sent():

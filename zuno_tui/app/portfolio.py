@@ -140,7 +140,11 @@ def portfolio_entries(
     labels = wallet_labels(session)
     return [
         PortfolioEntry(
-            target.network, owner, labels.get(owner, ""), worth, worth.overview.wallet.missing or ""
+            target.network,
+            owner,
+            labels.get(owner, ""),
+            worth,
+            worth.overview.wallet.shortfall or "",
         )
         for owner, worth in zip(target.wallets, worths, strict=True)
     ]

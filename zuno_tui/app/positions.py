@@ -100,8 +100,8 @@ def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
         + (f", {money(total.withdrawn, unit)} withdrawn" if total.withdrawn else "")
         + (f", {money(total.undivided, unit)} waiting" if total.undivided else ""),
     ]
-    if wallet.missing:
-        lines.append(wallet.missing)
+    if wallet.shortfall:
+        lines.append(wallet.shortfall)
     lines += [
         f"Not in the sum: {amount.token.label} ({amount.reason})"
         for amount in overview.portfolio.unpriced
@@ -180,7 +180,7 @@ def reading_progress(
     """Tells now and then how far the reading is."""
     told_at = clock()
 
-    def heard(progress: ScanProgress) -> None:
+    def hear(progress: ScanProgress) -> None:
         nonlocal told_at
         if clock() - told_at >= BETWEEN_SECONDS:
             told_at = clock()
@@ -189,4 +189,4 @@ def reading_progress(
                 "Progress is saved."
             )
 
-    return heard
+    return hear

@@ -117,7 +117,7 @@ async def range_answer(session: Session, asked: ChooseRange) -> CommandAnswer:
         f"{form.pair.base.label}, read at block {form.context.block:,}",
     )
     remarks = [f"▲ {words}" for words in (*preview.objections, preview.trouble) if words]
-    twin = "" if preview.trouble else planning(form, ticks).twin
+    twin = "" if preview.trouble else plan_request(form, ticks).twin
     if twin:
         remarks.append(f"Plan it: {twin}")
     return CommandAnswer(
@@ -163,7 +163,7 @@ async def read_range_forms(
     return usable
 
 
-def planning(form: RangeForm, ticks: TickRange) -> MovePosition | CreatePosition:
+def plan_request(form: RangeForm, ticks: TickRange) -> MovePosition | CreatePosition:
     """What asks for the plan of just this range, in words that anybody can type."""
     prices = chosen_prices(form, ticks)
     if form.ref is not None:

@@ -24,7 +24,7 @@ from zuno_tui.app.feature import RunAgain, feature_of_flow
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import print_json, print_lines
-from zuno_tui.present.transcript import ending, turn_line
+from zuno_tui.present.transcript import describe_end, turn_line
 from zuno_tui.settings import SettingsError
 
 
@@ -64,7 +64,7 @@ async def run_replay(home: Home, path: Path) -> Replayed:
 async def _debate_again(record: Record) -> RunAgain:
     report, ended = await replay_debate(record)
     plan_id = None if ended.plan is None else ended.plan.plan_id
-    return RunAgain(report, ended.transcript, plan_id, ending(ended))
+    return RunAgain(report, ended.transcript, plan_id, describe_end(ended))
 
 
 def run(arguments: Namespace) -> int:

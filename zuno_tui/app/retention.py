@@ -18,7 +18,7 @@ from zuno_tui.settings.schema import RetentionSettings
 _NAMESPACE, _KEY = "retention", "last"
 
 
-class KeptFile(Struct, frozen=True):
+class StoredFile(Struct, frozen=True):
     path: Path
     modified: float
     size: int
@@ -72,10 +72,10 @@ def let_go(home: Home, store: Store, settings: RetentionSettings, *, now: float)
 
 
 def surplus(
-    files: Iterable[KeptFile], *, before: float, most_bytes: int | None, needed: frozenset[Path]
-) -> tuple[KeptFile, ...]:
+    files: Iterable[StoredFile], *, before: float, most_bytes: int | None, needed: frozenset[Path]
+) -> tuple[StoredFile, ...]:
     """Those from before a moment, and the oldest of those beyond so many bytes in all."""
-    gone: list[KeptFile] = []
+    gone: list[StoredFile] = []
     total = 0
     for path in sorted(files, key=lambda file: file.modified, reverse=True):
         total += path.size
@@ -108,12 +108,12 @@ def _request_of(plan: Path) -> str:
     return str(document.get("requestId")) if isinstance(document, dict) else ""
 
 
-def _files(folder: Path, pattern: str) -> list[KeptFile]:
+def _files(folder: Path, pattern: str) -> list[StoredFile]:
     found = []
     for path in folder.glob(pattern):
         if path.is_file() and not path.is_symlink():
             status = path.stat()
-            found.append(KeptFile(path, status.st_mtime, status.st_size))
+            found.append(StoredFile(path, status.st_mtime, status.st_size))
     return found
 
 

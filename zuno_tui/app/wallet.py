@@ -202,7 +202,7 @@ def _signs(wallet: Wallet) -> str:
 
 def _use(session: Session, arguments: Namespace) -> int:
     wallet = read_book(session.home.keystore).find(arguments.wallet)
-    change_book(session.home.keystore, lambda book: book.choosing(wallet.address))
+    change_book(session.home.keystore, lambda book: book.with_current(wallet.address))
     chosen = session.settings.address
     overruled = chosen is not None and chosen != wallet.address
     if session.as_json:

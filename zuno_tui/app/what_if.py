@@ -107,7 +107,7 @@ def _at_price(
     factors = [_factor_of(token, symbol, factor) for token in tokens]
     then = position_then(position, factors[0], factors[1])
     pair = pair_of(session.network, *tokens, position.pool.sqrt_price_x96)
-    after = position.waiting.plus(Amounts(then.amount0, then.amount1))
+    after = position.collectable.plus(Amounts(then.amount0, then.amount1))
     price = pair.price(then.sqrt_price)
     return PositionAtPrice(
         token_id=position.ref,

@@ -141,11 +141,11 @@ def of_selected(
 ) -> Callable[[PhraseContext], Iterable[Suggestion]]:
     """For the position under the cursor, where that can be done on its protocol."""
 
-    def offered(context: PhraseContext) -> Iterable[Suggestion]:
+    def suggest(context: PhraseContext) -> Iterable[Suggestion]:
         ref = context.selected
         return () if ref is None or (on and ref.protocol not in on) else (make(ref),)
 
-    return offered
+    return suggest
 
 
 def of_plan(make: Callable[[str], Suggestion]) -> Callable[[PhraseContext], Iterable[Suggestion]]:

@@ -100,7 +100,7 @@ def _numbers(text: str) -> set[str]:
 def _prompt(text: str, commands: CommandRegistry) -> ModelPrompt:
     translating = other_language(text) is not None
 
-    def offered(verb: Verb) -> bool:
+    def may_offer(verb: Verb) -> bool:
         looks = is_look(verb.name.split()[0]) and not verb.money
         acts = translating and verb.name in _TRANSLATED
         return acts or (looks and verb.name not in ("quit", "cancel"))
@@ -108,7 +108,7 @@ def _prompt(text: str, commands: CommandRegistry) -> ModelPrompt:
     shown = "\n".join(
         f"{verb.usage_text}: {commands.purpose(verb.name)}"
         for verb in commands.verbs
-        if offered(verb)
+        if may_offer(verb)
     )
     quoted = clean_text(text, limit=_LONGEST).replace("<", " ").replace(">", " ")
     return ModelPrompt(_SYSTEM, f"Phrases:\n{shown}\n\nTyped: <<<{quoted}>>>")

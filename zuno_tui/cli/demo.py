@@ -83,20 +83,20 @@ def demo_opening(arguments: Namespace, started: StartedChain | None = None) -> O
     """The embedded chain for as long as the desk is open, in a home that goes with it."""
 
     @asynccontextmanager
-    async def opening(tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
+    async def open_session(tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
         from zuno_tui.desk.context import DeskOpening
         from zuno_tui.desk.events import Said
 
         tell(Said(_STARTING))
 
-        def writing(done: int, total: int) -> None:
+        def show_progress(done: int, total: int) -> None:
             tell(Said(f"{_STARTING[:-1]}: {100 * done // total}%"))
 
         with (
             _home_of_its_own(arguments.home) as home,
             nullcontext(started) if started else _started_chain(home) as chain,
         ):
-            devnet = await chain.ready(writing)
+            devnet = await chain.ready(show_progress)
             chosen = argparse.Namespace(**{**vars(arguments), "home": home})
             if arguments.safe is not None:
                 tell(Said(await _with_safe(Path(home), devnet, arguments.safe)))
@@ -114,14 +114,14 @@ def demo_opening(arguments: Namespace, started: StartedChain | None = None) -> O
                     transport=arguments.transport,
                 )
 
-    return opening
+    return open_session
 
 
 def fork_opening(arguments: Namespace) -> Opening:
     """The desk on a copy of a real network, in a home of its own that holds no key."""
 
     @asynccontextmanager
-    async def opening(tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
+    async def open_session(tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
         from zuno_tui.desk.context import DeskOpening
         from zuno_tui.desk.events import Said
 
@@ -134,7 +134,7 @@ def fork_opening(arguments: Namespace) -> Opening:
                     transport=arguments.transport,
                 )
 
-    return opening
+    return open_session
 
 
 @asynccontextmanager

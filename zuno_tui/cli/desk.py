@@ -46,7 +46,7 @@ def run(arguments: Namespace, *, asks: bool = False) -> int:
 
 def _opening(arguments: Namespace) -> Opening:
     @asynccontextmanager
-    async def opening(_tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
+    async def open_session(_tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
         from zuno_tui.app.session import Session, flags_of
         from zuno_tui.desk.context import DeskOpening
 
@@ -59,7 +59,7 @@ def _opening(arguments: Namespace) -> Opening:
             flags=flags_of(arguments),
         )
 
-    return opening
+    return open_session
 
 
 def _nothing_is_chosen(session: Session) -> bool:

@@ -163,13 +163,13 @@ class _Joined(argparse.Action):
 
 
 def _typed(read: Callable[[str], object]) -> Callable[[str], object]:
-    def typed(text: str) -> object:
+    def parse(text: str) -> object:
         try:
             return read(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
 
-    return typed
+    return parse
 
 
 def _desk_flags(command: Command) -> argparse.ArgumentParser:

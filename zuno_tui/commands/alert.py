@@ -57,7 +57,7 @@ def _read(said: Remaining) -> SetPriceAlert | ShowAlert:
     if not said:
         return SetPriceAlert()
     if said.one_of({REMOVE: True, "delete": True}):
-        number = said.matching(_NUMBER)
+        number = said.take_matching(_NUMBER)
         if number is None:
             said.refuse("which price alert: `alert` lists them.", "alert")
         said.end("alert", "price", "number")
@@ -67,7 +67,7 @@ def _read(said: Remaining) -> SetPriceAlert | ShowAlert:
         return SetPriceAlert()
     if _NUMBER.fullmatch(said.text.strip()):
         return ShowAlert(said.alert())
-    side, level = said.one_of(_SIDES), said.matching(_LEVEL)
+    side, level = said.one_of(_SIDES), said.take_matching(_LEVEL)
     symbol = said.symbol(_EXAMPLE)
     if side is None or level is None:
         said.refuse("at which price: below or above how many dollars.", _EXAMPLE)

@@ -37,7 +37,7 @@ def _read(said: Remaining) -> MovePosition:
 def _price(said: Remaining, example: str) -> str:
     from chain.base.units import NumeralError, read_numeral, spelled_out
 
-    typed = said.leading(_PRICE)
+    typed = said.take_leading(_PRICE)
     if typed is None:
         said.refuse("between which two prices.", example)
     try:

@@ -51,10 +51,10 @@ def _read(said: Remaining) -> WhatIf:
     symbol = said.symbol(example)
     try:
         if said.text.startswith("at "):
-            level = said.leading(_LEVEL)
+            level = said.take_leading(_LEVEL)
             intent = WhatIf(symbol, at=read_level(level or ""))
         else:
-            change = said.leading(_CHANGE)
+            change = said.take_leading(_CHANGE)
             if change is None:
                 said.refuse("by how many percent.", example)
             intent = WhatIf(symbol, read_change(change))

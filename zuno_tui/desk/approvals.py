@@ -39,7 +39,7 @@ class EmbeddedMarket:
                 try:
                     self._show(await self._hold_for_approvals())
                 except MarketClockError:
-                    self._context.status.trading(None, paused=False)
+                    self._context.status.show_market(None, paused=False)
                 await asyncio.sleep(_BETWEEN_LOOKS)
         finally:
             await self._clock.close()
@@ -84,7 +84,7 @@ class EmbeddedMarket:
         return trading
 
     def _show(self, trading: MarketTrading) -> None:
-        self._context.status.trading(trading.words, paused=not trading.speed)
+        self._context.status.show_market(trading.words, paused=not trading.speed)
 
 
 APPROVE = "approve"

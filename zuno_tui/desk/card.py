@@ -12,7 +12,7 @@ from zuno_tui.desk.context import Tell
 from zuno_tui.desk.events import PlanChanged
 from zuno_tui.desk.jobs import fault_words
 from zuno_tui.present.argued_plan import ArguedPlan
-from zuno_tui.present.failures import foreseen
+from zuno_tui.present.failures import explain_known
 from zuno_tui.present.plan_card import (
     PlanPool,
     decided_words,
@@ -156,7 +156,7 @@ class Card:
     def show_failure(self, plan_id: str, error: Exception, *, sent: str = "") -> None:
         """`sent` says where to look where something may have left before it failed."""
         words = fault_words(error)
-        lines = tuple(str(error).splitlines()) if foreseen(error) else (words,)
+        lines = tuple(str(error).splitlines()) if explain_known(error) else (words,)
         if sent:
             self.show_end(ResultView(plan_id, "interrupted", (*lines, sent), None))
         else:

@@ -51,23 +51,23 @@ class StatusBoard:
     def show_trouble(self, words: str) -> None:
         self._show(replace(self._view, trouble=words))
 
-    def working(self, jobs: tuple[JobView, ...]) -> None:
+    def show_jobs(self, jobs: tuple[JobView, ...]) -> None:
         self._jobs = jobs
         self._show(replace(self._view, jobs=(*self._jobs, *self._reading)))
 
-    def reading(self, words: str | None) -> None:
+    def show_reading(self, words: str | None) -> None:
         """The desk's own reading, which nobody asked for and nobody can cancel."""
         view = JobView("positions", words or "", cancellable=False)
         self._reading = () if words is None else (view,)
         self._show(replace(self._view, jobs=(*self._jobs, *self._reading)))
 
-    def trading(self, words: str | None, *, paused: bool) -> None:
+    def show_market(self, words: str | None, *, paused: bool) -> None:
         self._show(replace(self._view, market=words, market_paused=paused))
 
     def show_subscription(self, state: Literal["live", "lost"]) -> None:
         self._show(replace(self._view, subscription=state))
 
-    def thinking(self, words: str) -> None:
+    def show_model(self, words: str) -> None:
         self._show(replace(self._view, model=words))
 
     def show_mesh(self, words: str, at: float | None) -> None:
@@ -127,7 +127,7 @@ class DeskContext(Struct, frozen=True):
             self.tell(ViewAsked(view))
 
     @property
-    def reading(self) -> Sources:
+    def display_sources(self) -> Sources:
         """For what is only shown: of the last block where there is no new one, which is said."""
         return self.sources.at_last_block(self.tell_stale)
 

@@ -30,7 +30,7 @@ from zuno_tui.present.argued_plan import ArguedPlan, just_argued
 from zuno_tui.present.plan_card import plan_pools
 from zuno_tui.present.transcript import (
     WHY_STRUCK,
-    ending,
+    describe_end,
     flagged_screen_words,
     screen_table,
 )
@@ -225,7 +225,7 @@ class Debates:
             deterministic=opening.deterministic,
             transport=opening.transport,
         )
-        self._context.status.thinking(_model_words(settings, None))
+        self._context.status.show_model(_model_words(settings, None))
         return settings
 
     def _begin(
@@ -262,10 +262,10 @@ class Debates:
         except Exception:
             hearing.end("It ended without a plan.")
             raise
-        context.status.thinking(_model_words(settings, debated.spent))
+        context.status.show_model(_model_words(settings, debated.spent))
         if debated.document is None:
-            hearing.end(ending(debated.ended))
-            context.tell(Said(ending(debated.ended), "bad", twin))
+            hearing.end(describe_end(debated.ended))
+            context.tell(Said(describe_end(debated.ended), "bad", twin))
             return
         argued = just_argued(debated.ended, debated.document, debated.spent)
         view = shown_plan(context, argued, made_at=began)

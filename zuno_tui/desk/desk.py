@@ -93,7 +93,7 @@ class Workspace:
         async with AsyncExitStack() as stack:
             sources = await stack.enter_async_context(session.sources())
             status = StatusBoard(view, tell)
-            jobs = Jobs(tell, status.working)
+            jobs = Jobs(tell, status.show_jobs)
             context = DeskContext(opening, session, wallet, sources, tell, jobs, status)
             return cls(context, stack.pop_all())
 
@@ -436,7 +436,7 @@ class Desk:
         keystore = self._session.home.keystore
         try:
             address = read_book(keystore).find(intent.wallet).address
-            change_book(keystore, lambda book: book.choosing(address))
+            change_book(keystore, lambda book: book.with_current(address))
         except NoSuchWalletError:
             address = await self._address(intent.wallet)
         return replace(self._session, settings=replace(self._session.settings, address=address))

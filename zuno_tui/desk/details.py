@@ -154,13 +154,13 @@ class Details:
 
     async def _read(self, intent: Inspect, progress: Progress) -> None:
         context, session = self._context, self._context.session
-        position = await read_one(context.reading, intent.ref, session.settings.unit)
+        position = await read_one(context.display_sources, intent.ref, session.settings.unit)
         if position is None:
             label = position_label(intent.ref)
             words = f"{session.network.title} has no position {label}, or it was burned."
             context.tell(Said(words, "warn", intent.twin))
             return
-        performance = await read_performance(context.reading, [position.snapshot])
+        performance = await read_performance(context.display_sources, [position.snapshot])
         pool = position.snapshot.pool
         token0, token1 = position.tokens[pool.key.currency0], position.tokens[pool.key.currency1]
         pair = pair_of(self._context.session.network, token0, token1, pool.sqrt_price_x96)
@@ -202,7 +202,7 @@ class Details:
         )
 
     async def _past(self) -> WalletHistory:
-        context, sources = self._context, self._context.reading
+        context, sources = self._context, self._context.display_sources
         (worth,) = await read_worths(sources, [context.wallet], WorthUnit.USD, every_protocol=True)
         plans = sent_plans(context.session).get((sources.network.chain_id, context.wallet), {})
         return await read_wallet_history(sources, worth, plans)
@@ -227,7 +227,7 @@ class Details:
             history=tuple(history_lines(performance.accounts[ref].changes, pair)),
             hook=hook.sentences if hook.present else (),
             figures=tuple(page.key_figures()),
-            standing=page.standing,
+            standing=page.range_standing,
             owned_by="" if owner == self._context.wallet else checksum(owner),
             copied=tuple(
                 f"{name}: {words}" if name else f"  {words}"
@@ -245,7 +245,7 @@ class Details:
         *,
         days: int,
     ) -> DetailView:
-        sources, snapshot = self._context.reading, position.snapshot
+        sources, snapshot = self._context.display_sources, position.snapshot
         client, network, store = sources.client, sources.network, sources.store
         pool = snapshot.pool
         read = await read_given_hours(
@@ -283,7 +283,7 @@ class Details:
     async def _liquidity(
         self, position: OnePosition, pair: Pair
     ) -> tuple[tuple[float, float], ...]:
-        sources, snapshot = self._context.reading, position.snapshot
+        sources, snapshot = self._context.display_sources, position.snapshot
         identity, tick = snapshot.identity, snapshot.pool.tick
         farthest = max(abs(identity.tick_lower - tick), abs(identity.tick_upper - tick))
         reach = min(max(farthest * 5 // 4, _LEAST_REACH), _MOST_REACH)

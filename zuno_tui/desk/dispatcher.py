@@ -182,7 +182,7 @@ class Dispatcher:
         if approval is None:
             return
         now = head.timestamp if by_head and not approval.venue else self._context.clock()
-        if now >= approval.expires_at and not self._questions.answering:
+        if now >= approval.expires_at and not self._questions.is_answering:
             self.card.show_lapse()
             words = f"{approval.headline}: the approval lapsed. Nothing was signed."
             self._questions.withdraw(approval.hash, words)

@@ -11,7 +11,7 @@ from chain.base.errors import error_kind
 from chain.base.store import StoreError
 from chain.rpc.errors import RpcError
 from zuno_tui.desk.events import Event, Said
-from zuno_tui.present.failures import foreseen, unforeseen
+from zuno_tui.present.failures import explain_known, explain_unexpected
 from zuno_tui.present.views import JobView
 
 Progress = Callable[[str], None]
@@ -27,14 +27,14 @@ def fault_words(error: Exception) -> str:
         return "It took too long and was stopped. Try again, or see what answers: doctor"
     if isinstance(error, StoreError):
         return f"{error} Make room on the disk, or choose another home: zuno --home DIR"
-    told = foreseen(error)
+    told = explain_known(error)
     if told is not None:
         return one_line(told[1])
     if isinstance(error, OSError):
         return f"The disk or the network failed: {error.strerror or error_kind(error)}."
     # Frames and kinds only: the words of an unknown error may hold a URL with its key.
     _LOG.error("unforeseen %s", error_kind(error), exc_info=error)
-    return f"{unforeseen(error)} More in the log: locate"
+    return f"{explain_unexpected(error)} More in the log: locate"
 
 
 def sentences_of(error: Exception) -> str | None:

@@ -96,7 +96,7 @@ class Pools:
         )
 
     async def _read(self, token: str) -> None:
-        sources = self._context.reading
+        sources = self._context.display_sources
         survey = await survey_pools(sources, SurveyPlan(every_protocol=True))
         weeks = await read_surveyed(sources, survey.pools, unread=False)
         pools = ranked_pools(survey.pools, weeks, RankKey.PAYS)

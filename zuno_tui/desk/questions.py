@@ -42,7 +42,7 @@ class Questions:
         self._asked: tuple[Question, Act] | None = None
 
     @property
-    def answering(self) -> bool:
+    def is_answering(self) -> bool:
         return self._jobs.is_running(ACTING)
 
     def until(self, seconds_left: float) -> float:

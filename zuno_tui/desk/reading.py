@@ -212,7 +212,7 @@ class PositionsReader:
     def _tell_fault(self, error: Exception, shown: PositionsView) -> None:
         self._faults += 1
         words, context = fault_words(error), self._context
-        context.status.reading(None)
+        context.status.show_reading(None)
         self._show(replace(shown, stale=words))
         context.status.show_trouble(words)
         trouble = "has no new block" if isinstance(error, StaleHead) else "cannot be read"
@@ -241,7 +241,7 @@ class PositionsReader:
             context.tell(OutageChanged(None))
             context.tell(Said(f"{context.session.network.title} is being read again.", "good"))
         self._faults = 0
-        context.status.reading(None)
+        context.status.show_reading(None)
         self._remember_ether(overview, now)
         self._overview = overview
         self._show(self._drawn(overview, now))
@@ -377,7 +377,7 @@ class PositionsReader:
             self._context.status.show_trouble(fault_words(error))
 
     def _scanning(self, progress: SearchProgress) -> None:
-        self._context.status.reading(search_words(progress))
+        self._context.status.show_reading(search_words(progress))
 
     def _show(self, view: PositionsView) -> None:
         if _differs(self._view, view):

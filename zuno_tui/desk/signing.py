@@ -314,7 +314,7 @@ class Signing:
 
         session, loop = self._context.session, asyncio.get_running_loop()
 
-        def asking(words: str) -> None:
+        def show_words(words: str) -> None:
             """From the thread that waits for a device."""
             loop.call_soon_threadsafe(self._context.tell, Said(words, "warn"))
 
@@ -325,7 +325,7 @@ class Signing:
             sender,
             give_passphrase,
             session.devices,
-            asking=asking,
+            asking=show_words,
             lender=lender,
         )
 

@@ -153,7 +153,7 @@ def _facts(basis: Basis) -> Iterator[tuple[str, object]]:
         identity, which = position.identity, f" of {position_label(position.ref)}" if place else ""
         yield f"range{which}", (identity.tick_lower, identity.tick_upper)
         # Not every endpoint has the logs that part fees from what was withdrawn.
-        yield f"fees waiting{which}", tuple(position.waiting)
+        yield f"fees waiting{which}", tuple(position.collectable)
         yield f"liquidity of the pool{which}", position.pool.liquidity
     for token, amount in basis.facts.balances.items():
         yield f"balance of {_name(token)}", amount

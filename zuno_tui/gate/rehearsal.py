@@ -22,7 +22,7 @@ from chain.positions.overview import OnePosition, Sources, read_one
 from chain.prices.price import WorthUnit
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
-from chain.rpc.forwarder import Forwarder, forwarding
+from chain.rpc.forwarder import Forwarder, open_forwarder
 from chain.rpc.records import Block
 from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.approvals import Approval
@@ -94,7 +94,7 @@ async def copied_chain(
 ) -> AsyncIterator[ForkedChain]:
     """A node that copies the client's chain at this block; a failure is said with its cause."""
     with ExitStack() as stack:
-        async with forwarding(client) as forwarder:
+        async with open_forwarder(client) as forwarder:
             fork = forked_chain(
                 forwarder.url, head.number, chain_id=client.network.chain_id, port=port
             )

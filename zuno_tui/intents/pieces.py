@@ -23,7 +23,7 @@ def choose_one(kind: str, names: Iterable[str]) -> str:
     return f"You named several {kind}, {list_names(names)}: choose one."
 
 
-def unknown(words: Iterable[str], known: Iterable[str]) -> str:
+def list_unknown(words: Iterable[str], known: Iterable[str]) -> str:
     """Every unknown word, and the nearest known one beside the first few."""
     spelled = {item.lower(): item for item in known}
     different = list(dict.fromkeys(words))
@@ -83,7 +83,7 @@ class PhrasePiece(Struct, frozen=True):
 SEPARATOR = PhrasePiece(PieceKind.MARK, ",")
 
 
-def cut(text: str) -> tuple[PhrasePiece, ...]:
+def cut_phrase(text: str) -> tuple[PhrasePiece, ...]:
     """The pieces of a phrase in order; unseen characters are gone, whatever is left is shown."""
     shown = clean_text(text, limit=LONGEST_PHRASE).translate(_TYPOGRAPHY)
     return tuple(_piece(match) for match in _PIECE.finditer(_LOOSE_APOSTROPHE.sub(" ", shown)))

@@ -79,24 +79,24 @@ class Remaining:
 
     def position(self) -> PositionRef:
         """A position by its number, or by pointing at it, anywhere among the words."""
-        if (named := self.matching(_POSITION)) is not None:
+        if (named := self.take_matching(_POSITION)) is not None:
             return read_ref(named)
         return self._pointed_at(pointed=self.points())
 
     def positions(self) -> tuple[PositionRef, ...]:
         """One or more, by their numbers."""
         named = [self.position()]
-        while (another := self.matching(_POSITION)) is not None:
+        while (another := self.take_matching(_POSITION)) is not None:
             named.append(read_ref(another))
         return tuple(dict.fromkeys(named))
 
     def leading_position(self) -> PositionRef:
         """The same where other numbers follow: then only the first word can be the position."""
-        if (named := self.leading(_POSITION)) is not None:
+        if (named := self.take_leading(_POSITION)) is not None:
             return read_ref(named)
-        return self._pointed_at(pointed=self.leading(_POINTING) is not None)
+        return self._pointed_at(pointed=self.take_leading(_POINTING) is not None)
 
-    def leading(self, pattern: re.Pattern[str]) -> str | None:
+    def take_leading(self, pattern: re.Pattern[str]) -> str | None:
         """The next word, past those that say nothing, if it is such a one."""
         place = next(
             (at for at, word in enumerate(self._words) if word.lower() not in _INTRODUCING), None
@@ -122,13 +122,13 @@ class Remaining:
 
     def plan(self) -> str | None:
         """A plan by its id; None for the one on the card."""
-        return self.matching(_PLAN) if not self.points() else None
+        return self.take_matching(_PLAN) if not self.points() else None
 
     def candidate(self) -> str | None:
         """A move of the plan by its letter or number, or `close`; None for what is recommended."""
         if closing := self.one_of(_CLOSING):
             return closing
-        named = self.matching(_CANDIDATE) or self._last_letter()
+        named = self.take_matching(_CANDIDATE) or self._last_letter()
         if named is None:
             return None
         named = named.removeprefix("#")
@@ -146,7 +146,7 @@ class Remaining:
 
     def record(self) -> str:
         known = self.context.records
-        record = self.matching(_RECORD)
+        record = self.take_matching(_RECORD)
         if record is None and known and (self.points() or self.one_of(_LATEST)):
             record = known[0]
         if record is None:
@@ -155,7 +155,7 @@ class Remaining:
 
     def alert(self) -> str:
         """An alert by its number or by pointing at it, or `all`."""
-        if (named := self.matching(_ALERT)) is not None:
+        if (named := self.take_matching(_ALERT)) is not None:
             return self._standing(named.removeprefix("#"))
         if every := self.one_of(_EVERYTHING):
             return every
@@ -180,25 +180,25 @@ class Remaining:
         return number
 
     def address(self) -> str | None:
-        address = self.matching(_ADDRESS)
+        address = self.take_matching(_ADDRESS)
         return None if address is None else address.lower()
 
     def ens_name(self) -> str | None:
-        name = self.matching(_ENS_NAME)
+        name = self.take_matching(_ENS_NAME)
         return None if name is None else name.lower()
 
     def token_name(self) -> str | None:
         """A symbol or an address."""
-        return self.matching(_TOKEN_NAME)
+        return self.take_matching(_TOKEN_NAME)
 
     def symbol(self, example: str) -> str:
-        symbol = self.leading(_SYMBOL)
+        symbol = self.take_leading(_SYMBOL)
         if symbol is None:
             self.refuse("of which token.", example)
         return symbol
 
     def percent(self, example: str) -> int:
-        percent = self.leading(_PERCENT)
+        percent = self.take_leading(_PERCENT)
         if percent is None:
             self.refuse("by how much, in whole percent.", example)
         part = int(percent.removesuffix("%"))
@@ -207,7 +207,7 @@ class Remaining:
         return part
 
     def amount(self, example: str) -> Numeral:
-        text = self.leading(_AMOUNT)
+        text = self.take_leading(_AMOUNT)
         if text is None:
             self.refuse("how much.", example)
         try:
@@ -231,7 +231,7 @@ class Remaining:
                 return meanings[self._take(place).lower()]
         return None
 
-    def matching(self, pattern: re.Pattern[str]) -> str | None:
+    def take_matching(self, pattern: re.Pattern[str]) -> str | None:
         for place, word in enumerate(self._words):
             if pattern.fullmatch(word):
                 return self._take(place)

@@ -17,22 +17,23 @@ _EXIT_CODES = {
 
 
 def explain(error: Exception) -> tuple[int, str]:
-    told = foreseen(error)
+    told = explain_known(error)
     if told is not None:
         return told
     if os.environ.get("ZUNO_DEBUG"):
         traceback.print_exception(error, file=sys.stderr)
     return FAILED, (
-        f"{unforeseen(error)}\nNothing was sent or signed. ZUNO_DEBUG=1 shows where it happened."
+        f"{explain_unexpected(error)}\n"
+        "Nothing was sent or signed. ZUNO_DEBUG=1 shows where it happened."
     )
 
 
-def foreseen(error: Exception) -> tuple[int, str] | None:
+def explain_known(error: Exception) -> tuple[int, str] | None:
     """The exit code and words of a failure that says itself what to do; None for any other."""
     return (_EXIT_CODES[error.failure], str(error)) if isinstance(error, ZunoError) else None
 
 
-def unforeseen(error: Exception) -> str:
+def explain_unexpected(error: Exception) -> str:
     name, words = error_kind(error), quote_words(str(error))
     said = f"{name}: {words}" if words else name
     return f"Unexpected error ({said})."

@@ -242,7 +242,7 @@ def _row(
         ref=position.ref,
         pair=pair.name,
         fee=fee_text(pool.fee_tier) + ("*" if pool.key.has_dynamic_fee else ""),
-        standing=standing(position, progress, near_edge),
+        standing=range_state(position, progress, near_edge),
         notes=(*notes(position), *withdrawn_words(position, value, unit)),
         progress=progress,
         low=low,
@@ -281,7 +281,7 @@ def _until_now(chart: ChartView, position: PositionSnapshot, pair: Pair) -> Char
     return replace(chart, times=(*chart.times, float(now)), prices=(*chart.prices, price))
 
 
-def standing(position: PositionSnapshot, progress: float, near_edge: float) -> Standing:
+def range_state(position: PositionSnapshot, progress: float, near_edge: float) -> Standing:
     """Nearer to an edge than this part of the width is near it, as it is to the monitor."""
     if position.liquidity == 0:
         return "empty"
@@ -344,7 +344,7 @@ def wallet_document(
         "owner": wallet.owner,
         "found": wallet.found_count,
         "balanceOf": wallet.balance_of,
-        "missing": wallet.missing,
+        "missing": wallet.shortfall,
         "operators": list(wallet.operators),
         "operatorsKnownFromBlock": wallet.approvals_from,
         "unit": whole.unit.value,
@@ -415,7 +415,7 @@ def position_document(
         "fees0": units(position.fees.map(lambda fees: fees.amount0)),
         "fees1": units(position.fees.map(lambda fees: fees.amount1)),
         "withdrawn": _amounts(position.withdrawn),
-        "waiting": _amounts(Known(position.waiting, "")),
+        "waiting": _amounts(Known(position.collectable, "")),
         "rewards": [
             {"token": reward.token, "amount": str(reward.amount)} for reward in position.rewards
         ],

@@ -158,7 +158,7 @@ def _head(role: str, round_number: int) -> str:
     return f"{role_title(role):<{_ROLE_WIDTH}} {round_number or ' '} ▸ "
 
 
-def ending(ended: ArgumentEnd[Plan]) -> str:
+def describe_end(ended: ArgumentEnd[Plan]) -> str:
     """How the debate ended, in a sentence."""
     if ended.plan is not None:
         choice = ended.plan.choice

@@ -15,7 +15,7 @@ from agents.numbers.shapes import ExposureBias
 from chain.base.units import Numeral, write_amount
 from chain.contracts.networks import NATIVE, Address, Network
 from zuno_tui.intents.phrase_error import PhraseError
-from zuno_tui.intents.pieces import LONGEST_PHRASE, choose_one, cut, list_names, unknown
+from zuno_tui.intents.pieces import LONGEST_PHRASE, choose_one, cut_phrase, list_names, list_unknown
 from zuno_tui.present.words import fee_text
 from zuno_tui.prompt.create_parts import (
     Exposure,
@@ -324,7 +324,7 @@ def parse_create(text: str, network: Network) -> CreatePhrase:
     """What a phrase asks for on a network, or PhraseError with what keeps it from being asked."""
     if len(text) > LONGEST_PHRASE:
         raise PhraseError(f"That is too long: at most {LONGEST_PHRASE} characters.", "")
-    named = take_networks(cut(text))
+    named = take_networks(cut_phrase(text))
     read_on = named.networks[0] if named.networks else network
     parts = read_parts(named.rest, read_on)
     draft = read_draft(parts, read_on)
@@ -347,11 +347,11 @@ def _not_understood(parts: Sequence[PhrasePart], network: Network) -> Iterable[s
     symbols = known_symbols(network)
     tokens = [part.text for part in parts if isinstance(part, UnknownToken)]
     if tokens:
-        yield f"zuno knows no token {unknown(tokens, symbols)} on {network.title}."
+        yield f"zuno knows no token {list_unknown(tokens, symbols)} on {network.title}."
         yield f"Known there: {', '.join(symbols)}."
     words = [part.text for part in parts if isinstance(part, UnknownWord)]
     if words:
-        yield f"zuno does not understand {unknown(words, vocabulary(network))}."
+        yield f"zuno does not understand {list_unknown(words, vocabulary(network))}."
 
 
 def own_range(draft: Draft) -> OwnRange | None:

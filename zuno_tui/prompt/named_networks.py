@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from chain.contracts.networks import Network, all_networks, network_named
 from chain.protocols.rows import PROTOCOLS
-from zuno_tui.intents.pieces import SEPARATOR, PhrasePiece, Words, longest, past, unknown
+from zuno_tui.intents.pieces import SEPARATOR, PhrasePiece, Words, list_unknown, longest, past
 
 if TYPE_CHECKING:
     from zuno_tui.intents.remaining import Remaining
@@ -76,7 +76,7 @@ def spoken_network(remaining: Remaining) -> Network:
     network = network_called(words)
     if network is None:
         wanted = " ".join(words)
-        remaining.refuse(f"the network {unknown([wanted], names)}. Known: {', '.join(names)}.")
+        remaining.refuse(f"the network {list_unknown([wanted], names)}. Known: {', '.join(names)}.")
     return network
 
 
@@ -103,4 +103,4 @@ def _no_network(following: Sequence[PhrasePiece]) -> str:
     known = f"Known: {', '.join(names)}."
     if not following:
         return f"'on' needs a network after it. {known}"
-    return f"There is no network called {unknown([following[0].text], names)}. {known}"
+    return f"There is no network called {list_unknown([following[0].text], names)}. {known}"

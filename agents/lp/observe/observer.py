@@ -16,7 +16,7 @@ from agents.lp.facts import (
     MarketContext,
     ObservedPositionFacts,
     PastChange,
-    PositionPast,
+    PastFacts,
 )
 from agents.lp.observe.pool_facts import (
     COIN_DECIMALS,
@@ -151,7 +151,7 @@ def chain_faults_told(network: Network) -> Iterator[None]:
 _MOST_CHANGES = 20
 
 
-async def read_position_past(sources: Sources, ref: PositionRef) -> PositionPast:
+async def read_position_past(sources: Sources, ref: PositionRef) -> PastFacts:
     network = sources.network
     found = await read_positions(sources.client, network, sources.memory, [ref])
     snapshot = found.get(ref)
@@ -161,22 +161,22 @@ async def read_position_past(sources: Sources, ref: PositionRef) -> PositionPast
     return past_facts(account, snapshot.block.timestamp, snapshot.pool.sqrt_price_x96)
 
 
-def past_facts(account: SinceEntry, now: int, sqrt_price_x96: int) -> PositionPast:
-    def valued(amounts: Quantity[Amounts]) -> float | None:
+def past_facts(account: SinceEntry, now: int, sqrt_price_x96: int) -> PastFacts:
+    def value(amounts: Quantity[Amounts]) -> float | None:
         return figure(amounts.map(lambda known: worth(known, sqrt_price_x96)))
 
     age = account.age_seconds
-    return PositionPast(
+    return PastFacts(
         changes=tuple(
             PastChange(age_seconds=now - change.timestamp, liquidity_delta=change.liquidity_delta)
             for change in account.changes[-_MOST_CHANGES:]
         ),
         changes_in_all=len(account.changes),
         age_seconds=None if isinstance(age, Unknown) else age.value,
-        deposited=valued(account.deposited),
-        withdrawn=valued(account.withdrawn),
-        fees_collected=valued(account.fees_collected),
-        fees_earned=valued(account.fees_earned),
+        deposited=value(account.deposited),
+        withdrawn=value(account.withdrawn),
+        fees_collected=value(account.fees_collected),
+        fees_earned=value(account.fees_earned),
         against_holding=figure(account.against_holding),
         impermanent_loss=figure(account.impermanent_loss),
     )
@@ -284,7 +284,7 @@ class ChainObserver:
         """The pools that can hold the capital, the deepest first, still without a summary."""
         return await self._at_one_block(lambda: self._survey(goal, owner, profile))
 
-    async def position_past(self, ref: PositionRef) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PastFacts:
         """What became of a position since it was opened."""
         return await self._at_one_block(lambda: read_position_past(self._sources, ref))
 

@@ -154,13 +154,13 @@ class AlertStore:
         with self._lock:
             before = [self.state(poll.place) for poll in polls]
 
-            def writing(page: store_page.StorePage) -> None:
+            def write(page: store_page.StorePage) -> None:
                 for poll in polls:
                     page.poll(poll, now)
                 # Last, so that what is over by now is not told again.
                 page.end_mutes(now)
 
-            events = self._write(writing, now)
+            events = self._write(write, now)
             for poll, state in zip(polls, before, strict=True):
                 self._states[poll.place] = state.after(poll)
             return events
@@ -176,11 +176,11 @@ class AlertStore:
         """Note that a person knows of all these, in one writing."""
         with self._lock:
 
-            def writing(page: store_page.StorePage) -> None:
+            def write(page: store_page.StorePage) -> None:
                 for alert_id in alert_ids:
                     page.ack(alert_id, now)
 
-            self._write(writing, now)
+            self._write(write, now)
             return tuple(alert for alert in self.current() if alert.id in alert_ids)
 
     def mute(self, mute: AlertMute, now: float) -> tuple[Alert, ...]:

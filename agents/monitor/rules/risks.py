@@ -67,7 +67,7 @@ def out_of_range(situation: Situation, thresholds: Thresholds, _: bool) -> Findi
     )
 
 
-def leaving(situation: Situation, tick: int, block: int) -> Finding:
+def find_exit(situation: Situation, tick: int, block: int) -> Finding:
     """The beginning of an excursion, told by the swap that made it."""
     identity = situation.position.identity
     price = situation.pair.price_text(sqrt_price_at_tick(tick))
@@ -366,12 +366,12 @@ def hedge_wanted(situation: Situation, _: Thresholds, __: bool) -> Finding | Non
 def of_any_coin(judge: Judgment) -> Judgment:
     """The first coin of a position for which it stands: one alert a position, whatever it holds."""
 
-    def judged(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+    def judge_first(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
         legs = () if situation.hedge is None else situation.hedge.legs
         found = (judge(replace(situation, hedge=leg), thresholds, standing) for leg in legs)
         return next(filter(None, found), None)
 
-    return judged
+    return judge_first
 
 
 def hedge_stale(network: Network, position_id: PositionRef, hedge: HeldHedge) -> Finding | None:

@@ -64,7 +64,7 @@ class _Account(NamedTuple):
     def leads_to(self, position: PositionSnapshot) -> bool:
         """Whether nothing seems to have been put in or taken out since."""
         collected = any(
-            now < then for now, then in zip(position.waiting, self.waiting, strict=True)
+            now < then for now, then in zip(position.collectable, self.waiting, strict=True)
         )
         return self.liquidity == position.liquidity and not collected
 
@@ -106,7 +106,7 @@ class LossReader:
             # A collected fee that is not known yet would look like a loss.
             del self._accounts[position.ref]
             return True
-        seen = account._replace(waiting=position.waiting)
+        seen = account._replace(waiting=position.collectable)
         self._accounts[position.ref] = seen
         kept = KEPT_SECONDS if account.adds_up else RETRY_SECONDS
         return not still_fresh(account.read_at, kept, now)
@@ -120,7 +120,7 @@ class LossReader:
             return
         for position in positions:
             changed = accounts[position.ref].changes
-            account = _Account(changed, position.liquidity, now, position.waiting)
+            account = _Account(changed, position.liquidity, now, position.collectable)
             self._accounts[position.ref] = account
 
     def _share(self, position: PositionSnapshot) -> float | str:

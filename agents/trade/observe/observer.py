@@ -369,7 +369,7 @@ class MarketObserver(Struct, eq=False):
         """Looks one after the other: an imbalance that does not last is none."""
         if self.stream is None:
             return await self._looks(symbol, None)
-        async with self.stream.following(symbol) as live:
+        async with self.stream.follow_book(symbol) as live:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_STREAM_SECONDS):
                     await live.wait_for_book()

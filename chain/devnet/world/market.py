@@ -161,7 +161,7 @@ class SimulatedMarket(Struct, frozen=True):
             swaps += group
         return MarketRound(self._new_fee(state, visit.time), tuple(swaps))
 
-    def closing(
+    def closing_round(
         self, state: Storage, time: int, pools: tuple[DevnetPool, ...] = POOLS
     ) -> MarketRound:
         """Arbitrage in these pools, so that they agree with the market on the price."""

@@ -237,13 +237,13 @@ def _moments(
     trading = SwapBudget(market, size.most_swaps - set_aside, len(visits))
     beside = V3Life(market, visits) if v3 else None
 
-    def visited(visit: MarketVisit, page: writing.BlockDraft) -> None:
+    def visit_market(visit: MarketVisit, page: writing.BlockDraft) -> None:
         trading.visit(visit, page)
         if beside is not None:
             beside.visit(visit, page)
 
     moments: list[Event] = [
-        *((visit.time, partial(visited, visit)) for visit in visits),
+        *((visit.time, partial(visit_market, visit)) for visit in visits),
         *((closing.time, partial(trading.close, closing)) for closing in closings),
         *life.events(),
     ]
@@ -271,7 +271,7 @@ class SwapBudget:
 
     def close(self, closing: MarketClosing, page: writing.BlockDraft) -> None:
         """Bring pools to the market's price, on swaps set aside for it."""
-        self._send(page, self._market.closing(page.state, page.timestamp, closing.pools))
+        self._send(page, self._market.closing_round(page.state, page.timestamp, closing.pools))
 
     def _send(self, page: writing.BlockDraft, round_: MarketRound) -> None:
         for intent in round_.intents:

@@ -81,12 +81,12 @@ def _respect_bans(client: Any) -> None:  # noqa: ANN401 - ccxt's classes have no
         refuse_resting(client.name, url, time.time())
         return await fetch(url, *given, **named)
 
-    def noted(status: int, reason: str, url: str, method: str, headers: Any, *more: Any) -> object:  # noqa: ANN401
+    def note(status: int, reason: str, url: str, method: str, headers: Any, *more: Any) -> object:  # noqa: ANN401
         asked = headers.get("Retry-After") or headers.get("retry-after")
         let_rest(url, status, asked, time.time(), MOST_BAN_SECONDS)
         return answered(status, reason, url, method, headers, *more)
 
-    client.fetch, client.on_rest_response = fetch_when_let_in, noted
+    client.fetch, client.on_rest_response = fetch_when_let_in, note
 
 
 def _class_of(package: str, exchange: str) -> Any:  # noqa: ANN401 - ccxt's classes have no types

@@ -600,7 +600,7 @@ class _Plan:
         ended = await self.await_end(resting)
         if ended is None:
             return resting, 0.0, NoticeKind.UNTOLD
-        left = round(ended.remaining, _DIGITS)
+        left = round(ended.open_quantity, _DIGITS)
         if left > 0 and not await self._agrees(ended, before):
             return ended, 0.0, NoticeKind.DISPUTED
         return ended, left, None
@@ -693,7 +693,7 @@ def _filled(rows: Sequence[JournalEntry]) -> float:
 def _stopped(rows: Sequence[JournalEntry]) -> float:
     """As much as stops would close that are known to rest."""
     stops = [row.answer for row in rows if _guards(row.order) and row.order.type is OrderType.STOP]
-    return sum(answer.remaining for answer in stops if answer is not None and answer.is_open)
+    return sum(answer.open_quantity for answer in stops if answer is not None and answer.is_open)
 
 
 def _is_refused(row: JournalEntry) -> bool:
@@ -704,7 +704,7 @@ def _may_close(row: JournalEntry) -> float:
     """What it would close when its price is reached, counting one that may be on its way."""
     if row.state is JournalState.SENDING:
         return row.order.quantity
-    return row.answer.remaining if row.answer is not None and row.answer.is_open else 0.0
+    return row.answer.open_quantity if row.answer is not None and row.answer.is_open else 0.0
 
 
 def _answers(rows: Sequence[JournalEntry]) -> tuple[OrderProgress, ...]:

@@ -317,7 +317,7 @@ def position_hedges(
                 filled = HedgeFill(order.changed_at, sign * order.filled, order.average, order.fees)
                 mine.append(filled)
             if order.is_open:
-                waiting[start.key] = waiting.get(start.key, 0.0) + sign * order.remaining
+                waiting[start.key] = waiting.get(start.key, 0.0) + sign * order.open_quantity
     return {
         key: PositionHedge(some[0], some[-1], tuple(sorted(fills[key])), waiting.get(key, 0.0))
         for key, some in of_position.items()

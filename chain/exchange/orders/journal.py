@@ -276,7 +276,7 @@ class TradeJournal:
         with transaction(self._connection):
             self._connection.execute("DELETE FROM key_end")
 
-    def resting(self) -> dict[str, float]:
+    def rest_times(self) -> dict[str, float]:
         """By host, until when it wants no request: another process was told so."""
         return dict(self._connection.execute("SELECT host, until FROM resting").fetchall())
 

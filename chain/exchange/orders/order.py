@@ -90,7 +90,7 @@ class OrderProgress(Struct, frozen=True, kw_only=True):
     """Why it ended otherwise than filled."""
 
     @property
-    def remaining(self) -> float:
+    def open_quantity(self) -> float:
         return max(self.order.quantity - self.filled, 0.0)
 
     @property
@@ -137,7 +137,7 @@ class PerpetualPosition(Struct, frozen=True):
     """The price at which the venue closes it, where it says so."""
 
 
-def resting(order: VenueOrder, book: OrderBook) -> VenueOrder:
+def rest_at_best(order: VenueOrder, book: OrderBook) -> VenueOrder:
     """A maker whose price the market has passed rests at its own side's best price: a better one.
 
     Unchanged where nothing rests on its own side: then nobody can tell what would rest.

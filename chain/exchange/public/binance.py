@@ -171,7 +171,7 @@ class BinancePublic(ClosedAtEnd):
         def step(name: str, field: str) -> float:
             return self._read.positive(filters.get(name, {}).get(field), f"contract {symbol}")
 
-        def bound(name: str, field: str, default: float) -> float:
+        def limit(name: str, field: str, default: float) -> float:
             """0 is Binance's way to say that there is none."""
             value = filters.get(name, {}).get(field, "0")
             return self._read.amount(value, f"contract {symbol}") or default
@@ -181,12 +181,12 @@ class BinancePublic(ClosedAtEnd):
             price_step=step("PRICE_FILTER", "tickSize"),
             quantity_step=step("LOT_SIZE", "stepSize"),
             least_notional=step("MIN_NOTIONAL", "notional"),
-            market_step=bound("MARKET_LOT_SIZE", "stepSize", step("LOT_SIZE", "stepSize")),
-            least_quantity=bound("LOT_SIZE", "minQty", 0.0),
-            most_quantity=bound("LOT_SIZE", "maxQty", inf),
-            market_most=bound("MARKET_LOT_SIZE", "maxQty", inf),
-            least_price=bound("PRICE_FILTER", "minPrice", 0.0),
-            most_price=bound("PRICE_FILTER", "maxPrice", inf),
+            market_step=limit("MARKET_LOT_SIZE", "stepSize", step("LOT_SIZE", "stepSize")),
+            least_quantity=limit("LOT_SIZE", "minQty", 0.0),
+            most_quantity=limit("LOT_SIZE", "maxQty", inf),
+            market_most=limit("MARKET_LOT_SIZE", "maxQty", inf),
+            least_price=limit("PRICE_FILTER", "minPrice", 0.0),
+            most_price=limit("PRICE_FILTER", "maxPrice", inf),
         )
 
     def _candle(self, row: object) -> market.Candle:
@@ -316,7 +316,7 @@ class BookStream:
         self._read = VenueAnswer(name)
 
     @asynccontextmanager
-    async def following(self, symbol: str) -> AsyncIterator[LiveBook]:
+    async def follow_book(self, symbol: str) -> AsyncIterator[LiveBook]:
         live = LiveBook(self._name, self._limits)
         task = asyncio.create_task(self._follow(symbol, live), name=f"book of {symbol}")
         try:

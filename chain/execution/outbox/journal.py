@@ -499,7 +499,7 @@ def void_signed(
 
 
 # It is never set aside and begun anew: it may hold the only copy of signed bytes.
-def applying(database: Path) -> AbstractContextManager[bool]:
+def hold_apply_lock(database: Path) -> AbstractContextManager[bool]:
     """Whether we are the only process applying on this home, for as long as the block lasts.
 
     An approved step that nobody signs is either about to be signed by a living process, or was
@@ -551,7 +551,7 @@ def open_journal(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def reading(connection: sqlite3.Connection) -> Iterator[None]:
+def read_one_moment(connection: sqlite3.Connection) -> Iterator[None]:
     """Several reads that see one moment, whatever other processes write."""
     try:
         connection.execute("BEGIN")

@@ -56,7 +56,7 @@ class Sighting(Struct, frozen=True):
         return step.deadline is not None and self.head.timestamp >= step.deadline
 
 
-def standing(step: PlanStep, seen: Sighting) -> NonceState:
+def nonce_state(step: PlanStep, seen: Sighting) -> NonceState:
     if seen.receipt is not None:
         is_final = seen.receipt.block_number <= seen.final_number
         return NonceState.FINAL if is_final else NonceState.INCLUDED
@@ -270,7 +270,7 @@ def settle_verdict(step: PlanStep, seen: Sequence[Sighting], needed: int) -> Ver
     """What enough of them tell alike; unclear where too few do."""
     groups: dict[object, list[Verdict]] = {}
     for sighting in seen:
-        verdict = Verdict(standing(step, sighting), sighting)
+        verdict = Verdict(nonce_state(step, sighting), sighting)
         groups.setdefault(_key(verdict), []).append(verdict)
     match [group for group in groups.values() if len(group) >= needed]:
         case [enough]:

@@ -21,16 +21,16 @@ from chain.execution.outbox.heads import Genesis, Head, begin_heads_again, highe
 from chain.execution.outbox.journal import (
     OutboxError,
     add_version,
-    applying,
     discard_unsigned,
     end_plan,
+    hold_apply_lock,
     journal_in_memory,
     known_dispatch,
     move_step,
     one_transaction,
     open_journal,
     read_history,
-    reading,
+    read_one_moment,
     remember,
     unsigned_to_text,
     void_signed,
@@ -78,17 +78,17 @@ class Outbox:
         """What must last as long as the journal does, in the same file."""
         return Store(self._connection)
 
-    def applying(self) -> AbstractContextManager[bool]:
+    def hold_apply_lock(self) -> AbstractContextManager[bool]:
         """Whether nobody else is applying a plan, for as long as the block lasts."""
-        return nullcontext(True) if self._path is None else applying(self._path)
+        return nullcontext(True) if self._path is None else hold_apply_lock(self._path)
 
     def dispatch(self, dispatch_hash: str) -> Dispatch:
-        with reading(self._connection):
+        with read_one_moment(self._connection):
             return self._dispatch(dispatch_hash)
 
     def dispatches(self) -> tuple[Dispatch, ...]:
         """Everything the journal holds, oldest first."""
-        with reading(self._connection):
+        with read_one_moment(self._connection):
             rows = self._connection.execute(
                 "SELECT hash FROM outbox_dispatches ORDER BY planned_at, hash"
             ).fetchall()
@@ -99,7 +99,7 @@ class Outbox:
         return tuple(item for item in self.dispatches() if item.needs_attention)
 
     def history(self, dispatch_hash: str) -> tuple[DispatchChange, ...]:
-        with reading(self._connection):
+        with read_one_moment(self._connection):
             return read_history(self._connection, dispatch_hash)
 
     def plan(self, planned: PlannedDispatch, *, now: float) -> Dispatch:
@@ -151,15 +151,15 @@ class Outbox:
             use_approval(self._connection, approval, now)
 
     def find_given(self, approval: str) -> GivenApproval | None:
-        with reading(self._connection):
+        with read_one_moment(self._connection):
             return read_approval(self._connection, approval)
 
     def newest_given(self, kind: ActKind, plan_id: str | None) -> GivenApproval | None:
-        with reading(self._connection):
+        with read_one_moment(self._connection):
             return newest_approval(self._connection, kind, plan_id)
 
     def unused_approvals(self) -> tuple[GivenApproval, ...]:
-        with reading(self._connection):
+        with read_one_moment(self._connection):
             return unused_approvals(self._connection)
 
     def approve(
@@ -323,7 +323,7 @@ class Outbox:
             return self._dispatch(dispatch_hash)
 
     def highest_head(self, chain: Genesis) -> Head | None:
-        with reading(self._connection):
+        with read_one_moment(self._connection):
             return highest_head(self._connection, chain)
 
     def note_head(self, chain: Genesis, head: Head, *, now: float) -> None:

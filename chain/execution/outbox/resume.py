@@ -103,7 +103,7 @@ async def look(
     except TimeoutError:
         fault = _NO_ANSWER
     hashes = [item.hash for item in outbox.unresolved_dispatches() if item.chain_id == chain_id]
-    with outbox.applying() as alone:
+    with outbox.hold_apply_lock() as alone:
         for dispatch_hash in hashes if alone else ():
             reason = "zuno ended before it was signed"
             outbox.discard_unsigned(dispatch_hash, now=clock(), reason=reason)

@@ -139,7 +139,7 @@ class Sender(Struct, frozen=True):
 
         `at` is the time by the network's clock, which the approval's age is judged by.
         """
-        with self.outbox.applying() as alone:
+        with self.outbox.hold_apply_lock() as alone:
             if not alone:
                 raise OutboxError(
                     "Another zuno is applying a plan right now. Nothing was sent.",
@@ -188,7 +188,7 @@ class Sender(Struct, frozen=True):
 
         Every earlier step must still stand; the steps after it were given up when zuno ended.
         """
-        with self.outbox.applying() as alone:
+        with self.outbox.hold_apply_lock() as alone:
             if not alone:
                 raise OutboxError(
                     "Another zuno is applying a plan right now. Nothing was sent.",

@@ -133,6 +133,6 @@ def position_facts(snapshot: PositionSnapshot) -> PositionFacts:
         liquidity=snapshot.liquidity,
         fees=Amounts(snapshot.fees0, snapshot.fees1),
         subscriber=snapshot.custody.subscriber,
-        withdrawn=snapshot.waiting.less(Amounts(snapshot.fees0, snapshot.fees1)),
+        withdrawn=snapshot.collectable.less(Amounts(snapshot.fees0, snapshot.fees1)),
         holder=snapshot.custody.holder,
     )

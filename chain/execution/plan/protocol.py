@@ -105,7 +105,7 @@ class ProtocolReader(ABC):
         """The one contract that the call may be sent to."""
 
     @abstractmethod
-    def standing(self, call: PlainCall) -> StandingCall | None:
+    def standing_call(self, call: PlainCall) -> StandingCall | None:
         """None of a call that no standing order makes."""
 
     @abstractmethod

@@ -75,5 +75,5 @@ class ProtocolWriter(ABC):
     def swap(self, swap: QuotedSwap, facts: ChainFacts) -> Recipe: ...
 
     @abstractmethod
-    def standing(self, order: StandingCall) -> bytes:
+    def standing_call(self, order: StandingCall) -> bytes:
         """The one call that does it whenever it is made; it takes nothing out of the wallet."""

@@ -91,7 +91,7 @@ class V3CallReader(ProtocolReader):
     def target(self, call: PlainCall, network: Network) -> Address | None:
         return self.router(network) if isinstance(call, Execute) else self.manager(network)
 
-    def standing(self, call: PlainCall) -> StandingCall | None:
+    def standing_call(self, call: PlainCall) -> StandingCall | None:
         """A close takes out what the position held when it was signed and burns it, so that one
         which grew since is refused by the chain, as is one that shrank."""
         match shapes.calls_of(call):

@@ -122,7 +122,7 @@ def create(
     return replace(made, bounds=replace(made.bounds, besides=Amounts(*besides)))
 
 
-def standing(order: StandingCall) -> bytes:
+def standing_call(order: StandingCall) -> bytes:
     """Out of a position as it was when this was signed: nothing in it is looked up later."""
     token_id, owner = order.ref.token_id, order.recipient
     collect = abi.encode_call(COLLECT, (token_id, owner, _ALL, _ALL))

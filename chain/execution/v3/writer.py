@@ -80,8 +80,8 @@ class V3Writer(ProtocolWriter):
         created = recipes.create(pool, span, sized, facts, sure=sure)
         return [self.swap(entry.swap, facts), created]
 
-    def standing(self, order: StandingCall) -> bytes:
-        return recipes.standing(order)
+    def standing_call(self, order: StandingCall) -> bytes:
+        return recipes.standing_call(order)
 
     def swap(self, swap: QuotedSwap, facts: ChainFacts) -> Recipe:
         return recipes.swap(swap, facts, _router(facts))

@@ -108,7 +108,7 @@ class V4CallReader(ProtocolReader):
     def target(self, call: PlainCall, network: Network) -> Address | None:
         return self.router(network) if isinstance(call, Execute) else self.manager(network)
 
-    def standing(self, call: PlainCall) -> StandingCall | None:
+    def standing_call(self, call: PlainCall) -> StandingCall | None:
         match call:
             case v4.ModifyLiquidities((change, v4.DecodedTakePair() as paid), deadline):
                 to, pair = paid.recipient, (paid.currency0, paid.currency1)

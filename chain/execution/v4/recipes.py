@@ -53,7 +53,7 @@ def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFac
     )
 
 
-def standing(order: StandingCall) -> bytes:
+def standing_call(order: StandingCall) -> bytes:
     """Takes no debt from the wallet: what is not paid in full is undone."""
     token_id = v4_token_id(order.ref)
     change: actions.PositionAction = (

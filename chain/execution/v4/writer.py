@@ -78,8 +78,8 @@ class V4Writer(ProtocolWriter):
             )
         ]
 
-    def standing(self, order: StandingCall) -> bytes:
-        return recipes.standing(order)
+    def standing_call(self, order: StandingCall) -> bytes:
+        return recipes.standing_call(order)
 
     def swap(self, swap: QuotedSwap, facts: ChainFacts) -> Recipe:
         return recipes.swap(swap, facts, _router(facts))

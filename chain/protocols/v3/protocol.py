@@ -93,7 +93,7 @@ class UniswapV3:
     def swap(self, log: Log, fee_of: Callable[[PoolId], int]) -> SwapEvent:
         return v3_swap_event(log, fee_of(log.address))
 
-    def opening(self, log: Log) -> tuple[PoolId, int]:
+    def pool_opening(self, log: Log) -> tuple[PoolId, int]:
         return log.address, v3_opening_price(log)
 
     def reader(

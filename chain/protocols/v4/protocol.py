@@ -82,7 +82,7 @@ class UniswapV4:
     def swap(self, log: Log, fee_of: Callable[[PoolId], int]) -> SwapEvent:
         return swap_event(log)
 
-    def opening(self, log: Log) -> tuple[PoolId, int]:
+    def pool_opening(self, log: Log) -> tuple[PoolId, int]:
         event = initialize_event(log)
         return event.key.pool_id, event.sqrt_price_x96
 

@@ -398,7 +398,7 @@ async def test_fifty_debates_of_which_ten_are_killed_leave_nothing_behind() -> N
         assert asyncio.all_tasks() == listening
         assert bus.active == frozenset()
         assert bus.lanes == 0
-        assert transport.waiting() == 0
+        assert transport.pending_count() == 0
         del flows
         gc.collect()
         assert [thing for thing in gc.get_objects() if type(thing) is Script] == []

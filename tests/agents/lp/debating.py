@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from agents.bus.run import ArgumentEnd, Listener, RemoteAgents
-    from agents.lp.facts import CreateGoal, PositionPast
+    from agents.lp.facts import CreateGoal, PastFacts
     from agents.lp.plan import Plan
     from agents.lp.services import Eyes
     from agents.model.interface import Model
@@ -53,7 +53,7 @@ class Seen:
         assert (goal, profile) == (self.context.goal, self.context.profile)
         return self.context
 
-    async def position_past(self, ref: PositionRef) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PastFacts:
         raise StageFailedError("Nobody kept the past of this one.")
 
 
@@ -74,7 +74,7 @@ class Noticing:
         self.seen = seen = await self.inner.survey(goal, owner, profile)
         return seen
 
-    async def position_past(self, ref: PositionRef) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PastFacts:
         return await self.inner.position_past(ref)
 
 

@@ -15,7 +15,7 @@ from agents.lp.facts import (
     ObservedPool,
     ObservedPoolFacts,
     ObservedPositionFacts,
-    PositionPast,
+    PastFacts,
     PricePathFacts,
     TokenFacts,
 )
@@ -76,7 +76,7 @@ class FixedEyes:
         assert isinstance(self._context, CreateContext)
         return self._context
 
-    async def position_past(self, ref: PositionRef) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PastFacts:
         raise StageFailedError("Nobody kept the past of this one.")
 
 

@@ -16,7 +16,7 @@ from agents.bus.replay import read_record
 from agents.bus.run import ArgumentEnd, Listener
 from agents.bus.worker import Ambient, BusLimits
 from agents.lp.debate import hold_debate, replay_debate
-from agents.lp.facts import PositionPast
+from agents.lp.facts import PastFacts
 from agents.lp.plan import Plan
 from agents.lp.plan_document import plan_document
 from agents.model.abilities import AbilityMemory
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tests.fakes.model_endpoint import ChatRequest, Conduct
 
     Context = MarketContext | CreateContext
-    ReadPast = Callable[[PositionRef], Awaitable[PositionPast]]
+    ReadPast = Callable[[PositionRef], Awaitable[PastFacts]]
 
 KEY = "sk-canary-DEBATE-0123456789abcdef"
 MODEL = "gpt-4o-mini"
@@ -100,7 +100,7 @@ class Table:
     temperature: float | None = None
     reading: float = 0.0
     """Seconds that the chain takes to be read."""
-    past: PositionPast | ReadPast | None = None
+    past: PastFacts | ReadPast | None = None
     """What is read of the position's past, or how."""
     roles: Mapping[Role, str] = field(default_factory=dict)
     """Models of their own, by role, on the same server."""
@@ -169,9 +169,7 @@ class Table:
 class SlowEyes(FixedEyes):
     """Sees what is given, after a while."""
 
-    def __init__(
-        self, context: Context, seconds: float, past: PositionPast | ReadPast | None
-    ) -> None:
+    def __init__(self, context: Context, seconds: float, past: PastFacts | ReadPast | None) -> None:
         super().__init__(context)
         self._seconds = seconds
         self._past = past
@@ -182,9 +180,9 @@ class SlowEyes(FixedEyes):
         await asyncio.sleep(self._seconds)
         return await super().observe_position(ref, profile)
 
-    async def position_past(self, ref: PositionRef) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PastFacts:
         past = self._past
-        if isinstance(past, PositionPast):
+        if isinstance(past, PastFacts):
             return past
         return await (super().position_past if past is None else past)(ref)
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from agents.bus.envelope import Envelope, Role
     from agents.bus.run import ArgumentEnd
-    from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
+    from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PastFacts
     from agents.lp.plan import Plan
     from agents.model.interface import ModelPrompt, Reply
     from tests.agents.lp.debating import Argued
@@ -223,7 +223,7 @@ class Blind:
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
         raise AssertionError
 
-    async def position_past(self, ref: PositionRef) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PastFacts:
         raise AssertionError
 
 

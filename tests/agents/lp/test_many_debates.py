@@ -86,7 +86,7 @@ async def test_forty_plans_ten_failures_and_nothing_left(devnet: DevnetReady) ->
             await bus.wait_settled()
             assert bus.active == frozenset()
             assert bus.lanes == 0
-            assert transport.waiting() == 0
+            assert transport.pending_count() == 0
     plans: dict[str, Plan] = {}
     for number, last in enumerate(ended):
         assert last.request_id == f"req_{number}"

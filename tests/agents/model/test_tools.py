@@ -11,7 +11,7 @@ import pytest
 from agents.bus.envelope import Kind
 from agents.bus.replay import read_record
 from agents.bus.worker import StageFailedError
-from agents.lp.facts import PastChange, PositionPast
+from agents.lp.facts import PastChange, PastFacts
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST
 from agents.model.abilities import AbilityMemory
 from agents.model.interface import ModelLimits, ModelSettings
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
     from tests.fakes.model_servers.tools import Call
 
-PAST = PositionPast(
+PAST = PastFacts(
     changes=(
         PastChange(age_seconds=90_000, liquidity_delta=5 * 10**15),
         PastChange(age_seconds=7_200, liquidity_delta=0),
@@ -234,11 +234,11 @@ def test_a_server_without_tools_is_offered_none_from_then_on(table: Table) -> No
 
 
 def test_a_past_that_cannot_be_read_is_no_reason_to_fall_silent(table: Table) -> None:
-    async def never(ref: PositionRef) -> PositionPast:
+    async def never(ref: PositionRef) -> PastFacts:
         await asyncio.Event().wait()
         raise AssertionError
 
-    async def unreadable(ref: PositionRef) -> PositionPast:
+    async def unreadable(ref: PositionRef) -> PastFacts:
         raise StageFailedError("The chain does not answer.")
 
     async def debates() -> None:

@@ -44,8 +44,8 @@ def test_what_is_told_arrives_as_systemd_reads_it(manager: tuple[socket.socket, 
 
     supervisor.ready("watching 2 wallets")
     supervisor.alive()
-    supervisor.doing("block 7\nREADY=0\x1b[2J")
-    supervisor.stopping()
+    supervisor.report_status("block 7\nREADY=0\x1b[2J")
+    supervisor.report_stop()
 
     told = [listening.recv(4096).decode() for _ in range(4)]
     assert told[0] == "READY=1\nSTATUS=watching 2 wallets"

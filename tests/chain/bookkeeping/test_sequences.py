@@ -120,7 +120,7 @@ class Walk:
             if at.liquidity:
                 self.moves.modify(HERE, Decrease(ref.token_id, 0, 0, 0), take())
             return
-        most = [self.rng.choice((MOST, part // 2, part // 3)) or MOST for part in at.waiting]
+        most = [self.rng.choice((MOST, part // 2, part // 3)) or MOST for part in at.collectable]
         paid = Amounts(*self.v3.collected(HERE.address, ref.token_id, (most[0], most[1])))
         if any(paid):
             self.v3.collect(HERE, ref.token_id, (most[0], most[1]))
@@ -143,11 +143,11 @@ class Walk:
         assert [found[one.ref].inside for one, _ in of_v4] == moves.burn_payouts(of_v4, head)
         for ref, owed in self.owed.items():
             told = found[ref]
-            assert told.waiting == self.v3.collected(HERE.address, ref.token_id)
+            assert told.collectable == self.v3.collected(HERE.address, ref.token_id)
             assert told.inside == self.v3.withdrawn(HERE.address, ref.token_id, told.liquidity)
             assert isinstance(told.withdrawn, Known)
             # The pool may owe its manager some units less than the manager owes the token.
-            assert told.withdrawn.value == Amounts(*map(min, owed, told.waiting))
+            assert told.withdrawn.value == Amounts(*map(min, owed, told.collectable))
 
 
 def take() -> TakePair:

@@ -144,7 +144,7 @@ def paper_swaps(
     )
     for moment in history:
         if isinstance(moment, MarketClosing):
-            round_ = market.closing(state, moment.time, moment.pools)
+            round_ = market.closing_round(state, moment.time, moment.pools)
         else:
             round_ = trading.plan(moment, state)
         state.carry_out(round_)

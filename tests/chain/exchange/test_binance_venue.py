@@ -442,7 +442,7 @@ async def test_a_resting_entry_is_protected_part_by_part_as_it_fills(
     async def passing(_: float) -> None:
         account = double.held()
         stops = [one for one in account.open_orders() if one.order.type is OrderType.STOP]
-        covered.append((account.position(ETH).quantity, sum(one.remaining for one in stops)))
+        covered.append((account.position(ETH).quantity, sum(one.open_quantity for one in stops)))
         double.trade(1_400.0, 3_000.0, next(traded, 1e6))
 
     plan_id = "plan_1"
@@ -459,7 +459,7 @@ async def test_a_resting_entry_is_protected_part_by_part_as_it_fills(
 
 
 def _resting(double: AccountDouble) -> dict[str, float]:
-    return {one.order.client_id: round(one.remaining, 6) for one in double.held().open_orders()}
+    return {one.order.client_id: round(one.open_quantity, 6) for one in double.held().open_orders()}
 
 
 async def test_a_stop_is_as_large_as_what_its_profit_left(

@@ -142,7 +142,7 @@ def _polled(
     notices: tuple[OrderNotice, ...] = asyncio.run(_with_venue(folder, double, use))
     held = double.held().position(ETH).quantity
     stops = [one for one in double.held().open_orders() if one.order.type is OrderType.STOP]
-    covered = sum(one.remaining for one in stops)
+    covered = sum(one.open_quantity for one in stops)
     told = any(notice.is_urgent for notice in notices)
     assert covered == pytest.approx(held) or told, (held, covered, notices)
     assert 0.0 <= held <= 1.0

@@ -138,7 +138,7 @@ async def test_killed_at_any_step_each_part_is_there_once_or_known_to_be_missing
             assert (entry.state is JournalState.ACKNOWLEDGED) is there
     assert venue.taken[: len(taken)] == taken == NAMES[: len(taken)]
     assert all(name.startswith("stop") for name in venue.taken[len(taken) :])
-    stopped = [one.remaining for one in venue.held.open_orders() if one.order.reduce_only]
+    stopped = [one.open_quantity for one in venue.held.open_orders() if one.order.reduce_only]
     assert sum(stopped) == pytest.approx(venue.held.position(ETH).quantity)
 
 
@@ -318,7 +318,7 @@ async def followed(silent: float = 5.0) -> AsyncIterator[tuple[StreamDouble, Liv
     async with double.running() as url:
         limits = StreamLimits(silent_seconds=silent, rest_seconds=0.0)
         stream = BookStream("Loopback", double.snapshot, url=url, limits=limits)
-        async with stream.following("ETHUSDT") as live:
+        async with stream.follow_book("ETHUSDT") as live:
             with pytest.raises(MarketError):
                 live.book(LEVELS)
             await built(double, live, 1)

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.outbox.journal import OutboxError, applying
+from chain.execution.outbox.journal import OutboxError, hold_apply_lock
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import EndCode, Inclusion, StepState, VersionKind
 from chain.execution.outbox.rules import PlanOverError
@@ -296,9 +296,9 @@ def test_what_was_discarded_is_never_signed(outbox: Outbox) -> None:
 
 def test_one_process_at_a_time_is_applying(tmp_path: Path) -> None:
     path = tmp_path / "zuno.db"
-    with applying(path) as ours:
+    with hold_apply_lock(path) as ours:
         assert ours
-        with applying(path) as second:
+        with hold_apply_lock(path) as second:
             assert not second
-    with applying(path) as again:
+    with hold_apply_lock(path) as again:
         assert again

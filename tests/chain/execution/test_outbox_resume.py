@@ -87,7 +87,7 @@ async def test_approved_but_never_signed_is_given_up(bench: Bench) -> None:
 async def test_what_a_living_process_is_about_to_sign_is_left_to_it(bench: Bench) -> None:
     bench.approved(bench.plan())
     bench.outbox.consume("hash", now=bench.waits.now)
-    with bench.outbox.applying():
+    with bench.outbox.hold_apply_lock():
         [finding] = await looked(bench)
     assert finding.situation is StepSituation.BEING_APPLIED
     assert bench.outbox.dispatch("hash").steps[0].state is StepState.APPROVED

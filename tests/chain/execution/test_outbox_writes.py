@@ -301,13 +301,17 @@ def test_the_person_says_that_it_is_dealt_with(outbox: Outbox) -> None:
 
 
 def test_a_journal_on_disk_is_applied_by_one_at_a_time(tmp_path: Path) -> None:
-    with Outbox.in_memory() as memory, memory.applying() as alone, memory.applying() as too:
+    with (
+        Outbox.in_memory() as memory,
+        memory.hold_apply_lock() as alone,
+        memory.hold_apply_lock() as too,
+    ):
         assert (alone, too) == (True, True)
     with (
         Outbox.open(tmp_path / "outbox.db") as one,
         Outbox.open(tmp_path / "outbox.db") as other,
-        one.applying() as alone,
-        other.applying() as too,
+        one.hold_apply_lock() as alone,
+        other.hold_apply_lock() as too,
     ):
         assert (alone, too) == (True, False)
     with pytest.raises(OutboxError, match="cannot be read"):

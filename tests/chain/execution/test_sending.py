@@ -348,7 +348,7 @@ async def test_applying_twice_has_one_effect(bench: Bench) -> None:
 
 async def test_while_one_zuno_applies_another_does_not(bench: Bench) -> None:
     bench.approved(bench.plan())
-    with bench.outbox.applying() as alone:
+    with bench.outbox.hold_apply_lock() as alone:
         assert alone
         with pytest.raises(OutboxError, match="Another zuno"):
             await bench.sender().apply("hash", bench.signer, at=bench.waits.now)

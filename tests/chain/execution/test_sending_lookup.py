@@ -23,8 +23,8 @@ from chain.execution.outbox.lookup import (
     find_spender,
     find_verdict,
     look_up,
+    nonce_state,
     settle_verdict,
-    standing,
 )
 from chain.rpc.errors import Malformed, RpcError, RpcRefused, StatePruned
 from chain.rpc.records import Block, SpentNonce, Transaction
@@ -60,15 +60,15 @@ SEEN = Sighting(block(HEAD), HEAD - 10, True, None, False, NONCE, 0)
 def test_what_is_seen_has_a_name(changes: dict[str, object], expected: NonceState) -> None:
     _, step = sent()
 
-    assert standing(step, replace(SEEN, **changes)) is expected
+    assert nonce_state(step, replace(SEEN, **changes)) is expected
 
 
 def test_what_was_in_a_block_and_is_not_is_gone_and_without_a_deadline_nothing_expires() -> None:
     _, step = sent(deadline=None)
     late = replace(SEEN, head=block(HEAD, timestamp=2 * DEADLINE))
 
-    assert standing(step, late) is NonceState.MISSING
-    assert standing(replace(step, was_included=True), late) is NonceState.GONE
+    assert nonce_state(step, late) is NonceState.MISSING
+    assert nonce_state(replace(step, was_included=True), late) is NonceState.GONE
 
 
 async def looked(node: Node, *, lags: bool = True) -> Sighting:
@@ -270,8 +270,8 @@ async def test_a_receipt_that_is_late_is_asked_for_six_times() -> None:
 async def test_what_is_mined_already_is_not_a_nonce_that_went_elsewhere() -> None:
     _, step = sent()
     spent = replace(SEEN, nonce=NONCE + 1, final_nonce=NONCE + 1)
-    assert standing(step, replace(spent, mined=True)) is NonceState.PENDING
-    assert standing(step, spent) is NonceState.REPLACED_FOR_GOOD
+    assert nonce_state(step, replace(spent, mined=True)) is NonceState.PENDING
+    assert nonce_state(step, spent) is NonceState.REPLACED_FOR_GOOD
 
 
 async def test_a_receipt_of_a_spent_nonce_that_is_there_at_once_is_believed() -> None:

@@ -313,7 +313,7 @@ async def test_whatever_is_done_in_turn_the_chain_holds_what_was_shown(
         assert after is not None
         grown = after.liquidity - held.liquidity
         moved = held.span.holds(held.pool.sqrt_price_x96, abs(grown), round_up=grown > 0)
-        waits = after.waiting
+        waits = after.collectable
         match kind:
             case "collect" | "decrease":
                 assert (paid, waits) == (moved.plus(held.amounts_owed), Amounts(0, 0))

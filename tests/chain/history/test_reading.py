@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.devnet.world.pools import POOLS
-from chain.history.block_times import first_block_since, interpolate_time, read_block_times, spread
+from chain.history.block_times import (
+    first_block_since,
+    interpolate_time,
+    pick_evenly,
+    read_block_times,
+)
 from chain.protocols.v4 import events
 from chain.rpc.errors import Reorged, StatePruned
 from tests.chain.history.all_swaps import read_swaps
@@ -102,6 +107,6 @@ async def test_times_beyond_the_cap_are_interpolated_and_marked(live_world: Live
 
 
 def test_spreading_keeps_the_ends() -> None:
-    assert spread([1, 2, 3], 5) == [1, 2, 3]
-    assert spread(list(range(100)), 4) == [0, 33, 66, 99]
+    assert pick_evenly([1, 2, 3], 5) == [1, 2, 3]
+    assert pick_evenly(list(range(100)), 4) == [0, 33, 66, 99]
     assert interpolate_time([(10, 100), (20, 200)], 15) == 150

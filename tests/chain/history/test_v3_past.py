@@ -145,7 +145,11 @@ async def test_through_every_provider_it_is_the_same_or_said_to_be_unread(
 def _unsure(told: PositionSnapshot, true: PositionSnapshot) -> bool:
     """The same, but what was withdrawn is not told apart where the logs are not given."""
     same = replace(told, withdrawn=true.withdrawn, fees0=true.fees0, fees1=true.fees1)
-    return isinstance(told.withdrawn, Unknown) and same == true and told.waiting == true.waiting
+    return (
+        isinstance(told.withdrawn, Unknown)
+        and same == true
+        and told.collectable == true.collectable
+    )
 
 
 async def _positions(client: RpcClient) -> list[PositionSnapshot]:

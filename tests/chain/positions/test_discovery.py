@@ -45,7 +45,7 @@ async def through_door(desk: Desk, door: Door) -> AsyncIterator[Desk]:
 
 def tokens(wallet: WalletPositions) -> set[int]:
     assert wallet.complete
-    assert wallet.missing is None
+    assert wallet.shortfall is None
     return {one.ref.token_id for one in wallet.positions}
 
 
@@ -252,8 +252,8 @@ async def test_what_cannot_be_found_is_told_and_not_looked_for_on_every_look(
     door.meddle = neither_logs_nor_ids
     wallet = await through_door.discovery.read(DEMO_WALLET.address)
     assert (wallet.found_count, wallet.balance_of) == (0, len(truth))
-    assert wallet.missing is not None
-    assert f"holds {len(truth)} positions" in wallet.missing
+    assert wallet.shortfall is not None
+    assert f"holds {len(truth)} positions" in wallet.shortfall
     door.requests = 0
     again = await through_door.discovery.read(DEMO_WALLET.address)
     assert (again.found_count, door.requests) == (0, 1)

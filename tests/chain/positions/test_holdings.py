@@ -249,7 +249,7 @@ OWNERS = (DEMO_WALLET.address, NEIGHBOUR.address, MEDIUM_PROVIDER.address, "0x" 
 
 
 def seen(wallet: WalletPositions) -> tuple[object, ...]:
-    return wallet.owner, wallet.block, wallet.positions, wallet.operators, wallet.missing
+    return wallet.owner, wallet.block, wallet.positions, wallet.operators, wallet.shortfall
 
 
 async def test_each_is_read_as_if_it_were_alone_in_one_request(
@@ -279,7 +279,7 @@ async def test_what_goes_from_one_to_another_is_found_with_the_other(
     after = await desk.discovery.read_all(OWNERS)
 
     def tokens(wallet: WalletPositions) -> set[int]:
-        assert wallet.missing is None
+        assert wallet.shortfall is None
         return {one.ref.token_id for one in wallet.positions}
 
     assert tokens(after[0]) == tokens(before[0]) - {token_id}

@@ -103,7 +103,7 @@ async def test_every_figure_is_what_collect_and_burn_pay(desk: Desk, v3: V3Moves
     for name, token_id in ids.items():
         one = found[v3_position(token_id)]
         fees = v3.collected(here.address, token_id)
-        assert one.waiting == fees, name
+        assert one.collectable == fees, name
         paid = v3.withdrawn(here.address, token_id, one.liquidity)
         assert one.inside == paid, name
     states = {name: found[v3_position(token_id)].status for name, token_id in ids.items()}
@@ -248,9 +248,9 @@ async def test_since_entry_is_what_went_in_and_came_out(desk: Desk, v3: V3Moves)
         [0, 1],
         [1, 0],
     )
-    assert part.waiting == tuple(paid)
+    assert part.collectable == tuple(paid)
     for place in (0, 1):
-        unpaid = now.waiting[place]
+        unpaid = now.collectable[place]
         assert withdrawn[place] + earned[place] == paid[place] + unpaid
         assert earned[place] > 0
     price = now.pool.sqrt_price_x96
@@ -258,7 +258,7 @@ async def test_since_entry_is_what_went_in_and_came_out(desk: Desk, v3: V3Moves)
         worth(Amounts(*amounts), price) * sign
         for amounts, sign in (
             (amounts_of(now), 1),
-            (now.waiting, 1),
+            (now.collectable, 1),
             (tuple(paid), 1),
             (deposited, -1),
         )
@@ -317,11 +317,11 @@ async def test_withdrawn_is_told_apart_from_fees_wherever_the_logs_are_given(
     here = MEDIUM_PROVIDER
     token_id = v3.mint(here, PAIR, (-196_200, -193_800), (5 * 10**18, 20_000 * 10**6), here.address)
     trade(v3)
-    earned = (await one_of(desk, token_id)).waiting
+    earned = (await one_of(desk, token_id)).collectable
     before = v3.withdrawn(here.address, token_id, (await one_of(desk, token_id)).liquidity)
     v3.decrease(here, token_id, (await one_of(desk, token_id)).liquidity)
     told = await one_of(desk, token_id)
-    assert known(told.withdrawn).plus(known(told.fees)) == told.waiting == before
+    assert known(told.withdrawn).plus(known(told.fees)) == told.collectable == before
     assert known(told.fees) == earned
 
     # The same figures again, from memory; a part that is collected is of what was withdrawn.
@@ -336,7 +336,7 @@ async def test_withdrawn_is_told_apart_from_fees_wherever_the_logs_are_given(
     blind = Desk(desk.client, desk.network, Store.in_memory())
     unsure = await one_of(blind, token_id)
     assert unsure.withdrawn == unsure.fees == NARROW
-    assert unsure.waiting == left.waiting
+    assert unsure.collectable == left.collectable
     # Nobody can tell which is which, and no money is lost for that.
     told_apart, not_apart = [
         (await read_overview(each.sources, here.address, WorthUnit.USD, every_protocol=True))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FIRST = Wallet("0x" + "11" * 20, "first", KeyStorage.FILE)
 SECOND = Wallet("0x" + "ab" * 20, "second", KeyStorage.NOWHERE)
-BOOK = AddressBook().holding(FIRST).holding(SECOND)
+BOOK = AddressBook().with_wallet(FIRST).with_wallet(SECOND)
 CHECKSUMMED = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 
@@ -36,7 +36,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_a_book_is_written_so_that_a_person_can_read_it(tmp_path: Path) -> None:
-    book = change_book(tmp_path, lambda empty: empty.holding(FIRST))
+    book = change_book(tmp_path, lambda empty: empty.with_wallet(FIRST))
 
     assert book == AddressBook((FIRST,), FIRST.address)
     assert (
@@ -56,11 +56,11 @@ def test_a_book_is_written_so_that_a_person_can_read_it(tmp_path: Path) -> None:
 
 
 def test_a_wallet_is_in_the_book_once_and_another_is_left_alone() -> None:
-    book = AddressBook().holding(FIRST).holding(SECOND)
+    book = AddressBook().with_wallet(FIRST).with_wallet(SECOND)
     imported = Wallet(SECOND.address, "second", KeyStorage.KEYRING)
 
     assert book == AddressBook((FIRST, SECOND), FIRST.address)
-    assert book.holding(imported).wallets == (FIRST, imported)
+    assert book.with_wallet(imported).wallets == (FIRST, imported)
     assert book.without(SECOND.address) == AddressBook((FIRST,), FIRST.address)
     assert book.without(FIRST.address) == AddressBook((SECOND,), None)
     assert [book.at(each.address) for each in (FIRST, SECOND)] == [FIRST, SECOND]
@@ -79,7 +79,7 @@ def test_no_book_is_an_empty_one(tmp_path: Path) -> None:
 
 def test_the_first_wallet_is_current_until_it_is_gone() -> None:
     assert BOOK.current == FIRST.address
-    assert BOOK.choosing(SECOND.address).current == SECOND.address
+    assert BOOK.with_current(SECOND.address).current == SECOND.address
     assert BOOK.without(SECOND.address).current == FIRST.address
     assert BOOK.without(FIRST.address).current is None
 
@@ -159,6 +159,6 @@ def test_a_damaged_book_is_said_and_left_as_it_is(content: str, tmp_path: Path) 
     file.write_text(content)
 
     with pytest.raises(WalletError, match="is damaged"):
-        change_book(tmp_path, lambda book: book.holding(FIRST))
+        change_book(tmp_path, lambda book: book.with_wallet(FIRST))
 
     assert file.read_text() == content

@@ -271,7 +271,7 @@ def test_a_stranger_has_no_signer(tmp_path: Path) -> None:
 def test_a_file_that_holds_another_wallets_key_opens_no_signer(tmp_path: Path) -> None:
     home = Home(tmp_path, tmp_path)
     claimed = "0x" + "55" * 20
-    change_book(home.keystore, lambda book: book.holding(Wallet(claimed, "w", KeyStorage.FILE)))
+    change_book(home.keystore, lambda book: book.with_wallet(Wallet(claimed, "w", KeyStorage.FILE)))
     path = keystore_path(home.keystore, claimed)
     write_keystore(path, PrivateKey(KEY), Passphrase.from_text(PASSPHRASE), cost=2**12)
 

@@ -19,7 +19,7 @@ from chain.history.hours import KeptHours, Landmark
 from chain.math.fees import ProtocolFee
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
-from zuno_tui.app.retention import KeptFile, let_go, let_go_when_due, surplus
+from zuno_tui.app.retention import StoredFile, let_go, let_go_when_due, surplus
 from zuno_tui.settings.schema import RetentionSettings
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def test_an_outbox_that_cannot_be_read_keeps_everything(home: Home) -> None:
 @pytest.mark.parametrize("needed", [False, True])
 def test_the_oldest_stays_while_it_is_needed(tmp_path: Path, needed: bool) -> None:
     path = tmp_path / "plan"
-    one = KeptFile(path, 0.0, 10)
+    one = StoredFile(path, 0.0, 10)
 
     gone = surplus([one], before=NOW, most_bytes=5, needed=frozenset((path,) if needed else ()))
 

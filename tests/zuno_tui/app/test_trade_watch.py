@@ -21,8 +21,8 @@ from zuno_tui.features.trade.watch import (
     CoinWatch,
     DeskRun,
     TradeWatch,
+    TradeWatchState,
     WatchOrder,
-    WatchState,
     keep_watch,
     read_watch,
     watch_news,
@@ -86,7 +86,7 @@ async def test_a_day_with_kills_lost_sources_and_a_used_up_budget(
 ) -> None:
     home, double = Home(tmp_path, tmp_path / "cache"), ExchangeDouble()
     day = Day(home, double, seed)
-    keep_watch(home, WatchState(WatchOrder(("ETH", "BTC"), EVERY, 31_337, tokens=150_000)))
+    keep_watch(home, TradeWatchState(WatchOrder(("ETH", "BTC"), EVERY, 31_337, tokens=150_000)))
     spent: list[int] = []
     async with double.running():
         while (state := read_watch(home)) is not None:
@@ -142,7 +142,7 @@ async def test_one_process_does_it_and_a_plan_that_waits_is_an_alert(tmp_path: P
     home, double = Home(tmp_path, tmp_path / "cache"), ExchangeDouble()
     day = Day(home, double, 1)
     order = WatchOrder(("ETH",), EVERY, 31_337)
-    keep_watch(home, WatchState(order))
+    keep_watch(home, TradeWatchState(order))
 
     async def end(_seconds: float) -> None:
         home.trade_watch.unlink()
@@ -153,7 +153,7 @@ async def test_one_process_does_it_and_a_plan_that_waits_is_an_alert(tmp_path: P
     assert not day.told
     assert not day.runs
     waits = CoinWatch(headline="Long: buy 0.3 ETH", plan_id="plan_1", until=int(day.now) + 60)
-    keep_watch(home, WatchState(order, {"ETH": waits}))
+    keep_watch(home, TradeWatchState(order, {"ETH": waits}))
     [news] = watch_news(home, DEVNET, day.now)
     assert news.finding.next_command == "zuno approve plan_1"
     assert watch_news(home, DEVNET, day.now + 61) == ()

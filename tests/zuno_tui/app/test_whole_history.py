@@ -64,7 +64,7 @@ def home(tmp_path: Path) -> Home:
     home.prepare()
     for name, account in WALLETS.items():
         wallet = Wallet(account.address, name, KeyStorage.NOWHERE)
-        change_book(home.keystore, partial(AddressBook.holding, wallet=wallet))
+        change_book(home.keystore, partial(AddressBook.with_wallet, wallet=wallet))
     return home
 
 

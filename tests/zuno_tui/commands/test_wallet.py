@@ -75,12 +75,12 @@ class Person:
         path = keystore_path(self.home.keystore, ADDRESS)
         write_keystore(path, PrivateKey(KEY), Passphrase.from_text(PASSPHRASE), cost=2**12)
         mine = Wallet(ADDRESS, "mine", KeyStorage.FILE)
-        change_book(self.home.keystore, lambda book: book.holding(mine))
+        change_book(self.home.keystore, lambda book: book.with_wallet(mine))
         return path
 
     def watches(self, address: str, name: str) -> None:
         watched = Wallet(address, name, KeyStorage.NOWHERE)
-        change_book(self.home.keystore, lambda book: book.holding(watched))
+        change_book(self.home.keystore, lambda book: book.with_wallet(watched))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from agents.lp.plan_document import plan_in
 from chain.base.home import Home
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.app.range import planning
+from zuno_tui.app.range import plan_request
 from zuno_tui.app.session import Session
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.events import (
@@ -88,7 +88,7 @@ async def test_the_plan_has_the_edges_and_figures_of_the_form(
         await desk.ask(ChooseRange(str(token_id)))
         (form,) = (await desk.until(RangeReady)).forms
         ticks = form.move_edges(form.begins, -4 * form.step, 3 * form.step)
-        await desk.ask(planning(form, ticks))
+        await desk.ask(plan_request(form, ticks))
         view = (await desk.until(PlanChanged, lambda told: told.view is not None)).view
         await desk.desk.idle()
         await desk.ask(ChooseRange("0.5 WETH/USDC"))

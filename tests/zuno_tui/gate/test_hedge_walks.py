@@ -89,7 +89,7 @@ class Walk:
         assert account.quantity_of("ETHUSDT") == pytest.approx(hedged + outright, abs=_CLOSE), (
             self.told
         )
-        assert account.hedging("ETHUSDT") == pytest.approx(hedged, abs=_CLOSE), self.told
+        assert account.hedge_quantity("ETHUSDT") == pytest.approx(hedged, abs=_CLOSE), self.told
 
     async def open(self, _: Trading) -> None:
         self.positions[self.next_id] = HEDGED.model_copy(

@@ -131,7 +131,7 @@ async def test_a_pool_of_two_coins_is_hedged_by_both() -> None:
     for leg in (first, second):
         assert leg.worth_usd == pytest.approx(FIRST * 10.0 + SECOND * 10.0 / PRICE)
         # The other coin's price as it is, this one's a little up and down.
-        course = RangeExposure.holding(leg.delta, leg.price, leg.lower, leg.upper)
+        course = RangeExposure.from_coins(leg.delta, leg.price, leg.lower, leg.upper)
         assert course is not None
         step = leg.price * 1e-5
         slope = (course.coins(leg.price + step) - course.coins(leg.price - step)) / (2 * step)

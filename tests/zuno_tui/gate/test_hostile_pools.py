@@ -57,7 +57,7 @@ from zuno_tui.gate.agreement import Connections
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.prepare import Prepared, prepare
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.present.failures import unforeseen
+from zuno_tui.present.failures import explain_unexpected
 from zuno_tui.settings.schema import LimitsTable
 
 if TYPE_CHECKING:
@@ -454,4 +454,4 @@ def test_a_tokens_name_has_none_of_our_marks(symbol: str) -> None:
 
 
 def test_an_error_nobody_foresaw_is_quoted_too() -> None:
-    _assert_quoted(unforeseen(ValueError(PADDED)))
+    _assert_quoted(explain_unexpected(ValueError(PADDED)))

@@ -94,7 +94,7 @@ async def closed(
         double.now += 30
         async with opened(double) as venue:
             await tend_orders(journal, venue, sleep=double.pass_time)
-    waiting = {one.order.client_id: one.remaining for one in double.held().open_orders()}
+    waiting = {one.order.client_id: one.open_quantity for one in double.held().open_orders()}
     return double.held().position(ETH).quantity, waiting
 
 

@@ -191,7 +191,7 @@ async def test_an_ended_trade_is_learned_from_once(tmp_path: Path) -> None:
         waiting = await approve_trade(desk, plan)
         await apply_trade(desk, waiting, sleep=double.pass_time)
         account = await desk.account()
-        assert account.hedging(plan.symbol) == pytest.approx(-plan.quantity)
+        assert account.hedge_quantity(plan.symbol) == pytest.approx(-plan.quantity)
         with trade_memory(session) as memory:
             assert await learn(session, desk, memory) == 0
             # Less of the position is left: the hedge is bought back, reduce-only.

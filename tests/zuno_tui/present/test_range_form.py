@@ -16,7 +16,7 @@ from chain.tokens import Token
 from chain.tokens.pair import Pair
 from tests.agents.lp.made_up import DOLLAR_DOLLAR, Market
 from tests.zuno_tui.screen.range_scene import form_of, market
-from zuno_tui.app.range import planning, range_of_pair
+from zuno_tui.app.range import plan_request, range_of_pair
 from zuno_tui.intents.intents import CreatePosition, MovePosition
 from zuno_tui.present.range_form import range_form
 from zuno_tui.prompt.create_phrase import parse_create
@@ -32,7 +32,7 @@ def _named(address: str, symbol: str, decimals: int) -> Token:
 
 def test_a_preview_tells_what_the_plan_of_the_same_prices_tells() -> None:
     ticks = FORM.move_edges(FORM.begins, -300, 500)
-    asked = planning(FORM, ticks)
+    asked = plan_request(FORM, ticks)
     assert isinstance(asked, MovePosition)
     assert asked.low
     assert asked.high
@@ -72,7 +72,7 @@ def test_every_range_is_named_by_prices_that_lead_back_to_it(inverted: bool, sta
     for _ in range(40):
         steps = [chosen.randrange(-60, 60) * pool.tick_spacing for _ in range(2)]
         ticks = form.move_edges(form.begins, *steps)
-        asked = planning(form, ticks)
+        asked = plan_request(form, ticks)
         assert isinstance(asked, MovePosition)
         assert asked.low
         assert asked.high
@@ -96,7 +96,7 @@ def test_what_is_opened_is_named_by_a_phrase_that_leads_back() -> None:
     assert form.ref is None
     assert form.held is None
     assert not form.preview(ticks).trouble
-    asked = planning(form, ticks)
+    asked = plan_request(form, ticks)
     assert isinstance(asked, CreatePosition)
     again = parse_create(asked.phrase, DEVNET)
     assert again.own_range is not None

@@ -173,7 +173,9 @@ def _context(walk: ProviderWalk, sources: Sources, folder: Path) -> DeskContext:
 
     status = StatusBoard(StatusView(network=walk.network.title, wallet=HOLDER), tell)
     opening = DeskOpening(session, clock=walk.clock.read)
-    return DeskContext(opening, session, HOLDER, sources, tell, Jobs(tell, status.working), status)
+    return DeskContext(
+        opening, session, HOLDER, sources, tell, Jobs(tell, status.show_jobs), status
+    )
 
 
 async def _others_done() -> None:

@@ -158,7 +158,7 @@ def test_a_keyring_that_is_locked_signs_nothing_and_says_so(
     node("anvil_setBalance", ADDRESS, hex(10**18))
     home = tmp_path / "zuno"
     wallet = Wallet(ADDRESS, "wallet-1", KeyStorage.KEYRING)
-    change_book(Home(home, home).keystore, lambda book: book.holding(wallet))
+    change_book(Home(home, home).keystore, lambda book: book.with_wallet(wallet))
     with desktop_session(tmp_path, unlock=None) as session:
         environment = {**session.environment, "ZUNO_DETERMINISTIC": "true"}
         with _desk(home, devnet.url, environment=environment) as terminal:

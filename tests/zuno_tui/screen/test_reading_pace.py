@@ -59,7 +59,7 @@ def test_a_turn_waits_until_the_one_before_could_be_read() -> None:
     pace = ReadingPace(600, clock)
     assert pace.hear(SPOKEN[0]) == [SPOKEN[0]]
     assert pace.hear(SPOKEN[1]) == []
-    assert (pace.waiting, pace.seconds_left) == (1, 2.0)
+    assert (pace.waiting_turns, pace.seconds_left) == (1, 2.0)
     clock.now += 1.9
     assert pace.due() == []
     clock.now += 0.2
@@ -83,7 +83,7 @@ def test_no_turn_is_gone_in_a_blink_and_none_holds_the_rest_up() -> None:
 def test_without_a_pace_everything_is_shown_as_it_comes() -> None:
     pace = ReadingPace(0, Clock())
     assert [pace.hear(turn) for turn in SPOKEN] == [[turn] for turn in SPOKEN]
-    assert (pace.waiting, pace.seconds_left) == (0, 0)
+    assert (pace.waiting_turns, pace.seconds_left) == (0, 0)
 
 
 def test_what_was_read_while_it_was_written_does_not_wait() -> None:

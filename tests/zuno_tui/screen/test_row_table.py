@@ -31,7 +31,7 @@ from zuno_tui.screen.panes.alerts import AlertsPane, alert_cells, gather_rows
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.panes.row_table import ColumnPlace, TableLayout
-from zuno_tui.screen.screens.portfolio import spread
+from zuno_tui.screen.screens.portfolio import widen
 
 if TYPE_CHECKING:
     import pytest
@@ -430,12 +430,12 @@ async def test_a_scroll_bar_takes_no_letter_of_the_last_column() -> None:
 
 def test_a_table_spread_over_its_room_ends_at_its_edge() -> None:
     narrow = TableLayout((ColumnPlace(0, 10, right=False), ColumnPlace(2, 6, right=True)), gap=1)
-    assert spread(narrow, 17) == narrow
+    assert widen(narrow, 17) == narrow
     for room in (18, 19, 40):
-        first, last = spread(narrow, room).places
-        assert first.width + spread(narrow, room).gap + last.width == room
+        first, last = widen(narrow, room).places
+        assert first.width + widen(narrow, room).gap + last.width == room
     several = TableLayout(tuple(ColumnPlace(at, 5, right=True) for at in range(4)), gap=1)
-    wide = spread(several, 61)
+    wide = widen(several, 61)
     assert sum(place.width for place in wide.places) + 3 * wide.gap == 61
     assert [place.width for place in wide.places[1:]] == [5, 5, 5]
 

@@ -21,7 +21,7 @@ from zuno_tui.intents.context import PhraseContext, held_positions
 from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.phrase_error import NotReadYetError
 from zuno_tui.present.exit_codes import DONE, REFUSED, USAGE
-from zuno_tui.present.failures import foreseen
+from zuno_tui.present.failures import explain_known
 from zuno_tui.present.output import Json, print_json, print_lines
 from zuno_tui.prompt.slots import ALIASES
 
@@ -56,7 +56,7 @@ def interpret_phrase(session: Session, phrase: str) -> Interpretation:
     try:
         read = _with_read(session, context, since_entry=found == "results")
     except Exception as error:
-        told = foreseen(error)
+        told = explain_known(error)
         if told is None or not isinstance(found, Interpretation):
             raise
         say(f"Your positions could not be read, so this was not checked against them: {told[1]}")

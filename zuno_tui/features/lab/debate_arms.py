@@ -184,7 +184,7 @@ async def _ask_all(session: Session, settings: DebateSettings, store: Store, run
     """Every question that was not answered yet; why it stopped before the end, if it did."""
 
     @asynccontextmanager
-    async def opened(_: JudgedSituation) -> AsyncIterator[tuple[Model, Callable[[], Spent]]]:
+    async def open_model(_: JudgedSituation) -> AsyncIterator[tuple[Model, Callable[[], Spent]]]:
         async with live_model(settings, store, Listener()) as (model, budget):
             assert model is not None
             assert budget is not None
@@ -196,7 +196,7 @@ async def _ask_all(session: Session, settings: DebateSettings, store: Store, run
         if stop and question.arm is not Arm.RULES:
             return stop
         try:
-            answer = await answer_question(question, opened, terms)
+            answer = await answer_question(question, open_model, terms)
         except ArmSilentError as error:
             return f"A model could not be asked: {error} The same command goes on from here."
         run.keep(answer)

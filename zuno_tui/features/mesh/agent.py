@@ -18,7 +18,7 @@ from agents.bus.host import AgentHost
 from agents.bus.record import running_versions
 from agents.bus.worker import Ambient, StageFailedError
 from agents.lp.debate import LP_FLOW
-from agents.lp.facts import CreateContext, CreateGoal, IntoGoal, MarketContext, PositionPast
+from agents.lp.facts import CreateContext, CreateGoal, IntoGoal, MarketContext, PastFacts
 from agents.lp.observe import ChainObserver
 from agents.lp.services import DebateServices, Eyes
 from agents.mesh.endpoint import MeshEndpoint
@@ -97,7 +97,7 @@ class AgentEyes:
         async with self._sources() as sources:
             return await ChainObserver(sources).survey(goal, owner, profile)
 
-    async def position_past(self, ref: PositionRef) -> PositionPast:
+    async def position_past(self, ref: PositionRef) -> PastFacts:
         async with self._sources() as sources:
             return await ChainObserver(sources).position_past(ref)
 
@@ -208,7 +208,7 @@ async def _play(role: Role, home: Home, settings: Settings, debates: DebateSetti
         supervisor.ready(f"plays {role}")
         waiting = asyncio.create_task(stop.wait(), name="stop")
         await asyncio.wait((playing, waiting), return_when=asyncio.FIRST_COMPLETED)
-        supervisor.stopping()
+        supervisor.report_stop()
         for task in (greeting, playing, waiting):
             task.cancel()
         await asyncio.gather(greeting, playing, waiting, return_exceptions=True)

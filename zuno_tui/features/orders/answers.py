@@ -245,7 +245,7 @@ async def _prices(
     return found
 
 
-async def cancelling(session: Session, sources: Sources, number: OrderNumber) -> Action:
+async def make_cancellation(session: Session, sources: Sources, number: OrderNumber) -> Action:
     """The transaction that has the chain refuse an order, or every order signed so far."""
     book = StandingOrders(session.home.orders)
     subject = await read_wallet(sources)

@@ -38,14 +38,14 @@ def as_signed(
     if is_sealed(order, call):
         return order
 
-    def bound(sight: OrderSight) -> PricePast | None:
+    def level_of(sight: OrderSight) -> PricePast | None:
         position = sight.position
         fits = position is not None and str(position.liquidity) == order.liquidity
         if position is None or not fits or sight.hook_code != order.hook_code:
             return None
         return bound_level(call, position)
 
-    told = zip(seen.witnesses, map(bound, seen.sights), strict=True)
+    told = zip(seen.witnesses, map(level_of, seen.sights), strict=True)
     level = witnesses.common("the position", [WitnessAnswer(*pair) for pair in told])
     if level is None:
         raise OrderRefusedError(unsealed_words(order, call))
@@ -85,12 +85,12 @@ async def is_met(
 
     of = dict(zip((witness.host for witness in seen.witnesses), seen.sights, strict=True))
 
-    async def judged(witness: Witness) -> bool:
+    async def ask_witness(witness: Witness) -> bool:
         position = of[witness.host].position
         return position is not None and await judge(witnesses.sources_of(witness), position)
 
     # Each on its own reading; enough must be able to judge, and agree.
-    return witnesses.common("the loss or fees", await witnesses.each(judged, seen.witnesses))
+    return witnesses.common("the loss or fees", await witnesses.each(ask_witness, seen.witnesses))
 
 
 async def _market_agrees(

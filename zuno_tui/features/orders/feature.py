@@ -51,7 +51,7 @@ async def _attached(
 
     shown = {position.ref for overview in overviews for position in overview.wallet.positions}
     calls = []
-    for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
+    for kept in StandingOrders(session.home.orders).standing_on(session.network.chain_id):
         with suppress(OrderRefusedError):
             calls.append((kept, call_in(kept.order, session.network)))
     mine = [(kept, call) for kept, call in calls if call.ref in shown]
@@ -84,7 +84,7 @@ def _notes(session: Session) -> Mapping[PositionRef, str]:
     from zuno_tui.features.orders.page import order_note
 
     found: dict[PositionRef, str] = {}
-    for kept in StandingOrders(session.home.orders).standing(session.network.chain_id):
+    for kept in StandingOrders(session.home.orders).standing_on(session.network.chain_id):
         with suppress(OrderRefusedError):
             call = call_in(kept.order, session.network)
             before, note = found.get(call.ref), order_note(kept.order, call)

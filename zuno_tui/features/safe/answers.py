@@ -28,7 +28,7 @@ from zuno_tui.app.result_card import show_result
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
 from zuno_tui.features.safe.executing import (
-    SafeExecution,
+    JudgedExecution,
     carry_out,
     prepared_execution,
     sender_named,
@@ -282,7 +282,7 @@ async def import_plan(session: Session, file: Path) -> CommandAnswer:
     remarks = [
         f"Safe transaction {plan.number}, {len(judgment.signers)} signed. {next_step(judgment)}"
     ]
-    if judgment.missing:
+    if judgment.missing_signatures:
         remarks.append(f"To sign it here: zuno approve {plan.plan_id}, then zuno apply")
     return CommandAnswer(answer.lines, answer.document, remarks=tuple(remarks))
 
@@ -338,7 +338,7 @@ async def _execute(session: Session, arguments: Namespace) -> int:
     return DONE if result.is_done else FAILED
 
 
-def _show(session: Session, execution: SafeExecution) -> None:
+def _show(session: Session, execution: JudgedExecution) -> None:
     key = signing_key(session.home, session.network, execution.sender)
     made = execution.judgment.plan.transaction
     view = safe_view(

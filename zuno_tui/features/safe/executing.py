@@ -40,7 +40,7 @@ from zuno_tui.gate.prepare import agreed_fees, refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 
-class SafeExecution(Struct, frozen=True):
+class JudgedExecution(Struct, frozen=True):
     """What is about to be sent, tried as it would be."""
 
     judgment: SafeJudgment
@@ -69,11 +69,11 @@ async def prepared_execution(
     connections: Connections,
     plan: SafePlan,
     sender: Address,
-) -> SafeExecution:
+) -> JudgedExecution:
     """Refused unless the Safe takes these very bytes now."""
     judgment = await judge(session, sources, connections, plan)
     facts, made = judgment.facts, plan.transaction
-    if judgment.missing:
+    if judgment.missing_signatures:
         strangers = [each for each in plan.signatures if each not in facts.owners]
         gone = f" {_names(strangers)} signed and is no owner (any more)." if strangers else ""
         raise SafeError(
@@ -123,7 +123,7 @@ async def prepared_execution(
             RefusalCode.GAS_SHORT,
         )
     await refuse_silent_route(connections.route)
-    return SafeExecution(judgment, built, gas, sender)
+    return JudgedExecution(judgment, built, gas, sender)
 
 
 def _names(addresses: list[Address]) -> str:
@@ -134,7 +134,7 @@ async def carry_out(
     sources: Sources,
     connections: Connections,
     outbox: Outbox,
-    execution: SafeExecution,
+    execution: JudgedExecution,
     signer: Signer,
     *,
     changed: Callable[[PlanStep], None],
@@ -180,7 +180,7 @@ def _deadline(judgment: SafeJudgment) -> int | None:
     return min(judgment.parties.deadlines, default=None)
 
 
-async def _approval(sources: Sources, execution: SafeExecution) -> Approval:
+async def _approval(sources: Sources, execution: JudgedExecution) -> Approval:
     judgment, basis = execution.judgment, execution.judgment.basis
     (transaction,) = execution.built.transactions
     subject = None if basis is None else basis.subject

@@ -67,7 +67,7 @@ class SafeJudgment(Struct, frozen=True):
         return self.plan.signed_by(self.facts)
 
     @property
-    def missing(self) -> int:
+    def missing_signatures(self) -> int:
         """Signatures that are still to come."""
         return max(0, self.facts.threshold - len(self.signers))
 

@@ -162,7 +162,11 @@ def _terms(judgment: SafeJudgment, gas: GasBill | None) -> Iterator[Term]:
 
 
 def _missing(judgment: SafeJudgment) -> str:
-    return f"{judgment.missing} more to sign" if judgment.missing else "enough have signed"
+    return (
+        f"{judgment.missing_signatures} more to sign"
+        if judgment.missing_signatures
+        else "enough have signed"
+    )
 
 
 def executable_words(judgment: SafeJudgment) -> str:
@@ -191,7 +195,7 @@ def plan_document(judgment: SafeJudgment) -> dict[str, Json]:
         "threshold": judgment.facts.threshold,
         "owners": list(judgment.facts.owners),
         "signedBy": list(judgment.signers),
-        "missing": judgment.missing,
+        "missing": judgment.missing_signatures,
         "deadline": min(ends) if ends else None,
         "changes": None
         if judgment.changes is None

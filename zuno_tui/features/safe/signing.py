@@ -164,8 +164,10 @@ def signing_wallets(session: Session) -> tuple[Address, ...]:
 
 def next_step(judgment: SafeJudgment) -> str:
     number = judgment.plan.number
-    if judgment.missing:
-        return f"{judgment.missing} more to sign: zuno safe export {number} FILE, for them"
+    if judgment.missing_signatures:
+        return (
+            f"{judgment.missing_signatures} more to sign: zuno safe export {number} FILE, for them"
+        )
     return f"Enough have signed: zuno safe execute {number}"
 
 

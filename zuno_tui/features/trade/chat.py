@@ -69,7 +69,7 @@ from zuno_tui.intents.intents import (
 )
 from zuno_tui.intents.phrase_error import Misunderstood
 from zuno_tui.present.exit_codes import DONE, NETWORK, REFUSED
-from zuno_tui.present.failures import foreseen, unforeseen
+from zuno_tui.present.failures import explain_known, explain_unexpected
 from zuno_tui.present.output import print_json_line
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.channels import channel_settings
@@ -216,8 +216,8 @@ async def chat_answer(session: Session, text: str, *, own: bool = False) -> Chat
     except TimeoutError:
         return ChatReply("It took too long. Try again later.")
     except Exception as error:  # a question that fails must not end the bot
-        told = foreseen(error)
-        words = unforeseen(error) if told is None else told[1]
+        told = explain_known(error)
+        words = explain_unexpected(error) if told is None else told[1]
         return ChatReply("\n".join(unclickable(line) for line in words.splitlines()))
 
 

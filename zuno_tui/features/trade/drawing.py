@@ -318,7 +318,7 @@ def _spans(table: FigureTable, cells: int) -> dict[str, Line]:
     def place(dollars: int) -> int:
         return round((dollars - lowest) * scale)
 
-    def drawn(first: int, second: int) -> Line:
+    def bar(first: int, second: int) -> Line:
         low, high = sorted((place(first), place(second)))
         line = [StyledText(" ")] * low
         line += [StyledText("─", "dim")] * (high - low + 1)
@@ -328,7 +328,7 @@ def _spans(table: FigureTable, cells: int) -> dict[str, Line]:
         line[place(second)] = StyledText("●", "title")
         return tuple(line)
 
-    return {name: drawn(*pair) for name, pair in pairs.items()}
+    return {name: bar(*pair) for name, pair in pairs.items()}
 
 
 def _gain_tone(figure: str, otherwise: DrawnTone) -> DrawnTone:

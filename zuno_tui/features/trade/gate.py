@@ -107,7 +107,8 @@ class Trading(Struct, frozen=True):
                 WaitingOrder(
                     venue=seen.venue,
                     symbol=order.order.symbol,
-                    notional_usd=order.remaining * (order.order.price or marks[order.order.symbol]),
+                    notional_usd=order.open_quantity
+                    * (order.order.price or marks[order.order.symbol]),
                 )
                 for order in opening
             ),
@@ -553,7 +554,9 @@ def order_fault(plan: TradePlan, account: AccountFacts) -> str | None:
     side = "buy" if plan.decision is TradeDecision.LONG else "sell"
     if any(order.side != side for order in plan.orders if not _protects(order)):
         return f"An order of it does not {side}, and the plan says {plan.decision.value}."
-    against = account.hedging(plan.symbol) if plan.hedge is None else account.outright(plan.symbol)
+    against = (
+        account.hedge_quantity(plan.symbol) if plan.hedge is None else account.outright(plan.symbol)
+    )
     if against * (1 if side == "buy" else -1) < -_DUST:
         what = "a hedge" if plan.hedge is None else "a trade"
         return f"{plan.symbol} is held on the other side for {what}: this would undo it."

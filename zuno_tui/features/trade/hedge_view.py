@@ -177,7 +177,7 @@ def _whole_gain(dollars: int) -> str:
 def _moved_by(plan: TradePlan, hedge: HedgePlan, part: float) -> tuple[int, int]:
     """Whole dollars that the position and the short gain: readers add up what they see."""
     facts, mark = hedge.position, plan.mark
-    exposure = RangeExposure.holding(facts.delta, mark, facts.lower, facts.upper)
+    exposure = RangeExposure.from_coins(facts.delta, mark, facts.lower, facts.upper)
     alone = facts.delta * mark * part
     if exposure is not None:
         alone = exposure.worth(mark * (1 + part)) - exposure.worth(mark)

@@ -220,7 +220,7 @@ async def open_models(
         memory = AbilityMemory(store, time.time)
         async with ModelConnections() as connections:
 
-            async def opened(models: RoleModels) -> Model:
+            async def open_model(models: RoleModels) -> Model:
                 keyed = await with_keys(models) or models
                 keys.update(model.api_key for model in keyed.each() if model.api_key)
                 await connections.load(keyed)
@@ -233,16 +233,16 @@ async def open_models(
                     on_thinking=heard.on_thinking,
                 )
 
-            model = None if wanted is None else await opened(wanted)
+            model = None if wanted is None else await open_model(wanted)
             if model is not None and chosen.fallback is not None:
-                second = await opened(RoleModels(chosen.fallback))
+                second = await open_model(RoleModels(chosen.fallback))
                 model = ModelWithFallback(model, second, chosen.falling_back)
 
-            def asked(role: Role) -> Model | None:
+            def model_of(role: Role) -> Model | None:
                 return model if role in chosen.roles else None
 
             search = chosen.narrative
-            narrative = None if search is None else await opened(RoleModels(search))
+            narrative = None if search is None else await open_model(RoleModels(search))
             yield OpenModels(
                 model,
                 {} if model is None else chosen.names,
@@ -250,9 +250,9 @@ async def open_models(
                 debate_limits(settings),
                 limits.debate_tokens,
                 tuple(sorted(keys)),
-                filing=asked(EXTRACTION),
-                lessons=asked(POST_MORTEM),
-                feedback=asked(FEEDBACK),
-                chat=asked(Role(RouteName.CHAT.value)),
+                filing=model_of(EXTRACTION),
+                lessons=model_of(POST_MORTEM),
+                feedback=model_of(FEEDBACK),
+                chat=model_of(Role(RouteName.CHAT.value)),
                 spent=lambda: budget.report().debate,
             )

@@ -102,7 +102,7 @@ async def open_venue(session: Session, name: str | None = None) -> AsyncIterator
 @contextmanager
 def _kept_bans(journal: TradeJournal) -> Iterator[None]:
     """A venue that wants to be left alone wants that of every process on this machine."""
-    before = journal.resting()
+    before = journal.rest_times()
     for host, until in before.items():
         RESTING[host] = max(until, RESTING.get(host, 0.0))
     try:

@@ -74,7 +74,7 @@ class CoinWatch(Struct, frozen=True):
     """How long its plan may be approved; 0 where it opens nothing."""
 
 
-class WatchState(Struct, frozen=True):
+class TradeWatchState(Struct, frozen=True):
     order: WatchOrder
     coins: dict[str, CoinWatch] = field(default_factory=dict)
     day: str = ""
@@ -100,10 +100,10 @@ class DeskCaller(Protocol):
         """The whole desk, within a budget; by its rules alone where there is none left."""
 
 
-def read_watch(home: Home) -> WatchState | None:
+def read_watch(home: Home) -> TradeWatchState | None:
     """None where nothing is watched."""
     with suppress(FileNotFoundError, msgspec.DecodeError):
-        return msgspec.json.decode(home.trade_watch.read_bytes(), type=WatchState)
+        return msgspec.json.decode(home.trade_watch.read_bytes(), type=TradeWatchState)
     return None
 
 
@@ -229,11 +229,11 @@ class TradeWatch:
             known = replace(state.coins.get(coin, CoinWatch()), **news)
             self._keep(replace(state, coins={**state.coins, coin: known}))
 
-    def _keep(self, state: WatchState) -> None:
+    def _keep(self, state: TradeWatchState) -> None:
         keep_watch(self._home, state)
 
 
-def keep_watch(home: Home, state: WatchState) -> None:
+def keep_watch(home: Home, state: TradeWatchState) -> None:
     write_atomically(home.trade_watch, msgspec.json.encode(state))
 
 
@@ -304,7 +304,7 @@ def take_order(session: Session, asked: Trade) -> CommandAnswer:
             None if asked.dollars is None else round(asked.dollars * _NANO),
         )
         home.prepare()
-        known = WatchState(order) if known is None else replace(known, order=order)
+        known = TradeWatchState(order) if known is None else replace(known, order=order)
         keep_watch(home, known)
     if known is None:
         words = "The trade desk watches no coin. Begin: zuno trade watch ETH BTC --every 15m"
@@ -312,7 +312,7 @@ def take_order(session: Session, asked: Trade) -> CommandAnswer:
     return CommandAnswer(tuple(_state_lines(known)), {"watch": to_builtins(known)})
 
 
-def _state_lines(state: WatchState) -> list[str]:
+def _state_lines(state: TradeWatchState) -> list[str]:
     order = state.order
     most = "no limit" if order.tokens is None else f"{order.tokens:,}"
     dollars = "" if order.nano_usd is None else f", ${order.nano_usd / _NANO:,.2f}"

@@ -104,7 +104,7 @@ async def action_for(
     if everything:
         discovery = Discovery(sources.client, sources.network, sources.memory, every_protocol=True)
         wallet = await discovery.read(owner)
-        refs, missing = [position.ref for position in wallet.positions], wallet.missing
+        refs, missing = [position.ref for position in wallet.positions], wallet.shortfall
     snapshots = await owned_positions(sources, refs, owner, "latest")
     idle = [snapshot for snapshot in snapshots if not _gives(verb, position_facts(snapshot))]
     taken = [snapshot for snapshot in snapshots if snapshot not in idle]

@@ -52,14 +52,14 @@ class ExitDrillReport(Struct, frozen=True):
     positions: tuple[WayOut, ...]
 
     @property
-    def shut(self) -> tuple[WayOut, ...]:
+    def ways_shut(self) -> tuple[WayOut, ...]:
         return tuple(way for way in self.positions if way.held and not way.open)
 
 
 def exit_drill_page(drill: ExitDrillReport, title: str) -> Page:
     held = sum(way.held for way in drill.positions)
-    able = held - len(drill.shut)
-    good = not drill.shut
+    able = held - len(drill.ways_shut)
+    good = not drill.ways_shut
     said = f"{able} of {held} positions can be closed now"
     return Page(
         "Exit drill",

@@ -75,9 +75,9 @@ def run_desk(
         else:
             from zuno_tui.screen.screens.first_run import FirstRunScreen
 
-            app.push_screen(FirstRunScreen(home), chosen)
+            app.push_screen(FirstRunScreen(home), take_choice)
 
-    def chosen(choice: FirstChoice | None) -> None:
+    def take_choice(choice: FirstChoice | None) -> None:
         nonlocal way
         if choice is None or after_first_run is None:
             app.exit()

@@ -282,7 +282,7 @@ class ReadingPace:
         self._free_at = 0.0
 
     @property
-    def waiting(self) -> int:
+    def waiting_turns(self) -> int:
         return len(self._waiting)
 
     @property
@@ -406,7 +406,7 @@ class DebatePane(VerticalScroll, can_focus=True):
 
     @property
     def is_being_read(self) -> bool:
-        return bool(self._pace.waiting or self._pace.seconds_left)
+        return bool(self._pace.waiting_turns or self._pace.seconds_left)
 
     @property
     def blocks(self) -> Sequence[TurnBlock]:
@@ -558,7 +558,7 @@ class DebatePane(VerticalScroll, can_focus=True):
 
     def _flush(self) -> None:
         self._flushing = None
-        if self._pace.waiting:
+        if self._pace.waiting_turns:
             # Words of a turn that goes on stand under those of turns that have ended.
             self._flushing = self.set_timer(FLUSH_SECONDS, self._flush)
             return
@@ -606,7 +606,7 @@ class DebatePane(VerticalScroll, can_focus=True):
 
     def _end_when_read(self) -> None:
         view = self._view
-        self._end(None if view is None or self._pace.waiting else view.ended)
+        self._end(None if view is None or self._pace.waiting_turns else view.ended)
 
     def _end(self, words: str | None) -> None:
         self.query(".ending").remove()
@@ -688,9 +688,11 @@ class DebatePane(VerticalScroll, can_focus=True):
         view = self._view
         if view is None:
             return
-        reading = "decided · showing at reading speed" if self._pace.waiting else "ended"
+        reading = "decided · showing at reading speed" if self._pace.waiting_turns else "ended"
         state = "speaking" if view.ended is None else reading
-        more = f"{self._pace.waiting} more · space shows all" if self._pace.waiting else ""
+        more = (
+            f"{self._pace.waiting_turns} more · space shows all" if self._pace.waiting_turns else ""
+        )
         frame(
             self,
             pane_title("3 Debate", view.subject, state),

@@ -28,7 +28,7 @@ _TONES = {CheckState.WELL: "$success", CheckState.CAUTION: "$warning", CheckStat
 
 
 class EndpointTrial(PlainText):
-    class Ended(Message):
+    class Finished(Message):
         """All is known of the endpoint that was typed last."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002
@@ -77,7 +77,7 @@ class EndpointTrial(PlainText):
         await asyncio.to_thread(first_steps.try_place, place, report)
         if self._asked == text:
             self.ended = True
-            self.post_message(self.Ended())
+            self.post_message(self.Finished())
 
     def _take(self, text: str, check: Check) -> None:
         if self._asked == text:

@@ -17,7 +17,7 @@ class FilterLine(Input):
             self.words = words
             super().__init__()
 
-    class Left(Message):
+    class Closed(Message):
         """The rows are looked at again."""
 
     def __init__(self, words: str = "") -> None:
@@ -35,9 +35,9 @@ class FilterLine(Input):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self.display = bool(self.value)
-        self.post_message(self.Left())
+        self.post_message(self.Closed())
 
     def action_give_up(self) -> None:
         self.value = ""
         self.display = False
-        self.post_message(self.Left())
+        self.post_message(self.Closed())

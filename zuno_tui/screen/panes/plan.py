@@ -325,7 +325,7 @@ _ALL, _WHY, _BRIEF = (True, True), (False, True), (False, False)
 """How much a card tells: every figure, the reasons."""
 
 
-def standing(plan: PlanView, width: int) -> Iterator[Content]:
+def draw_outcome(plan: PlanView, width: int) -> Iterator[Content]:
     """The newest of result, progress and approval first."""
     if plan.result is not None:
         yield from _result(plan, plan.result, width)
@@ -603,7 +603,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         reasons_first: bool = False,
         low: bool = False,
     ) -> list[Content]:
-        lines = [*self._banner(width), *standing(view, width)]
+        lines = [*self._banner(width), *draw_outcome(view, width)]
         # What to do stands alone; what it costs and why is the next line.
         does, dot, rest = view.recommendation.partition(". ")
         lines += bullet_lines(f"{does}{dot.strip()}", width, "★", "bold")

@@ -117,11 +117,11 @@ class Asking(Screen[None]):
         from zuno_tui.catalog.registry import registry
 
         line = proposed_line(event.phrase, event.typed, self.context, registry())
-        if line is not None and self.awaiting(event.typed):
+        if line is not None and self.waits_for(event.typed):
             self.offer(line)
             self.say(Said("The model suggests this. Enter runs it."))
 
-    def awaiting(self, phrase: str) -> bool:
+    def waits_for(self, phrase: str) -> bool:
         """Whether the prompt holds nothing but what was not understood."""
         return self.query_one(PromptPane).value in ("", phrase)
 

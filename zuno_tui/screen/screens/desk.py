@@ -301,7 +301,7 @@ class DeskScreen(Asking):
     def on_filter_line_narrowed(self, event: FilterLine.Narrowed) -> None:
         self.query_one(PositionsPane).narrow(event.words, self._clock())
 
-    def on_filter_line_left(self) -> None:
+    def on_filter_line_closed(self) -> None:
         self._bring_to_front("positions")
 
     async def on_key_line_pressed(self, event: KeyLine.Pressed) -> None:

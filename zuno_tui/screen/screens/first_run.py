@@ -169,7 +169,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
             self._say("")
             self.query_one(EndpointTrial).begin_soon(self._network, event.value.strip())
 
-    def on_endpoint_trial_ended(self) -> None:
+    def on_endpoint_trial_finished(self) -> None:
         if self._goes_on and self._step is SetupStep.ENDPOINT:
             self._choose_place(self.query_one(Input).value.translate(DROP).strip())
 

@@ -59,10 +59,10 @@ class EarnedTable(RowTable):
         return start, end - start
 
     def _layout(self, width: int) -> TableLayout:
-        return spread(super()._layout(width), width - _MARK)
+        return widen(super()._layout(width), width - _MARK)
 
 
-def spread(layout: TableLayout, room: int) -> TableLayout:
+def widen(layout: TableLayout, room: int) -> TableLayout:
     """The same columns over all of the room; what cannot be shared evenly goes to the first."""
     first, *others = layout.places
     taken = first.width + sum(place.width + layout.gap for place in others)

@@ -167,10 +167,10 @@ class RangeScreen(SubScreen):
         self._show_keys()
 
     def _intent(self) -> MovePosition | CreatePosition | None:
-        from zuno_tui.app.range import planning
+        from zuno_tui.app.range import plan_request
 
         try:
-            return planning(self._form, self._ticks)
+            return plan_request(self._form, self._ticks)
         except SettingsError as error:
             self._text("#range-words").update(literal(f"▲ {error}", "$warning"), layout=False)
             return None

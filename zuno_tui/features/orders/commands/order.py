@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def _cancel(session: Session, intent: CancelOrders) -> ActionMaker:
-    from zuno_tui.features.orders.answers import cancelling
+    from zuno_tui.features.orders.answers import make_cancellation
 
-    return lambda sources: cancelling(session, sources, intent.number)
+    return lambda sources: make_cancellation(session, sources, intent.number)
 
 
 _KINDS: dict[str, Literal["close", "collect"]] = {"close": "close", "collect": "collect"}

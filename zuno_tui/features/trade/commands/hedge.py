@@ -24,7 +24,7 @@ def read_subject(said: Remaining) -> PositionName:
 
 
 def _read(said: Remaining) -> Hedge:
-    emergency, share = said.one_of(EMERGENCIES), said.matching(_SHARE)
+    emergency, share = said.one_of(EMERGENCIES), said.take_matching(_SHARE)
     subject = read_subject(said)
     said.end(
         "position", "positions", "delta", "of", "the", "my", "against", "from", "a", "fall",

@@ -65,7 +65,7 @@ def _read(said: Remaining) -> Trade:
         return _read_watch(said)
     mode, emergency = said.one_of(_MODES), said.one_of(EMERGENCIES)
     anyway = bool(said.one_of(_ANYWAY))
-    subject = said.matching(COIN)
+    subject = said.take_matching(COIN)
     if subject is None:
         said.refuse("which coin.", "trade ETH")
     said.end("about", "on", "the", "mode")
@@ -73,10 +73,10 @@ def _read(said: Remaining) -> Trade:
 
 
 def _read_watch(said: Remaining) -> Trade:
-    every = said.matching(_TIME)
+    every = said.take_matching(_TIME)
     said.one_of({"every": True})
     coins = []
-    while (coin := said.matching(COIN)) is not None:
+    while (coin := said.take_matching(COIN)) is not None:
         coins.append(coin.upper())
     said.end("and")
     seconds = EVERY if every is None else read_every(every)

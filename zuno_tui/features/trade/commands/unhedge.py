@@ -17,7 +17,7 @@ _PART = re.compile(r"[0-9]{1,3}(?:\.[0-9]+)?%|half|quarter", re.IGNORECASE)
 
 
 def _read(said: Remaining) -> Unhedge:
-    part = said.matching(_PART)
+    part = said.take_matching(_PART)
     subject = read_subject(said)
     said.end("hedge", "hedges", "position", "of", "the", "my", "for", "on")
     return Unhedge(subject, None if part is None else round(read_share(part) * 100))

@@ -24,7 +24,7 @@ from chain.exchange.orders.order import (
     OrderType,
     PerpetualPosition,
     VenueOrder,
-    resting,
+    rest_at_best,
     unfit,
     would_take,
 )
@@ -262,7 +262,7 @@ class BinanceVenue:
         """Sent once; the same name twice is one order. Raises where nobody can tell."""
         if order.type is OrderType.MAKER:
             book = await self._market.book(order.symbol)
-            order = resting(order, book)
+            order = rest_at_best(order, book)
             if would_take(order, book):
                 return refused_order(
                     order, "nothing rests on its side of the book", await self.now()

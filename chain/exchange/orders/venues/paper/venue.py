@@ -17,7 +17,7 @@ from chain.exchange.orders.order import (
     OrderType,
     PerpetualPosition,
     VenueOrder,
-    resting,
+    rest_at_best,
 )
 from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueFees
 from chain.exchange.orders.venues.paper import ABILITIES
@@ -94,7 +94,7 @@ def place_order(account: PaperAccount, order: VenueOrder, moment: MarketMoment) 
     """The account after an order has reached the venue; the same name twice changes nothing."""
     if order.client_id in account.orders:
         return account
-    now, order = moment.time, resting(order, moment.book)
+    now, order = moment.time, rest_at_best(order, moment.book)
     progress = OrderProgress(order=order, state=OrderState.OPEN, placed_at=now, changed_at=now)
     reason = _refusal(account, order, moment)
     if reason:
@@ -280,7 +280,10 @@ def _passed(
         elif order.type is OrderType.SLICED:
             account = _sliced(account, progress, course, candle, fees)
         elif _is_traded_through(progress, candle):
-            quantity, price = min(progress.remaining, candle.volume), order.price or candle.close
+            quantity, price = (
+                min(progress.open_quantity, candle.volume),
+                order.price or candle.close,
+            )
             account = fill_order(account, progress, Execution(quantity, price, end, fees.maker))
     return account
 
@@ -324,7 +327,7 @@ def _stopped(
     reached = max(stop, candle.open) if buying else min(stop, candle.open)
     price = reached * (1 + order.side.sign * course.slippage)
     end = candle.time + course.seconds
-    return fill_order(account, progress, Execution(progress.remaining, price, end, fees.taker))
+    return fill_order(account, progress, Execution(progress.open_quantity, price, end, fees.taker))
 
 
 def _sliced(
@@ -337,7 +340,7 @@ def _sliced(
     order, end = progress.order, candle.time + course.seconds
     part = order.quantity / order.slices
     due = min(int((end - progress.placed_at) // max(order.slice_seconds, 1)) + 1, order.slices)
-    quantity = min(due * part - progress.filled, progress.remaining, candle.volume)
+    quantity = min(due * part - progress.filled, progress.open_quantity, candle.volume)
     if quantity <= 0:
         return account
     price = candle.close * (1 + order.side.sign * course.slippage)
