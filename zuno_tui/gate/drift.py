@@ -13,6 +13,7 @@ from chain.contracts.addresses import keccak, shorten_address
 from chain.contracts.delegation import delegate_in
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
 from chain.contracts.networks import Address
+from chain.execution.chain_facts import read_lender
 from chain.execution.exit_tax import ExitTax
 from chain.execution.plan.context import DEAREST_POOL_FEE
 from chain.execution.plan.facts import Lender
@@ -49,7 +50,7 @@ async def read_circumstances(
         nonce=nonce,
         base_fee=block.base_fee_per_gas or 0,
         account_code=delegate or ("0x" + keccak(code).hex() if code else None),
-        lender=await read_lender(sources, lender, block.hash) if lender else None,
+        lender=await read_lender(sources.client, lender, block.hash) if lender else None,
         others=tuple(
             OtherPosition(
                 other.ref,
@@ -64,13 +65,6 @@ async def read_circumstances(
             for other in subject.others
         ),
     )
-
-
-async def read_lender(sources: Sources, account: Address, at: str) -> Lender:
-    nonce, code = await sources.client.together(
-        requests.transaction_count(account, at), requests.code(account, at)
-    )
-    return Lender(account, nonce, delegate_in(code), bool(code))
 
 
 def network_time(sources: Sources, head_time: int) -> int:

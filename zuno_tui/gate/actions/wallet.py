@@ -14,6 +14,7 @@ from chain.contracts.delegation import (
 )
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.signed_delegation import ask_nonce
+from chain.execution.chain_facts import read_lender
 from chain.execution.plan.requests import (
     Allowance,
     DelegateRequest,
@@ -26,7 +27,6 @@ from chain.rpc import requests
 from chain.tokens.token import amount_text
 from zuno_tui.gate.actions.action import Action, read_wallet
 from zuno_tui.gate.allowances import GivenAllowance
-from zuno_tui.gate.drift import read_lender
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
@@ -90,7 +90,7 @@ async def action_to_delegate(
     if chosen is None:
         raise GateRefusedError(f"No code that carries out batches is known on {network.title}.")
     subject = await read_wallet(sources)
-    lent = None if lender is None else await read_lender(sources, lender, subject.block.hash)
+    lent = None if lender is None else await read_lender(sources.client, lender, subject.block.hash)
     account = wallet if lender is None else lender
     code = await sources.client.ask(requests.code(account, subject.block.hash))
     now = delegate_in(code)
