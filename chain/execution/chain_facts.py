@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 from chain.base.units import Unknown
 from chain.contracts.abi import decode, encode_call
+from chain.contracts.delegation import delegate_in
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.execution import protocols
 from chain.execution.plan.facts import (
     ChainFacts,
     FactsUnknownError,
     FeeCaps,
+    Lender,
     SpenderAllowance,
     TokenAllowances,
 )
@@ -117,3 +119,10 @@ def _allowances_of(outcomes: Sequence[CallOutcome], network: Network) -> TokenAl
 
 def _word(outcome: CallOutcome) -> int:
     return int.from_bytes(outcome.data[:32], "big")
+
+
+async def read_lender(client: RpcClient, account: Address, at: str) -> Lender:
+    nonce, code = await client.together(
+        requests.transaction_count(account, at), requests.code(account, at)
+    )
+    return Lender(account, nonce, delegate_in(code), bool(code))

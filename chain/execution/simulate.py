@@ -379,7 +379,7 @@ def _taken_back(transactions: Sequence[UnsignedTransaction]) -> StateOverride:
     given = first.authorization
     if given is None or given.delegate != NOBODY:
         return {}
-    return {first.sender: AccountOverride(code=b"")}
+    return {given.lender or first.sender: AccountOverride(code=b"")}
 
 
 def _unknown_opcode(answer: object) -> str | None:

@@ -1,6 +1,7 @@
 """A transaction before and after it is signed: the same fields that are shown and simulated."""
 
 import json
+from collections.abc import Iterable
 from hashlib import sha256
 
 from msgspec import Struct
@@ -13,12 +14,14 @@ _SCHEMA = "zuno/unsigned-transaction/1"
 
 
 class Authorization(Struct, frozen=True):
-    """Leave for a contract's code to run as the sender's own account, on one chain."""
+    """Leave for a contract's code to run as an account, on one chain."""
 
     chain_id: int
     delegate: Address
     """The zero address takes an earlier leave back."""
     nonce: int
+    lender: Address = ""
+    """Whose account it is and whose key signs it; empty for the sender's own."""
 
 
 class UnsignedTransaction(Struct, frozen=True):
@@ -44,8 +47,8 @@ class UnsignedTransaction(Struct, frozen=True):
 
     @property
     def nonces(self) -> int:
-        """How many it takes: an authorization has one of its own."""
-        return 1 if self.authorization is None else 2
+        """How many it takes: an authorization of the sender's has one of its own."""
+        return 1 if self.authorization is None or self.authorization.lender else 2
 
     @property
     def digest(self) -> str:
@@ -64,13 +67,18 @@ class UnsignedTransaction(Struct, frozen=True):
             "step": self.step,
         }
         if self.authorization is not None:
-            fields["authorization"] = (
-                f"{self.authorization.chain_id} {self.authorization.delegate} "
-                f"{self.authorization.nonce}"
-            )
+            given = self.authorization
+            words = (given.chain_id, given.delegate, given.nonce, given.lender)
+            fields["authorization"] = " ".join(map(str, words)).rstrip()
         return sha256(
             json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
         ).hexdigest()
+
+
+def lender_in(transactions: Iterable[UnsignedTransaction]) -> Address:
+    """The account of another that one of them lends; empty where none does."""
+    given = (each.authorization for each in transactions)
+    return next((each.lender for each in given if each is not None), "")
 
 
 class SignedTransaction(Struct, frozen=True):

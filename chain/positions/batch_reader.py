@@ -81,8 +81,8 @@ class BatchReader:
             each.reader(network, memory, self._words, self._more) for each in all_protocols()
         )
         found = [reader for reader in readers if reader is not None]
-        self._searched = [reader for reader in found if reader.listing is None]
-        self.listed = [reader.listing for reader in found if reader.listing is not None]
+        self._searched = [reader for reader in found if reader.lister is None]
+        self.listed = [reader.lister for reader in found if reader.lister is not None]
         """Readers of what managers list."""
 
     async def complete(self, refs: Iterable[PositionRef]) -> None:

@@ -43,7 +43,7 @@ class PositionReader(Protocol):
         """Of those whose pools may tell prices."""
 
     @property
-    def listing(self) -> ListingReader | None:
+    def lister(self) -> ListingReader | None:
         """Itself, where the manager lists what a wallet holds."""
 
     async def finish(self, client: RpcClient, block: Block) -> None:

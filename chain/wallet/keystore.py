@@ -1,6 +1,7 @@
 """A key's way into a store, back out of it for signing, and its removal."""
 
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from enum import StrEnum
 
 from msgspec import Struct
@@ -143,28 +144,45 @@ def open_signer(
     devices: Devices = _NO_OTHERS,
     *,
     asking: Callable[[str], None] = lambda _: None,
+    lender: Address = "",
 ) -> Signer:
     """A signer for this address on this network, to be used in a `with` block.
 
-    `asking` is told what a device waits for.
+    `asking` is told what a device waits for; `lender` is another account, which is lent.
     """
     refuse_demo_elsewhere(address, network.chain_id)
+    with ExitStack() as opened:
+        holders = [
+            opened.enter_context(closing(_key_holder(home, each, passphrase, devices, asking)))
+            for each in (address, lender)
+            if each
+        ]
+        signer = Signer(holders[0], network.chain_id, holders[1] if lender else None)
+        opened.pop_all()
+    return signer
+
+
+def _key_holder(
+    home: Home,
+    address: Address,
+    passphrase: Callable[[Wallet], Passphrase],
+    devices: Devices,
+    asking: Callable[[str], None],
+) -> KeyHolder:
     if address == network_named(DEMO_NETWORK).default_address:
-        return Signer(LocalKey(demo_key(home.cache)), network.chain_id)
+        return LocalKey(demo_key(home.cache))
     wallet = read_book(home.keystore).at(address)
     if wallet is None:
         raise NoSuchWalletError(
             f"zuno holds no key for {checksum(address)}. Add it with: zuno wallet import"
         )
-    holder: KeyHolder
     match wallet.keeping:
         case KeyStorage.LEDGER:
-            holder = devices.ledger_key(wallet, asking)
+            return devices.ledger_key(wallet, asking)
         case KeyStorage.PROGRAM:
-            holder = devices.program_key(wallet, asking)
+            return devices.program_key(wallet, asking)
         case _:
-            holder = LocalKey(open_key(home, wallet, lambda: passphrase(wallet)))
-    return Signer(holder, network.chain_id)
+            return LocalKey(open_key(home, wallet, lambda: passphrase(wallet)))
 
 
 def _needed_keyring() -> Keyring:

@@ -27,12 +27,16 @@ _ADDRESS = re.compile(r"0x[0-9a-f]{40}")
 class Signer:
     """Holds a key for as long as its `with` block lasts, and signs for its chain alone."""
 
-    __slots__ = ("_chain_id", "_delegates", "_holder", "address")
+    __slots__ = ("_chain_id", "_delegates", "_holder", "_lender", "address")
 
-    def __init__(self, holder: KeyHolder, chain_id: int) -> None:
-        refuse_demo_elsewhere(holder.address, chain_id)
+    def __init__(self, holder: KeyHolder, chain_id: int, lender: KeyHolder | None = None) -> None:
+        """`lender` signs for an account that is lent by a transaction of this one's."""
+        for each in (holder, lender):
+            if each is not None:
+                refuse_demo_elsewhere(each.address, chain_id)
         self.address: Address = holder.address
         self._holder = holder
+        self._lender = lender
         self._chain_id = chain_id
         self._delegates = _delegates_on(chain_id)
 
@@ -54,20 +58,26 @@ class Signer:
         lending = self._lending(transaction.authorization)
         unsigned = unsigned_bytes(transaction, lending)
         point = self._holder.sign_transaction(transaction, unsigned, lending)
-        self._refuse_other(point, keccak(unsigned))
+        self._refuse_other(point, keccak(unsigned), self.address)
         raw = signed_bytes(transaction, lending, point)
         return SignedTransaction(transaction, raw, "0x" + keccak(raw).hex())
 
     def _lending(self, authorization: Authorization | None) -> Point | None:
         if authorization is None:
             return None
-        lending = self._holder.sign_authorization(authorization)
-        self._refuse_other(lending, authorization_digest(authorization))
+        holder = self._lender if authorization.lender else self._holder
+        if holder is None or authorization.lender not in ("", holder.address):
+            raise WalletRefusedError(
+                f"The account to delegate is {authorization.lender}, whose key is not the one that "
+                "was opened. Nothing was signed."
+            )
+        lending = holder.sign_authorization(authorization)
+        self._refuse_other(lending, authorization_digest(authorization), holder.address)
         return lending
 
-    def _refuse_other(self, point: Point, digest: bytes) -> None:
+    def _refuse_other(self, point: Point, digest: bytes, signer: Address) -> None:
         """Whoever holds the key: what it gives back is of what was asked, or dropped."""
-        if not discreetly(lambda: point.signs(digest, self.address), _unreadable):
+        if not discreetly(lambda: point.signs(digest, signer), _unreadable):
             raise WalletError(
                 "The signed bytes are not the transaction that was to be signed. They were dropped."
             )
@@ -87,6 +97,8 @@ class Signer:
 
     def close(self) -> None:
         self._holder.close()
+        if self._lender is not None:
+            self._lender.close()
 
     def __enter__(self) -> Self:
         return self
@@ -129,7 +141,8 @@ def _refuse_odd_authorization(
     if (
         given.chain_id != transaction.chain_id
         or given.chain_id == 0
-        or given.nonce != transaction.nonce + 1
+        or (not given.lender and given.nonce != transaction.nonce + 1)
+        or given.lender == transaction.sender
         or given.delegate not in delegates
         or (transaction.to, transaction.value, transaction.data) != (transaction.sender, 0, b"")
     ):

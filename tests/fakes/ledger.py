@@ -24,6 +24,7 @@ SIMPLE_ACCOUNT = "4cd241e8d1510e30b2076397afc7508ae59c66c9"
 _ALLOWED = frozenset((SIMPLE_ACCOUNT, "00" * 20))
 _OK, _LOCKED, _OTHER_APP, _UNKNOWN = 0x9000, 0x5515, 0x6511, 0x6D00
 _REJECTED, _BLIND_OFF, _NOT_ALLOWED = 0x6985, 0x6A80, 0x6980
+_SET_CODE, _NO_SUCH_TYPE = 4, 0x6501
 _HARDENED = 0x80000000
 
 
@@ -37,6 +38,8 @@ class LedgerDouble:
     app_open: bool = True
     blind_signing: bool = True
     smart_accounts: bool = True
+    carries: bool = True
+    """Whether it signs transactions that carry an authorization."""
     rejects: bool = False
     gone_at: int | None = None
     """The number of the command at which it is pulled out."""
@@ -101,6 +104,8 @@ class LedgerDouble:
         path, unsigned = _path(self._half)
         if not _is_whole(unsigned):
             return b"", _OK
+        if unsigned[0] == _SET_CODE and not self.carries:
+            return b"", _NO_SUCH_TYPE
         self.shown.append(f"Transaction hash 0x{keccak(unsigned).hex()}")
         return self._signed(path, keccak(unsigned), 0)
 

@@ -42,7 +42,7 @@ def account_words(network: Network, code: bytes | None) -> str:
         return "not delegated: plans go as several transactions"
     delegate = delegate_in(code)
     if delegate is None:
-        return "a contract: plans go as several transactions"
+        return "a contract"
     known = delegate_named(network, delegate)
     if known is not None:
         orders = "" if known.orders else ", no standing orders"

@@ -83,9 +83,20 @@ def signer_accounts(session: Session, arguments: Namespace) -> StoredKey | Comma
     )
 
 
-def delegates_by_device(session: Session) -> bool:
+def lender_named(session: Session, named: str) -> Address:
+    """Another wallet whose account is lent by a transaction of the chosen one."""
+    address = read_book(session.home.keystore).find(named).address
+    if address == session.address:
+        raise WalletRefusedError(
+            f"{named} is the wallet that sends it. Leave out --for, or name the one that pays: "
+            f"zuno --address 0x… wallet delegate --for {named}"
+        )
+    return address
+
+
+def delegates_by_device(session: Session, account: Address) -> bool:
     """Whether a device signs it; refused before anything is approved where nobody would."""
-    wallet = read_book(session.home.keystore).at(session.address)
+    wallet = read_book(session.home.keystore).at(account)
     if wallet is None:
         return False
     if wallet.keeping is KeyStorage.PROGRAM:

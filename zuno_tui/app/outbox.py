@@ -11,6 +11,7 @@ from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import SUCCEEDED, Dispatch, PlanStep, VersionKind
 from chain.execution.outbox.resume import ResumeChoice, StepSituation
+from chain.execution.transaction import lender_in
 from chain.positions.overview import Sources
 from chain.rpc.errors import RpcError
 from chain.tokens import Token
@@ -99,6 +100,7 @@ async def _apply(session: Session, arguments: Namespace) -> int:
                 lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
                 session.devices,
                 asking=say,
+                lender=lender_in(step.transaction for step in dispatch.steps),
             ) as signer:
                 # A word and a passphrase take their time, and the chain does not wait for them.
                 waiting = await judge()
@@ -199,6 +201,7 @@ async def replace_waiting(
             lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
             session.devices,
             asking=say,
+            lender=lender_in([replacement.transaction]),
         ) as signer,
         may_have_sent(),
     ):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.app.feature import ActionMaker
-from zuno_tui.catalog.command import Command, Group, Verb, alone
+from zuno_tui.catalog.command import Command, Group, Verb
 from zuno_tui.intents.arguments import (
     PASSPHRASE_FILE,
     read_address,
@@ -127,12 +127,26 @@ class SafeWallet(Intent, frozen=True):
     name: str | None = None
 
 
+_LENDER = Argument(
+    "--for",
+    "another wallet's account: its key signs, this one sends and pays",
+    metavar="WALLET",
+    field="lender",
+)
+
+
 class DelegateWallet(Intent, frozen=True):
     command: ClassVar = ("wallet", "delegate")
+    arguments: ClassVar = (_LENDER,)
+
+    lender: str | None = None
 
 
 class UndelegateWallet(Intent, frozen=True):
     command: ClassVar = ("wallet", "undelegate")
+    arguments: ClassVar = (_LENDER,)
+
+    lender: str | None = None
 
 
 class WatchKeyOf(Intent, frozen=True):
@@ -209,21 +223,40 @@ def _action(name: str, does: str, intent: type[Intent], *verbs: Verb) -> Command
     return Command(name=name, does=does, group=Group.SETUP, intent=intent, run=run, verbs=verbs)
 
 
+def _read_delegating(
+    intent: type[DelegateWallet | UndelegateWallet],
+) -> Callable[[Remaining], Intent]:
+    def read(said: Remaining) -> Intent:
+        lender = said.address()
+        said.end("wallet", "account", "my", "the", "plans", "transactions", "for", "--for")
+        return intent(lender)
+
+    return read
+
+
 def _delegating(*, back: bool) -> Callable[[Session, Intent], ActionMaker]:
-    def action(session: Session, _: Intent) -> ActionMaker:
+    def action(session: Session, intent: Intent) -> ActionMaker:
         from chain.standing_orders.book import StandingOrders
-        from zuno_tui.app.device_wallets import delegates_by_device
+        from zuno_tui.app.device_wallets import delegates_by_device, lender_named
         from zuno_tui.gate.actions.wallet import action_to_delegate
 
-        by_device = not back and delegates_by_device(session)
+        assert isinstance(intent, DelegateWallet | UndelegateWallet)
+        lender = None if intent.lender is None else lender_named(session, intent.lender)
+        account = session.address if lender is None else lender
+        by_device = delegates_by_device(session, account) and not back
         # Whatever came of them: what a file says of that is not asked here.
         stand = back and any(
-            kept.order.delegation_signed.delegator == session.address
+            kept.order.delegation_signed.delegator == account
             for kept in StandingOrders(session.home.orders).all()
             if kept.order.chain_id == session.network.chain_id
         )
         return lambda sources: action_to_delegate(
-            sources, session.address, back=back, orders_stand=stand, by_device=by_device
+            sources,
+            session.address,
+            back=back,
+            orders_stand=stand,
+            by_device=by_device,
+            lender=lender,
         )
 
     return action
@@ -261,10 +294,8 @@ COMMAND = Command(
             verbs=(
                 Verb(
                     "delegate",
-                    alone(
-                        DelegateWallet(), "wallet", "account", "my", "the", "plans", "transactions"
-                    ),
-                    "delegate",
+                    _read_delegating(DelegateWallet),
+                    "delegate [for ADDRESS]",
                     spoken=(
                         "wallet delegate",
                         "delegate my account",
@@ -283,8 +314,8 @@ COMMAND = Command(
             verbs=(
                 Verb(
                     "undelegate",
-                    alone(UndelegateWallet(), "wallet", "account", "my", "the"),
-                    "undelegate",
+                    _read_delegating(UndelegateWallet),
+                    "undelegate [for ADDRESS]",
                 ),
             ),
         ),

@@ -1,7 +1,7 @@
 """The typed word: what is shown before it, what it does, and that it does it once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal
 
 from chain.base.units import APPROVAL_SECONDS
@@ -9,6 +9,8 @@ from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address, Network
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import STOPPED, SUCCEEDED, PlanStep
+from chain.execution.transaction import UnsignedTransaction, lender_in
+from chain.wallet.address_book import Wallet
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from chain.wallet.secrets import Passphrase
@@ -231,7 +233,8 @@ class Signing:
                         limits=self._limits,
                     )
                     waiting = waiting_of(session.network, approval, dispatch, judgment)
-                    with await self._signer(dispatch.sender, passphrase) as signer:
+                    steps = [step.transaction for step in dispatch.steps]
+                    with await self._signer(steps, passphrase) as signer:
                         dispatch = await apply(
                             context.sources, connections, outbox, waiting, signer, changed=went_on
                         )
@@ -271,17 +274,18 @@ class Signing:
     async def _replace(self, replacement: Replacement, passphrase: Passphrase | None) -> None:
         context, session = self._context, self._context.session
         async with session.connections(context.sources) as connections:
-            with Outbox.open(session.home.outbox) as outbox:
-                sender = replacement.dispatch.sender
-                with await self._signer(sender, passphrase) as signer:
-                    step = await send_replacement(
-                        context.sources,
-                        connections,
-                        outbox,
-                        replacement,
-                        signer,
-                        limits=self._limits,
-                    )
+            with (
+                Outbox.open(session.home.outbox) as outbox,
+                await self._signer([replacement.transaction], passphrase) as signer,
+            ):
+                step = await send_replacement(
+                    context.sources,
+                    connections,
+                    outbox,
+                    replacement,
+                    signer,
+                    limits=self._limits,
+                )
         self._questions.end(
             replacement.transaction.digest,
             f"{step.title}: {replacement.action} {step.state}. Follow it: outbox",
@@ -292,10 +296,18 @@ class Signing:
         session = self._context.session
         return gate_limits(session.settings.limits, session.network)
 
-    async def _signer(self, wallet: Address, passphrase: Passphrase | None) -> Signer:
+    async def _signer(
+        self, steps: Sequence[UnsignedTransaction], passphrase: Passphrase | None
+    ) -> Signer:
         """Opened on another thread: a keystore takes its time on purpose."""
+        sender, lender = steps[0].sender, lender_in(steps)
 
-        def give_passphrase(_: object) -> Passphrase:
+        def give_passphrase(wallet: Wallet) -> Passphrase:
+            if wallet.address == lender:
+                raise WalletError(
+                    f"{wallet.name} has a passphrase of its own, which is asked for in a shell: "
+                    f"zuno wallet delegate --for {wallet.name}. Nothing was signed."
+                )
             if passphrase is None:
                 raise WalletError("The passphrase is missing. Nothing was signed. Try again.")
             return passphrase
@@ -310,10 +322,11 @@ class Signing:
             open_signer,
             session.home,
             session.network,
-            wallet,
+            sender,
             give_passphrase,
             session.devices,
             asking=show_words,
+            lender=lender,
         )
 
 

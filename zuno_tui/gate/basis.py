@@ -17,7 +17,7 @@ from chain.execution.chain_facts import read_chain_facts
 from chain.execution.plan.facts import ChainFacts, PositionFacts
 from chain.execution.plan.requests import QuotedSwap
 from chain.execution.simulate import Simulation, simulate_whole
-from chain.execution.transaction import UnsignedTransaction
+from chain.execution.transaction import UnsignedTransaction, lender_in
 from chain.pools.depth import quote_at_most, quotes_across, read_depths, read_states
 from chain.positions.overview import Sources, tokens_at
 from chain.protocols.reference import position_label
@@ -120,7 +120,7 @@ async def read_basis(
         raise SubjectGoneError(f"{question.about} is not there.")
     client, network = sources.client, sources.network
     circumstances, facts, tokens, codes, swap, simulation = await asyncio.gather(
-        read_circumstances(sources, found, question.wallet),
+        read_circumstances(sources, found, question.wallet, lender_in(question.transactions)),
         read_chain_facts(client, network, question.wallet, question.tokens, block),
         tokens_at(sources, question.tokens, at, remember=True),
         read_code_hashes(sources, question.contracts, at, pins=pins),

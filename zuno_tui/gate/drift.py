@@ -13,8 +13,10 @@ from chain.contracts.addresses import keccak, shorten_address
 from chain.contracts.delegation import delegate_in
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
 from chain.contracts.networks import Address
+from chain.execution.chain_facts import read_lender
 from chain.execution.exit_tax import ExitTax
 from chain.execution.plan.context import DEAREST_POOL_FEE
+from chain.execution.plan.facts import Lender
 from chain.positions.overview import Sources
 from chain.protocols.reference import PositionRef, position_label
 from chain.rpc import requests
@@ -26,7 +28,7 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 
 async def read_circumstances(
-    sources: Sources, subject: ActionTarget, wallet: Address
+    sources: Sources, subject: ActionTarget, wallet: Address, lender: Address = ""
 ) -> WalletState:
     """At the block the subject was read at."""
     block, pool, position = subject.block, subject.pool, subject.position
@@ -48,6 +50,7 @@ async def read_circumstances(
         nonce=nonce,
         base_fee=block.base_fee_per_gas or 0,
         account_code=delegate or ("0x" + keccak(code).hex() if code else None),
+        lender=await read_lender(sources.client, lender, block.hash) if lender else None,
         others=tuple(
             OtherPosition(
                 other.ref,
@@ -164,6 +167,8 @@ class WalletState(Struct, frozen=True):
     base_fee: int
     account_code: str | None = None
     """Whose code the account runs; of a contract wallet the hash of its own, of others None."""
+    lender: Lender | None = None
+    """Another's account, which the wallet's transaction lends."""
     others: tuple[OtherPosition, ...] = ()
 
 
@@ -223,6 +228,7 @@ def _drifts(before: WalletState, after: WalletState, bounds: DriftLimits) -> Ite
         "subscriber": (before.subscriber, after.subscriber),
         "nonce of the wallet": (before.nonce, after.nonce),
         "code of the account": (before.account_code, after.account_code),
+        "account that is lent": (_lender_text(before.lender), _lender_text(after.lender)),
     }
     for what, (then, now_is) in same.items():
         if then != now_is:
@@ -234,6 +240,13 @@ def _drifts(before: WalletState, after: WalletState, bounds: DriftLimits) -> Ite
         yield Drift(
             "base fee", f"at most {bounds.max_fee_per_gas} wei a gas", f"{after.base_fee} wei a gas"
         )
+
+
+def _lender_text(lender: Lender | None) -> str | None:
+    if lender is None:
+        return None
+    code = lender.runs or ("a contract" if lender.has_code else "no code")
+    return f"{lender.address} with nonce {lender.nonce} and {code}"
 
 
 def _other_drifts(

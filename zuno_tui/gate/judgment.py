@@ -32,7 +32,7 @@ from chain.execution.plan.records import (
 )
 from chain.execution.plan.requests import QuotedSwap
 from chain.execution.policy.policy import PolicyRefused, check
-from chain.execution.transaction import UnsignedTransaction
+from chain.execution.transaction import UnsignedTransaction, lender_in
 from chain.pools.depth import read_states
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import Sources
@@ -53,6 +53,7 @@ from zuno_tui.gate.contract_code import (
 )
 from zuno_tui.gate.drift import (
     Drift,
+    WalletState,
     code_drifts,
     drifts,
     earliest_time,
@@ -162,7 +163,7 @@ async def read_context(
     head_time: int,
     notional_today: int,
     quotes: Sequence[QuotedSwap],
-    account_code: str | None,
+    wallet: WalletState | None,
 ) -> PolicyContext:
     """Nonces are judged from the first step's on: whether it is the wallet's next is drift."""
     first = steps[0].transaction
@@ -191,7 +192,8 @@ async def read_context(
         worth=worth,
         notional_today=notional_today,
         drift_bips=DRIFT_BIPS,
-        delegate=account_code,
+        delegate=None if wallet is None else wallet.account_code,
+        lender=None if wallet is None else wallet.lender,
     )
 
 
@@ -276,7 +278,7 @@ async def judge_again(
         head_time=head_time,
         notional_today=notional_of_today(outbox, now),
         quotes=() if basis.swap is None else (basis.swap,),
-        account_code=basis.circumstances.account_code,
+        wallet=basis.circumstances,
     )
     refuse_by_policy(check(steps, context))
     agreement = await require_agreement(sources, connections, question, basis)
@@ -342,7 +344,9 @@ async def judge_transactions(
         head_time=head_time,
         notional_today=0,
         quotes=[quote for quote in replayed if quote is not None],
-        account_code=(await read_circumstances(fresh, subject, parties.sender)).account_code,
+        wallet=await read_circumstances(
+            fresh, subject, parties.sender, lender_in(step.transaction for step in steps)
+        ),
     )
     refuse_by_policy(check(steps, context))
     return parties

@@ -127,7 +127,9 @@ async def prepare(
     if by_safe:
         # Whoever executes it pays, long after this.
         facts = replace(facts, fees=FeeCaps(0, 0), lasts=limits.policy.deadline_seconds)
-    circumstances = await read_circumstances(sources, action.subject, wallet)
+    asked = action.request.lender if isinstance(action.request, DelegateRequest) else None
+    lent = "" if asked is None else asked.address
+    circumstances = await read_circumstances(sources, action.subject, wallet, lent)
     codes = await _code_hashes(sources, action, circumstances.account_code, pins)
     form = plan_form(
         sources.network, circumstances.account_code, action, codes, limits.transactions
@@ -146,6 +148,7 @@ async def prepare(
     context = replace(
         _policy_context(sources, action, facts, codes, limits, notional_today=notional_today),
         delegate=circumstances.account_code,
+        lender=circumstances.lender,
     )
     verdict = check(steps, context)
     if isinstance(verdict, PolicyRefused):

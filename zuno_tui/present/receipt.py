@@ -310,18 +310,18 @@ def step_brief(step: DecodedStep, facts: ReceiptFacts) -> str:
             words = f"wrap {_amount(facts, step.transaction.value, NATIVE)}"
         case Withdraw(amount):
             words = f"unwrap {_amount(facts, amount, step.transaction.to)}"
-        case Delegation(delegate):
-            words = _lending(facts, delegate)
+        case Delegation(delegate, lender):
+            words = _lending(facts, delegate, checksum(lender) if lender else "this account")
         case _:
             words = call_title(call, lambda effect: _doing(effect, facts))
     return words or f"call {names.place(step.transaction.to)}"
 
 
-def _lending(facts: ReceiptFacts, delegate: Address) -> str:
+def _lending(facts: ReceiptFacts, delegate: Address, account: str) -> str:
     if delegate == NOBODY:
-        return "end it: the account runs no other code, plans go as several transactions"
+        return f"end it: {account} runs no other code, plans go as several transactions"
     known = facts.names.contracts.get(delegate, "").removeprefix("the ") or checksum(delegate)
-    return f"let the {known} run as this account: several calls in one transaction, all or nothing"
+    return f"let the {known} run as {account}: several calls in one transaction, all or nothing"
 
 
 def lost_right(step: DecodedStep, facts: ReceiptFacts) -> tuple[str, str] | None:
@@ -614,7 +614,8 @@ def _costs(cost: TotalCost, facts: ReceiptFacts) -> Iterator[ReceiptLine]:
         gas = f"about {format_amount(facts.expected_gas, 18, 4)} {facts.network.native_symbol}"
         network = "" if cost.network is None else usd(cost.network)
     if not facts.gas:
-        gas = "is paid by whoever executes it"
+        gas, network = "is paid by whoever executes it", ""
+        total = total if cost.total else ""
     if cost.swap is not None and cost.swap < _CENT:
         yield ReceiptLine("pay", f"network {gas}", total)
         return

@@ -405,11 +405,13 @@ def _ledger(lines: Sequence[ReceiptLine], width: int, column: int) -> Iterator[L
 
 
 def cost_words(approval: ApprovalView) -> str:
-    """`costs $5.01, at most $32.21`; nothing where its cost is unknown."""
+    """`costs $5.01, at most $32.21`; nothing where its cost is unknown or is somebody else's."""
     receipt = approval.receipt
     if receipt is None or receipt.cost is None:
         return ""
     most = receipt.most_cost
+    if not receipt.cost and most == 0:
+        return ""
     bound = "no known maximum" if most is None else f"at most {usd(most)}"
     return f"costs {usd(receipt.cost)}, {bound}"
 

@@ -80,9 +80,12 @@ def _sent_as(network: Network, parties: Parties, account_code: str | None) -> It
 
 
 def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> Iterator[Term]:
+    if parties.lender:
+        yield Term("account", f"{checksum(parties.lender)}: its own key signs that it is lent")
     for delegate in parties.lent_to:
         if delegate != NOBODY:
-            yield Term("runs", f"{_named(names, delegate)} as this account, on this network only")
+            whose = "that account" if parties.lender else "this account"
+            yield Term("runs", f"{_named(names, delegate)} as {whose}, on this network only")
             if delegate == SIMPLE_ACCOUNT.address:
                 yield Term(
                     "who else",

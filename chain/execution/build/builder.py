@@ -270,7 +270,11 @@ def _lending(
     before = [wallet_steps.cancel_all_orders()] if request.cancels_orders else []
     first = tuple(_transaction(recipe, place, facts) for place, recipe in enumerate(before))
     alone = _transaction(Recipe(step, facts.sender, b""), len(first), facts)
-    lent = Authorization(facts.network.chain_id, request.delegate, alone.nonce + 1)
+    chain_id, whose = facts.network.chain_id, request.lender
+    if whose is None:
+        lent = Authorization(chain_id, request.delegate, alone.nonce + 1)
+    else:
+        lent = Authorization(chain_id, request.delegate, whose.nonce, whose.address)
     return (*first, replace(alone, authorization=lent))
 
 

@@ -75,7 +75,7 @@ def decode(transaction: UnsignedTransaction) -> records.DecodedStep:
         raise DecodingError(
             "The account is delegated by a transaction that does something else, too."
         )
-    return records.DecodedStep(transaction, records.Delegation(given.delegate))
+    return records.DecodedStep(transaction, records.Delegation(given.delegate, given.lender))
 
 
 def _read_safe(safe: Address, data: bytes) -> records.SafeExecution:

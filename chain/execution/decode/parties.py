@@ -12,6 +12,7 @@ from chain.execution.decode.decoder import single_calls
 from chain.execution.plan import records
 from chain.execution.plan.effects import Provision, Sale, Withdrawal
 from chain.execution.plan.protocol import Places
+from chain.execution.transaction import lender_in
 from chain.protocols.reference import PositionRef
 
 
@@ -30,6 +31,8 @@ class Parties(Struct, frozen=True):
     """Until when what is allowed through Permit2 lasts."""
     lent_to: tuple[Address, ...] = ()
     """Whose code may run as the account; the zero address is nobody's."""
+    lender: Address = ""
+    """Whose account it is, where it is not the sender's."""
     transactions: int = 1
     batched: int = 0
     """Calls that are one transaction, all or none of them; none where each is one of its own."""
@@ -63,6 +66,7 @@ def parties_of(steps: Sequence[records.DecodedStep]) -> Parties:
         spenders=_distinct(grant.spender for grant in given),
         called=_distinct(step.transaction.to for step in steps),
         lent_to=tuple(lent),
+        lender=lender_in(step.transaction for step in steps),
         batch_form=next(iter(forms), None),
         transactions=transactions,
         batched=len(steps) if batched else 0,

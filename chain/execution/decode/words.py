@@ -101,8 +101,8 @@ def _call(
     call: records.PlainCall | records.Delegation, to: Address, value: int, names: Names
 ) -> Iterator[str]:
     match call:
-        case records.Delegation(delegate):
-            yield from _lending(delegate, names)
+        case records.Delegation(delegate, lender):
+            yield from _lending(delegate, checksum(lender) if lender else "this account", names)
         case records.TokenApproval() | records.Permit2Approval():
             yield _approval(call, to, names)
         case records.Deposit():
@@ -123,12 +123,12 @@ def _cancelling(call: records.CancelOrder | records.CancelAllOrders) -> str:
     return f"Cancel the order that was signed for {key}: the chain refuses it from then on."
 
 
-def _lending(delegate: Address, names: Names) -> Iterator[str]:
+def _lending(delegate: Address, account: str, names: Names) -> Iterator[str]:
     if delegate == NOBODY:
-        yield "Take the account back: it runs no contract's code any more."
+        yield f"Take {account} back: it runs no contract's code any more."
         yield "Plans go as several transactions again. Nothing else changes."
         return
-    yield f"Let the code of {names.place(delegate)} run as this account, on this chain alone."
+    yield f"Let the code of {names.place(delegate)} run as {account}, on this chain alone."
     yield "Several calls then go in one transaction, all or nothing. The code keeps nothing itself."
     if delegate == SIMPLE_ACCOUNT.address:
         yield (

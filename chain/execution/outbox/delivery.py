@@ -56,20 +56,20 @@ def _is_of(signed: SignedTransaction) -> bool:
     fields = _fields(transaction)
     if given is not None:
         (leave,) = told[_UNSIGNED_FIELDS]
-        if not _lends(given, leave, transaction.sender):
+        if not _lends(given, leave, given.lender or transaction.sender):
             return False
         fields.append([leave])
     unsigned, point = told[: len(fields)], told[len(fields) :]
     return list(unsigned) == fields and _signer(kind, fields, point) == transaction.sender
 
 
-def _lends(given: Authorization, leave: Sequence[bytes], sender: Address) -> bool:
+def _lends(given: Authorization, leave: Sequence[bytes], lender: Address) -> bool:
     fields = [
         _quantity(given.chain_id),
         bytes.fromhex(given.delegate.removeprefix("0x")),
         _quantity(given.nonce),
     ]
-    return list(leave[:3]) == fields and _signer(_AUTHORIZING, fields, leave[3:]) == sender
+    return list(leave[:3]) == fields and _signer(_AUTHORIZING, fields, leave[3:]) == lender
 
 
 def _signer(kind: int, fields: Sequence[object], point: Sequence[bytes]) -> Address | None:

@@ -247,7 +247,8 @@ def unsigned_to_text(transaction: UnsignedTransaction) -> str:
     }
     given = transaction.authorization
     if given is not None:
-        fields["authorization"] = [given.chain_id, given.delegate, given.nonce]
+        lent = [given.chain_id, given.delegate, given.nonce]
+        fields["authorization"] = [*lent, given.lender] if given.lender else lent
     return json.dumps(fields)
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from chain.base.units import COIN
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import CalldataPool, PoolKey
-from chain.execution.plan.facts import PoolFacts, PositionFacts
+from chain.execution.plan.facts import Lender, PoolFacts, PositionFacts
 from chain.execution.plan.requests import QuotedSwap
 from chain.protocols.reference import PositionRef
 
@@ -56,6 +56,8 @@ class PolicyContext(Struct, frozen=True):
     """How far prices may have moved since the steps were built; none while they are built."""
     delegate: Address | None = None
     """Whose code the account runs now; None where it runs none."""
+    lender: Lender | None = None
+    """The account that is lent by a transaction of the wallet's, where it is another's."""
 
 
 def key_of(pool: PoolKey) -> CalldataPool:

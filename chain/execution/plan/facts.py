@@ -63,6 +63,16 @@ class PositionFacts(Struct, frozen=True):
         return self.fees.plus(self.withdrawn)
 
 
+class Lender(Struct, frozen=True):
+    """An account that is lent to a contract's code by a transaction of another one."""
+
+    address: Address
+    nonce: int
+    runs: Address | None
+    """Whose code it runs now."""
+    has_code: bool
+
+
 class SpenderAllowance(Struct, frozen=True):
     """What Permit2 lets one contract move, and until when."""
 

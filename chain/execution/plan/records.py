@@ -118,9 +118,11 @@ class SafeExecution(Struct, frozen=True):
 
 
 class Delegation(Struct, frozen=True):
-    """The account is lent to this code, or taken back from it by the zero address."""
+    """An account is lent to this code, or taken back from it by the zero address."""
 
     delegate: Address
+    lender: Address = ""
+    """Whose account it is; empty for the sender's own."""
 
 
 Call = PlainCall | Batch | SafeExecution | Delegation

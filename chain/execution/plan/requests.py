@@ -5,7 +5,7 @@ from msgspec import Struct
 from chain.contracts.networks import Address
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import SignedDelegation
-from chain.execution.plan.facts import PoolFacts, PositionFacts
+from chain.execution.plan.facts import Lender, PoolFacts, PositionFacts
 from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 
@@ -116,6 +116,8 @@ class DelegateRequest(Struct, frozen=True):
     delegate: Address
     cancels_orders: bool = False
     """First raise the owner's nonce: lent again, the account would honour orders of before."""
+    lender: Lender | None = None
+    """Whose account it is, where the sender only sends and pays."""
 
 
 class CancelOrdersRequest(Struct, frozen=True):

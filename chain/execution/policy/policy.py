@@ -181,8 +181,8 @@ def _step_faults(
                 name = step_title(single.transaction)
                 for fault in _call_faults(single, needed, context):
                     yield f"call {number + 1} ({name}): {fault}"
-        case Delegation(delegate):
-            yield from delegation_faults(step.transaction, delegate, context)
+        case Delegation():
+            yield from delegation_faults(step.transaction, step.call, context)
         case _:
             yield from _call_faults(step, needed, context)
 
@@ -306,25 +306,33 @@ def batch_faults(step: DecodedStep, context: PolicyContext) -> Iterator[str]:
 
 
 def delegation_faults(
-    transaction: UnsignedTransaction, delegate: Address, context: PolicyContext
+    transaction: UnsignedTransaction, call: Delegation, context: PolicyContext
 ) -> Iterator[str]:
     """Lent to the known code and by a plain account alone, or taken back from whoever has it."""
-    given = transaction.authorization
+    given, delegate, whose = transaction.authorization, call.delegate, context.lender
+    lender = "" if whose is None else whose.address
+    if call.lender != lender:
+        yield f"the account of {call.lender or 'the sender'} would be delegated, which none asked"
+        return
+    nonce = transaction.nonce + 1 if whose is None else whose.nonce
+    runs = context.delegate if whose is None else whose.runs
     if (transaction.to, transaction.value, transaction.data) != (context.owner, 0, b""):
         yield "the account is delegated by a transaction that does something else, too"
     if given is None or given.chain_id != context.network.chain_id:
         yield "the account would be delegated on another chain, or on all of them"
-    if given is not None and given.nonce != transaction.nonce + 1:
-        yield f"it is delegated with nonce {given.nonce}, not {transaction.nonce + 1}"
+    if given is not None and given.nonce != nonce:
+        yield f"it is delegated with nonce {given.nonce}, not {nonce}"
     if delegate == NOBODY:
-        if context.delegate is None:
+        if runs is None:
             yield "the account runs no contract's code that could be taken back"
         return
     if delegate_named(context.network, delegate) is None:
         yield f"the code at {delegate} is none that an account is delegated to"
         return
-    if context.delegate is not None:
-        yield f"the account runs the code of {context.delegate} already"
+    if runs is not None:
+        yield f"the account runs the code of {runs} already"
+    elif whose is not None and whose.has_code:
+        yield "the account is a contract"
     yield from code_faults(delegate, context)
 
 

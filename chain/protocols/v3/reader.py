@@ -90,7 +90,7 @@ class V3Reader:
         return ()
 
     @property
-    def listing(self) -> V3Reader:
+    def lister(self) -> V3Reader:
         return self
 
     @property

@@ -34,7 +34,7 @@ class V4Reader:
     remembered. `also` are words that somebody else wants read at the same block.
     """
 
-    listing = None
+    lister = None
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address
 from chain.execution.transaction import Authorization
 from chain.wallet.errors import WalletError, WalletRefusedError
-from chain.wallet.key_holder import PARITY, Point, TypedData
+from chain.wallet.key_holder import PARITY, SET_CODE, Point, TypedData
 from chain.wallet.ledger.transport import Transport
 
 _CLASS = 0xE0
@@ -35,6 +35,12 @@ _SUCCESS = 0x9000
 _LOCKED = frozenset((0x5515, 0x6B0C, 0x6804))
 _OTHER_APP = frozenset((0x6511, 0x6E00, 0x6E01))
 _UNKNOWN, _REJECTED, _BLIND_OFF, _NOT_ALLOWED = 0x6D00, 0x6985, 0x6A80, 0x6980
+_MENDABLE = _LOCKED | _OTHER_APP | {_REJECTED, _BLIND_OFF}
+_CARRIES_NONE = (
+    "The Ledger signs that this account is delegated, but not the transaction that carries it. "
+    "Nothing was sent. Let another wallet with gas send it: zuno --address 0x… "
+    "wallet delegate --for THIS_WALLET"
+)
 
 
 class AppFacts(NamedTuple):
@@ -83,7 +89,12 @@ def sign_transaction(transport: Transport, path: str, unsigned: bytes) -> Point:
     data = b""
     for first, part in _chunks(packed_path(path) + unsigned):
         at = _FIRST if first else _FOLLOWING
-        data = _ask(transport, _SIGN, at, part, "sign the transaction")
+        try:
+            data = _ask(transport, _SIGN, at, part, "sign the transaction")
+        except _StatusError as error:
+            if unsigned[0] == SET_CODE and error.status not in _MENDABLE:
+                raise WalletRefusedError(_CARRIES_NONE) from error
+            raise
     return _point(data, 0)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chain.contracts.addresses import checksum
 from chain.contracts.delegation import SIMPLE_ACCOUNT
 from chain.devnet.anvil import running_anvil
 from tests import node_rpc
@@ -166,6 +167,51 @@ def test_a_ledger_that_cannot_delegate_says_what_to_switch_on(
     }
     assert (refused.code, words[off] in refused.words) == (REFUSED, True), refused.words
     assert (done.code, sent(desk)) == (0, 2), done.words
+
+
+def test_what_a_ledger_does_not_carry_another_wallet_sends(
+    desk: Desk, ledger: LedgerDouble
+) -> None:
+    """The Ledger lends its account; the demo's wallet sends that, pays, and is lent to nobody."""
+    ledger.carries = False
+    payer, simple = desk.devnet.wallet, SIMPLE_ACCOUNT.address
+    desk.ask("anvil_setBalance", OWN, hex(10**18))
+    refused = applied(desk, desk.approved("wallet", "delegate"))
+    assert (refused.code, sent(desk)) == (REFUSED, 0), refused.words
+    assert "--for" in refused.words
+
+    paid = int(desk.ask("eth_getBalance", payer, "latest"), 16)
+    lending = desk.approved("--address", payer, "wallet", "delegate", "--for", "stick")
+    page = desk.here("--address", payer, "apply", lending["planId"])
+    done = desk.apply(lending["planId"], "--confirm", lending["hash"], "--address", payer)
+    assert done.code == 0, done.words
+    assert f"run as {checksum(OWN)}" in page.words
+    assert desk.ask("eth_getCode", OWN, "latest") == f"0xef0100{simple[2:]}"
+    assert desk.ask("eth_getCode", payer, "latest") == "0x"
+    assert int(desk.ask("eth_getBalance", OWN, "latest"), 16) == 10**18
+    assert int(desk.ask("eth_getBalance", payer, "latest"), 16) < paid
+    assert sent(desk) == 1  # the authorization's own
+
+    again = desk.here("--address", payer, "wallet", "delegate", "--for", "stick")
+    taken = desk.approved("--address", payer, "wallet", "undelegate", "--for", OWN)
+    back = desk.apply(taken["planId"], "--confirm", taken["hash"], "--address", payer)
+    assert (again.code, back.code) == (REFUSED, 0), back.words
+    assert desk.ask("eth_getCode", OWN, "latest") == "0x"
+
+
+def test_an_account_that_moved_on_since_is_not_lent_by_another(
+    desk: Desk, ledger: LedgerDouble
+) -> None:
+    payer = desk.devnet.wallet
+    lending = desk.approved("--address", payer, "wallet", "delegate", "--for", "stick")
+    desk.ask("anvil_setNonce", OWN, "0x5")
+    desk.ask("evm_mine")
+    moved = desk.apply(lending["planId"], "--confirm", lending["hash"], "--address", payer)
+    itself = desk.here("wallet", "delegate", "--for", "stick")
+
+    assert (moved.code, "account that is lent" in moved.words) == (REFUSED, True), moved.words
+    assert (itself.code, "Leave out --for" in itself.words) == (REFUSED, True), itself.words
+    assert ledger.shown == []
 
 
 @pytest.fixture

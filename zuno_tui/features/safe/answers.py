@@ -169,7 +169,7 @@ def apply_run(session: Session, arguments: Namespace) -> int:
     answer = CommandAnswer(
         (f"Signed: {signed} of {needed} owners. Nothing was sent.",),
         plan_document(judgment),
-        remarks=(next_step(judgment),),
+        remarks=(next_step(session, judgment.plan, judgment.facts),),
     )
     return print_answer(answer, as_json=session.as_json)
 
@@ -199,9 +199,12 @@ async def list_plans(session: Session) -> CommandAnswer:
         remarks.append(f"The chain could not be asked, so nothing of it is confirmed: {error}")
     lines, documents = [], list[Json]()
     for plan in plans:
-        words = _stands(plan, facts.get(plan.transaction.safe), plans)
         made = plan.transaction
+        known = facts.get(made.safe)
+        words = _stands(plan, known, plans)
         lines.append(f"{plan.number}  nonce {made.nonce}  {_title(plan)}: {words}")
+        if known is not None and made.nonce == known.nonce:
+            lines.append(f"   → {next_step(session, plan, known)}")
         documents.append(
             {
                 "number": plan.number,
@@ -279,12 +282,9 @@ async def import_plan(session: Session, file: Path) -> CommandAnswer:
     judgment = await _with_chain(session, act)
     answer = _page_answer(session, judgment, "", 0.0)
     plan = judgment.plan
-    remarks = [
-        f"Safe transaction {plan.number}, {len(judgment.signers)} signed. {next_step(judgment)}"
-    ]
-    if judgment.missing_signatures:
-        remarks.append(f"To sign it here: zuno approve {plan.plan_id}, then zuno apply")
-    return CommandAnswer(answer.lines, answer.document, remarks=tuple(remarks))
+    signed = f"Safe transaction {plan.number}, {len(judgment.signers)} signed."
+    step = next_step(session, plan, judgment.facts)
+    return CommandAnswer(answer.lines, answer.document, remarks=(f"{signed} {step}",))
 
 
 async def reject_plan(session: Session, number: int) -> CommandAnswer:

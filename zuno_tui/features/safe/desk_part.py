@@ -147,7 +147,7 @@ class SafeSignatures:
     def _tell_signed(self, judgment: SafeJudgment, kept: SafePlan) -> None:
         signed, needed = len(kept.signed_by(judgment.facts)), judgment.facts.threshold
         words = f"{headline(judgment)}: {signed} of {needed} owners have signed. Nothing was sent."
-        step = next_step(judgment.with_plan(kept))
+        step = next_step(self._context.session, kept, judgment.facts)
         title = f"{signed} of {needed} signed"
         lines = (words, step, f"Safe {checksum(judgment.facts.address)}")
         result = ResultView(kept.plan_id, "signed", lines, None, done=True, headline=title)

@@ -78,7 +78,7 @@ async def prepared_execution(
         gone = f" {_names(strangers)} signed and is no owner (any more)." if strangers else ""
         raise SafeError(
             f"{len(judgment.signers)} of {facts.threshold} needed owners have signed.{gone} "
-            f"Nothing was sent. {next_step(judgment)}"
+            f"Nothing was sent. {next_step(session, judgment.plan, judgment.facts)}"
         )
     if made.nonce != facts.nonce:
         raise SafeError(

@@ -140,7 +140,7 @@ async def judge(
         head_time=earliest_time(sources, block),
         notional_today=today,
         quotes=() if basis.swap is None else (basis.swap,),
-        account_code=None,
+        wallet=None,
     )
     verdict = check(steps, context)
     refuse_by_policy(verdict)

@@ -143,7 +143,7 @@ def owner_to_sign(session: Session, judgment: SafeJudgment, named: str | None) -
     if owners:
         raise GateRefusedError(
             f"{' and '.join(map(checksum, owners))} have signed this. Nothing was signed "
-            "now. " + next_step(judgment)
+            "now. " + next_step(session, judgment.plan, judgment.facts)
         )
     missing = ", ".join(checksum(each) for each in facts.owners if each not in plan.signatures)
     raise GateRefusedError(
@@ -162,13 +162,20 @@ def signing_wallets(session: Session) -> tuple[Address, ...]:
     return tuple(sorted(found, key=lambda address: address != book.current))
 
 
-def next_step(judgment: SafeJudgment) -> str:
-    number = judgment.plan.number
-    if judgment.missing_signatures:
-        return (
-            f"{judgment.missing_signatures} more to sign: zuno safe export {number} FILE, for them"
-        )
-    return f"Enough have signed: zuno safe execute {number}"
+def next_step(session: Session, plan: SafePlan, facts: SafeFacts) -> str:
+    """Who can sign here goes first; the others get a file."""
+    missing = facts.threshold - len(plan.signed_by(facts))
+    if missing <= 0:
+        return f"Enough have signed: zuno safe execute {plan.number}"
+    here = [
+        each
+        for each in signing_wallets(session)
+        if each in facts.owners and each not in plan.signatures
+    ]
+    export = f"zuno safe export {plan.number} FILE"
+    if not here:
+        return f"{missing} more to sign: {export}, for them"
+    return f"{missing} more to sign. Here: zuno approve {plan.plan_id}. Elsewhere: {export}"
 
 
 def sign(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from chain.base.units import Numeral
+from chain.contracts.addresses import checksum
 from chain.contracts.delegation import (
     NOBODY,
     NONCES,
@@ -13,6 +14,7 @@ from chain.contracts.delegation import (
 )
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.signed_delegation import ask_nonce
+from chain.execution.chain_facts import read_lender
 from chain.execution.plan.requests import (
     Allowance,
     DelegateRequest,
@@ -76,17 +78,21 @@ async def action_to_delegate(
     back: bool,
     orders_stand: bool = False,
     by_device: bool = False,
+    lender: Address | None = None,
 ) -> Action:
     """Lend the account to code that carries out batches, or take it back.
 
-    A device delegates only to the simple one, which no order can rest on.
+    A device delegates only to the simple one, which no order can rest on. The account is the
+    lender's where one is named: its key signs that, and the wallet sends it and pays.
     """
     network = sources.network
     chosen = next((each for each in delegates_on(network) if each.orders is not by_device), None)
     if chosen is None:
         raise GateRefusedError(f"No code that carries out batches is known on {network.title}.")
     subject = await read_wallet(sources)
-    code = await sources.client.ask(requests.code(wallet, subject.block.hash))
+    lent = None if lender is None else await read_lender(sources.client, lender, subject.block.hash)
+    account = wallet if lender is None else lender
+    code = await sources.client.ask(requests.code(account, subject.block.hash))
     now = delegate_in(code)
     if back and now is None:
         raise GateRefusedError("This account is not delegated: there is nothing to undo.")
@@ -107,15 +113,20 @@ async def action_to_delegate(
     cancels = orders_stand or (ours is not None and ours.orders)
     if back and not cancels:
         # Whoever raised it has signed orders before, here or elsewhere.
-        raised = await sources.client.ask(requests.call(NONCES, ask_nonce(wallet)))
+        raised = await sources.client.ask(requests.call(NONCES, ask_nonce(account)))
         cancels = bool(int.from_bytes(raised, "big"))
+    if cancels and lent is not None and back:
+        raise GateRefusedError(
+            "Orders were signed for this account, and only its own transaction ends them. "
+            "Nothing was prepared. As that wallet: zuno "
+            f"--address {checksum(account)} wallet undelegate"
+        )
     foreign = f"{_TAKING_FOREIGN_BACK}{', and end orders' if cancels else ''}"
+    title = _title_of(chosen, ours, foreign, back=back, cancels=cancels)
     return Action(
         f"{verb}_{subject.block.number}",
-        _title_of(chosen, ours, foreign, back=back, cancels=cancels),
-        DelegateRequest(NOBODY, cancels_orders=cancels)
-        if back
-        else DelegateRequest(chosen.address),
+        title if lender is None else f"{title}, for {checksum(lender)}",
+        DelegateRequest(NOBODY if back else chosen.address, back and cancels, lent),
         subject,
         (),
         usd_per_wei=worth.usd_per_wei,
