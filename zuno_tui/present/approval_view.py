@@ -208,8 +208,9 @@ def waiting_view(
     )
 
 
-_AUTHORIZATION_GAS = 12_500
-"""What lending an account costs beside the transaction, which no trial counts."""
+_AUTHORIZATION_GAS, _GIVEN_BACK, _MOST_GIVEN_BACK = 25_000, 12_500, 5
+"""What lending an account costs beside the transaction, which no trial counts: a half is given back
+for an account that exists, but never more than a fifth of all that was used (EIP-7702, 3529)."""
 
 
 def expected_gas(simulation: Simulation, steps: Sequence[DecodedStep], block: Block) -> int | None:
@@ -218,10 +219,15 @@ def expected_gas(simulation: Simulation, steps: Sequence[DecodedStep], block: Bl
     if base is None or len(simulation.steps) != len(steps):
         return None
     return sum(
-        (tried.gas_used + (_AUTHORIZATION_GAS if step.transaction.authorization else 0))
+        (_lending_gas(tried.gas_used) if step.transaction.authorization else tried.gas_used)
         * min(step.transaction.max_fee_per_gas, base + step.transaction.max_priority_fee_per_gas)
         for tried, step in zip(simulation.steps, steps, strict=True)
     )
+
+
+def _lending_gas(tried: int) -> int:
+    used = tried + _AUTHORIZATION_GAS
+    return used - min(_GIVEN_BACK, used // _MOST_GIVEN_BACK)
 
 
 def replacement_view(

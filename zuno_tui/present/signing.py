@@ -72,7 +72,8 @@ def executor(network: Network, parties: Parties) -> str:
 
 def _sent_as(network: Network, parties: Parties, account_code: str | None) -> Iterator[Term]:
     if parties.batched:
-        yield Term(SENT_AS, f"1 transaction, {parties.batched} steps, all or nothing")
+        steps = f"{parties.batched} step{'s' * (parties.batched > 1)}"
+        yield Term(SENT_AS, f"1 transaction, {steps}, all or nothing")
     elif parties.transactions > 1:
         could = could_be_one(network, parties, account_code)
         once = "; as one, all or nothing, after: wallet delegate" if could else ""

@@ -40,6 +40,13 @@ def assert_as_shown(approval: dict[str, Any], result: dict[str, Any]) -> None:
         assert int(amount) == int(approval["quoted"][token])
 
 
+def assert_costs_as_promised(approval: dict[str, Any], result: dict[str, Any]) -> None:
+    [promised] = [line["words"] for line in approval["receipt"]["lines"] if line["part"] == "pay"]
+    paid = sum(int(each["gasCost"]) for each in result["transactions"])
+    about = float(promised.removeprefix("network about ").removesuffix(" ETH"))
+    assert about * 10**18 == pytest.approx(paid, rel=0.01)
+
+
 def account_code(desk: Desk) -> str:
     return str(desk.ask("eth_getCode", desk.devnet.wallet, "latest"))
 
@@ -55,6 +62,7 @@ def lent(desk: Desk) -> None:
     approval, result = signed(desk, "wallet", "delegate")
     assert [step["step"] for step in approval["transactions"]] == ["delegate"]
     assert result["state"] == "included"
+    assert_costs_as_promised(approval, result)
     assert account_code(desk) == "0xef0100" + str(CONTRACTS.delegate)[2:]
     # One for the transaction, one for the leave that it carries.
     assert desk.nonce() == before + 2
@@ -71,8 +79,9 @@ def told_of_account(desk: Desk) -> set[str]:
 def test_the_account_is_lent_and_taken_back(desk: Desk) -> None:
     lent(desk)
     assert told_of_account(desk) == {"delegated: plans go as one transaction"}
-    _, result = signed(desk, "wallet", "undelegate")
+    approval, result = signed(desk, "wallet", "undelegate")
 
+    assert_costs_as_promised(approval, result)
     assert result["state"] == "included"
     assert account_code(desk) == "0x"
     assert told_of_account(desk) == {"not delegated: plans go as several transactions"}
