@@ -112,10 +112,10 @@ def _described(sentence: Sentence, context: PhraseContext) -> PositionsMeant | N
         held = [position for position in held if position.fee.rstrip("*") == fee]
     if rank is not None:
         ranked = [(figure, position) for position in held if (figure := rank(position)) is not None]
-        most = max((figure for figure, _ in ranked), default=None)
-        held = [position for figure, position in ranked if figure == most]
+        figures = sorted((figure for figure, _ in ranked), reverse=True)[: sentence.count]
+        held = [position for figure, position in ranked if figure in figures]
     ids = tuple(position.ref for position in held)
-    every = sentence.has("them", "positions")
+    every = sentence.has("them", "positions") or len(ids) == sentence.count
     # `dump all my eth` may mean the token; a pair, a state or `positions` means positions.
     every = every or (sentence.has("all") and (bool(states or rank) or len(symbols) != 1))
     sure = (len(ids) == 1 and not sentence.has("except")) or (
@@ -126,7 +126,8 @@ def _described(sentence: Sentence, context: PhraseContext) -> PositionsMeant | N
 
 def _as_many(sentence: Sentence, ids: tuple[PositionRef, ...]) -> bool:
     """`both` says two, whatever they are."""
-    return not {"both", "two"} & set(sentence.words) or len(ids) == _BOTH
+    both = sentence.count == 1 and {"both", "two"} & set(sentence.words)
+    return len(ids) == _BOTH if both else len(ids) >= sentence.count
 
 
 def _read_positions(context: PhraseContext) -> tuple[PositionRef, ...]:

@@ -74,7 +74,7 @@ def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
         return PhraseQuestion(f"{sentence.unclear} can be read in two ways. Write it like 1,000.5")
     if sentence.unread:
         return PhraseQuestion(_unread_words(sentence.unread))
-    clauses = _clauses(sentence)
+    clauses = _clauses(sentence, context)
     if len(clauses) > 1:
         return _with_all_used(_by_clauses(clauses, context), sentence, context)
     return _with_all_used(_meaning(sentence, context, asked="?" in text), sentence, context)
@@ -265,8 +265,17 @@ def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozen
         "#into_weth": is_wrapping(sentence) == "WETH",
         "#into_eth": is_wrapping(sentence) == "ETH",
     }
-    named = {idea.name for idea in sentence.ideas}
+    words = sentence.words
+    # `all but not 27` leaves 27 out, and denies nothing.
+    named = {
+        idea.name
+        for idea in sentence.ideas
+        if idea.name != "not" or words[idea.place - 1 : idea.place] not in _LEAVING_OUT
+    }
     return frozenset(named | {name for name, holds in flags.items() if holds})
+
+
+_LEAVING_OUT = (("but",), ("except",))
 
 
 def _is_question(sentence: Sentence, *, asked: bool) -> bool:
@@ -299,12 +308,13 @@ def _by_clauses(
     return Lines(tuple(lines)) if lines else PlainAnswer(NOTHING_DONE)
 
 
-def _clauses(sentence: Sentence) -> tuple[tuple[SentenceToken, ...], ...]:
-    """Cut before each verb, question or denial that stands between two positions."""
+def _clauses(sentence: Sentence, context: PhraseContext) -> tuple[tuple[SentenceToken, ...], ...]:
+    """Cut before each verb, question or denial that stands between two positions, or alerts."""
+    alerts = context.alerts if sentence.has("ack", "mute") else ()
     ids = [
         place
         for place, token in enumerate(sentence.tokens)
-        if token.is_whole and token.ref in sentence.ids
+        if token.is_whole and (token.ref in sentence.ids or token.text in alerts)
     ]
     starts = {idea.place for idea in sentence.ideas if idea.is_verb or idea.name in _STARTING}
     cuts = [0]

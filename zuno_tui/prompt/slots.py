@@ -38,6 +38,10 @@ _COMMON_NAMES |= dict.fromkeys(("ETHER", "ETHEREUM"), "ETH")
 DOLLARS = frozenset(("dollar", "dollars", "usd", "bucks", "cash", "stables"))
 _PARTS = {"half": 50, "halve": 50, "third": 33, "quarter": 25, "fifth": 20, "tenth": 10}
 _SEVERAL_PARTS = {("three", "quarters"): 75, ("two", "thirds"): 66, ("two", "fifths"): 40}
+RANKS = ("most_fees", "worst", "best", "biggest", "smallest", "newest", "oldest")
+"""Ideas that pick some positions out of all by a figure."""
+_COUNTED = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_COUNTS = {word: count for count, word in enumerate(_COUNTED, 2)}
 _RISKS = {
     "low": RiskProfile.CONSERVATIVE,
     **dict.fromkeys(("mid", "medium", "moderate"), RiskProfile.BALANCED),
@@ -81,6 +85,8 @@ class Sentence(Struct, frozen=True):
     network: str | None = None
     twice: tuple[str, ...] = ()
     """Fees or times, where several were named and one is taken."""
+    count: int = 1
+    """`the three worst`: how many a rank picks."""
     unclear: str = ""
     """A number that can be read in two ways."""
     unread: str = ""
@@ -121,6 +127,7 @@ def sentence_of(tokens: tuple[SentenceToken, ...], context: PhraseContext) -> Se
         _profile(words),
         _network(words),
         reader.twice,
+        reader.count,
         reader.unclear,
         next(filter(None, (_unread(token) for token in tokens)), ""),
     )
@@ -132,8 +139,17 @@ class _SlotReader:
     def __init__(self, tokens: Sequence[SentenceToken], context: PhraseContext) -> None:
         self._tokens = tokens
         self._held = frozenset(context.positions)
-        ideas = {idea.name for idea in find_ideas([token.text for token in tokens])}
-        self._opens = not ideas & {"swap", "buy", "sell", "wrap", "unwrap", "price", "notify"}
+        ideas = find_ideas([token.text for token in tokens])
+        self._ranks = {idea.place for idea in ideas if idea.name in RANKS}
+        self._opens = not {idea.name for idea in ideas} & {
+            "swap",
+            "buy",
+            "sell",
+            "wrap",
+            "unwrap",
+            "price",
+            "notify",
+        }
         self._at = 0
         self.ids: list[PositionRef] = []
         self.numbers: list[SentenceToken] = []
@@ -146,12 +162,15 @@ class _SlotReader:
         self.seconds: int | None = None
         self._fees: list[str] = []
         self._spans: list[str] = []
+        self.count = 1
         self.unclear = ""
 
     def read(self) -> None:
         while self._at < len(self._tokens):
             token = self._tokens[self._at]
-            if token.number is not None:
+            if self._is_count(token):
+                self._at += 1
+            elif token.number is not None:
                 self._number(token, token.number)
             elif not (self._part(token) or self._two_in_one(token)):
                 symbol = symbol_of(token.text)
@@ -176,6 +195,15 @@ class _SlotReader:
         ):
             self.numbers.append(token)
             self._at += 1
+
+    def _is_count(self, token: SentenceToken) -> bool:
+        """`three worst`, `worst 3`: beside a rank of one word or two."""
+        beside = self._ranks & {self._at + 1, self._at - 1, self._at - 2}
+        count = token.number if token.number is not None else _COUNTS.get(token.text)
+        if not beside or token.is_id or count is None or count not in _COUNTS.values():
+            return False
+        self.count = int(count)
+        return True
 
     def _is_id(self, token: SentenceToken) -> bool:
         if token.is_id:

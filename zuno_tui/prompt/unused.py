@@ -11,7 +11,7 @@ from zuno_tui.intents.arguments import read_duration
 from zuno_tui.intents.context import PhraseContext, SpokenPosition
 from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.positions import position_of
-from zuno_tui.prompt.slots import Sentence, names_symbol
+from zuno_tui.prompt.slots import DOLLARS, Sentence, names_symbol
 from zuno_tui.prompt.words import grammar, plain
 
 _WORD = re.compile(r"[^\s?;,()'«»:$%]+(?::[0-9]+)?")
@@ -19,6 +19,8 @@ _WHOLE, _TWO = 100, 2
 _ROUNDED = 1
 """A third is 33% or 34%."""
 _ENDS = frozenset(("until", "till"))
+_TURNED_INTO = frozenset(("into", "to"))
+_PAID_IN = _TURNED_INTO | frozenset(("in", "as", "for", "give", "get", "receive", "want"))
 _SPOKEN_SPANS = frozenset(("today", "yesterday", "week", "month", "24h"))
 
 
@@ -185,10 +187,13 @@ def _other_days() -> frozenset[str]:
 
 
 def _limited(sentence: Sentence, there: _Said) -> Iterator[str]:
-    """`only the usdc`: of a pair that comes whole."""
+    """`only the usdc`, `27 in usdc`: of a pair that comes whole."""
     words = sentence.words
+    takes_out = not there.words.isdisjoint(("close", "collect", "decrease"))
     for place, word in enumerate(words):
         behind = words[place + 1 : place + 2]
-        coin = behind and behind[0].upper() in sentence.described
-        if word == "only" and coin and behind[0] not in there.words:
-            yield f"only {behind[0]}"
+        coin = behind and (behind[0].upper() in sentence.described or behind[0] in DOLLARS)
+        # Without a number `in usdc` says which positions are meant.
+        into = takes_out and word in (_PAID_IN if sentence.ids else _TURNED_INTO)
+        if (word == "only" or into) and coin and behind[0] not in there.words:
+            yield f"{word} {behind[0]}"

@@ -137,3 +137,40 @@ def test_no_number_of_the_recorded_phrases_is_dropped() -> None:
                 ]
     printed(f"recorded phrases: {values} numbers, {len(dropped)} dropped")
     assert dropped == []
+
+
+@pytest.mark.parametrize(
+    ("phrase", "lines"),
+    [
+        ("close the three worst positions", ("close 29 37 38",)),
+        ("close the 3 worst positions", ("close 29 37 38",)),
+        ("collect the 2 newest", ("collect 37 38",)),
+        ("close my two oldest", ("close 26 27",)),
+        ("close the worst position", ("close 37",)),
+        ("ack 1 and mute 2", ("ack 1", "mute 2 for 1h")),
+    ],
+)
+def test_as_many_are_filled_as_were_counted(phrase: str, lines: tuple[str, ...]) -> None:
+    assert interpret(phrase, DESK, registry()).lines == lines
+
+
+@pytest.mark.parametrize("phrase", ["collect all but not 27", "collect everything except not 27"])
+def test_what_is_left_out_twice_is_left_out(phrase: str) -> None:
+    [line] = interpret(phrase, DESK, registry()).lines
+    assert "26" in line.split()
+    assert "27" not in line.split()
+
+
+@pytest.mark.parametrize(
+    ("phrase", "asked"),
+    [
+        ("collect 27 in usdc", "in usdc"),
+        ("close 27 to usdc", "to usdc"),
+        ("close 27 and give me usdc", "give usdc"),
+        ("close 27 for dollars", "for dollars"),
+    ],
+)
+def test_a_coin_to_be_paid_in_is_asked_about(phrase: str, asked: str) -> None:
+    found = interpret(phrase, DESK, registry())
+    assert asked in (found.question or "")
+    assert not found.runs
