@@ -9,6 +9,7 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import cast
 
 from agents.monitor.alerts.alert import AlertEvent, event_document, iso_time
@@ -30,6 +31,7 @@ from agents.monitor.poll import PollReport
 from agents.monitor.service import run_monitor
 from chain.base.home import Home, HomeError
 from chain.contracts.addresses import shorten_address
+from chain.wallet.files import read_private
 from zuno_tui.app.monitor_metrics import Gauges, opened_metrics
 from zuno_tui.app.session import SettingsSource, flags_of, say
 from zuno_tui.app.watchlist import HomeWatchlist
@@ -164,11 +166,21 @@ def run(arguments: Namespace) -> int:
     if arguments.systemd_unit or arguments.install or arguments.check or arguments.health:
         return _about_service(home, arguments)
     interval = None if arguments.interval is None else monitor_interval(arguments.interval)
-    chosen = SettingsSource(home, flags_of(arguments), os.environ, interval)
+    environment = {**_tokens(home.root / "monitor.env"), **os.environ}
+    chosen = SettingsSource(home, flags_of(arguments), environment, interval)
     # At a terminal a person reads; anything else that listens wants data.
     as_json = bool(arguments.json) or not sys.stdout.isatty()
     with opened_metrics(home, arguments.metrics) as gauges:
         return asyncio.run(_monitor(chosen, gauges, as_json=as_json, once=arguments.once))
+
+
+def _tokens(path: Path) -> dict[str, str]:
+    """Of the file that systemd reads, too: launchd and containers read none."""
+    if not path.exists():
+        return {}
+    lines = read_private(path).decode("utf-8", "replace").splitlines()
+    pairs = (line.partition("=") for line in map(str.strip, lines) if line[:1] not in ("#", ";"))
+    return {name.strip(): value.strip().strip("\"'") for name, equals, value in pairs if equals}
 
 
 def _about_service(home: Home, arguments: Namespace) -> int:

@@ -206,6 +206,28 @@ def test_alerts_reach_telegram_and_the_token_reaches_nothing_else(
         assert secret.encode() not in path.read_bytes()
 
 
+def test_tokens_in_the_home_are_read_without_a_service_and_only_where_private(
+    zuno: CommandLine, devnet: DevnetReady, telegram: tuple[TelegramDouble, str]
+) -> None:
+    double, url = telegram
+    zuno.home.mkdir(mode=0o700, exist_ok=True)
+    file = zuno.home / "monitor.env"
+    file.write_text(
+        f'# as systemd reads it\nZUNO_TELEGRAM_TOKEN="{TOKEN}"\n\nZUNO_TELEGRAM_CHAT={CHAT}\n'
+        f"ZUNO_TELEGRAM_URL={url}\n",
+        "utf-8",
+    )
+    file.chmod(0o644)
+    refused = zuno("monitor", "--once", "--network", "devnet", "--rpc", devnet.url)
+    assert refused.code != 0
+    assert f"chmod 600 {file}" in refused.words
+    file.chmod(0o600)
+    with MonitorProcess.running(command(zuno.home, devnet.url, interval=0.5)) as monitor:
+        monitor.until(lambda: bool(monitor.of("sent")))
+        monitor.end()
+    assert double.taken
+
+
 def test_the_unit_file_is_one_that_systemd_takes(zuno: CommandLine, tmp_path: Path) -> None:
     home = tmp_path / 'a "home" of 100 % and $5'
     spoken = zuno("monitor", "--systemd-unit", "--home", str(home), "--network", "base")
