@@ -32,7 +32,7 @@ from chain.protocols.reference import position_label, read_position_ref
 from zuno_tui.app.alerts import delivery_troubles
 from zuno_tui.app.session import SettingsSource
 from zuno_tui.app.watchlist import HomeWatchlist
-from zuno_tui.catalog.handed_over import HandedOver, handed_over_since
+from zuno_tui.catalog.handed_over import HandedOver, take_handed_over
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.jobs import fault_words
@@ -107,7 +107,6 @@ class Watching:
         self._notices = 0
         self._stop = asyncio.Event()
         self._events = _newest_event(self._book)
-        self._handed_over = context.clock()
 
     async def run(self) -> None:
         """Until cancelled: watch beside or instead of a daemon, and tell what changes."""
@@ -243,12 +242,11 @@ class Watching:
         try:
             self._undelivered = delivery_troubles(all_progress(store))
             beat = last_beat(store)
-            handed = handed_over_since(store, self._handed_over)
+            handed = take_handed_over(store, self._context.clock())
         except (StoreError, sqlite3.Error):
             # What keeps it from being read is the alert book's to say.
             return
         for each in handed:
-            self._handed_over = each.at
             self._context.tell(Said(_handed_words(each), "warn"))
         if self._watched_by == "daemon" and beat is not None:
             self._beat, self._trouble = beat, beat.trouble

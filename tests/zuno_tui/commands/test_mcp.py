@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from chain.base.store import Store
 from tests import node_rpc
-from zuno_tui.catalog.handed_over import handed_over_since
+from zuno_tui.catalog.handed_over import take_handed_over
 from zuno_tui.catalog.registry import registry
 from zuno_tui.features.mcp.bounds import MOST_CHARACTERS, page_of
 from zuno_tui.features.mcp.tools import TOOLS, UnknownToolError, command_of
@@ -241,7 +242,7 @@ def test_a_plan_is_handed_to_the_person_whose_desk_says_who_proposes_it(
     assert any(line.startswith("«critic") for line in progress)
     store, _ = Store.open(tmp_path / "zuno.db", now=0.0)
     with store:
-        [handed] = handed_over_since(store, 0.0)
+        [handed] = take_handed_over(store, time.time())
     assert (handed.plan_id, handed.by, handed.position) == (plan_id, "test", token_id)
     stranger = at_desk.call("positions", wallet="0x" + "12" * 20)
     assert "does not watch that wallet" in stranger["content"][0]["text"]

@@ -23,7 +23,7 @@ from chain.contracts.addresses import shorten_address
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.delivery_kit import WALLET, happen, raised
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.handed_over import HandedOver, hand_over
+from zuno_tui.catalog.handed_over import HandedOver, hand_over, take_handed_over
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.intents.intents import Acknowledge, MuteAlert
 
@@ -142,6 +142,27 @@ async def test_the_desk_says_which_agent_hands_a_plan_over(
     assert told.words.startswith("An agent («an [red]editor[/]")
     assert told.words.endswith("proposes a plan for #28. To read it: plan plan_00")
     assert "\x1b" not in told.words
+
+
+async def test_what_was_handed_over_while_no_desk_was_open_is_told_once(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    home = Home.locate({}, tmp_path)
+    home.prepare()
+    now = time.time()
+    store, _ = Store.open(home.database, now=now)
+    with store:
+        long_ago = HandedOver("plan_00", "editor", "26", now - 3 * 86_400)
+        hand_over(store, long_ago)
+        hand_over(store, HandedOver("plan_01", "editor", "28", now - 3_600))
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        told = await desk.until(Said, lambda told: "proposes" in told.words)
+        seen = [each.words for each in desk.heard if isinstance(each, Said)]
+    store, _ = Store.open(home.database, now=now)
+    with store:
+        assert take_handed_over(store, time.time()) == []
+    assert told.words.endswith("proposes a plan for #28. To read it: plan plan_01")
+    assert not any("plan_00" in words for words in seen)
 
 
 @pytest.mark.parametrize(
