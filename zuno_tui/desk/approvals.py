@@ -119,7 +119,7 @@ class Approvals:
             and shown.approval is not None
             and not shown.options
         ):
-            words = f"{shown.headline} is approved already. Sign it: apply"
+            words = f"Already approved: {shown.headline}. Sign it: apply"
             self._context.tell(Said(words))
             return
         argued = self._plan(intent.plan_id)
