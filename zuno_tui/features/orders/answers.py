@@ -152,6 +152,11 @@ def _waiting_answer(session: Session, draft: OrderDraft) -> CommandAnswer:
             "until": draft.call.until,
             "times": draft.call.times,
             "endpoints": draft.endpoints,
+            "besides": [
+                headline(order, call)
+                for order, call in zip(draft.orders[1:], draft.calls[1:], strict=True)
+            ],
+            "effects": None if draft.effects is None else document(draft.effects),
             "receipt": receipt_document(view),
             "expiresAt": draft.approval.expires_at,
         },
