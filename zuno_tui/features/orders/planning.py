@@ -373,7 +373,8 @@ async def _ticks_standing(request: OrderRequest) -> int:
 async def _followed(request: OrderRequest, spans: Sequence[Span]) -> tuple[PlannedOrder, ...]:
     position, terms = request.position, request.terms
     places = await _places(request, spans)
-    moves, closes = [], []
+    moves: list[PlannedOrder] = []
+    closes: list[PlannedOrder] = []
     at = position
     for place, span in zip(places, spans, strict=True):
         goes = shift(span_of(at), span, at.liquidity)
@@ -383,7 +384,8 @@ async def _followed(request: OrderRequest, spans: Sequence[Span]) -> tuple[Plann
         ticks = span.tick_lower, span.tick_upper
         falls = span.tick_lower < span_of(at).tick_lower
         condition = PricePast(str(goes.sqrt_price), falls=falls)
-        moves.append(PlannedOrder(made, condition, request.hold, size="filled", ticks=ticks))
+        size: Literal["grown", "filled"] = "filled" if moves else "grown"
+        moves.append(PlannedOrder(made, condition, request.hold, size=size, ticks=ticks))
         at = replace(place, liquidity=goes.entry.liquidity)
         for kept, call in request.of_kind("close"):
             made = closing_call(at, kept.order.condition, call.until)
