@@ -49,8 +49,13 @@ class EntryEffects(Struct, frozen=True):
 
 
 def entry_effects(
-    calls: Sequence[OrderCall], position: PositionSnapshot, pair: Pair, worth: ActionWorth
+    calls: Sequence[OrderCall],
+    position: PositionSnapshot,
+    pair: Pair,
+    worth: ActionWorth,
+    standing: int,
 ) -> EntryEffects | None:
+    """`standing` is by how many ticks orders that stand move it besides."""
     entry = calls[0].entry
     if entry is None:
         return None
@@ -66,7 +71,7 @@ def entry_effects(
     spans = [span, *(call.entry.span for call in calls if call.traits.shifts and call.entry)]
     ranges = [each for each in spans if each is not None]
     moves = tuple(_move(before, after, pair) for before, after in pairwise(ranges))
-    share = share_lost_by_shifts(abs(ranges[-1].tick_lower - span.tick_lower))
+    share = share_lost_by_shifts(standing + abs(ranges[-1].tick_lower - span.tick_lower))
     # The most that it is worth in the quote's coin: all of it once the price is past the range.
     held = span.holds(span.sqrt_prices[not pair.inverted], liquidity, round_up=True)
     rate = worth.usd_per_unit.get(pair.quote.address)

@@ -186,7 +186,7 @@ def _meaning(draft: OrderDraft) -> Iterator[str]:
             f"{move.sold_at:,.6g} on average comes back at {move.back_at:,.6g}."
         )
     dollars = UNKNOWN if effects.dollars is None else usd(effects.dollars)
-    yield f"! A thief of the watch key destroys at most {dollars}, by all of it in a row."
+    yield f"! A thief of the watch key destroys at most {dollars}, by all that is signed in a row."
     if effects.of_pool >= MUCH_OF_POOL:
         yield (
             f"! Your position is {percent(effects.of_pool)} of its pool's liquidity: pushing the "
@@ -300,7 +300,7 @@ _THEN: dict[OrderKind, str] = {
 _GETS: dict[OrderKind, Callable[[OrderDraft], str]] = {
     "close": _expected,
     "collect": _expected,
-    "compound": _expected,
+    "compound": lambda _: "What its range cannot take of the fees.",
     "move": lambda _: "Its fees.",
     "follow": lambda _: "Its fees.",
 }

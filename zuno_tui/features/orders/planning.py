@@ -69,7 +69,7 @@ _PAST_DAYS = 7
 _UNKNOWN_ACTION = selector("UnsupportedAction(uint256)")
 
 
-class PlannedOrder(NamedTuple):
+class UnsealedOrder(NamedTuple):
     made: StandingCall
     condition: OrderCondition
     hold: int
@@ -106,19 +106,23 @@ class OrderRequest(NamedTuple):
 
     @property
     def calls(self) -> list[tuple[KeptOrder, OrderCall]]:
-        """Of the wallet's orders that stand here."""
-        network = self.session.network
-        found = []
-        for kept in StandingOrders(self.session.home.orders).standing_on(network.chain_id):
-            with suppress(OrderRefusedError):
-                found.append((kept, call_in(kept.order, network)))
-        owner = self.position.owner
-        return [(kept, call) for kept, call in found if call.recipient == owner]
+        return standing_calls(self.session, self.position)
 
     def of_kind(self, kind: OrderKind) -> list[tuple[KeptOrder, OrderCall]]:
         """Those of a kind on this position."""
         mine = [each for each in self.calls if each[1].ref == self.ref]
         return [each for each in mine if each[1].kind == kind]
+
+
+def standing_calls(
+    session: Session, position: PositionSnapshot
+) -> list[tuple[KeptOrder, OrderCall]]:
+    """Of the orders of the position's owner that stand here."""
+    found = []
+    for kept in StandingOrders(session.home.orders).standing_on(session.network.chain_id):
+        with suppress(OrderRefusedError):
+            found.append((kept, call_in(kept.order, session.network)))
+    return [(kept, call) for kept, call in found if call.recipient == position.owner]
 
 
 async def order_request(
@@ -137,7 +141,7 @@ async def order_request(
     return OrderRequest(session, sources, asked, terms, position, pair, now)
 
 
-async def plan_orders(request: OrderRequest) -> tuple[PlannedOrder, ...]:
+async def plan_orders(request: OrderRequest) -> tuple[UnsealedOrder, ...]:
     """The order that was asked for first, then what it would leave unprotected without."""
     kind = request.asked.kind
     if not is_offered(kind, request.ref):
@@ -167,7 +171,7 @@ def _condition(request: OrderRequest) -> OrderCondition:
                 raise GateRefusedError(str(error)) from None
 
 
-async def _close(request: OrderRequest) -> tuple[PlannedOrder, ...]:
+async def _close(request: OrderRequest) -> tuple[UnsealedOrder, ...]:
     condition = _condition(request)
     for kept, _ in (*request.of_kind("move"), *request.of_kind("follow")):
         raise GateRefusedError(
@@ -178,15 +182,15 @@ async def _close(request: OrderRequest) -> tuple[PlannedOrder, ...]:
     grows = bool(request.of_kind("compound"))
     made = closing_call(request.position, condition, request.terms.until)
     size: Literal["grown"] | UnsetType = "grown" if grows else UNSET
-    return (PlannedOrder(made, condition, request.hold, size=size),)
+    return (UnsealedOrder(made, condition, request.hold, size=size),)
 
 
-async def _collect(request: OrderRequest) -> tuple[PlannedOrder, ...]:
+async def _collect(request: OrderRequest) -> tuple[UnsealedOrder, ...]:
     made = plain_call(request.position, "collect", request.terms.until)
-    return (PlannedOrder(made, _condition(request), request.hold, request.terms.times),)
+    return (UnsealedOrder(made, _condition(request), request.hold, request.terms.times),)
 
 
-async def _compound(request: OrderRequest) -> tuple[PlannedOrder, ...]:
+async def _compound(request: OrderRequest) -> tuple[UnsealedOrder, ...]:
     position, terms = request.position, request.terms
     if not position.in_range:
         raise GateRefusedError(
@@ -199,7 +203,7 @@ async def _compound(request: OrderRequest) -> tuple[PlannedOrder, ...]:
     made = plain_call(position, "compound", terms.until)._replace(entry=step.entry)
     condition = FeesOver(step.micro_usd, terms.seconds)
     replaced = tuple(_replacements(request))
-    return (PlannedOrder(made, condition, request.hold, terms.times), *replaced)
+    return (UnsealedOrder(made, condition, request.hold, terms.times), *replaced)
 
 
 class _Step(NamedTuple):
@@ -280,15 +284,15 @@ async def adds_rest(sources: Sources, position: PositionSnapshot, until: int) ->
     return True
 
 
-def _replacements(request: OrderRequest) -> Iterator[PlannedOrder]:
+def _replacements(request: OrderRequest) -> Iterator[UnsealedOrder]:
     """A close fits the size that it was signed for: of each that stands one for any larger size."""
     for kept, call in request.of_kind("close"):
         if kept.order.size is UNSET:
             made = closing_call(request.position, kept.order.condition, call.until)
-            yield PlannedOrder(made, kept.order.condition, kept.order.hold_seconds, size="grown")
+            yield UnsealedOrder(made, kept.order.condition, kept.order.hold_seconds, size="grown")
 
 
-async def _move(request: OrderRequest) -> tuple[PlannedOrder, ...]:
+async def _move(request: OrderRequest) -> tuple[UnsealedOrder, ...]:
     """Without a swap into a range as wide, once the price is past it; several in a row go into
     positions that are there beforehand, so that what closes them can be signed with them."""
     spans = await move_spans(request)
@@ -335,7 +339,7 @@ async def move_spans(request: OrderRequest) -> list[Span]:
             f"That end of its range is at {now}, and one order moves it as far as {last}: a thief "
             f"of the watch key gains with every step. Ask for a price between, or: zuno move"
         )
-    stands = await _ticks_standing(request)
+    stands = await ticks_standing(request.session, request.sources, position)
     if stands + abs(ticks) * count > MOST_TICKS:
         raise GateRefusedError(
             f"Moves of one position may add up to {MOST_TICKS} ticks, about 4%, and this makes "
@@ -347,10 +351,10 @@ async def move_spans(request: OrderRequest) -> list[Span]:
     ]
 
 
-async def _ticks_standing(request: OrderRequest) -> int:
+async def ticks_standing(session: Session, sources: Sources, position: PositionSnapshot) -> int:
     """By how much orders that stand move it, and whatever they make of it, already."""
-    moves = [call for _, call in request.calls if call.traits.shifts]
-    refs, grew = {request.ref}, True
+    moves = [call for _, call in standing_calls(session, position) if call.traits.shifts]
+    refs, grew = {position.ref}, True
     while grew:
         linked = {
             ref
@@ -359,9 +363,8 @@ async def _ticks_standing(request: OrderRequest) -> int:
             if ref is not None and refs & {call.ref, call.target}
         }
         grew, refs = not linked <= refs, refs | linked
-    sources, at = request.sources, request.position.block.hash
     known = await read_positions(
-        sources.client, sources.network, sources.memory, tuple(refs), at=at
+        sources.client, sources.network, sources.memory, tuple(refs), at=position.block.hash
     )
     return sum(
         abs(call.entry.span.tick_lower - known[call.ref].identity.tick_lower)
@@ -370,11 +373,11 @@ async def _ticks_standing(request: OrderRequest) -> int:
     )
 
 
-async def _followed(request: OrderRequest, spans: Sequence[Span]) -> tuple[PlannedOrder, ...]:
+async def _followed(request: OrderRequest, spans: Sequence[Span]) -> tuple[UnsealedOrder, ...]:
     position, terms = request.position, request.terms
     places = await _places(request, spans)
-    moves: list[PlannedOrder] = []
-    closes: list[PlannedOrder] = []
+    moves: list[UnsealedOrder] = []
+    closes: list[UnsealedOrder] = []
     at = position
     for place, span in zip(places, spans, strict=True):
         goes = shift(span_of(at), span, at.liquidity)
@@ -385,12 +388,12 @@ async def _followed(request: OrderRequest, spans: Sequence[Span]) -> tuple[Plann
         falls = span.tick_lower < span_of(at).tick_lower
         condition = PricePast(str(goes.sqrt_price), falls=falls)
         size: Literal["grown", "filled"] = "filled" if moves else "grown"
-        moves.append(PlannedOrder(made, condition, request.hold, size=size, ticks=ticks))
+        moves.append(UnsealedOrder(made, condition, request.hold, size=size, ticks=ticks))
         at = replace(place, liquidity=goes.entry.liquidity)
         for kept, call in request.of_kind("close"):
             made = closing_call(at, kept.order.condition, call.until)
             hold = kept.order.hold_seconds
-            closes.append(PlannedOrder(made, kept.order.condition, hold, size="filled"))
+            closes.append(UnsealedOrder(made, kept.order.condition, hold, size="filled"))
     return (*moves, *closes)
 
 
@@ -415,7 +418,7 @@ async def _places(request: OrderRequest, spans: Sequence[Span]) -> list[Position
     return [free[span] for span in spans]
 
 
-def _moved_once(request: OrderRequest, span: Span) -> PlannedOrder:
+def _moved_once(request: OrderRequest, span: Span) -> UnsealedOrder:
     position = request.position
     goes = shift(span_of(position), span, position.liquidity)
     entry = goes.entry._replace(pool=position.pool.key)
@@ -423,10 +426,10 @@ def _moved_once(request: OrderRequest, span: Span) -> PlannedOrder:
     condition = PricePast(
         str(goes.sqrt_price), falls=span.tick_lower < span_of(position).tick_lower
     )
-    return PlannedOrder(made, condition, request.hold, size="grown")
+    return UnsealedOrder(made, condition, request.hold, size="grown")
 
 
-_Planner = Callable[[OrderRequest], Awaitable[tuple[PlannedOrder, ...]]]
+_Planner = Callable[[OrderRequest], Awaitable[tuple[UnsealedOrder, ...]]]
 _PLANNERS: dict[OrderKind, _Planner] = {
     "close": _close,
     "collect": _collect,
