@@ -25,7 +25,7 @@ from chain.standing_orders.seal import bound_level, salt_of
 from tests.chain.positions.examples import KEY, OWNER, position
 
 if TYPE_CHECKING:
-    from chain.standing_orders.call import OrderKind
+    from chain.execution.plan.protocol import OrderKind
     from chain.standing_orders.order import OrderCondition
 
 SECRET = "000102030405060708090a0b0c0d0e0f"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 from msgspec import convert
+from msgspec.structs import replace as with_fields
 
 from agents.bus.plan_store import PlanStore
 from chain.base.home import Home
@@ -35,6 +36,7 @@ from chain.standing_orders.order import (
     PricePast,
     StandingOrder,
     StandingState,
+    delegation_text,
 )
 from chain.wallet.demo import demo_key
 from chain.wallet.local_key import LocalKey
@@ -207,20 +209,20 @@ def held_long_enough(looks: list[Look]) -> bool:
     )
 
 
-def _sign(desk: Desk, *words: str) -> StandingOrder:
-    """As `apply` does, in this process because that is faster."""
+def sign_here(desk: Desk, *words: str) -> tuple[StandingOrder, ...]:
+    """As `apply` does, in this process because that is faster: all orders of a page."""
     proposed = desk.here("order", *words, "--json")
     assert proposed.code == 0, proposed.words
     home = Home.locate(os.environ, desk.command.home)
     document = PlanStore(home.plans).find(proposed.data["planId"], FLOW)
-    order = convert(document["order"], StandingOrder)
-    with Signer(LocalKey(demo_key(home.cache)), order.chain_id) as signer:
-        done = signer.sign_delegation(order.delegation_signed)
-    from msgspec.structs import replace as with_fields
-
-    from chain.standing_orders.order import delegation_text
-
-    return StandingOrders(home.orders).add(with_fields(order, delegation=delegation_text(done)))
+    orders = convert(document["orders"], tuple[StandingOrder, ...])
+    book = StandingOrders(home.orders)
+    with Signer(LocalKey(demo_key(home.cache)), orders[0].chain_id) as signer:
+        signed = [signer.sign_delegation(order.delegation_signed) for order in orders]
+    return tuple(
+        book.add(with_fields(order, delegation=delegation_text(done)))
+        for order, done in zip(orders, signed, strict=True)
+    )
 
 
 def _liar(desk: Desk, lies: list[str], chance: random.Random) -> Proxy:
@@ -294,7 +296,7 @@ def walk(
         Proxy(desk.devnet.url) as first,
         Proxy(desk.devnet.url) as second,
     ):
-        order = _sign(desk, *_words(desk, chance))
+        order, *_ = sign_here(desk, *_words(desk, chance))
         market = WalkedPool(Moves(http, desk.devnet.url, network_named("devnet")), _key(desk))
         if isinstance(order.condition, OutOfRange):
             _to_an_edge(desk, market, chance)
