@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from chain.contracts.networks import Address, Network
 from zuno_tui.present.attachment import Attachment
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
@@ -205,11 +205,10 @@ def _disputes(whole: WholePortfolio) -> Iterator[str]:
 
 def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
     told: dict[str, Json] = {
-        "wallet": entry.wallet,
+        **parts(entry, "wallet", "whole"),
         "label": entry.label or None,
         "network": entry.network.name,
         "chainId": entry.network.chain_id,
-        "whole": entry.whole,
         "trouble": entry.trouble or None,
         **{attachment.name: attachment.document for attachment in entry.attachments},
     }
