@@ -1,17 +1,16 @@
 """Orders over made-up markets, with spikes, reorganisations, crashes and an endpoint that lies."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
 import random
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import pytest
@@ -45,17 +44,12 @@ from tests import node_rpc
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, redeemable
 from zuno_tui.features.orders.signing import FLOW
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.fakes.proxy import Answer, Call
 
 STEPS = 12
 SLICES, WALKS_A_SLICE = 50, 10
