@@ -27,6 +27,7 @@ EXTRAS = {
     "ledger": (ROOT / "chain" / "wallet" / "ledger" / "transport.py",),
     "mcp": (FEATURES / "mcp" / "server.py",),
     "mesh": (ROOT / "agents" / "mesh",),
+    "serve": (FEATURES / "window" / "server.py",),
 }
 """What only these files import is an extra of its own."""
 
