@@ -161,13 +161,17 @@ def test_a_manager_without_the_action_gets_the_form_without_it(delegated: Desk) 
 def test_a_stop_outlives_compounding(delegated: Desk) -> None:
     desk, token_id = delegated, str(delegated.token_id(STATE))
     ordered(desk, "close", token_id, "below", level(desk, 0.95))
-    ordered(desk, "compound", token_id, *GROWING)
+    ordered(desk, "compound", token_id, "over", "$0.5", "every", "10m", "times", "4")
     watching = Watching(desk)
-    looked(watching, times=5)
-    assert watching.order(3).progress.done == 1
-    assert watching.order(1).progress.state is StandingState.ENDED
-    grown = watching.order(2)
     with market_of(desk) as market:
+        for _ in range(4):
+            looked(watching, times=8)
+            for ticks in (90, -90, 90, -90):
+                market.push(ticks)
+        assert watching.order(3).progress.state is StandingState.DONE, watching.told
+        assert watching.order(3).progress.done == 4
+        assert watching.order(1).progress.state is StandingState.ENDED
+        grown = watching.order(2)
         walked_to(market, market.tick - 700)
     looked(watching)
 
@@ -241,6 +245,21 @@ def test_moves_follow_one_another_and_a_stop_goes_with_them(delegated: Desk) -> 
     assert last not in desk.positions(), (states, watching.told)
     # What closes the first place waits for it to be filled again.
     assert states == ["ended", "waiting", "done", "done", "done"]
+
+
+def test_hooks_subscribers_and_ranges_out_of_the_price_are_refused(delegated: Desk) -> None:
+    desk, told = delegated, {}
+    for ref, position in delegated.positions().items():
+        words = desk.here("order", "compound", ref, "over", "$5").words
+        moved = desk.here("order", "move", ref, "up", "to", str(position["priceUpper"])).words
+        if int(position["hooks"], 16):
+            told["hook"] = "in a pool with a hook" in words and "in a pool with a hook" in moved
+        elif position["subscriber"]:
+            told["subscriber"] = "no order can promise" in words
+        elif position["status"] != "in range" and int(position["liquidity"]):
+            told["outside"] = "out of its range and earns no fees" in words
+
+    assert told == {"hook": True, "subscriber": True, "outside": True}
 
 
 @pytest.mark.parametrize(

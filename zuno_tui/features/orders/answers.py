@@ -148,6 +148,11 @@ def _waiting_answer(session: Session, draft: OrderDraft) -> CommandAnswer:
             "least": [str(amount) for amount in draft.call.least],
             "headline": headline(draft.order, draft.call),
             "watchKey": draft.order.delegation_signed.delegate,
+            "besides": [
+                headline(order, call)
+                for order, call in zip(draft.orders[1:], draft.calls[1:], strict=True)
+            ],
+            "effects": None if draft.effects is None else document(draft.effects),
             "receipt": receipt_document(view),
             "expiresAt": draft.approval.expires_at,
         },

@@ -63,8 +63,8 @@ from zuno_tui.features.orders.effects import EntryEffects, entry_effects
 from zuno_tui.features.orders.events import OrderFormReady
 from zuno_tui.features.orders.intents import OrderAsked
 from zuno_tui.features.orders.planning import (
+    OrderPlan,
     OrderRequest,
-    PlannedOrder,
     order_request,
     plan_orders,
 )
@@ -205,7 +205,7 @@ async def propose_order(session: Session, asked: OrderAsked) -> OrderDraft:
 
 def _unsigned(
     request: OrderRequest,
-    planned: PlannedOrder,
+    planned: OrderPlan,
     key: Address,
     limits: OrderLimits,
     *,

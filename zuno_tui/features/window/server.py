@@ -47,7 +47,7 @@ def serve(arguments: Namespace) -> int:
     except ImportError:
         sys.stderr.write("zuno serve needs its extra: pip install 'zuno-tui[serve]'\n")
         return USAGE
-    door = Door(arguments.port, lambda: secrets.token_urlsafe(24))
+    door = Doorkeeper(arguments.port, lambda: secrets.token_urlsafe(24))
     for name in [name for name in os.environ if _KEPT_SECRET.search(name)]:
         del os.environ[name]
     try:
@@ -70,7 +70,7 @@ def looking_command(arguments: Namespace) -> str:
     return f"exec {shlex.join(words)}"
 
 
-class Door:
+class Doorkeeper:
     """Who may come in: the first with the token gets a cookie, and only it counts from then on."""
 
     def __init__(self, port: int, new_secret: Callable[[], str]) -> None:
@@ -102,7 +102,7 @@ class Door:
         return "" if hmac.compare_digest(cookie.encode(), self._cookie.encode()) else _NO
 
 
-def run_window(door: Door, command: str) -> None:
+def run_window(door: Doorkeeper, command: str) -> None:
     """Until it is told to end; the address is said once somebody listens there."""
     from aiohttp import web
     from textual_serve.server import Server
@@ -159,7 +159,7 @@ def run_window(door: Door, command: str) -> None:
     web.run_app(server.make_app(), host=_HOST, port=door.port, print=say, access_log=None)
 
 
-def _entered(door: Door, token: str, host: str | None) -> web.Response:
+def _entered(door: Doorkeeper, token: str, host: str | None) -> web.Response:
     from aiohttp import web
 
     cookie = door.cookie_for(token) if host == door.place else None
@@ -179,7 +179,7 @@ def _script_hash() -> str:
     return b64encode(sha256(said.encode()).digest()).decode()
 
 
-def _headers(door: Door) -> dict[str, Any]:
+def _headers(door: Doorkeeper) -> dict[str, Any]:
     return {
         "content-security-policy": _POLICY.format(place=door.place, script=_script_hash()),
         "referrer-policy": "no-referrer",
