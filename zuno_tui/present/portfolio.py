@@ -20,7 +20,7 @@ from agents.monitor.alerts.alert import Alert, alert_document
 from chain.base.units import HOUR, Known, Quantity, Unknown
 from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Network
-from chain.positions.overview import IdleAmount, WalletWorth
+from chain.positions.overview import WalletWorth
 from chain.prices.price import WorthUnit
 from zuno_tui.present.output import Json
 from zuno_tui.present.position import wallet_document
@@ -219,15 +219,11 @@ def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
         **told,
         "total": round(float(worth.total), _PLACES),
         "inWallet": round(float(worth.idle_value), _PLACES),
-        "idle": [_idle_document(amount) for amount in worth.idle],
+        "idle": [{**document(amount), "source": _source(amount.value)} for amount in worth.idle],
         "tokens": [_token_document(worth, address) for address in worth.overview.tokens],
         "disputed": list(worth.overview.prices.dispute_words(worth.overview.tokens)),
         "positions": wallet_document(entry.network, worth.overview, None),
     }
-
-
-def _idle_document(amount: IdleAmount) -> dict[str, Json]:
-    return {**document(amount), "source": _source(amount.value)}
 
 
 def _token_document(worth: WalletWorth, address: str) -> dict[str, Json]:
