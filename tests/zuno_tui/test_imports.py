@@ -1,24 +1,18 @@
 """Cold start is a budget: the list of what a command imports, read from the running command."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
 from tests.fakes.model_endpoint import says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from tests.waiting import HUNG_SECONDS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 HEAVY = (
     "web3",

@@ -116,12 +116,9 @@ def _change(
                 else f"Collect the fees of position #{token_id}"
             )
     least = names.both(Amounts(least0, least1), pair)
-    return f"{doing}: receive at least {least} besides fees{_receiver(actions, names)}."
-
-
-def _receiver(actions: tuple[Action, ...], names: Names) -> str:
     taken = [action.recipient for action in actions if isinstance(action, DecodedTakePair)]
-    return f" at {_place(taken[0], names)}" if taken else ""
+    receiver = f" at {_place(taken[0], names)}" if taken else ""
+    return f"{doing}: receive at least {least} besides fees{receiver}."
 
 
 def _swap(swap: DecodedSwapExactIn, names: Names) -> str:

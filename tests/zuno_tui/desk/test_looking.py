@@ -1,13 +1,13 @@
 """Looking without touching: one position, the pools, and commands that answer in lines."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from chain.contracts.delegation import delegated_code
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import position_label, v4_position
+from tests.zuno_tui.desk.conftest import Node
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.commands.balances import ShowBalances
 from zuno_tui.commands.position_actions import CollectFees
@@ -22,12 +22,6 @@ from zuno_tui.intents.intents import (
     SetMarketClock,
     SimulatePlan,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.desk.conftest import Node
 
 
 async def test_one_position_is_told_at_once_and_then_drawn(

@@ -1,17 +1,16 @@
 """Orders over made-up markets, with spikes, reorganisations, crashes and an endpoint that lies."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
 import random
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import httpx2
 import pytest
@@ -31,7 +30,7 @@ from chain.math.liquidity import Amounts
 from chain.positions.by_day import worth
 from chain.protocols.reference import position_name
 from chain.standing_orders.book import StandingOrders
-from chain.standing_orders.call import call_in
+from chain.standing_orders.call import OrderCall, call_in
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,
@@ -48,18 +47,12 @@ from tests import node_rpc
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, redeemable
 from zuno_tui.features.orders.signing import FLOW
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.standing_orders.call import OrderCall
-    from tests.fakes.proxy import Answer, Call
 
 NETWORK = network_named("devnet")
 WalkKind = Literal["any", "compound", "move"]

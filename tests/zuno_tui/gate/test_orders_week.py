@@ -1,12 +1,11 @@
 """A week of the embedded market with three orders and nobody there, the monitor killed twice."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +19,6 @@ from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_standing_orders import STATE, level, ordered
 from tests.zuno_tui.monitor_process import MonitorProcess, command
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 SLICE = 1_500
 """Seconds between two looks: less than the gap after which a condition begins anew."""

@@ -1,19 +1,19 @@
 """Standing orders on the real contracts: carried out when their condition held, and never else."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random
 import re
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agents.monitor.heartbeat import Note
 from chain.base.home import Home
-from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
+from chain.contracts.delegation import DELEGATION_MANAGER, NONCES, BatchCall
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.signed_delegation import (
     ANYBODY,
@@ -25,9 +25,9 @@ from chain.contracts.signed_delegation import (
 )
 from chain.devnet.world.accounts import DEMO_WALLET, WATCH_KEY
 from chain.devnet.world.deployment import CONTRACTS
-from chain.standing_orders.book import StandingOrders
+from chain.standing_orders.book import KeptOrder, StandingOrders
 from chain.standing_orders.call import OrderRefusedError, call_of, read_call
-from chain.standing_orders.order import PricePast, StandingState
+from chain.standing_orders.order import PricePast, StandingOrder, StandingState
 from chain.wallet.demo import demo_key
 from chain.wallet.errors import WalletRefusedError
 from chain.wallet.local_key import LocalKey
@@ -35,20 +35,12 @@ from chain.wallet.signer import Signer
 from tests import node_rpc
 from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_one_transaction import signed
 from zuno_tui.app.session import SettingsSource
 from zuno_tui.features.orders.keeper import OrderKeeper
 from zuno_tui.features.orders.news import order_news
 from zuno_tui.settings import Flags
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.monitor.heartbeat import Note
-    from chain.contracts.delegation import BatchCall
-    from chain.standing_orders.book import KeptOrder
-    from chain.standing_orders.order import StandingOrder
-    from tests.zuno_tui.gate.desk import Desk
 
 STATE = "healthy"
 

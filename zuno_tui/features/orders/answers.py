@@ -61,7 +61,7 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.approval_view import signing_key
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.receipt_lines import page_text, receipt_document
 from zuno_tui.present.views import ApprovalView
@@ -76,7 +76,7 @@ async def form_facts(session: Session, ref: PositionRef) -> CommandAnswer:
     form = await order_form(session, ref)
     return CommandAnswer(
         (f"{position_label(ref)} {form.pair}: {form.facts}",),
-        {"tokenId": position_name(ref), "price": form.price, "low": form.low, "high": form.high},
+        {"tokenId": position_name(ref), **parts(form, "price", "low", "high")},
         remarks=(
             f"zuno order close {position_name(ref)} WHEN. {CLOSE_USAGE}",
             f"zuno order collect {position_name(ref)} WHEN. {COLLECT_USAGE}",
@@ -143,15 +143,11 @@ def _waiting_answer(session: Session, draft: OrderDraft) -> CommandAnswer:
     return CommandAnswer(
         tuple(page_text(view)),
         {
-            "planId": draft.plan_id,
-            "hash": draft.hash,
+            **parts(draft, "plan_id", "hash", "endpoints"),
+            **parts(draft.call, "recipient", "until", "times"),
+            "least": [str(amount) for amount in draft.call.least],
             "headline": headline(draft.order, draft.call),
             "watchKey": draft.order.delegation_signed.delegate,
-            "least": [str(amount) for amount in draft.call.least],
-            "recipient": draft.call.recipient,
-            "until": draft.call.until,
-            "times": draft.call.times,
-            "endpoints": draft.endpoints,
             "besides": [
                 headline(order, call)
                 for order, call in zip(draft.orders[1:], draft.calls[1:], strict=True)

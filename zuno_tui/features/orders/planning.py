@@ -69,7 +69,7 @@ _PAST_DAYS = 7
 _UNKNOWN_ACTION = selector("UnsupportedAction(uint256)")
 
 
-class UnsealedOrder(NamedTuple):
+class OrderPlan(NamedTuple):
     made: StandingCall
     condition: OrderCondition
     hold: int
@@ -141,7 +141,7 @@ async def order_request(
     return OrderRequest(session, sources, asked, terms, position, pair, now)
 
 
-async def plan_orders(request: OrderRequest) -> tuple[UnsealedOrder, ...]:
+async def plan_orders(request: OrderRequest) -> tuple[OrderPlan, ...]:
     """The order that was asked for first, then what it would leave unprotected without."""
     kind = request.asked.kind
     if not is_offered(kind, request.ref):
@@ -171,7 +171,7 @@ def _condition(request: OrderRequest) -> OrderCondition:
                 raise GateRefusedError(str(error)) from None
 
 
-async def _close(request: OrderRequest) -> tuple[UnsealedOrder, ...]:
+async def _close(request: OrderRequest) -> tuple[OrderPlan, ...]:
     condition = _condition(request)
     for kept, _ in (*request.of_kind("move"), *request.of_kind("follow")):
         raise GateRefusedError(
@@ -182,15 +182,15 @@ async def _close(request: OrderRequest) -> tuple[UnsealedOrder, ...]:
     grows = bool(request.of_kind("compound"))
     made = closing_call(request.position, condition, request.terms.until)
     size: Literal["grown"] | UnsetType = "grown" if grows else UNSET
-    return (UnsealedOrder(made, condition, request.hold, size=size),)
+    return (OrderPlan(made, condition, request.hold, size=size),)
 
 
-async def _collect(request: OrderRequest) -> tuple[UnsealedOrder, ...]:
+async def _collect(request: OrderRequest) -> tuple[OrderPlan, ...]:
     made = plain_call(request.position, "collect", request.terms.until)
-    return (UnsealedOrder(made, _condition(request), request.hold, request.terms.times),)
+    return (OrderPlan(made, _condition(request), request.hold, request.terms.times),)
 
 
-async def _compound(request: OrderRequest) -> tuple[UnsealedOrder, ...]:
+async def _compound(request: OrderRequest) -> tuple[OrderPlan, ...]:
     position, terms = request.position, request.terms
     if not position.in_range:
         raise GateRefusedError(
@@ -203,7 +203,7 @@ async def _compound(request: OrderRequest) -> tuple[UnsealedOrder, ...]:
     made = plain_call(position, "compound", terms.until)._replace(entry=step.entry)
     condition = FeesOver(step.micro_usd, terms.seconds)
     replaced = tuple(_replacements(request))
-    return (UnsealedOrder(made, condition, request.hold, terms.times), *replaced)
+    return (OrderPlan(made, condition, request.hold, terms.times), *replaced)
 
 
 class _Step(NamedTuple):
@@ -284,15 +284,15 @@ async def adds_rest(sources: Sources, position: PositionSnapshot, until: int) ->
     return True
 
 
-def _replacements(request: OrderRequest) -> Iterator[UnsealedOrder]:
+def _replacements(request: OrderRequest) -> Iterator[OrderPlan]:
     """A close fits the size that it was signed for: of each that stands one for any larger size."""
     for kept, call in request.of_kind("close"):
         if kept.order.size is UNSET:
             made = closing_call(request.position, kept.order.condition, call.until)
-            yield UnsealedOrder(made, kept.order.condition, kept.order.hold_seconds, size="grown")
+            yield OrderPlan(made, kept.order.condition, kept.order.hold_seconds, size="grown")
 
 
-async def _move(request: OrderRequest) -> tuple[UnsealedOrder, ...]:
+async def _move(request: OrderRequest) -> tuple[OrderPlan, ...]:
     """Without a swap into a range as wide, once the price is past it; several in a row go into
     positions that are there beforehand, so that what closes them can be signed with them."""
     spans = await move_spans(request)
@@ -373,11 +373,11 @@ async def ticks_standing(session: Session, sources: Sources, position: PositionS
     )
 
 
-async def _followed(request: OrderRequest, spans: Sequence[Span]) -> tuple[UnsealedOrder, ...]:
+async def _followed(request: OrderRequest, spans: Sequence[Span]) -> tuple[OrderPlan, ...]:
     position, terms = request.position, request.terms
     places = await _places(request, spans)
-    moves: list[UnsealedOrder] = []
-    closes: list[UnsealedOrder] = []
+    moves: list[OrderPlan] = []
+    closes: list[OrderPlan] = []
     at = position
     for place, span in zip(places, spans, strict=True):
         goes = shift(span_of(at), span, at.liquidity)
@@ -388,12 +388,12 @@ async def _followed(request: OrderRequest, spans: Sequence[Span]) -> tuple[Unsea
         falls = span.tick_lower < span_of(at).tick_lower
         condition = PricePast(str(goes.sqrt_price), falls=falls)
         size: Literal["grown", "filled"] = "filled" if moves else "grown"
-        moves.append(UnsealedOrder(made, condition, request.hold, size=size, ticks=ticks))
+        moves.append(OrderPlan(made, condition, request.hold, size=size, ticks=ticks))
         at = replace(place, liquidity=goes.entry.liquidity)
         for kept, call in request.of_kind("close"):
             made = closing_call(at, kept.order.condition, call.until)
             hold = kept.order.hold_seconds
-            closes.append(UnsealedOrder(made, kept.order.condition, hold, size="filled"))
+            closes.append(OrderPlan(made, kept.order.condition, hold, size="filled"))
     return (*moves, *closes)
 
 
@@ -418,7 +418,7 @@ async def _places(request: OrderRequest, spans: Sequence[Span]) -> list[Position
     return [free[span] for span in spans]
 
 
-def _moved_once(request: OrderRequest, span: Span) -> UnsealedOrder:
+def _moved_once(request: OrderRequest, span: Span) -> OrderPlan:
     position = request.position
     goes = shift(span_of(position), span, position.liquidity)
     entry = goes.entry._replace(pool=position.pool.key)
@@ -426,10 +426,10 @@ def _moved_once(request: OrderRequest, span: Span) -> UnsealedOrder:
     condition = PricePast(
         str(goes.sqrt_price), falls=span.tick_lower < span_of(position).tick_lower
     )
-    return UnsealedOrder(made, condition, request.hold, size="grown")
+    return OrderPlan(made, condition, request.hold, size="grown")
 
 
-_Planner = Callable[[OrderRequest], Awaitable[tuple[UnsealedOrder, ...]]]
+_Planner = Callable[[OrderRequest], Awaitable[tuple[OrderPlan, ...]]]
 _PLANNERS: dict[OrderKind, _Planner] = {
     "close": _close,
     "collect": _collect,

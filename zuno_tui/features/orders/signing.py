@@ -63,8 +63,8 @@ from zuno_tui.features.orders.effects import EntryEffects, entry_effects
 from zuno_tui.features.orders.events import OrderFormReady
 from zuno_tui.features.orders.intents import OrderAsked
 from zuno_tui.features.orders.planning import (
+    OrderPlan,
     OrderRequest,
-    UnsealedOrder,
     order_request,
     plan_orders,
     ticks_standing,
@@ -213,7 +213,7 @@ async def propose_order(session: Session, asked: OrderAsked) -> OrderDraft:
 
 def _unsigned(
     request: OrderRequest,
-    planned: UnsealedOrder,
+    planned: OrderPlan,
     key: Address,
     limits: OrderLimits,
     *,
