@@ -29,10 +29,10 @@ class MoveEffect(Struct, frozen=True):
 
     low: str
     high: str
-    sold_at: float
-    """What the coin that went was worth on average in the old range."""
+    went_at: float
+    """At which price on average the one coin became the other in the old range."""
     back_at: float
-    """And what it costs on average to get it back in the new one."""
+    """And at which it becomes the one again in the new range."""
 
 
 class EntryEffects(Struct, frozen=True):
@@ -81,9 +81,9 @@ def entry_effects(
 
 
 def _move(before: Span, after: Span, pair: Pair) -> MoveEffect:
-    sold_at, back_at = (_average(span, pair) for span in (before, after))
+    went_at, back_at = (_average(span, pair) for span in (before, after))
     low, high = pair.bounds(after.tick_lower, after.tick_upper)
-    return MoveEffect(low, high, sold_at, back_at)
+    return MoveEffect(low, high, went_at, back_at)
 
 
 def _average(span: Span, pair: Pair) -> float:
