@@ -12,9 +12,9 @@ from chain.base.errors import ZunoError
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.contracts.addresses import checksum
 from chain.contracts.networks import NATIVE, Address, Network, network_named
+from chain.names.web3_provider import reading_provider
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Reverted
-from chain.rpc.web3_provider import reading_provider
 
 if TYPE_CHECKING:
     from ens import AsyncENS

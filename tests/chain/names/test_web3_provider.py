@@ -11,8 +11,8 @@ from web3.exceptions import ContractLogicError
 from web3.types import TxParams
 
 from chain.contracts.networks import network_named
+from chain.names.web3_provider import NotAgreedError, NotForReadingError, reading_provider
 from chain.rpc.client import RpcClient
-from chain.rpc.web3_provider import NotAgreedError, NotForReadingError, reading_provider
 from tests.chain.names.ens_on_chain import REGISTRY, EnsOnChain
 from tests.chain_view import ChainView, bare_chain
 from tests.fakes.proxy import Answer, Call, Proxy, forwards
