@@ -78,7 +78,7 @@ async def test_who_is_of_another_version_plays_nothing_and_is_named() -> None:
     found = await gather_roles(met.endpoint, (CRITIC, STRATEGIST))
 
     assert found.routes == {CRITIC: OTHER_OWNER}
-    assert found.missing == ("The peer file names nobody who plays strategist.",)
+    assert (found.here, found.missing) == ((STRATEGIST,), ())
     none = await gather_roles(_Met((FIRST,), of_another_version=(FIRST,)).endpoint, (CRITIC,))
     assert none.routes == {}
     assert none.reason.startswith("critic runs ")

@@ -24,6 +24,7 @@ from chain.contracts.signed_delegation import (
     terms_in,
 )
 from chain.devnet.world.accounts import DEMO_WALLET, WATCH_KEY
+from chain.devnet.world.deployment import CONTRACTS
 from chain.standing_orders.book import KeptOrder, StandingOrders
 from chain.standing_orders.call import OrderRefusedError, call_of, read_call
 from chain.standing_orders.order import PricePast, StandingOrder, StandingState
@@ -253,6 +254,19 @@ def test_a_thousand_attempts_with_the_watch_key_take_nothing(delegated: Desk) ->
     printed(f"G30: 1,000 attempts with the watch key and the file, {early + late} taken")
 
     assert (early, late) == (0, 0)
+
+
+@pytest.mark.parametrize("contract", ["delegate", "position_manager"])
+def test_no_order_is_signed_for_code_that_is_not_the_known(delegated: Desk, contract: str) -> None:
+    desk, address = delegated, str(getattr(CONTRACTS, contract))
+    code = str(desk.ask("eth_getCode", address, "latest"))
+    # One byte of its metadata: it does all that it did.
+    desk.ask("anvil_setCode", address, code[:-1] + ("0" if code[-1] != "0" else "1"))
+    refused = desk.here("order", "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    desk.ask("anvil_setCode", address, code)
+
+    assert (refused.code, StandingOrders(desk.command.home / "orders").all()) == (3, ())
+    assert "as they are known. Nothing was signed" in refused.words, refused.words
 
 
 def test_no_delegation_with_a_field_changed_is_signed(delegated: Desk) -> None:

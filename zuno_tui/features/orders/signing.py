@@ -23,6 +23,7 @@ from chain.contracts.delegation import (
 from chain.contracts.hooks import hook_passport
 from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import SignedDelegation, ask_nonce
+from chain.execution import protocols
 from chain.execution.outbox.approvals import ActKind, GivenApproval
 from chain.execution.outbox.outbox import Outbox
 from chain.math.drift import Span
@@ -409,14 +410,6 @@ async def _refuse_unfit(
             "Try again, or leave out the one you do not trust: --rpc URL,URL",
             RefusalCode.ENDPOINTS_DISAGREE,
         )
-    codes = await read_code_hashes(sources, _ENFORCED_BY, sight.head.hash, pins=sources.store)
-    for address in _ENFORCED_BY:
-        if address not in codes.now or codes.now[address] != codes.pinned.get(address):
-            raise GateRefusedError(
-                f"The contracts that hold an order to its terms are not on {network.title} as they "
-                "are known. Nothing was signed.",
-                RefusalCode.CONTRACT_CODE,
-            )
     if sight.delegate == SIMPLE_ACCOUNT.address:
         raise GateRefusedError(
             f"This account runs {SIMPLE_ACCOUNT.name}, on which no order can stand. Change it: "
@@ -426,6 +419,16 @@ async def _refuse_unfit(
         raise NotDelegatedError(
             "Set your account up for orders once, then ask again: zuno wallet delegate"
         )
+    protocol = protocols.reader_named(call.ref.protocol).contracts(network)
+    relied_on = (*_ENFORCED_BY, sight.delegate, *protocol)
+    codes = await read_code_hashes(sources, relied_on, sight.head.hash, pins=sources.store)
+    for address in relied_on:
+        if address not in codes.now or codes.now[address] != codes.pinned.get(address):
+            raise GateRefusedError(
+                f"The contracts that hold an order to its terms are not on {network.title} as they "
+                "are known. Nothing was signed.",
+                RefusalCode.CONTRACT_CODE,
+            )
     position = sight.position
     if position is None or position.owner != session.address:
         raise GateRefusedError(
