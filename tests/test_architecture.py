@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.shape import ROOMS, bare_participles, circles, repeated_classes
+from tools.shape import ROOMS, bare_participles, circles, copied_records, repeated_classes
 
 ROOT = Path(__file__).parent.parent
 HEAVY = {"web3", "openai", "eth_account"}
@@ -120,3 +120,25 @@ def test_public_names_say_what_is_done_or_returned_and_files_import_one_way() ->
     assert [name for tree in trees.values() for name in bare_participles(tree)] == []
     assert repeated_classes(trees.values()) == []
     assert list(circles(trees)) == []
+
+
+WRITTEN_BY_HAND = {
+    "zuno_tui/app/export.py": "a transaction as wallets import it",
+    "zuno_tui/catalog/completion.py": "no document: what may follow each verb",
+    "zuno_tui/features/lab/calibrate.py": "a data file with rounded figures, twice",
+    "zuno_tui/features/safe/signing.py": "typed data, which EIP-712 spells out",
+    "zuno_tui/gate/approvals.py": "what the approval's hash is over, as version 1 wrote it",
+    "agents/monitor/rules/risks.py": "the figures of an alert, from three records",
+    "agents/trade/observe/observer.py": "the numbers the experts may cite, twice",
+}
+
+
+def test_a_document_is_the_record_it_is_made_from() -> None:
+    copies = {
+        name
+        for path in _sources("zuno_tui", "agents")
+        if list(copied_records(ast.parse(path.read_text("utf-8"))))
+        for name in [str(path.relative_to(ROOT))]
+    }
+
+    assert copies == WRITTEN_BY_HAND.keys()

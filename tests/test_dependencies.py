@@ -23,9 +23,11 @@ EXTRAS = {
         FEATURES / "lab" / "backtest.py",
         FEATURES / "lab" / "calibrate.py",
     ),
+    "acp": (FEATURES / "mcp" / "editor_agent.py",),
     "ledger": (ROOT / "chain" / "wallet" / "ledger" / "transport.py",),
-    "mcp": (FEATURES / "mcp",),
+    "mcp": (FEATURES / "mcp" / "server.py",),
     "mesh": (ROOT / "agents" / "mesh",),
+    "serve": (FEATURES / "window" / "server.py",),
 }
 """What only these files import is an extra of its own."""
 

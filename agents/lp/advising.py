@@ -14,7 +14,7 @@ from agents.numbers.advice import (
     AdvisedMove,
     advise,
 )
-from agents.numbers.edges import TICK_LOG, Edges, TickRange, edges_of
+from agents.numbers.edges import TICK_LOG, TickRange, edges_of
 from agents.numbers.fees import position_value
 from agents.numbers.outlook import HOURS_PER_WEEK, PoolMarket, horizon_hours, net_over, week_again
 from agents.numbers.regime import daily_ticks
@@ -148,6 +148,8 @@ def _week(evaluation: EvaluationContext, market: PoolMarket) -> AdviceInputs:
     edges = edges_of(market.price, current)
     unit1 = market.unit1_value
     week = net_over(market, held, HOURS_PER_WEEK)
+    floor = PROFILES[evaluation.profile].buffer_floor_hours
+    is_thin = edges.inside and buffer_hours(edges, daily_ticks(market.daily_sigma)) < floor
     return AdviceInputs(
         inside=edges.inside,
         half_width=_half_width(current),
@@ -156,7 +158,7 @@ def _week(evaluation: EvaluationContext, market: PoolMarket) -> AdviceInputs:
         hold_net=week.total,
         exit_cost=exit_cost(evaluation),
         week_again=week_again(market, week),
-        thin=_is_thin(evaluation, market, edges),
+        thin=is_thin,
         dangerous=bool(evaluation.dangers),
     )
 
@@ -164,11 +166,6 @@ def _week(evaluation: EvaluationContext, market: PoolMarket) -> AdviceInputs:
 @once_per_object
 def _observed_week(evaluation: EvaluationContext) -> AdviceInputs:
     return _week(evaluation, evaluation.market)
-
-
-def _is_thin(evaluation: EvaluationContext, market: PoolMarket, edges: Edges) -> bool:
-    floor = PROFILES[evaluation.profile].buffer_floor_hours
-    return edges.inside and buffer_hours(edges, daily_ticks(market.daily_sigma)) < floor
 
 
 def _capital_worth(evaluation: EvaluationContext) -> float | None:

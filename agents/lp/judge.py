@@ -167,7 +167,7 @@ def recompute(debate: Debate) -> tuple[Evaluated, ...]:
     again = []
     for index, proposed in enumerate(debate.latest.candidates):
         shape = proposed.shape
-        if shape is None or not _exists(context, shape.pool_index):
+        if shape is None or not (context.first_pool <= shape.pool_index < len(context.pools)):
             raise NumbersDifferError(f"Candidate {index} has no shape that can be recomputed.")
         try:
             evaluated = _again(evaluation_of(context, shape.pool_index), shape, index)
@@ -299,7 +299,3 @@ def _needed_multiplier(context: ScoutContext, move: Evaluated) -> float | None:
         shape.center_offset_ticks,
     )
     return writable(needed.multiplier)
-
-
-def _exists(context: ScoutContext, pool_index: int) -> bool:
-    return context.first_pool <= pool_index < len(context.pools)

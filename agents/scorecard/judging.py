@@ -118,7 +118,12 @@ async def judge_due(
     waiting = _unjudged(plans, kept)
     not_yet = [horizon for horizon in waiting if _over_at(horizon) > head.timestamp]
     due = [horizon for horizon in waiting if _over_at(horizon) <= head.timestamp]
-    here = await _on_chain(sources, due)
+    hashes = await block_hashes(sources, {horizon.decided.plan.block for horizon in due})
+    here = [
+        horizon
+        for horizon in due
+        if hashes.get(horizon.decided.plan.block) == horizon.decided.plan.block_hash
+    ]
     terms = await _terms(sources, head, here)
     readable = [horizon for horizon in here if pool_of(horizon.decided.plan).pool_id in terms]
     scores = await _scores(sources, head, readable, terms, watch)
@@ -162,15 +167,6 @@ async def _confirmed(sources: Sources, store: ScoreStore) -> list[HorizonScore]:
     gone = [score for score in kept if hashes.get(score.read_at.number) != score.read_at.hash]
     store.forget(gone)
     return [score for score in kept if score not in gone]
-
-
-async def _on_chain(sources: Sources, due: Sequence[_Due]) -> list[_Due]:
-    hashes = await block_hashes(sources, {horizon.decided.plan.block for horizon in due})
-    return [
-        horizon
-        for horizon in due
-        if hashes.get(horizon.decided.plan.block) == horizon.decided.plan.block_hash
-    ]
 
 
 async def block_hashes(sources: Sources, numbers: Iterable[int]) -> dict[int, str]:

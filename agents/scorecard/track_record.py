@@ -54,14 +54,8 @@ class TrackRecord(NamedTuple):
         return f"{self.beaten.beat} of {judged} such {name} beat {compared.against} after {after}"
 
     @property
-    def document(self) -> dict[str, object]:
-        return {
-            "kind": self.kind.value,
-            "days": self.days,
-            "beat": self.beaten.beat,
-            "judged": self.beaten.judged,
-            "against": _COMPARED[self.kind].against,
-        }
+    def against(self) -> str:
+        return _COMPARED[self.kind].against
 
 
 def track_record(plan: Plan, store: Store | None) -> TrackRecord | None:

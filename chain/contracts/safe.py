@@ -10,6 +10,7 @@ from functools import cache
 
 from msgspec import Struct, convert
 
+from chain.base.units import Units
 from chain.contracts import abi
 from chain.contracts.addresses import keccak, recovered_address
 from chain.contracts.delegation import BatchCall
@@ -74,7 +75,7 @@ class SafeTransaction(Struct, frozen=True):
     chain_id: int
     safe: Address
     to: Address
-    value: int
+    value: Units
     data: bytes
     operation: int
     nonce: int

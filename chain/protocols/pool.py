@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from chain.base.units import Units
 from chain.contracts.hooks import NO_HOOK, HookPassport
 from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolId, PoolKey
@@ -26,7 +27,7 @@ K = TypeVar("K")
 class PoolState(Struct, frozen=True):
     key: PoolKey
     pool_id: PoolId
-    sqrt_price_x96: int
+    sqrt_price_x96: Units
     tick: int
     """As the pool keeps it: at a boundary it may be one less than the tick of the price."""
     lp_fee: int

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from chain.base.units import Known, Quantity, Unknown
+from chain.base.units import Known, Quantity, Units, Unknown
 from chain.contracts.networks import Address
 from chain.contracts.pool_key import PoolId, PoolKey
 from chain.contracts.storage import (
@@ -70,9 +70,9 @@ class PositionSnapshot(Struct, frozen=True):
     block: Block
     pool: PoolSnapshot
     custody: Custody
-    liquidity: int
-    amount0: int
-    amount1: int
+    liquidity: Units
+    amount0: Units
+    amount1: Units
     """What burning pays besides the fees, where no hook takes a part."""
     fees0: int
     fees1: int

@@ -38,7 +38,9 @@ class Signer:
         self._holder = holder
         self._lender = lender
         self._chain_id = chain_id
-        self._delegates = _delegates_on(chain_id)
+        self._delegates = frozenset(
+            {NOBODY, *(each.address for each in delegates_on(_network_on(chain_id)))}
+        )
 
     def sign(self, transaction: UnsignedTransaction) -> SignedTransaction:
         if transaction.chain_id != self._chain_id:
@@ -119,11 +121,6 @@ def _possible(transaction: UnsignedTransaction) -> bool:
         and 0 <= transaction.max_priority_fee_per_gas <= transaction.max_fee_per_gas < 2**256
         and _ADDRESS.fullmatch(transaction.to) is not None
     )
-
-
-def _delegates_on(chain_id: int) -> frozenset[Address]:
-    """Nobody, and the code that is known there."""
-    return frozenset({NOBODY, *(each.address for each in delegates_on(_network_on(chain_id)))})
 
 
 def _network_on(chain_id: int) -> Network:

@@ -37,7 +37,7 @@ from zuno_tui.app.price import token_called
 from zuno_tui.app.session import Session
 from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.terminal import columns, line_width
@@ -251,12 +251,10 @@ def _list(session: Session, store: AlertStore, *, ended: bool, now: float) -> Co
         document={
             "alerts": [_told(alert) for alert in shown],
             "monitor": {
-                "state": health.state.value,
-                "pid": None if holder is None else holder.pid,
-                "host": None if holder is None else holder.host,
+                **parts(health, "state", "troubles"),
+                **({"pid": None, "host": None} if holder is None else parts(holder, "pid", "host")),
                 "lastSeen": None if beat is None else iso_time(beat.at),
                 "trouble": None if beat is None else beat.trouble,
-                "troubles": list(health.troubles),
             },
             "channels": [
                 {"name": name, **document(progress, "is_stopped", without=_KEPT_OF_A_CHANNEL)}

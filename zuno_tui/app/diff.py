@@ -142,18 +142,15 @@ def _document(difference: PlanDifference) -> Json:
     plan, new, old = difference.plan, difference.new, difference.plan.hold
     (held0, held1), swap = difference.available, new.prep_action
     return {
-        "planId": plan.plan_id,
+        **_fields(plan, "plan_id", "block"),
+        **_fields(new, "kind", "cost_usd", "gas_usd"),
         "position": None if plan.position is None else position_name(plan.position),
-        "kind": new.kind,
-        "block": plan.block,
         "old": {**_range(old), "amount0": str(held0), "amount1": str(held1)},
         "new": _range(new),
         "shortfall": [str(amount) for amount in difference.shortfall],
         "residual": [str(new.residual0), str(new.residual1)],
         "withdrawn": [str(new.withdrawn0), str(new.withdrawn1)],
         "swap": None if swap is None else _fields(swap, "zero_for_one", "amount_in", "amount_out"),
-        "costUsd": new.cost_usd,
-        "gasUsd": new.gas_usd,
     }
 
 

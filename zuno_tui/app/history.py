@@ -107,7 +107,7 @@ async def told_history(
     record = history_record(whole)
     seen = any(chapter.history is not None for chapter in whole.chapters)
     if form is not None:
-        lines = _csv_lines(history_csv(whole, form))
+        lines = tuple(history_csv(whole, form).removesuffix("\r\n").split("\r\n"))
         return CommandAnswer(
             lines, document(record), remarks=record.missing, code=_code(seen=seen), exact=True
         )
@@ -121,10 +121,6 @@ async def told_history(
 
 def _code(*, seen: bool) -> int:
     return DONE if seen else NETWORK
-
-
-def _csv_lines(text: str) -> tuple[str, ...]:
-    return tuple(text.removesuffix("\r\n").split("\r\n"))
 
 
 def _day(text: str, flag: str) -> datetime:

@@ -17,6 +17,7 @@ from agents.model.interface import ModelPrompt, ModelUnavailable, Unavailability
 from zuno_tui.app.debate_setup import with_keys
 from zuno_tui.app.session import Session, say
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.document import parts
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.present.output import Json, OutputColumn, print_json, table
 from zuno_tui.settings import SettingsError
@@ -209,8 +210,7 @@ def _remarks(settings: DebateSettings) -> tuple[str, ...]:
 def _as_json(choice: ModelChoice, settings: DebateSettings, known: str) -> Json:
     rate = settings.prices.get(choice.settings.model)
     return {
-        "role": choice.role,
-        "host": choice.settings.host,
+        **_choice_parts(choice),
         "hasKey": choice.has_key,
         "values": {
             name: {"value": value.shown, "from": value.origin}
@@ -366,20 +366,24 @@ def _words(tested: TestedModel) -> str:
     return "" if tested.able is None else ability_words(tested.able)
 
 
+def _choice_parts(choice: ModelChoice) -> dict[str, Json]:
+    return {"role": choice.role, "host": choice.settings.host}
+
+
+_ABILITIES = ("form", "streams", "thinks")
+
+
 def _tested_as_json(tested: TestedModel) -> Json:
     spent, able = tested.spent, tested.able
     return {
-        "role": tested.choice.role,
+        **_choice_parts(tested.choice),
         "model": tested.choice.settings.model,
-        "host": tested.choice.settings.host,
         "ready": tested.failure is None,
-        "right": tested.right,
+        **parts(tested, "right"),
         "reason": None if tested.failure is None else tested.failure.reason.value,
         "words": _words(tested),
         "seconds": round(tested.seconds, 3),
-        "tokens": spent.tokens,
+        **parts(spent, "tokens"),
         "usd": None if spent.unpriced_tokens else spent.nano_usd / NANO,
-        "form": None if able is None else able.form.value,
-        "streams": None if able is None else able.streams,
-        "thinks": None if able is None else able.thinks,
+        **(dict.fromkeys(_ABILITIES) if able is None else parts(able, *_ABILITIES)),
     }

@@ -51,7 +51,7 @@ from zuno_tui.gate.worth import read_worth
 from zuno_tui.present import signing
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.approval_view import signing_key, waiting_view
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, print_json
 from zuno_tui.present.pages.outbox import outbox_page
@@ -372,18 +372,14 @@ def _document(dispatches: list[Dispatch], findings: tuple[UnsettledStep, ...], n
     return {
         "dispatches": [
             {
-                "planId": dispatch.plan_id,
-                "hash": dispatch.hash,
+                **parts(dispatch, "plan_id", "hash", "safe_state", "needs_attention"),
                 "state": stands(dispatch, now),
-                "safeState": dispatch.safe_state,
                 "ended": None if dispatch.ended is None else dispatch.ended.code,
                 "sentThrough": dispatch.private_host,
-                "needsAttention": dispatch.needs_attention,
                 "steps": [
                     {
                         "step": step.name,
-                        "state": step.state,
-                        "reason": step.reason,
+                        **parts(step, "state", "reason"),
                         "nonce": step.transaction.nonce,
                         "hash": None if step.newest is None else step.newest.transaction.hash,
                     }

@@ -142,7 +142,9 @@ def _wallet_rows(earnings: WalletEarnings, unit: WorthUnit, *, alone: bool) -> I
         name = f"{indent}{label} {position.pair} {fee}"
         by_itself = _EarningsGroup([position], earnings.days, unit)
         words = _column_worth(position.worth, unit)
-        yield by_itself.row(f"{key}/{position_name(snapshot.ref)}", name, words, _unknown(position))
+        parts = (position.worth, position.fees, position.against_holding)
+        unknown = next((part.reason for part in parts if isinstance(part, Unknown)), "")
+        yield by_itself.row(f"{key}/{position_name(snapshot.ref)}", name, words, unknown)
     if closed := _over(earnings):
         name = f"{indent}{closed_words(len(closed))}"
         yield _EarningsGroup(closed, earnings.days, unit).row(f"{key}/closed", name, "–", "")
@@ -200,11 +202,6 @@ def _line(earnings: PositionEarnings) -> ResultLine | None:
 
 def _trouble(earnings: WalletEarnings) -> str:
     return earnings.trouble or earnings.entry.trouble
-
-
-def _unknown(earnings: PositionEarnings) -> str:
-    parts = (earnings.worth, earnings.fees, earnings.against_holding)
-    return next((part.reason for part in parts if isinstance(part, Unknown)), "")
 
 
 def _counted(count: int, name: str) -> str:

@@ -22,6 +22,7 @@ from chain.base.errors import error_kind
 from chain.base.home import Home
 from zuno_tui.app.feature import RunAgain, feature_of_flow
 from zuno_tui.app.session import Session, say
+from zuno_tui.present.document import parts
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import print_json, print_lines
 from zuno_tui.present.transcript import describe_end, turn_line
@@ -91,16 +92,14 @@ def _show(session: Session, again: Replayed) -> None:
     if session.as_json:
         print_json(
             {
-                "requestId": record.request_id,
-                "verdict": judged.verdict.value,
+                **parts(record, "request_id", "complete"),
+                **parts(judged, "verdict", "written_by"),
                 "matches": judged.holds,
                 "lines": None if again.report is None else again.report.compared,
-                "complete": record.complete,
                 "planId": plan_id,
                 "firstDifference": judged.line,
                 "recordHash": judged.last_hash,
                 "planHash": judged.planned_hash,
-                "writtenBy": dict(judged.written_by),
                 "runBy": dict(judged.running),
             }
         )

@@ -13,7 +13,7 @@ from chain.execution.outbox.rules import END_WORDS
 from chain.math.price import format_amount
 from chain.protocols.reference import position_label
 from chain.tokens import Token
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 from zuno_tui.present.output import Json, OutputColumn, print_json, print_lines, table
 from zuno_tui.present.receipt import leftover_lines
 from zuno_tui.present.views import ReceiptView, SentTransaction
@@ -191,19 +191,16 @@ def _stopped_lines(result: ApplyResult) -> Iterator[str]:
 def result_document(result: ApplyResult) -> dict[str, Json]:
     quoted = result.approval.quoted
     return {
-        "planId": result.approval.plan_id,
-        "hash": result.approval.hash,
-        "state": result.state,
-        "safeState": result.safe_state,
+        **parts(result.approval, "plan_id", "hash"),
+        **parts(result, "state", "safe_state"),
         "where": aftermath_document(result.aftermath),
         "transactions": [
             {
+                **parts(step, "gas_used", "gas_cost"),
                 "hash": step.step.inclusion.transaction_hash,
                 "step": step.step.name,
                 "state": step.step.state,
                 "block": step.step.inclusion.block_number,
-                "gasUsed": step.gas_used,
-                "gasCost": str(step.gas_cost),
             }
             for step in result.steps
             if step.step.inclusion is not None

@@ -21,7 +21,7 @@ from chain.positions.overview import OnePosition, read_one, read_worths
 from chain.positions.performance import Performance, read_performance
 from chain.prices.price import PriceBook, WorthUnit
 from chain.protocols.past import LiquidityChange
-from chain.protocols.reference import PositionRef, position_label
+from chain.protocols.reference import position_label
 from chain.read.block_reader import OneBlock
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.earned import as_shown
@@ -134,11 +134,6 @@ _WITH_HOOK = (*_ABOVE, "hook", "")
 _WHOLE_HEX = re.compile(r"\b(0x[0-9a-fA-F]{4})[0-9a-fA-F]{32,56}([0-9a-fA-F]{4})\b")
 
 
-def _short(words: str) -> str:
-    """Addresses and pools by their first and last digits."""
-    return _WHOLE_HEX.sub(r"\1…\2", words)
-
-
 class Details:
     def __init__(self, context: DeskContext) -> None:
         self._context = context
@@ -173,7 +168,10 @@ class Details:
         if not view.owned_by:
             progress("Reading the result since entry")
             won = performance.gains(view.ref, pair.token1, position.prices, WorthUnit.USD)
-            profit = await self._profit(view.ref, won.against_holding)
+            # With the positions that came before it.
+            history = await self._past()
+            found = (result for result in history.results if view.ref in result.story.refs)
+            profit = next((profit_figures(result, won.against_holding) for result in found), ())
             view = replace(view, profit=profit)
             context.tell(DetailReady(view, opens=False))
         changes = performance.accounts[intent.ref].changes
@@ -182,14 +180,6 @@ class Details:
             progress("Reading a month of swaps for the chart")
             month = await self._drawn(position, performance, pair, facts, progress, days=_MONTH + 1)
             context.tell(DetailReady(replace(view, price=month.price), opens=False))
-
-    async def _profit(
-        self, ref: PositionRef, against_holding: Quantity[Fraction]
-    ) -> tuple[KeyFigure, ...]:
-        """With the positions that came before it."""
-        history = await self._past()
-        found = (result for result in history.results if ref in result.story.refs)
-        return next((profit_figures(result, against_holding) for result in found), ())
 
     def remember_past(self) -> None:
         """Once, while the chain still knows it: a fast market is past thousands of blocks soon."""
@@ -217,7 +207,7 @@ class Details:
             ref=ref,
             title=f"{position_label(ref)} {title}",
             facts=tuple(
-                (name, _short(words.partition(_IN_FIGURES)[0]))
+                (name, _WHOLE_HEX.sub(r"\1…\2", words.partition(_IN_FIGURES)[0]))
                 for name, words in facts
                 if name not in elsewhere
             ),

@@ -169,7 +169,7 @@ def _dealt_with(finding: StepFinding) -> bool:
 class StepResult(Struct, frozen=True):
     step: PlanStep
     gas_used: int
-    gas_cost: int
+    gas_cost: Units
 
 
 class ApplyResult(Struct, frozen=True):

@@ -7,7 +7,7 @@ from zuno_tui.gate.actions.action import SwapQuotes
 from zuno_tui.gate.dry_run import Approved, DryRun
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.approval_view import SigningKey, approved_view
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 from zuno_tui.present.output import Json
 from zuno_tui.present.receipt_lines import page_text, receipt_document
 
@@ -42,11 +42,9 @@ def _document(dry_run: DryRun) -> dict[str, Json]:
     prepared, action = dry_run.prepared, dry_run.prepared.action
     quoted = prepared.simulation.all_changes(action.tokens)
     return {
-        "planId": action.plan_id,
-        "headline": action.headline,
+        **parts(action, "plan_id", "headline", "tokens"),
         "block": action.subject.block.number,
         "blockHash": action.subject.block.hash,
-        "tokens": list(action.tokens),
         "gas": document(prepared.gas, "total", "exceeds_moved"),
         "simulation": document(prepared.simulation),
         "quoted": None
@@ -79,9 +77,7 @@ def _document(dry_run: DryRun) -> dict[str, Json]:
 def _quotes(quotes: SwapQuotes) -> dict[str, Json]:
     return {
         "poolId": quotes.swap.pool.pool_id,
-        "zeroForOne": quotes.swap.zero_for_one,
-        "amountIn": str(quotes.swap.amount_in),
-        "amountOut": str(quotes.swap.amount_out),
+        **parts(quotes.swap, "zero_for_one", "amount_in", "amount_out"),
         "replayed": str(quotes.replayed),
         "byQuoter": {pool.pool_id: str(amount) for pool, amount in quotes.by_quoter.items()},
     }

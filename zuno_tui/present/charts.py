@@ -231,7 +231,9 @@ def price_chart(
         (scale.row(view.low), scale.row(view.high)), _range_tone(view)
     )
     edges |= {scale.row(price): tone for price, _, tone in view.marks}
-    inside = _between(scale, view)
+    top = 0 if view.high > scale.high else scale.dot(view.high) // _HIGH
+    bottom = scale.rows - 1 if view.low < scale.low else scale.dot(view.low) // _HIGH
+    inside = range(top, bottom + 1)
     below = _below(view, columns, summed=False)
     lines = [
         merge_pieces(
@@ -393,12 +395,6 @@ def _scale(view: ChartView, rows: int) -> _Scale:
     row = (high - low) / rows
     aside = (0.5 - (high - view.prices[-1]) / row % 1) * row
     return _Scale(low + aside, high + aside, rows)
-
-
-def _between(scale: _Scale, view: ChartView) -> range:
-    top = 0 if view.high > scale.high else scale.dot(view.high) // _HIGH
-    bottom = scale.rows - 1 if view.low < scale.low else scale.dot(view.low) // _HIGH
-    return range(top, bottom + 1)
 
 
 # While a range is moved over the same prices, only its edges change.

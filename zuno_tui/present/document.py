@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
 from functools import cache
@@ -15,7 +15,7 @@ from chain.base.units import AS_TEXT, Known, Units, Unknown
 from chain.protocols.reference import PositionRef, position_name
 from zuno_tui.present.output import Json
 
-__all__ = ["Units", "document"]
+__all__ = ["Units", "document", "parts"]
 _PLACES = 8
 
 
@@ -26,16 +26,25 @@ def document(
 
     Beside its fields a record has the properties that are named, and lacks what it is `without`.
     """
-    kind = type(record)
+    named = (*_names(type(record)), *((name, _wire_name(name)) for name in properties))
+    return _named_parts(record, [pair for pair in named if pair[0] not in without])
+
+
+def parts(record: Struct | tuple[object, ...], *names: str) -> dict[str, Json]:
+    """Those fields and properties alone."""
+    return _named_parts(record, [(name, _wire_name(name)) for name in names])
+
+
+def _named_parts(
+    record: Struct | tuple[object, ...], names: Iterable[tuple[str, str]]
+) -> dict[str, Json]:
     found: dict[str, Json] = {}
     reasons: dict[str, Json] = {}
-    for name, wire in (*_names(kind), *((name, _wire_name(name)) for name in properties)):
-        if name in without:
-            continue
+    for name, wire in names:
         value = getattr(record, name)
         if isinstance(value, Unknown):
             reasons[wire] = value.reason
-        found[wire] = _json(value, as_text=_is_text(_hint(kind, name)))
+        found[wire] = _json(value, as_text=_is_text(_hint(type(record), name)))
     return {**found, "unknown": reasons} if reasons else found
 
 

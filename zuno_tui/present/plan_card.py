@@ -44,6 +44,7 @@ from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.argued_plan import ArguedPlan, silences_in
 from zuno_tui.present.charts import bar
+from zuno_tui.present.document import parts
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.present.transcript import wrap_text
@@ -294,11 +295,12 @@ _CENT = 0.01
 def plan_answer(argued: ArguedPlan, store: Store | None = None) -> CommandAnswer:
     """What was edited since it was made is said to be, and is no success."""
     edited, record = argued.is_edited, track_record(argued.plan, store)
-    shown = {
-        **argued.document,
-        **({"edited": True} if edited else {}),
-        **({} if record is None else {"trackRecord": record.document}),
-    }
+    shown = {**argued.document, **({"edited": True} if edited else {})}
+    if record is not None:
+        shown["trackRecord"] = {
+            **parts(record, "kind", "days", "against"),
+            **parts(record.beaten, "beat", "judged"),
+        }
     return CommandAnswer(
         lines=tuple(plan_lines(argued, plan_pools(argued.plan, store), record)),
         document=shown,  # type: ignore[arg-type]

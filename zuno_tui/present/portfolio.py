@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from chain.contracts.networks import Address, Network
 from zuno_tui.present.attachment import Attachment
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
@@ -20,7 +20,7 @@ from agents.monitor.alerts.alert import Alert, alert_document
 from chain.base.units import HOUR, Known, Quantity, Unknown
 from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Network
-from chain.positions.overview import IdleAmount, WalletWorth
+from chain.positions.overview import WalletWorth
 from chain.prices.price import WorthUnit
 from zuno_tui.present.output import Json
 from zuno_tui.present.position import wallet_document
@@ -205,11 +205,10 @@ def _disputes(whole: WholePortfolio) -> Iterator[str]:
 
 def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
     told: dict[str, Json] = {
-        "wallet": entry.wallet,
+        **parts(entry, "wallet", "whole"),
         "label": entry.label or None,
         "network": entry.network.name,
         "chainId": entry.network.chain_id,
-        "whole": entry.whole,
         "trouble": entry.trouble or None,
         **{attachment.name: attachment.document for attachment in entry.attachments},
     }
@@ -220,15 +219,11 @@ def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
         **told,
         "total": round(float(worth.total), _PLACES),
         "inWallet": round(float(worth.idle_value), _PLACES),
-        "idle": [_idle_document(amount) for amount in worth.idle],
+        "idle": [{**document(amount), "source": _source(amount.value)} for amount in worth.idle],
         "tokens": [_token_document(worth, address) for address in worth.overview.tokens],
         "disputed": list(worth.overview.prices.dispute_words(worth.overview.tokens)),
         "positions": wallet_document(entry.network, worth.overview, None),
     }
-
-
-def _idle_document(amount: IdleAmount) -> dict[str, Json]:
-    return {**document(amount), "source": _source(amount.value)}
 
 
 def _token_document(worth: WalletWorth, address: str) -> dict[str, Json]:

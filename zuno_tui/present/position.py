@@ -25,7 +25,7 @@ from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.present.charts import price_figure
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 from zuno_tui.present.output import Json
 from zuno_tui.present.views import ChartView, PositionRow, PositionsView, Standing, Tone
 from zuno_tui.present.words import (
@@ -342,11 +342,9 @@ def wallet_document(
         "block": wallet.block.number,
         "blockHash": wallet.block.hash,
         "time": wallet.block.timestamp,
-        "owner": wallet.owner,
+        **parts(wallet, "owner", "balance_of", "operators"),
         "found": wallet.found_count,
-        "balanceOf": wallet.balance_of,
         "missing": wallet.shortfall,
-        "operators": list(wallet.operators),
         "operatorsKnownFromBlock": wallet.approvals_from,
         "unit": whole.unit.value,
         "total": round(float(whole.total), 8),
@@ -382,34 +380,20 @@ def position_document(
     usd = prices.value(token0, position.amount0), prices.value(token1, position.amount1)
     return {
         "tokenId": position_name(position.ref),
-        "protocol": position.ref.protocol,
-        "poolId": pool.pool_id,
-        "currency0": key.currency0,
-        "currency1": key.currency1,
+        **parts(position.ref, "protocol"),
+        **parts(key, "currency0", "currency1", "fee", "tick_spacing", "hooks"),
         "symbol0": token0.label,
         "symbol1": token1.label,
         "decimals0": token0.decimals,
         "decimals1": token1.decimals,
-        "fee": key.fee,
-        "lpFee": pool.lp_fee,
-        "protocolFee": {
-            "zeroForOne": pool.protocol_fee.zero_for_one,
-            "oneForZero": pool.protocol_fee.one_for_zero,
-        },
-        "tickSpacing": key.tick_spacing,
-        "hooks": key.hooks,
-        "hook": {"danger": pool.hook.danger.value, "sentences": list(pool.hook.sentences)},
-        "tickLower": identity.tick_lower,
-        "tickUpper": identity.tick_upper,
-        "tick": pool.tick,
-        "sqrtPriceX96": str(pool.sqrt_price_x96),
+        **parts(pool, "pool_id", "lp_fee", "protocol_fee", "tick", "sqrt_price_x96"),
+        "hook": parts(pool.hook, "danger", "sentences"),
+        **parts(identity, "tick_lower", "tick_upper"),
         **price_fields(pair, pool.sqrt_price_x96),
         **range_fields(pair, identity.tick_lower, identity.tick_upper),
-        "liquidity": str(position.liquidity),
+        **parts(position, "liquidity", "amount0", "amount1", "in_range", "status", "owner"),
         "poolLiquidity": str(pool.liquidity),
         "share": round(float(position.share), 12),
-        "amount0": str(position.amount0),
-        "amount1": str(position.amount1),
         "fees0": units(position.fees.map(lambda fees: fees.amount0)),
         "fees1": units(position.fees.map(lambda fees: fees.amount1)),
         "withdrawn": _amounts(position.withdrawn),
@@ -418,11 +402,7 @@ def position_document(
             {"token": reward.token, "amount": str(reward.amount)} for reward in position.rewards
         ],
         "delta": str(position.delta),
-        "inRange": position.in_range,
-        "status": position.status.value,
-        "owner": position.owner,
-        "approved": position.custody.approved,
-        "subscriber": position.custody.subscriber,
+        **parts(position.custody, "approved", "subscriber"),
         "valueUsd": _sum(*usd),
         "value": number(value.principal),
         "feesValue": number(value.fees),

@@ -146,11 +146,14 @@ def receipt_of(facts: ReceiptFacts) -> ReceiptView:
         if len(facts.positions) > 1
         else (*pools, *given, *got, *wallet, *paid)
     )
+    hooked = any(int(hooks, 16) for hooks in _hooks(facts))
+    most = None if hooked else most_cost(facts)
+    most_dollars = None if most is None else most.total
     return ReceiptView(
         (*lines, *_bounds(facts)),
         _range(facts),
         *cost,
-        most_cost=_most_dollars(facts),
+        most_cost=most_dollars,
         planned_cost=facts.planned_cost,
         prices=_price_words(facts),
         halfway=_halfway(facts),
@@ -499,12 +502,6 @@ def _other_coin(facts: ReceiptFacts, ref: PositionRef) -> str:
     return f" (back in range, the rest comes in {other.label})"
 
 
-def _most_dollars(facts: ReceiptFacts) -> float | None:
-    hooked = any(int(hooks, 16) for hooks in _hooks(facts))
-    most = None if hooked else most_cost(facts)
-    return None if most is None else most.total
-
-
 def _all_in(facts: ReceiptFacts) -> Iterator[ReceiptLine]:
     """Where more than the network takes something; a hook could take more than bytes bound."""
     swaps = any(isinstance(effect, Sale) for effect in facts.effects)
@@ -660,7 +657,9 @@ def _line(
     amounts: Amounts,
     bounds: Literal["", "comes out", "goes in"] = "",
 ) -> ReceiptLine:
-    dollars = _dollars(facts, amounts)
+    # The sum; nothing where the worth of any of them is unknown.
+    worth = _worth(facts, amounts)
+    dollars = "" if worth is None else usd(worth)
     told = f"{words} {_all(facts, amounts)}".strip()
     mark = {"": "", "comes out": _LEAST, "goes in": _MOST}[bounds]
     return ReceiptLine(part, told, f"{mark}{dollars}" if dollars else "", bounds)
@@ -683,12 +682,6 @@ def _amount(facts: ReceiptFacts, amount: int, address: Address) -> str:
     if token.decimals is None:
         return f"{amount} units of {token.label}"
     return f"{format_amount(amount, token.decimals, _DIGITS)} {token.label}"
-
-
-def _dollars(facts: ReceiptFacts, amounts: Iterable[tuple[int, Address]]) -> str:
-    """The sum; nothing where the worth of any of them is unknown."""
-    worth = _worth(facts, amounts)
-    return "" if worth is None else usd(worth)
 
 
 def _worth(facts: ReceiptFacts, amounts: Iterable[tuple[int, Address]]) -> float | None:

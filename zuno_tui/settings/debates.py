@@ -86,7 +86,10 @@ def role_choice(
     name, said = _name(role, table, own, server, environment)
     settings = ModelSettings(api_key="", base_url=server.base_url, model=name)
     values = {"name": SetValue(name, said), "server": server.value}
-    settings, values["key"] = _with_key(settings, _key_place(table, own), server, environment)
+    # Another server of a role's own has another key.
+    elsewhere = own.provider is not None or own.base_url is not None
+    key_place = own.key if elsewhere or own.key is not None else table.key
+    settings, values["key"] = _with_key(settings, key_place, server, environment)
     if settings.keyring_name or settings.api_key not in ("", _NO_KEY):
         refuse_plain(settings.base_url or "", f"base_url of {place}", "the model's key")
     for field, shown in (
@@ -157,12 +160,6 @@ def _name(
             "model.name",
         )
     return usual, _DEFAULT
-
-
-def _key_place(table: ModelTable, own: RoleModelTable) -> str | None:
-    # Another server of a role's own has another key.
-    elsewhere = own.provider is not None or own.base_url is not None
-    return own.key if elsewhere or own.key is not None else table.key
 
 
 def _with_key(

@@ -60,7 +60,10 @@ def with_setting(text: str, table: str, name: str, value: SettingValue) -> str:
         return "\n".join([*lines, *gap, f"[{table}]", told]) + "\n"
     if (place := _place_of(lines, begin, end, name)) is not None:
         last = _last_line(lines, place, end)
-        lines[place : last + 1] = [told + _remark(lines[last])]
+        # What the person wrote behind a value.
+        found = _REMARK.fullmatch(lines[last])
+        remark = "" if found is None else found[1] or ""
+        lines[place : last + 1] = [told + remark]
     else:
         lines.insert(_room_for_more(lines, begin, end), told)
     return "\n".join(lines) + "\n"
@@ -200,12 +203,6 @@ def _last_line(lines: list[str], place: int, end: int) -> int:
             continue
         return last
     return place
-
-
-def _remark(line: str) -> str:
-    """What the person wrote behind a value."""
-    found = _REMARK.fullmatch(line)
-    return "" if found is None else found[1] or ""
 
 
 def _place_of_table(lines: list[str], table: str) -> tuple[int | None, int]:

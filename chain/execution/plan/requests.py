@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from chain.base.units import Units
 from chain.contracts.networks import Address
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import SignedDelegation
@@ -15,8 +16,8 @@ class QuotedSwap(Struct, frozen=True):
 
     pool: PoolKey
     zero_for_one: bool
-    amount_in: int
-    amount_out: int
+    amount_in: Units
+    amount_out: Units
     sqrt_price_after: int
 
 
@@ -43,6 +44,8 @@ class CloseRequest(Struct, frozen=True):
 class CollectRequest(Struct, frozen=True):
     position: PositionFacts
     native: bool = False
+    opens: tuple[Span, ...] = ()
+    """Ranges of its pool, opened out of the fees with one unit of liquidity each."""
 
 
 class DecreaseRequest(Struct, frozen=True):

@@ -98,7 +98,8 @@ class PositionMemory:
         if unread:
             keys = {self._key(ref): ref for ref in unread}
             for key, value in self.store.get_many(_POSITIONS, keys).items():
-                identity = _identity(keys[key], value)
+                row = read_as(tuple[str, str, int, int, str, int, int], value)
+                identity = None if row is None else identify(keys[key], PoolKey(*row[:5]), *row[5:])
                 if identity is not None:
                     self._identities[identity.ref] = identity
         return {ref: self._identities[ref] for ref in wanted if ref in self._identities}
@@ -232,8 +233,3 @@ def _read_ids(value: object) -> frozenset[PositionRef]:
 
 def _with_refs(value: object, name: str) -> object:
     return {**value, name: _read_ids(value.get(name))} if isinstance(value, dict) else value
-
-
-def _identity(ref: PositionRef, value: object) -> PositionIdentity | None:
-    row = read_as(tuple[str, str, int, int, str, int, int], value)
-    return None if row is None else identify(ref, PoolKey(*row[:5]), *row[5:])

@@ -7,10 +7,11 @@ from msgspec.structs import replace
 
 from chain.contracts.addresses import keccak
 from chain.contracts.networks import network_named
+from chain.execution.plan.protocol import OrderKind
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.reference import v4_position
-from chain.standing_orders.call import OrderCall, OrderKind, least_amounts
+from chain.standing_orders.call import OrderCall, least_amounts
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,

@@ -104,6 +104,14 @@ def test_a_stop_closes_below_its_price_and_pays_all_that_was_in_it(
     assert not redeemable(desk, order)
 
 
+def test_v3_knows_no_exact_call_that_compounds_or_moves(delegated: Desk) -> None:
+    for words in (("compound", "3:3", "over", "$5"), ("move", "3:3", "up", "to", "3400")):
+        told = delegated.here("order", *words)
+
+        assert told.code == 3
+        assert "its manager pays fees and tokens to the wallet first" in told.words
+
+
 def test_fees_are_collected_as_often_as_signed(delegated: Desk) -> None:
     desk = delegated
     ordered(desk, "collect", "3:3", "every", "10m", "over", "$0.000001", "times", "2")

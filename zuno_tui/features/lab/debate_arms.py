@@ -65,6 +65,7 @@ from zuno_tui.features.lab.debate_check import (
     usable_records,
 )
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.document import parts
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.settings import SettingsError
@@ -346,8 +347,7 @@ def arm_document(report: ArmsReport, run: ArmsRun) -> Json:
         "protocol": run.sha256,
         "folder": str(run.folder),
         "chosen": len(run.situations),
-        "situations": report.situations,
-        "weeks": report.weeks,
+        **parts(report, "situations", "weeks"),
         "smallestEffectUsd": run.protocol["smallestEffectUsd"],
         "arms": {score.arm.value: to_builtins(score) for score in report.scores},
     }

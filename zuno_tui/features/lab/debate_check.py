@@ -37,7 +37,7 @@ from zuno_tui.app.model import chosen_settings
 from zuno_tui.app.replay import record_path
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json, OutputColumn, table
 from zuno_tui.present.plan_card import plan_pools, range_words
@@ -159,8 +159,7 @@ def check_document(
         "flipsOfTheRange": _share_json(check.flipped_range),
         "settled": _share_json(check.settled),
         "silent": _share_json(check.silent),
-        "debates": check.debates,
-        "tokens": check.tokens,
+        **parts(check, "debates", "tokens"),
         "usd": _usd(check.nano_usd),
         "seconds": round(check.seconds, 3),
         "rulesSeconds": round(check.rules_seconds, 3),

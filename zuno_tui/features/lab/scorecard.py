@@ -40,7 +40,7 @@ from zuno_tui.app.plans import applied_plans
 from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 from zuno_tui.present.exit_codes import DONE, NETWORK
 from zuno_tui.present.output import Json, table
 from zuno_tui.present.terminal import columns
@@ -227,14 +227,13 @@ def scorecard_document(scored: ScoredPlans) -> dict[str, Json]:
     judged = scored.judged
     summary = summarise(judged.scores, scored.applied)
     return {
-        "network": scored.network,
-        "chainId": scored.chain_id,
+        **parts(scored, "network", "chain_id"),
         **document(summary),
         "fees": document(summary.fees, "judged_count"),
         "scores": [
             _score_document(score, applied=scored.is_applied(score)) for score in judged.scores
         ],
-        "new": judged.new,
+        **parts(judged, "new"),
         "notYet": to_builtins(judged.not_yet),
         "skipped": [
             {**document(plan), "code": plan.reason.name.lower()} for plan in scored.skipped

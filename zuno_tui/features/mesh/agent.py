@@ -39,6 +39,7 @@ from chain.positions.overview import Sources
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.protocols.reference import PositionRef
 from chain.rpc.client import RpcClient
+from zuno_tui.present.document import parts
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.settings.debates import DebateSettings, debate_settings
@@ -224,8 +225,7 @@ async def _play(
             {
                 "event": "ready",
                 "role": role,
-                "name": me.name,
-                "key": me.key,
+                **parts(me, "name", "key"),
                 "engine": member.engine,
                 **versions,
             }

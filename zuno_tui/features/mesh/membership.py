@@ -19,7 +19,7 @@ from zuno_tui.features.mesh.agent import DEFAULT_FOLDER
 from zuno_tui.features.mesh.mesh import LOOPBACK, members_folder
 from zuno_tui.features.mesh.remote_agents import mesh_folder
 from zuno_tui.present.answer import CommandAnswer, print_answer
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import Json
 
@@ -55,12 +55,7 @@ def run_invite(arguments: Namespace) -> int:
         line,
         "2. Theirs prints a line that begins with: zuno mesh admit. Type that one here.",
     )
-    told: Json = {
-        "name": invited.name,
-        "role": invited.role,
-        "until": invited.until,
-        "line": line,
-    }
+    told: Json = {**parts(invited, "name", "role", "until"), "line": line}
     return print_answer(CommandAnswer(lines, told, code=DONE), as_json=bool(arguments.json))
 
 
@@ -115,8 +110,7 @@ def run_join(arguments: Namespace) -> int:
         f"4. Start it: zuno agent {invited.role} --home {folder}",
     )
     told: Json = {
-        "name": invited.name,
-        "role": invited.role,
+        **parts(invited, "name", "role"),
         "folder": str(folder),
         "fingerprint": compared,
         "line": line,

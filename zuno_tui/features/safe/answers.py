@@ -51,6 +51,7 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.results import read_result
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.approval_view import SigningKey, signing_key
+from zuno_tui.present.document import parts
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json
 from zuno_tui.present.receipt_lines import page_text, receipt_document
@@ -207,10 +208,8 @@ async def list_plans(session: Session) -> CommandAnswer:
             lines.append(f"   → {next_step(session, plan, known)}")
         documents.append(
             {
-                "number": plan.number,
-                "planId": plan.plan_id,
-                "safe": made.safe,
-                "nonce": made.nonce,
+                **parts(plan, "number", "plan_id"),
+                **parts(made, "safe", "nonce"),
                 "safeTxHash": "0x" + made.hash.hex(),
                 "signatures": list(plan.signatures),
                 "stands": words,

@@ -15,7 +15,7 @@ from zuno_tui.features.safe.judging import SafeJudgment
 from zuno_tui.gate.contract_code import trust_words
 from zuno_tui.present import signing
 from zuno_tui.present.approval_view import SigningKey
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 from zuno_tui.present.output import Json
 from zuno_tui.present.receipt import (
     ReceiptFacts,
@@ -181,20 +181,11 @@ def plan_document(judgment: SafeJudgment) -> dict[str, Json]:
     made = judgment.plan.transaction
     ends = judgment.parties.deadlines
     return {
-        "number": judgment.plan.number,
-        "planId": judgment.plan.plan_id,
+        **parts(judgment.plan, "number", "plan_id"),
         "headline": headline(judgment),
-        "safe": made.safe,
-        "nonce": made.nonce,
-        "domainHash": "0x" + made.domain_hash.hex(),
-        "messageHash": "0x" + made.message_hash.hex(),
+        **document(made, "domain_hash", "message_hash", without=("chain_id",)),
         "safeTxHash": "0x" + made.hash.hex(),
-        "to": made.to,
-        "value": str(made.value),
-        "data": "0x" + made.data.hex(),
-        "operation": made.operation,
-        "threshold": judgment.facts.threshold,
-        "owners": list(judgment.facts.owners),
+        **parts(judgment.facts, "threshold", "owners"),
         "signedBy": list(judgment.signers),
         "missing": judgment.missing_signatures,
         "deadline": min(ends) if ends else None,

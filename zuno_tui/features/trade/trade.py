@@ -68,7 +68,7 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.intents.intent import PositionName
 from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.charts import plain
-from zuno_tui.present.document import document
+from zuno_tui.present.document import document, parts
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import Json
 from zuno_tui.present.receipt_lines import page_text, receipt_document
@@ -206,9 +206,8 @@ async def approve_stored_trade(session: Session, plan_id: str | None) -> Command
         lines=tuple(page_text(view)),
         document={
             "planId": waiting.plan.plan_id,
-            "hash": waiting.approval.hash,
             "venue": waiting.plan.venue,
-            "expiresAt": waiting.approval.expires_at,
+            **parts(waiting.approval, "hash", "expires_at"),
             "orders": [order.client_id for order in waiting.orders],
             "receipt": receipt_document(view),
         },
@@ -336,10 +335,7 @@ async def _standing(venue: Venue, journal: TradeJournal) -> tuple[list[str], dic
             )
     remarks = (*check.faults, *check.remarks)
     standing: dict[str, Json] = {
-        "venue": account.venue,
-        "equity": account.equity,
-        "fees": account.fees,
-        "funding": account.funding,
+        **parts(account, "venue", "equity", "fees", "funding"),
         "remarks": list(remarks),
         "differences": apart,
         "positions": [

@@ -19,7 +19,7 @@ from textual.message import Message
 from chain.base.clean_text import DROP
 from chain.protocols.reference import PositionRef, position_label
 from zuno_tui.present.receipt_lines import receipt_lines, step_lines
-from zuno_tui.present.views import ApprovalView, OptionView, PlanView, ResultView, StepProgress
+from zuno_tui.present.views import ApprovalView, OptionView, PlanView, StepProgress
 from zuno_tui.present.words import percent
 from zuno_tui.screen.keys import MOVING, PLAN
 from zuno_tui.screen.links import can_link
@@ -328,7 +328,9 @@ _ALL, _WHY, _BRIEF = (True, True), (False, True), (False, False)
 def draw_outcome(plan: PlanView, width: int) -> Iterator[Content]:
     """The newest of result, progress and approval first."""
     if plan.result is not None:
-        yield from _result(plan, plan.result, width)
+        style = "bold $success" if plan.result.done else "bold $warning"
+        yield literal(result_title(plan.result), style)
+        yield from applied_lines(plan, plan.result, width, links=can_link(os.environ))
         yield Content("")
     elif plan.approval is not None:
         yield from _approval(plan.approval, plan.progress, width)
@@ -364,12 +366,6 @@ def _to_approve(plan: PlanView) -> str:
 
 def _waits(plan: PlanView) -> bool:
     return plan.result is None and plan.approval is None and not plan.progress
-
-
-def _result(plan: PlanView, result: ResultView, width: int) -> Iterator[Content]:
-    style = "bold $success" if result.done else "bold $warning"
-    yield literal(result_title(result), style)
-    yield from applied_lines(plan, result, width, links=can_link(os.environ))
 
 
 def _approval(

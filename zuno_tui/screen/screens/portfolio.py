@@ -124,11 +124,6 @@ class PortfolioScreen(SubScreen):
 
         self.link.ask(ShowPortfolio())
 
-    @property
-    def _selected(self) -> EarnedRow:
-        key = self.query_one(RowTable).key
-        return next((row for row in self._view.rows if row.key == key), self._view.total)
-
     def _show(self) -> None:
         view = self._view
         page = self.query_one("#portfolio")
@@ -150,7 +145,8 @@ class PortfolioScreen(SubScreen):
         return literal(" " * start + words.center(width, "─"), "$quiet")
 
     def _draw(self) -> None:
-        row = self._selected
+        key = self.query_one(RowTable).key
+        row = next((row for row in self._view.rows if row.key == key), self._view.total)
         picture = self.query_one("#portfolio-chart", PlainText)
         width, height = picture.content_size
         title = heading("VS HOLDING", f"{row.name.strip()}, fees included, before gas")

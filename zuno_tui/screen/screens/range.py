@@ -181,7 +181,9 @@ class RangeScreen(SubScreen):
         pictures, figures = self._text("#range-pictures"), self._text("#range-figures")
         width, height = pictures.content_size
         if width and height:
-            self._look_far_enough()
+            if (needed := self._form.reach(self._ticks)) > self._reach:
+                self._reach = round(needed * _ROOM) if self._reach else needed
+                self._depth = self._form.liquidity(self._reach)
             beside = bool(self._depth_beside(figures))
             drawing = self._picture_lines(max(_NARROWEST, width), height, beside=beside)
             pictures.update(Content("\n").join(drawing), layout=False)
@@ -220,11 +222,6 @@ class RangeScreen(SubScreen):
         while sum(part.cell_length + _GAP for part in told) - _GAP > line.size.width > 0:
             told.pop()
         line.update(Content(" " * _GAP).join(told), layout=False)
-
-    def _look_far_enough(self) -> None:
-        if (needed := self._form.reach(self._ticks)) > self._reach:
-            self._reach = round(needed * _ROOM) if self._reach else needed
-            self._depth = self._form.liquidity(self._reach)
 
     def _picture_lines(self, width: int, height: int, *, beside: bool) -> Iterator[Content]:
         form, titled, below = self._form, height >= _WITH_HEADINGS, bool(self._depth) and not beside
