@@ -1,18 +1,17 @@
 """Two homes, two owners: a Scout joins by the lines alone, and is heard until it is revoked."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from chain.base.home import Home
+from chain.devnet.launch import DevnetReady
 from tests.agents.conftest import positions_by_state
 from tests.agents.mesh.processes import (
     free_ports,
@@ -22,16 +21,10 @@ from tests.agents.mesh.processes import (
     session_on,
     terminate,
 )
-from tests.fork_server import fork_server
+from tests.fork_server import ForkedProcess, fork_server
 from tests.waiting import wait_until
 from zuno_tui.cli import main
 from zuno_tui.present.exit_codes import DONE, FAILED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fork_server import ForkedProcess
 
 pytestmark = [
     pytest.mark.real_time,
