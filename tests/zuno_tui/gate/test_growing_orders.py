@@ -290,6 +290,7 @@ def test_hooks_subscribers_and_ranges_out_of_the_price_are_refused(delegated: De
     [
         (("move", "@", "up", "to", "9000"), "one order moves it as far as"),
         (("move", "@", "up", "to", "2000"), "one order moves it as far as"),
+        (("move", "@", "up", "to", "3331", "--follow", "9"), "At most 8 moves"),
         (("move", "@", "sideways"), "up to 3400"),
         (("collect", "@", "over", "$5", "in", "USDC"), "cannot collect in another coin"),
     ],
