@@ -19,7 +19,7 @@ from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.execution.decode.decoder import decode_call, encode_call
 from chain.execution.decode.words import names_on
 from chain.execution.protocols import of_call
-from chain.execution.v4.records import ModifyLiquidities
+from chain.execution.v4.records import DecodedCloseCurrency, ModifyLiquidities
 from chain.math.ticks import tick_at_sqrt_price
 from chain.standing_orders.call import OrderRefusedError, call_in, gas_limits, read_call
 from chain.standing_orders.order import PricePast, StandingState
@@ -346,6 +346,8 @@ def test_what_is_another_call_is_no_order(delegated: Desk) -> None:
         (burn, replace(mint, liquidity=0), take),
         (burn, mint, mint, take),
         (mint, take),
+        # What settles debts would take them from the wallet.
+        (burn, mint, *(DecodedCloseCurrency(each) for each in pool[:2])),
         (burn, mint),
     ]
     for actions in odd:
