@@ -95,7 +95,7 @@ token-list: setup  ## pin Uniswap's default token list: make token-list VERSION=
 	$(BIN)/python -m tools.release.token_list $(VERSION)
 
 lock: setup  ## resolve pyproject.toml into requirements.lock; UPGRADE=--upgrade takes newer versions
-	$(UV) pip compile pyproject.toml --extra dev --extra charts --extra ledger --extra mcp --extra mesh --extra trade --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
+	$(UV) pip compile pyproject.toml --extra dev --extra acp --extra charts --extra ledger --extra mcp --extra mesh --extra serve --extra trade --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
 
 clean:
 	rm -rf .venv .venv-* .setup .setup-* .mypy_cache .ruff_cache .pytest_cache

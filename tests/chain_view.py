@@ -1,22 +1,16 @@
 """A chain on a node of its own, seen and changed as tests do: without keys and without fees."""
 
-from __future__ import annotations
-
 import atexit
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from chain.contracts.networks import Address
 from chain.devnet.anvil import genesis_block, running_anvil
 from chain.devnet.json_rpc import NodeClient, NodeRefusedError
-from chain.devnet.world.worlds import opened_world
+from chain.devnet.world.worlds import World, opened_world
 from tests import node_rpc
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from chain.contracts.networks import Address
-    from chain.devnet.world.worlds import World
 
 GENESIS_TIME = 1_700_000_000
 BLOCK_SECONDS = 12

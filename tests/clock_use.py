@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from operator import add, floordiv, mul, pow, sub, truediv  # noqa: A004
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tests.fork_server import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 LEAST_SECONDS = 60
 _WAITS = ("sleep", "wait_for", "timeout")

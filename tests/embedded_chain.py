@@ -1,18 +1,12 @@
 """The embedded chain in a process of its own, without loading libraries again."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
-from chain.devnet.launch import DevnetChoices, devnet_arguments, read_line
+from chain.devnet.launch import DevnetChoices, DevnetReady, devnet_arguments, read_line
 from tests.fork_server import fork_server
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.devnet.launch import DevnetReady
 
 _PATIENCE = 10.0
 

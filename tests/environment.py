@@ -1,13 +1,8 @@
 """The environment of every test, whoever runs them: what a test needs besides, it sets itself."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import MutableMapping
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import MutableMapping
 
 _REMOVED = (
     *("PYTHON", "ZUNO_", "TEXTUAL_", "OPENAI_", "LC_", "TERM_PROGRAM", "CLICOLOR", "WATCHDOG_"),

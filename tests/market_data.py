@@ -1,7 +1,5 @@
 """Real prices, fees and liquidity, where they lie beside the project; they are no part of it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -4,19 +4,15 @@ A client of its own for each question would read the certificates of the system 
 takes longer than most answers.
 """
 
-from __future__ import annotations
-
 import time
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 
 from chain.devnet.defaults import control_door
 from tests.waiting import HUNG_SECONDS, pauses
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @cache

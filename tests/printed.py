@@ -1,7 +1,5 @@
 """What a test has found, as a line for whoever runs it with -s."""
 
-from __future__ import annotations
-
 import sys
 
 

@@ -1,14 +1,9 @@
 """Signing shuts a process off from others, for good; a test's own process is opened again."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _PR_SET_DUMPABLE = 4
 

@@ -1,16 +1,10 @@
 """Many cases of one kind: some of them, drawn by a seed, in `make test`, and all in `make soak`."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from _pytest.mark import ParameterSet
+from _pytest.mark import ParameterSet
 
 
 def some_of(cases: Iterable[tuple[object, ...]], count: int, *, seed: int) -> list[ParameterSet]:

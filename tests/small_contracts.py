@@ -1,18 +1,11 @@
 """Contracts of a few bytes each and people with keys, for tests of how a node is spoken to."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
 
 from chain.base.units import GWEI
 from chain.contracts.addresses import address_of
 from chain.devnet.world.writing import SignedBytes, sign_transaction
-from tests.chain_view import bare_chain
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from tests.chain_view import ChainView
+from tests.chain_view import ChainView, bare_chain
 
 ETHER = 10**18
 ALICE_KEY = b"\xa1" * 32

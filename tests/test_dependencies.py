@@ -1,22 +1,17 @@
 """What is declared is imported by the product, and what is imported is declared."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from chain.contracts.addresses import address_of, recovered_address
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("zuno_tui", "agents", "chain")
@@ -28,9 +23,11 @@ EXTRAS = {
         FEATURES / "lab" / "backtest.py",
         FEATURES / "lab" / "calibrate.py",
     ),
+    "acp": (FEATURES / "mcp" / "editor_agent.py",),
     "ledger": (ROOT / "chain" / "wallet" / "ledger" / "transport.py",),
-    "mcp": (FEATURES / "mcp",),
+    "mcp": (FEATURES / "mcp" / "server.py",),
     "mesh": (ROOT / "agents" / "mesh",),
+    "serve": (FEATURES / "window" / "server.py",),
 }
 """What only these files import is an extra of its own."""
 

@@ -1,16 +1,12 @@
 """Tests state effects: none near the money replaces a name of ours, and few do elsewhere."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 
 from tests.fork_server import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OURS = ("agents", "chain", "zuno_tui")
 ACTING = ("tests/chain/execution/", "tests/chain/wallet/", "tests/zuno_tui/gate/")

@@ -1,7 +1,5 @@
 """What the tests are run with, whoever runs them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A forked process is the process a person would start."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """No test knows how fast the machine is: none waits a few seconds, none asserts on seconds."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.clock_use import offences

@@ -1,7 +1,5 @@
 """What every test rests on: a chain that is taken back is the one that was found."""
 
-from __future__ import annotations
-
 from chain.devnet.world.accounts import WIDE_PROVIDER
 from tests import node_rpc
 from tests.chain_view import own_small_world

@@ -1,7 +1,5 @@
 """On the virtual clock hours pass at once, and nothing passes while anybody is at work."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import sys

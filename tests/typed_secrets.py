@@ -1,14 +1,10 @@
 """A person at a terminal who types secrets, each when it is asked for."""
 
-from __future__ import annotations
-
 import getpass
 import io
 import sys
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 
 class _Terminal(io.StringIO):

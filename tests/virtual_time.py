@@ -4,19 +4,15 @@ Time jumps to the next timer when nobody in the test's own process is at work, a
 has been asked for anything: no thread of the loop's executors, no process, no server elsewhere.
 """
 
-from __future__ import annotations
-
 import asyncio
 import selectors
 import socket
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple, Unpack
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from tests.waiting import HUNG_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from concurrent.futures import Executor
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

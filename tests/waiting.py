@@ -1,13 +1,8 @@
 """Waiting for a process, a terminal or a file: until it happens, however slow the machine."""
 
-from __future__ import annotations
-
 import asyncio
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator
 
 HUNG_SECONDS = 300.0
 """Whoever waits longer waits for ever."""

@@ -16,6 +16,8 @@ GATHER_SECONDS = 4.0
 
 class Gathered(Struct, frozen=True):
     routes: dict[Role, Peer]
+    here: tuple[Role, ...]
+    """The roles that the peer file names nobody for: they are played in this process."""
     second: Peer | None
     """Another Critic or the like: of the role that was asked for twice, of another owner."""
     missing: tuple[str, ...]
@@ -34,7 +36,8 @@ async def gather_roles(
     twice: Role | None = None,
 ) -> Gathered:
     """Greet everybody who plays one of these roles, and choose among those who answer."""
-    wanted = tuple(role for role in roles if role != CLI)
+    played = tuple(role for role in roles if role != CLI)
+    wanted = tuple(role for role in played if endpoint.book.of_role(role)) or played
     peers = tuple(peer for role in wanted for peer in endpoint.book.of_role(role))
     met = await endpoint.meet(peers, GATHER_SECONDS if seconds is None else seconds)
     fit = [peer for peer in met if endpoint.versions_of(peer) == endpoint.versions]
@@ -46,7 +49,8 @@ async def gather_roles(
             missing.append(_why(endpoint, role, met))
         else:
             routes[role] = chosen
-    return Gathered(routes, _second(fit, routes, twice), tuple(missing))
+    here = tuple(role for role in played if role not in wanted)
+    return Gathered(routes, here, _second(fit, routes, twice), tuple(missing))
 
 
 def _second(fit: list[Peer], routes: dict[Role, Peer], role: Role | None) -> Peer | None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from agents.bus.envelope import CLI, Role
 from agents.mesh import peers
-from agents.mesh.frame import new_key, write_key
+from agents.mesh.frame import PeerSigningKey, new_key, write_key
 from chain.base.home import write_atomically
 
 DESK = "desk"
@@ -98,16 +98,28 @@ def lay_out(plan: MeshPlan, folders: Mapping[str, Path]) -> peers.PeerBook:
     )
     for index, member in enumerate(plan.members):
         folder = folders[member.name]
-        write_key(folder / peers.KEY_FILE, keys[member.name])
         url = f"http://{LOOPBACK}:{plan.port + index}" if is_axl else plan.server
-        _write(folder / peers.MEMBER_FILE, peers.Member(member.name, plan.engine, url))
-        _write(folder / peers.PEER_FILE, book)
+        own = peers.Member(member.name, plan.engine, url)
+        write_member(folder, keys[member.name], own, book, takes_settings=member.role != CLI)
         if is_axl:
             write_key(folder / NODE_KEY_FILE, nodes[member.name])
-            _write(folder / NODE_FILE, node_config(plan, index, folder / NODE_KEY_FILE))
-        if member.role != CLI and not (folder / SETTINGS_FILE).exists():
-            write_atomically(folder / SETTINGS_FILE, _SETTINGS.encode())
+            write_document(folder / NODE_FILE, node_config(plan, index, folder / NODE_KEY_FILE))
     return book
+
+
+def write_member(
+    folder: Path,
+    key: PeerSigningKey,
+    member: peers.Member,
+    book: peers.PeerBook,
+    *,
+    takes_settings: bool = True,
+) -> None:
+    write_key(folder / peers.KEY_FILE, key)
+    write_document(folder / peers.MEMBER_FILE, member)
+    write_document(folder / peers.PEER_FILE, book)
+    if takes_settings and not (folder / SETTINGS_FILE).exists():
+        write_atomically(folder / SETTINGS_FILE, _SETTINGS.encode())
 
 
 def node_config(plan: MeshPlan, index: int, key: Path) -> dict[str, object]:
@@ -154,5 +166,5 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _write(path: Path, document: object) -> None:
+def write_document(path: Path, document: object) -> None:
     write_atomically(path, msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n")

@@ -17,8 +17,9 @@ from chain.base.errors import Failure, ZunoError
 PEER_FILE = "peers.json"
 MEMBER_FILE = "member.json"
 KEY_FILE = "key.pem"
-_HEX_KEY = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
-_NAME = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+HexKey = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+PeerName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+OwnerName = Annotated[str, Meta(max_length=32)]
 _MOST_BYTES = 1 << 20
 MESH_VERSION = 1
 """Of both files. It is not written while it is the first, which every version before reads."""
@@ -34,11 +35,11 @@ class MeshFileError(ZunoError):
 
 
 class Peer(Struct, frozen=True, forbid_unknown_fields=True):
-    name: _NAME
+    name: PeerName
     role: Annotated[str, Meta(pattern=r"^[a-z][a-z_]{0,19}$")]
-    key: _HEX_KEY
+    key: HexKey
     """It signs with this key, and may speak as its role alone."""
-    node: _HEX_KEY | None = None
+    node: HexKey | None = None
     """The id of its AXL node: where bytes go, and no proof of who speaks."""
     owner: str = ""
     """Whose machine it is, in a word; two opinions are worth two when it differs."""
@@ -55,7 +56,7 @@ class Peer(Struct, frozen=True, forbid_unknown_fields=True):
 class PeerBook(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Everybody on one mesh."""
 
-    mesh: _NAME
+    mesh: PeerName
     peers: tuple[Peer, ...]
     version: int = 1
 
@@ -73,7 +74,7 @@ class PeerBook(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 class Member(SecretStruct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How one peer reaches the others."""
 
-    name: _NAME
+    name: PeerName
     engine: Engine
     url: Annotated[str, Meta(pattern=r"^(http|https|nats|tls)://\S+$")]
     """Of the local AXL node's API, or of the NATS server; it may hold a password."""

@@ -207,6 +207,16 @@ def kept_or_closed(course: PriceCourse, stake: Stake) -> KeptOrClosed:
     return KeptOrClosed(worth1(paid, course.first), worth1(paid, course.last), kept)
 
 
+def changed_or_not(before: KeptOrClosed, entered: KeptOrClosed) -> KeptOrClosed:
+    """Since a range became another one, or fees went into one: as it was done, and as it was."""
+    put = KeptOrClosed(0, 0, 0) if before.then else entered
+    return KeptOrClosed(
+        before.then + put.then,
+        before.closed + put.closed + entered.kept - entered.closed,
+        before.kept + put.closed,
+    )
+
+
 def wide_stake(
     available: Amounts, sqrt_price: int, tick: int, tick_spacing: int, fee_pips: int
 ) -> Stake:

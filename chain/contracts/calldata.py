@@ -14,6 +14,9 @@ from chain.contracts import abi
 from chain.contracts.networks import Address
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
 
+EVERYTHING = 2**128 - 1
+"""The largest amount there is: no bound."""
+
 OPEN_DELTA = 0
 """In place of an amount: whatever is still owed, to or by the pool."""
 
@@ -100,6 +103,18 @@ class Burn(_Action, frozen=True):
     hook_data: bytes = b""
 
 
+class IncreaseFromDeltas(_Action, frozen=True):
+    """Add what the actions before it left over; some networks' managers do not know it."""
+
+    code = 0x04
+    layout = ("uint256", "uint128", "uint128", "bytes")
+
+    token_id: int
+    amount0_max: int = EVERYTHING
+    amount1_max: int = EVERYTHING
+    hook_data: bytes = b""
+
+
 class SwapExactIn(_Action, frozen=True):
     """Sell an exact amount in one pool."""
 
@@ -176,7 +191,7 @@ class Sweep(_Action, frozen=True):
 
 
 Balancing = Settle | SettlePair | Take | TakePair | CloseCurrency | Sweep
-PositionAction = Mint | Increase | Decrease | Burn | Balancing
+PositionAction = Mint | Increase | Decrease | Burn | IncreaseFromDeltas | Balancing
 SwapAction = SwapExactIn | Settle | Take
 
 

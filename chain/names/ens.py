@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -13,14 +12,12 @@ from chain.base.errors import ZunoError
 from chain.base.recursion_limit import kept_recursion_limit
 from chain.contracts.addresses import checksum
 from chain.contracts.networks import NATIVE, Address, Network, network_named
+from chain.names.web3_provider import reading_provider
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Reverted
-from chain.rpc.records import Json
-from chain.rpc.requests import Request
 
 if TYPE_CHECKING:
     from ens import AsyncENS
-    from web3.types import RPCResponse
 
 
 _LONGEST_NAME = 255
@@ -125,29 +122,11 @@ class _Lookup:
     def _connected(self, registry: Address) -> AsyncENS:
         from ens import AsyncENS
         from web3.middleware import Web3Middleware
-        from web3.providers import AsyncBaseProvider
-
-        answered = self._answer
-
-        class ClientProvider(AsyncBaseProvider):
-            global_ccip_read_enabled = False
-
-            async def make_request(self, method: str, params: Iterable[Json]) -> RPCResponse:
-                return await answered(method, params)
 
         # Instead of web3's own: the client has judged the head's age by the network's clock.
         middleware = ((Web3Middleware, "stalecheck"),)
-        return AsyncENS(ClientProvider(), checksum(registry), middleware)
+        provider = reading_provider(self._client, hear_revert=self._hear_revert)
+        return AsyncENS(provider, checksum(registry), middleware)
 
-    async def _answer(self, method: str, params: Iterable[Json]) -> RPCResponse:
-        from web3.types import RPCError
-
-        request: Request[object] = Request(method, tuple(params), lambda value: value)
-        try:
-            result = await self._client.ask(request)
-        except Reverted as error:
-            self._off_chain |= error.data.startswith(_OFFCHAIN_LOOKUP)
-            data = "0x" + error.data.hex()
-            told = RPCError(code=3, message="execution reverted", data=data)
-            return {"jsonrpc": "2.0", "id": 1, "error": told}
-        return {"jsonrpc": "2.0", "id": 1, "result": result}
+    def _hear_revert(self, error: Reverted) -> None:
+        self._off_chain |= error.data.startswith(_OFFCHAIN_LOOKUP)

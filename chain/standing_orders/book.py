@@ -215,6 +215,7 @@ def _told_of(progress: StandingProgress) -> StandingProgress:
         results=progress.results,
         happened_at=progress.happened_at,
         closed=progress.closed,
+        became=progress.became,
     )
 
 

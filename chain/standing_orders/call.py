@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from msgspec import UNSET
 
 from chain.base.errors import Failure, ZunoError
 from chain.contracts.delegation import DELEGATION_MANAGER, NOBODY, BatchCall
 from chain.contracts.networks import Address, Network
+from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import (
     ANYBODY,
     LONGEST_SECONDS,
@@ -22,17 +23,18 @@ from chain.contracts.signed_delegation import (
 from chain.execution import protocols
 from chain.execution.build.writers import writer_of
 from chain.execution.decode.decoder import decode_call
-from chain.execution.plan.protocol import GasLimits, StandingCall
+from chain.execution.plan.protocol import GasLimits, OrderKind, StandingCall, StandingEntry
 from chain.execution.plan.reading import DecodingError
 from chain.execution.plan.records import PlainCall
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.reference import PositionRef
 from chain.protocols.registry import manager_of
 from chain.protocols.snapshot import PositionSnapshot
+from chain.standing_orders.entries import entry_faults
+from chain.standing_orders.kinds import TRAITS, KindTraits
 from chain.standing_orders.order import OrderCondition, PricePast, StandingOrder
-
-OrderKind = Literal["close", "collect"]
 
 
 class OrderRefusedError(ZunoError):
@@ -47,7 +49,7 @@ class OrderCall(NamedTuple):
     kind: OrderKind
     ref: PositionRef
     least: Amounts
-    """What it must pay, fees not counted; of a close alone."""
+    """What taking out must pay, fees not counted."""
     currencies: tuple[Address, ...]
     """What it pays; none where the bytes name no token: then the order does (`call_in`)."""
     recipient: Address
@@ -55,7 +57,26 @@ class OrderCall(NamedTuple):
     times: int
     nonce: int
     liquidity: int | None = None
-    """What a close takes out; None where the bytes take all there is then."""
+    """What it takes out; None where the bytes take all there is then."""
+    entry: StandingEntry | None = None
+    """What it puts back to work."""
+
+    @property
+    def traits(self) -> KindTraits:
+        return TRAITS[self.kind]
+
+    @property
+    def target(self) -> PositionRef | None:
+        """The other position that it is about."""
+        return None if self.entry is None else self.entry.into
+
+
+class OrderLimits(NamedTuple):
+    """How often it may be made, and from when on."""
+
+    times: int
+    now: int
+    nonce: int
 
 
 def least_amounts(position: PositionSnapshot, condition: OrderCondition) -> Amounts:
@@ -76,28 +97,28 @@ def least_amounts(position: PositionSnapshot, condition: OrderCondition) -> Amou
     return Amounts(there.amount0, 0) if condition.falls else Amounts(0, there.amount1)
 
 
+def plain_call(position: PositionSnapshot, kind: OrderKind, until: int) -> StandingCall:
+    """Of a position, before what sets its kind apart is said."""
+    pair = position.pool.key.currency0, position.pool.key.currency1
+    return StandingCall(kind, position.ref, Amounts(0, 0), position.owner, None, pair, until)
+
+
+def closing_call(position: PositionSnapshot, condition: OrderCondition, until: int) -> StandingCall:
+    least = least_amounts(position, condition)
+    call = plain_call(position, "close", until)
+    return call._replace(least=least, liquidity=position.liquidity)
+
+
 def propose(
-    network: Network,
-    position: PositionSnapshot,
-    kind: OrderKind,
-    condition: OrderCondition,
-    *,
-    watch_key: Address,
-    times: int,
-    now: int,
-    until: int,
-    nonce: int,
+    network: Network, key: PoolKey, made: StandingCall, *, watch_key: Address, limits: OrderLimits
 ) -> SignedDelegation:
     """The delegation that is to be sealed and signed: it is valid from before now on."""
-    key, closes = position.pool.key, kind == "close"
-    least = least_amounts(position, condition) if closes else Amounts(0, 0)
-    pair, liquidity = (key.currency0, key.currency1), position.liquidity if closes else None
-    made = StandingCall(closes, position.ref, least, position.owner, liquidity, pair, until)
     data = writer_of(key).standing_call(made)
-    call = BatchCall(manager_of(position.ref, network), 0, data)
+    call = BatchCall(manager_of(made.ref, network), 0, data)
+    assert made.deadline is not None
     # The chain compares with the block's time, which may be a little behind this one's.
-    terms = CallTerms(call, times, now - 3_600, until, nonce)
-    return SignedDelegation(watch_key, position.owner, ROOT, caveats_of(terms), salt=0)
+    terms = CallTerms(call, limits.times, limits.now - 3_600, made.deadline, limits.nonce)
+    return SignedDelegation(watch_key, made.recipient, ROOT, caveats_of(terms), salt=0)
 
 
 def read_call(signed: SignedDelegation, network: Network) -> OrderCall:
@@ -110,8 +131,12 @@ def read_call(signed: SignedDelegation, network: Network) -> OrderCall:
 
 
 def call_in(order: StandingOrder, network: Network) -> OrderCall:
-    """What an order lets be done, with its tokens where its bytes name none: the seal has them."""
+    """What an order lets be done; what its bytes do not name, the seal has."""
     call = read_call(order.delegation_signed, network)
+    if call.target is not None:
+        if order.ticks is UNSET or call.entry is None:
+            raise OrderRefusedError("This is no order that zuno signs: it says nowhere which range")
+        call = call._replace(entry=call.entry._replace(span=Span(*order.ticks)))
     if call.currencies:
         return call
     if order.tokens is UNSET:
@@ -127,7 +152,12 @@ def call_of(signed: SignedDelegation) -> BatchCall:
 
 
 def gas_limits(call: OrderCall) -> GasLimits:
-    return protocols.reader_named(call.ref.protocol).standing_gas[call.kind == "close"]
+    return protocols.reader_named(call.ref.protocol).standing_gas[call.kind]
+
+
+def is_offered(kind: OrderKind, ref: PositionRef) -> bool:
+    """Whether the protocol has an exact call for it."""
+    return kind in protocols.reader_named(ref.protocol).standing_gas
 
 
 def most_gas() -> int:
@@ -140,7 +170,7 @@ def subject_in(signed: SignedDelegation) -> tuple[OrderKind, PositionRef] | None
     with suppress(DecodingError, OrderRefusedError):
         made = _standing(call_of(signed))
         if made is not None:
-            return "close" if made.closes else "collect", made.ref
+            return made.kind, made.ref
     return None
 
 
@@ -170,7 +200,7 @@ def _read(signed: SignedDelegation, network: Network) -> OrderCall | None:
     if made.deadline not in (None, terms.before):
         return None
     return OrderCall(
-        "close" if made.closes else "collect",
+        made.kind,
         made.ref,
         made.least,
         made.currencies or (),
@@ -179,6 +209,7 @@ def _read(signed: SignedDelegation, network: Network) -> OrderCall | None:
         terms.times,
         terms.nonce,
         made.liquidity,
+        made.entry,
     )
 
 
@@ -193,8 +224,10 @@ def _faults(signed: SignedDelegation, call: OrderCall, network: Network) -> Iter
         yield f"it pays {call.recipient}, which is not the owner's wallet"
     if network.contracts.delegate in (signed.delegate, signed.delegator):
         yield "it is of the delegate itself"
-    most = 1 if call.kind == "close" else MOST_CALLS
+    most = MOST_CALLS if call.traits.fees else 1
     if not 1 <= terms.times <= most:
         yield f"it may be used {terms.times} times"
     if not 0 < terms.before - terms.after <= LONGEST_SECONDS:
         yield "it lasts longer than ninety days, or not at all"
+    if call.entry is not None:
+        yield from entry_faults(call.entry, call.least, shifts=call.traits.shifts)

@@ -21,6 +21,7 @@ from chain.tokens.pair import Pair
 _DELEGATION = "(address,address,bytes32,(address,bytes)[],uint256,bytes)"
 _Q192 = 1 << 192
 _Count = Annotated[int, Meta(ge=0, lt=2**50)]
+_Tick = Annotated[int, Meta(ge=-887272, le=887272)]
 _Decimals = Annotated[int, Meta(ge=0, lt=256)]
 _Token = Annotated[Address, Meta(pattern=r"\A0x[0-9a-f]{40}\Z")]
 _Digits = Annotated[str, Meta(pattern=r"\A[0-9]{1,50}\Z")]
@@ -87,8 +88,20 @@ class SentCall(Struct, frozen=True, rename="camel"):
     """Whether an endpoint took it, or may have."""
 
 
+class EnteredRange(Struct, frozen=True, rename="camel"):
+    """What was put into a range by the same transaction."""
+
+    tick_lower: int
+    tick_upper: int
+    liquidity: str
+
+    @property
+    def ticks(self) -> tuple[int, int]:
+        return self.tick_lower, self.tick_upper
+
+
 class ClosedRange(Struct, frozen=True, rename="camel"):
-    """The range that a close took out, so that keeping it can be valued later."""
+    """The range that was taken out, so that keeping it can be valued later."""
 
     pool: PoolKey
     tick_lower: int
@@ -100,6 +113,8 @@ class ClosedRange(Struct, frozen=True, rename="camel"):
     """That block's time."""
     pool_id: PoolId = ""
     """What names the pool, where its key does not."""
+    entered: EnteredRange | UnsetType = UNSET
+    """Where it went instead; unset where it went to the wallet."""
 
     @property
     def key(self) -> PoolKey:
@@ -135,6 +150,8 @@ class StandingProgress(Struct, frozen=True, rename="camel"):
     closed: ClosedRange | None = None
     failed_gas: int = 0
     """The largest limit of a transaction that the chain took and undid."""
+    became: str | UnsetType = UNSET
+    """The position that it is now, where that is another one."""
     tag: str = ""
     """Made with the watch key, over all of the above and the order: who edits it cannot make it."""
 
@@ -171,12 +188,24 @@ class StandingOrder(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     """128 random bits, so that nobody guesses the terms from the salt; none in version 1."""
     tokens: tuple[_Token, _Token] | UnsetType = UNSET
     """What it pays, where the signed bytes name no token."""
+    size: Literal["grown", "filled"] | UnsetType = UNSET
+    """Whether the position may have grown since, or be filled yet; unset where it must be as it
+    was."""
+    ticks: tuple[_Tick, _Tick] | UnsetType = UNSET
+    """The range it goes to, where the signed bytes name another position for that."""
     partner: int | None = None
     """In older files: what closes a position ends its other orders without that."""
 
     @property
     def delegation_signed(self) -> SignedDelegation:
         return delegation_of(self.delegation)
+
+    def fits(self, liquidity: int) -> bool | None:
+        """Whether a position of that size is the one that was meant; None where it will be."""
+        signed = int(self.liquidity)
+        if self.size is UNSET:
+            return liquidity == signed
+        return True if liquidity >= signed else None if self.size == "filled" else False
 
     @property
     def level(self) -> TriggerLevel | None:

@@ -14,6 +14,7 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.reference import position_name
 from chain.protocols.snapshot import PositionSnapshot
 from chain.standing_orders.call import OrderCall
+from chain.standing_orders.kinds import TRAITS
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,
@@ -27,24 +28,26 @@ _TAG = b"zuno standing order"
 _VERSION = 2
 _SIGNATURE_BYTES, _PARITY = 65, 27
 _WORD = 32
-_KINDS = {"close": 1, "collect": 2}
+_SIZES = {"grown": 1, "filled": 2}
 
 
 def salt_of(order: StandingOrder, call: OrderCall) -> int:
     """What must be signed as the salt: changes with everything the order acts on or is told by."""
-    burns = call.kind == "close"
+    traits = TRAITS[call.kind]
     names = b"\0".join(symbol.encode() for symbol in order.pair)
     numbers = (
-        _KINDS[call.kind],
+        traits.code,
         *_numbers_of(order),
         order.hold_seconds,
         0 if order.hook_code is None else int(order.hook_code, 16),
         *call.least,
-        int(order.liquidity) if burns else 0,
+        int(order.liquidity) if traits.sized else 0,
         int.from_bytes(keccak(names), "big"),
         *((256, 256) if order.decimals is None else order.decimals),
         int(order.inverted),
         *(() if order.tokens is UNSET else (int(token, 16) for token in order.tokens)),
+        *(() if order.size is UNSET else (_SIZES[order.size],)),
+        *(() if order.ticks is UNSET else (tick % 2**256 for tick in order.ticks)),
     )
     terms = b"".join(number.to_bytes(_WORD, "big") for number in numbers)
     sealed = _TAG + bytes([_VERSION]) + terms + bytes.fromhex(order.secret)
@@ -92,7 +95,7 @@ def fault_of(order: StandingOrder, call: OrderCall) -> str:
     if not is_signed(order):
         return f"Its file was changed: the owner's signature does not fit it. {_anew(order, call)}"
     if is_sealed(order, call):
-        fits = isinstance(order.condition, FeesOver) is (call.kind == "collect")
+        fits = isinstance(order.condition, FeesOver) is TRAITS[call.kind].fees
         return "" if fits else f"No command makes such an order. {_anew(order, call)}"
     # An older zuno signed none whose bytes name no token.
     older = call.kind == "close" and any(call.least) and order.tokens is UNSET

@@ -1,19 +1,13 @@
 """The demo's own week, for tests that need a market with a past."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from chain.devnet.defaults import DEMO_SEED
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
 from tests.embedded_chain import embedded_chain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.devnet.launch import DevnetReady
 
 
 @pytest.fixture(scope="session")

@@ -1,19 +1,15 @@
 """A door in front of the embedded chain: counts what comes through, and can meddle with it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
 
 import httpx2
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
-    Meddler = Callable[[dict[str, Any]], dict[str, Any] | None]
+Meddler = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 class Door:

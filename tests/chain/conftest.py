@@ -1,15 +1,14 @@
 """The embedded chain, seen by a client and moved by its people."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
 
 from chain.base.store import Store
 from chain.contracts.networks import Network, network_named
+from chain.devnet.launch import DevnetReady
 from chain.history.hour_reader import HourMemory
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources
@@ -17,11 +16,6 @@ from chain.protocols.v4.changes import ChangeMemory
 from chain.protocols.v4.memory import PositionMemory
 from chain.rpc.client import RpcClient
 from tests.chain.moves import Moves
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    from chain.devnet.launch import DevnetReady
 
 
 @pytest.fixture(scope="session")

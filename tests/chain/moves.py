@@ -1,11 +1,12 @@
 """What people do on the embedded chain in these tests: mint, give away, burn, swap."""
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import httpx2
 
 from chain.contracts import abi
 from chain.contracts.calldata import (
@@ -22,20 +23,14 @@ from chain.contracts.calldata import (
     swap_exact_in,
 )
 from chain.contracts.networks import NATIVE, Address, Network
+from chain.contracts.pool_key import PoolKey
 from chain.devnet.defaults import control_door
+from chain.devnet.world.accounts import Account
 from chain.devnet.world.writing import sign_transaction
+from chain.protocols.snapshot import PositionIdentity
 from chain.rpc.requests import Call, aggregate, decode_aggregate
 from tests import node_rpc
 from tests.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import httpx2
-
-    from chain.contracts.pool_key import PoolKey
-    from chain.devnet.world.accounts import Account
-    from chain.protocols.snapshot import PositionIdentity
 
 NEVER = 2**48 - 1
 _GWEI = 10**9

@@ -1,12 +1,9 @@
 """The real ETH/USDC pool of mainnet, word for word in the storage of the embedded chain."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from chain.base.units import GWEI
 from chain.contracts.abi import encode_call
@@ -21,25 +18,20 @@ from chain.contracts.calldata import (
     modify_liquidities,
     swap_exact_in,
 )
-from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.networks import NATIVE, Address, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import bitmap_slot, pool_slots, tick_slots
-from chain.devnet.world.accounts import CROWD, WIDE_PROVIDER
+from chain.devnet.launch import DevnetReady
+from chain.devnet.world.accounts import CROWD, WIDE_PROVIDER, Account
 from chain.devnet.world.deployment import ETHER, USDC
 from chain.devnet.world.writing import sign_transaction
-from chain.pools.depth import WORD_TICKS, quote_at_most, read_depths
+from chain.pools.depth import WORD_TICKS, Depth, quote_at_most, read_depths
 from chain.protocols.v4.storage import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock, read_slots
+from chain.rpc.client import RpcClient
 from tests import node_rpc
 from tests.chain.moves import NEVER
 from tests.market_data import market_data
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.devnet.launch import DevnetReady
-    from chain.devnet.world.accounts import Account
-    from chain.pools.depth import Depth
-    from chain.rpc.client import RpcClient
 
 DEVNET = network_named("devnet")
 REAL_POOL = PoolKey(NATIVE, USDC.address, 500, 10, NATIVE)

@@ -1,19 +1,13 @@
 """What people do with Uniswap v3 on the embedded chain in these tests."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from chain.contracts import abi
+from chain.contracts.networks import Address, V3Contracts
+from chain.devnet.world.accounts import Account
 from chain.devnet.world.v3_life import SWAP_ROUTER
 from chain.protocols.v3.pool_key import v3_pool_address
-from tests.chain.moves import NEVER, CallFailedError
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, V3Contracts
-    from chain.devnet.world.accounts import Account
-    from tests.chain.moves import Moves
+from tests.chain.moves import NEVER, CallFailedError, Moves
 
 MOST = 2**128 - 1
 _CREATE = "createAndInitializePoolIfNecessary(address,address,uint24,uint160)"

@@ -1,16 +1,11 @@
 """A CoinGecko of our own: the paths zuno asks, over real HTTP, with every way to fail."""
 
-from __future__ import annotations
-
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """A DefiLlama of our own: the two paths zuno asks, over real HTTP, with every way to fail."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 

@@ -1,21 +1,16 @@
 """An exchange on loopback: the embedded world's pages at a time of one's own, with ways to fail."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from chain.devnet.exchange import DemoExchange
 from chain.devnet.world.price_path import Calendar, Draws, SeededPath
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 _ACCEPTED = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 OPENS = 1_767_574_800

@@ -4,22 +4,21 @@ It lives in a file, so that it outlasts whoever sends to it; what is taken is ma
 account matches it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac
 import json
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 from msgspec.structs import replace
 
 from chain.base.sqlite import open_database, transaction
-from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venue import VenueKeys
 from chain.exchange.orders.venues.paper.venue import (
     MarketCourse,
@@ -31,11 +30,6 @@ from chain.exchange.orders.venues.paper.venue import (
 )
 from chain.exchange.public.market import BookLevel, Candle, ContractRules, OrderBook
 from tests.fakes.exchange import ExchangeDouble, Refusal
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.exchange.orders.order import OrderProgress
 
 KEYS = VenueKeys("the-key", "the-secret")
 ETH = "ETHUSDT"

@@ -1,18 +1,14 @@
 """A real HTTP server on a real socket that misbehaves exactly as it is told to."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Self
 
 from tests.fakes.honest_node import HonestNode
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 SECRET = "s3cr3t-api-key-that-must-never-be-shown"
 

@@ -1,20 +1,14 @@
 """Every way an RPC endpoint was seen, or is feared, to go wrong, as behaviours of the server."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from tests.fakes.fault_server import Asked, Behaviour, Connection, honest
+from tests.fakes.honest_node import HonestNode
 from tests.virtual_time import pass_time
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.fakes.honest_node import HonestNode
 
 MEGABYTE = 1_000_000
 

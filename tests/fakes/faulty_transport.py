@@ -1,18 +1,12 @@
 """A transport that behaves as badly as a mesh may: it loses, repeats and reorders, by a seed."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from random import Random
 
+from agents.bus.envelope import Envelope, Role
+from agents.bus.worker import EnvelopeTransport
 from tests.virtual_time import pass_time
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
-
-    from agents.bus.envelope import Envelope, Role
-    from agents.bus.worker import EnvelopeTransport
 
 DELAY_SECONDS = 0.002
 

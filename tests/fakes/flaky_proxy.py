@@ -1,20 +1,16 @@
 """An endpoint before the embedded chain that fails at random, as public endpoints do."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Self
 
 import httpx2
 
 from tests import node_rpc
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 FAULTS = ("busy", "broken", "hangs up", "gibberish")
 

@@ -1,13 +1,8 @@
 """A node that tells the truth about a tiny made-up chain: what a fault is measured against."""
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 GAS_PRICE = 1_234_567_890
 BALANCE_STEP = 1_000

@@ -4,8 +4,6 @@ Prices move when a test says so. A stop that came with its entry is no order bef
 what has lost its position stays where nobody cancels it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import dataclass, field

@@ -1,27 +1,19 @@
 """A toy flow: a clerk asks three experts at once, and a judge joins what they say."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from pydantic import BaseModel
 
 from agents.bus.bus import FlowSpec
-from agents.bus.envelope import CLI, AgentFact, Kind, Payload, Registry, Role, Thought
+from agents.bus.envelope import CLI, AgentFact, Envelope, Kind, Payload, Registry, Role, Thought
+from agents.bus.replay import Record
 from agents.bus.worker import HandlerContext, Outgoing
-from agents.model.interface import Answer, ModelPrompt, Usage
+from agents.model.interface import Answer, Model, ModelPrompt, Reply, Usage
 from agents.model.recorded import RecordedModel
 from agents.model.speaking import ask_on_record
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
-
-    from agents.bus.envelope import Envelope
-    from agents.bus.replay import Record
-    from agents.model.interface import Model, Reply
 
 CLERK = Role("clerk")
 JUDGE = Role("judge")

@@ -3,21 +3,17 @@
 It holds one phrase's accounts, refuses as the device refuses, and can be pulled out at any command.
 """
 
-from __future__ import annotations
-
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from eth_account import Account
 from eth_keys.datatypes import PrivateKey as CurveKey
 from rlp.codec import encode
 
 from chain.contracts.addresses import checksum, keccak
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PHRASE = "test test test test test test test test test test test junk"
 SIMPLE_ACCOUNT = "4cd241e8d1510e30b2076397afc7508ae59c66c9"

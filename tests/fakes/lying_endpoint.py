@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chain.contracts.abi import decode, encode, selector
+from chain.contracts.networks import Address
 from chain.contracts.storage import EXTSLOAD
 from chain.rpc.requests import decode_aggregate
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from chain.contracts.networks import Address
-    from tests.fakes.proxy import Answer, Call
-
-    Change = Callable[[Call, Any], Any]
-    """From a call and its true result to the result that is told."""
-    BytesChange = Callable[[bytes], bytes]
+Change = Callable[[Call, Any], Any]
+"""From a call and its true result to the result that is told."""
+BytesChange = Callable[[bytes], bytes]
 
 
 class ToldError(Exception):

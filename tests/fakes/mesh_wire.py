@@ -1,30 +1,21 @@
 """A mesh inside one process: peers, their keys, and a way that loses, repeats and reorders."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from agents.bus.envelope import CLI
+from agents.bus.bus import FlowSpec
+from agents.bus.envelope import CLI, FlowTerms, Role
 from agents.bus.host import AgentHost
 from agents.bus.run import RemoteAgents
-from agents.bus.worker import Ambient, BusLimits
+from agents.bus.worker import Ambient, BusLimits, Services
 from agents.mesh.endpoint import MeshEndpoint
-from agents.mesh.frame import new_key
+from agents.mesh.frame import PeerSigningKey, new_key
 from agents.mesh.peers import Peer, PeerBook
 from agents.mesh.transport import AgentTransport, DeskTransport
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
-
-    from agents.bus.bus import FlowSpec
-    from agents.bus.envelope import FlowTerms, Role
-    from agents.bus.worker import Services
-    from agents.mesh.frame import PeerSigningKey
 
 THOUGHT_PATIENCE = 15.0
 VERSIONS = {"zuno": "test", "rules": "same"}

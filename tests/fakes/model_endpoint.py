@@ -1,19 +1,14 @@
 """A real HTTP server that speaks OpenAI's chat API, streams, and misbehaves on demand."""
 
-from __future__ import annotations
-
 import asyncio
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tests.virtual_time import pass_time
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-
-    Conduct = Callable[["ChatRequest", "Wire"], Awaitable[None]]
+Conduct = Callable[["ChatRequest", "Wire"], Awaitable[None]]
 
 
 @dataclass(frozen=True)

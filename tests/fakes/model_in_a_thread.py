@@ -1,19 +1,12 @@
 """The model's endpoint in a thread of its own, for programs that are watched without a loop."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from tests.fakes.model_endpoint import model_endpoint
+from tests.fakes.model_endpoint import Conduct, model_endpoint
 from tests.waiting import HUNG_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.fakes.model_endpoint import Conduct
 
 
 @contextmanager

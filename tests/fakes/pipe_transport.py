@@ -1,17 +1,10 @@
 """A way to agents in other processes: envelopes as lines over pipes, all through the desk."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from agents.bus.envelope import CLI
+from agents.bus.envelope import CLI, Envelope, Registry, Role
 from agents.bus.worker import QueueTransport, TransportError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agents.bus.envelope import Envelope, Registry, Role
 
 MOST_LINE = 1 << 21
 

@@ -1,25 +1,21 @@
 """An endpoint before the embedded chain that answers some questions its own way."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Self
+from types import TracebackType
+from typing import Any, Self
 
 import httpx2
 
 from tests.waiting import HUNG_SECONDS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
-    Call = dict[str, Any]
-    Answer = dict[str, Any]
-    """A reply's `result` or `error`; or `status`: of HTTP for the whole request, 0 hangs up."""
+Call = dict[str, Any]
+Answer = dict[str, Any]
+"""A reply's `result` or `error`; or `status`: of HTTP for the whole request, 0 hangs up."""
 
 
 def forwards(_call: Call) -> Answer | None:

@@ -1,23 +1,15 @@
 """Roles that are played by hosts of their own, with all they say going through the desk."""
 
-from __future__ import annotations
-
 import asyncio
 import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
-from agents.bus.envelope import CLI
+from agents.bus.bus import FlowSpec
+from agents.bus.envelope import CLI, Envelope, FlowTerms, Role
 from agents.bus.host import AgentHost
 from agents.bus.run import RemoteAgents
-from agents.bus.worker import Ambient, QueueTransport
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from agents.bus.bus import FlowSpec
-    from agents.bus.envelope import Envelope, FlowTerms, Role
-    from agents.bus.worker import Services
+from agents.bus.worker import Ambient, QueueTransport, Services
 
 
 class ToDesk:

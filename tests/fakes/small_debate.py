@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from agents.bus.bus import Bus, FlowSpec
-from agents.bus.envelope import CLI, Kind, Payload, Registry, Role, Thought
-from agents.bus.worker import Ambient, BusLimits, HandlerContext, Outgoing, QueueTransport, Services
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-
-    from agents.bus.envelope import Envelope
-    from agents.bus.replay import Record
-    from agents.bus.worker import EnvelopeTransport, Handler
-
+from agents.bus.envelope import CLI, Envelope, Kind, Payload, Registry, Role, Thought
+from agents.bus.replay import Record
+from agents.bus.worker import (
+    Ambient,
+    BusLimits,
+    EnvelopeTransport,
+    Handler,
+    HandlerContext,
+    Outgoing,
+    QueueTransport,
+    Services,
+)
 
 SCOUT = Role("scout")
 STRATEGIST = Role("strategist")

@@ -1,14 +1,9 @@
 """A line to a server on this machine that can be cut and mended, whatever is spoken over it."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 class TcpLine:

@@ -1,16 +1,11 @@
 """A Telegram of our own: the Bot API over real HTTP, with every way to fail."""
 
-from __future__ import annotations
-
 import asyncio
 import json
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
 
 TOKEN = "123456789:AAsecretCANARYsecretCANARYsecretCA"
 CHAT = "4242"

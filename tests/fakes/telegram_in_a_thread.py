@@ -1,18 +1,12 @@
 """Telegram's double in a thread of its own, for commands that have a loop themselves."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from tests.fakes.telegram import TelegramDouble
 from tests.waiting import HUNG_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.fakes.telegram import TelegramDouble
 
 
 @contextmanager

@@ -1,17 +1,11 @@
 """An endpoint that answers every question with what a test says it knows."""
 
-from __future__ import annotations
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
 
-from typing import TYPE_CHECKING, TypeVar, cast
-
-from chain.rpc.requests import Reader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from chain.rpc.errors import RpcError
-    from chain.rpc.records import Json
-    from chain.rpc.requests import Request
+from chain.rpc.errors import RpcError
+from chain.rpc.records import Json
+from chain.rpc.requests import Reader, Request
 
 T = TypeVar("T")
 

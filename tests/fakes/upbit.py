@@ -1,7 +1,5 @@
 """Upbit on loopback: tickers, balances and spot orders in its shapes, with ways to fail."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib

@@ -1,24 +1,20 @@
 """What is locked, and the bill of materials."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
 import tomllib
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tools.release.python_lock import read_lock
 from tools.release.run_lock import run_lock
 from tools.release.sbom import ROOT, bill_of_materials
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LOCK = (ROOT / "requirements.lock").read_text("utf-8")
 NPM_LOCK = json.loads((ROOT / "chain/devnet/npm.lock.json").read_text("utf-8"))

@@ -1,21 +1,16 @@
 """Installs the pinned SDK once per lockfile and asks it questions in bulk."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from chain.base.home import cache_folder, hold_lock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 HERE = Path(__file__).parent
 FILES = ("package.json", "package-lock.json", ".npmrc")

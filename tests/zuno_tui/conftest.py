@@ -1,25 +1,20 @@
 """The command line as a person runs it: a process of its own, with a home of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests.fork_server import fork_server
 from tests.virtual_time import VirtualLoop
 from tests.zuno_tui.parsed_styles import styles_parsed_once
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,16 @@
 """A desktop session without a desktop: a D-Bus of its own and a real gnome-keyring on it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _PROGRAMS = ("dbus-run-session", "dbus-send", "gnome-keyring-daemon")
 _PACKAGES = ("gnome-keyring", "dbus")

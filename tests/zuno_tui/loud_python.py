@@ -1,17 +1,11 @@
 """A Python in which every logger speaks and functions crash talking, to find secrets by."""
 
-from __future__ import annotations
-
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.chain.wallet.canary import seen_in
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.zuno_tui.terminal import Terminal
+from tests.zuno_tui.terminal import Terminal
 
 # Python runs this before the command: every logger speaks, and one function crashes talking.
 _LOUD = '''

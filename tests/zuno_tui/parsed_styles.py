@@ -1,17 +1,11 @@
 """Style sheets parsed once for all the apps that tests start in their process."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 from unittest.mock import patch
 
+from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from textual.css.model import RuleSet
 
 _parse = Stylesheet._parse_rules
 _parsed: dict[tuple[object, ...], list[RuleSet]] = {}

@@ -1,7 +1,5 @@
 """A full-screen program at a terminal of its own, read back as a person would see it."""
 
-from __future__ import annotations
-
 import codecs
 import fcntl
 import os
@@ -13,15 +11,12 @@ import struct
 import subprocess
 import termios
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Self
 
 from tests.waiting import HUNG_SECONDS
 from tests.zuno_tui.terminal_emulator import Emulator
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import TracebackType
-    from typing import Self
 
 SECONDS = HUNG_SECONDS
 _HAND_SECONDS = 0.12

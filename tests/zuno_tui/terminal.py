@@ -9,15 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.fork_server import fork_server
 from tests.waiting import HUNG_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 _SECONDS = HUNG_SECONDS
 

@@ -1,17 +1,12 @@
 """The emulator of the tests' terminals, quicker where a full-screen program spends its bytes."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pyte
 from pyte.charsets import LAT1_MAP
 from pyte.modes import IRM
+from pyte.screens import Char
 from wcwidth import wcwidth
-
-if TYPE_CHECKING:
-    from pyte.screens import Char
 
 # The emulator draws these, or reads them as colours; a real terminal answers or ignores them.
 _NOT_FOR_THE_EMULATOR = re.compile(

@@ -1,15 +1,15 @@
 """ENS names where an address is asked for: on the command line, for a wallet, at the desk."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from chain.base.home import Home
 from chain.contracts.addresses import checksum
+from chain.devnet.launch import DevnetReady
 from chain.wallet.address_book import read_book
 from tests import node_rpc
 from tests.chain.names.ens_on_chain import EnsOnChain
@@ -18,12 +18,6 @@ from zuno_tui.cli import main
 from zuno_tui.desk.events import PositionsChanged, Said
 from zuno_tui.intents.intents import UseWallet
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 STRANGER = "0x" + "77" * 20
 

@@ -1,7 +1,5 @@
 """How a command ends when nobody is left to read what it prints."""
 
-from __future__ import annotations
-
 import os
 import pty
 import signal

@@ -1,7 +1,5 @@
 """The short ways of the tests' emulator draw what the long ones do."""
 
-from __future__ import annotations
-
 import random
 
 import pyte

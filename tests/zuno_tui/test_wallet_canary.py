@@ -1,11 +1,9 @@
 """A canary key and passphrase go through every command, with crashes; nobody gets to see them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +12,6 @@ from chain.wallet.secrets import Passphrase, PrivateKey
 from tests.chain.wallet.canary import KEY, KEY_TEXT, PASSPHRASE, seen_in, seen_under
 from tests.zuno_tui.loud_python import loud_environment, seen_at_terminal
 from tests.zuno_tui.terminal import Terminal
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _QUESTIONS = (
     ("(not shown): ", KEY_TEXT),

@@ -1,12 +1,10 @@
 """`zuno wallet` on a real gnome-keyring, and on keyrings that must not be trusted."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,14 +12,8 @@ from chain.wallet.address_book import read_book
 from chain.wallet.keystore_file import keystore_path
 from tests.chain.wallet.canary import ADDRESS, KEY_TEXT, PASSPHRASE, seen_in, seen_under
 from tests.zuno_tui.conftest import Spoken
-from tests.zuno_tui.desktop_session import desktop_session, require_gnome_keyring
+from tests.zuno_tui.desktop_session import DesktopSession, desktop_session, require_gnome_keyring
 from tests.zuno_tui.terminal import Terminal
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.zuno_tui.desktop_session import DesktopSession
-
 
 LOGIN = "login-passphrase"
 _ASK_WITH_PATIENCE = """

@@ -1,7 +1,5 @@
 """Net, profit, vs hold: one word, one figure, one function, wherever they are shown."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

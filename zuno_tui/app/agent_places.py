@@ -18,6 +18,8 @@ class AgentPlaces(Struct, frozen=True):
     """local, axl or nats."""
     peers: Mapping[str, str] = field(default_factory=dict)
     """By role the peer who plays it, by name and key."""
+    here: tuple[str, ...] = ()
+    """The roles that this process plays beside them."""
     reason: str = ""
     """Why it is not the mesh; empty where it is, or where there is none."""
 
@@ -36,7 +38,8 @@ class AgentPlaces(Struct, frozen=True):
             peer if peer.startswith(role) else f"{role} by {peer}"
             for role, peer in self.peers.items()
         )
-        return f"over {self.transport}: {told}"
+        here = f"; {', '.join(self.here)} in this process" if self.here else ""
+        return f"over {self.transport}: {told}{here}"
 
 
 class SecondCritic(Struct, frozen=True):

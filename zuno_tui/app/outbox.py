@@ -130,10 +130,9 @@ def _say_terms(
     parties: Parties,
     gas: GasBill,
     tokens: Mapping[Address, Token],
-    account_code: str | None = None,
 ) -> None:
     recipients = " and ".join(signing.recipients(parties)) or NOBODY
-    terms = signing.terms(network, parties, gas, tokens, account_code=account_code)
+    terms = signing.terms(network, parties, gas, tokens)
     for label, words in (("recipient", recipients), *terms):
         say(f"  {label:<10} {words}")
 

@@ -102,6 +102,10 @@ def _run_command(command: Command | None, parsed: Namespace) -> int:
         from zuno_tui.cli import desk
 
         return desk.run(parsed, asks=words == ("init",))
+    if words == ("look",):
+        from zuno_tui.cli import desk
+
+        return desk.run_looking(parsed)
     _refuse_other_protocols(command, parsed)
     if words == ("demo",):
         from zuno_tui.cli import demo

@@ -44,7 +44,26 @@ def run(arguments: Namespace, *, asks: bool = False) -> int:
         return run_desk(session.home, look, _opening(arguments), ending, first)
 
 
-def _opening(arguments: Namespace) -> Opening:
+def run_looking(arguments: Namespace) -> int:
+    """The desk as a window, in this terminal or behind `zuno serve`."""
+    served = "TEXTUAL_DRIVER" in os.environ
+    if not served and (refusal := no_desk_here()) is not None:
+        sys.stderr.write(refusal)
+        return USAGE
+    from zuno_tui.app.session import Session
+    from zuno_tui.screen.app.ending import ending_when_asked
+    from zuno_tui.screen.app.running import run_desk
+    from zuno_tui.screen.look import read_look
+
+    session = Session.start(arguments)
+    session.home.prepare()
+    look = read_look(session.settings, os.environ, arguments)
+    with ending_when_asked() as ending:
+        opening = _opening(arguments, looks_only=True)
+        return run_desk(session.home, look, opening, ending, keeps_view=False)
+
+
+def _opening(arguments: Namespace, *, looks_only: bool = False) -> Opening:
     @asynccontextmanager
     async def open_session(_tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
         from zuno_tui.app.session import Session, flags_of
@@ -54,6 +73,7 @@ def _opening(arguments: Namespace) -> Opening:
         session = Session.start(arguments)
         yield DeskOpening(
             session,
+            looks_only=looks_only,
             deterministic=arguments.deterministic,
             transport=arguments.transport,
             flags=flags_of(arguments),

@@ -112,6 +112,16 @@ class Approvals:
         return shown.plan_id if shown is not None and shown.options else None
 
     def approve(self, intent: Approve) -> None:
+        shown = self._card.view
+        if (
+            intent == Approve()
+            and shown is not None
+            and shown.approval is not None
+            and not shown.options
+        ):
+            words = f"Already approved: {shown.headline}. Sign it: apply"
+            self._context.tell(Said(words))
+            return
         argued = self._plan(intent.plan_id)
         make_action = action_of_candidate(self._context.session, argued.plan, intent.candidate)
         if self._card.view is None or self._card.view.plan_id != argued.plan.plan_id:

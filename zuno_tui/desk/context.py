@@ -88,6 +88,8 @@ class DeskOpening(SecretStruct, frozen=True):
     session: Session
     demo: bool = False
     """Whether the guide speaks and the market can be paused."""
+    looks_only: bool = False
+    """Whether it is a window: it shows, and does nothing that it is asked to do."""
     deterministic: bool = False
     """Whether the rules speak alone, key or no key."""
     transport: str | None = None

@@ -66,6 +66,7 @@ from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from zuno_tui.desk.dispatcher import Dispatcher
+    from zuno_tui.desk.looking import LookingCounter
 
 _HEAD_START = 2.0
 """Seconds the first read gets before the heavy parts are loaded."""
@@ -89,7 +90,9 @@ class Workspace:
         # Whoever is current may change elsewhere; this post stays with whom it was opened for.
         session = replace(session, settings=replace(session.settings, address=wallet))
         named = _named(session, wallet)
-        view = StatusView(network=session.network.title, wallet=named, demo=opening.demo)
+        looks = ", looking" if opening.looks_only else ""
+        network = f"{session.network.title}{looks}"
+        view = StatusView(network=network, wallet=named, demo=opening.demo)
         async with AsyncExitStack() as stack:
             sources = await stack.enter_async_context(session.sources())
             status = StatusBoard(view, tell)
@@ -97,7 +100,7 @@ class Workspace:
             context = DeskContext(opening, session, wallet, sources, tell, jobs, status)
             return cls(context, stack.pop_all())
 
-    async def counter(self) -> Dispatcher:
+    async def counter(self) -> Dispatcher | LookingCounter:
         """Where everything but reading is asked for; its parts are heavy and come second."""
         return await asyncio.shield(self._loading)
 
@@ -112,14 +115,20 @@ class Workspace:
         self.positions.note()
         await self._held.aclose()
 
-    async def _load(self) -> Dispatcher:
+    async def _load(self) -> Dispatcher | LookingCounter:
         with suppress(TimeoutError):
             async with asyncio.timeout(_HEAD_START):
                 await self.positions.tried.wait()
-        await asyncio.to_thread(import_module, "zuno_tui.desk.dispatcher")
-        from zuno_tui.desk.dispatcher import Dispatcher
+        counter: Dispatcher | LookingCounter
+        if self.context.opening.looks_only:
+            from zuno_tui.desk.looking import LookingCounter
 
-        counter = Dispatcher(self.context, self.positions)
+            counter = LookingCounter(self.context, self.positions)
+        else:
+            await asyncio.to_thread(import_module, "zuno_tui.desk.dispatcher")
+            from zuno_tui.desk.dispatcher import Dispatcher
+
+            counter = Dispatcher(self.context, self.positions)
         counter.begin()
         return counter
 
@@ -310,6 +319,12 @@ class Desk:
 
     async def ask(self, intent: Intent) -> None:
         """Begin what is asked; it is under way, done or refused when this returns."""
+        if self._opening.looks_only:
+            from zuno_tui.desk.looking import ONLY_LOOKS, may_be_seen
+
+            if not may_be_seen(intent):
+                self._tell(Said(ONLY_LOOKS, "warn", intent.twin))
+                return
         try:
             await self._take(intent)
         except Exception as error:  # one request that fails is one line, and the desk goes on

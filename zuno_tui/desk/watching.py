@@ -110,6 +110,9 @@ class Watching:
 
     async def run(self) -> None:
         """Until cancelled: watch beside or instead of a daemon, and tell what changes."""
+        if self._context.opening.looks_only:
+            self._watched_by = "daemon"
+            self._stop.set()
         monitor = asyncio.create_task(self._monitor(), name="zuno monitor")
         try:
             while True:
@@ -242,7 +245,9 @@ class Watching:
         try:
             self._undelivered = delivery_troubles(all_progress(store))
             beat = last_beat(store)
-            handed = take_handed_over(store, self._context.clock())
+            # Told once, and where somebody can decide.
+            here = not self._context.opening.looks_only
+            handed = take_handed_over(store, self._context.clock()) if here else ()
         except (StoreError, sqlite3.Error):
             # What keeps it from being read is the alert book's to say.
             return

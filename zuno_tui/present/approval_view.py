@@ -47,6 +47,8 @@ class SigningKey(Struct, frozen=True):
     needs_passphrase: bool = False
     device: str = ""
     """Where the person compares hashes, such as `the Ledger`; empty for a key that is here."""
+    can_lend: bool = True
+    """Whether it can sign that the account runs another's code."""
 
     def device_hashes(self, transactions: Iterable[UnsignedTransaction]) -> tuple[Term, ...]:
         """The very hashes that the device shows; one that follows from another signature is
@@ -87,7 +89,9 @@ def _key_of(wallet: Wallet) -> SigningKey:
         case KeyStorage.LEDGER:
             return SigningKey(f"{wallet.name}, on the Ledger at {wallet.path}", device="the Ledger")
         case KeyStorage.PROGRAM:
-            return SigningKey(f"{wallet.name}, by the program that wallet.signer names")
+            return SigningKey(
+                f"{wallet.name}, by the program that wallet.signer names", can_lend=False
+            )
         case KeyStorage.SAFE:
             return SigningKey(f"nothing: the owners of {wallet.name} sign", can_sign=False)
         case KeyStorage.NOWHERE:
@@ -114,6 +118,9 @@ def approved_view(
         planned_cost=action.planned_cost,
         made=prepared.simulation.liquidity_made(protocols.managers(network)),
     )
+    could_be_one = key.can_lend and signing.could_be_one(
+        network, parties, prepared.circumstances.account_code
+    )
     return ApprovalView(
         plan_id=action.plan_id,
         headline=action.headline,
@@ -137,12 +144,12 @@ def approved_view(
                 parties,
                 prepared.gas,
                 dry_run.tokens,
-                account_code=prepared.circumstances.account_code,
+                could_be_one=could_be_one,
             ),
         ),
         as_one=parties.batched > 0,
         executor=signing.executor(network, parties),
-        could_be_one=signing.could_be_one(network, parties, prepared.circumstances.account_code),
+        could_be_one=could_be_one,
     )
 
 
@@ -175,6 +182,9 @@ def waiting_view(
         planned_cost=approval.planned_cost,
         made=judgment.basis.simulation.liquidity_made(protocols.managers(network)),
     )
+    could_be_one = key.can_lend and signing.could_be_one(
+        network, judgment.parties, judgment.basis.circumstances.account_code
+    )
     return ApprovalView(
         plan_id=approval.plan_id,
         headline=approval.headline,
@@ -196,15 +206,13 @@ def waiting_view(
                 judgment.parties,
                 judgment.gas,
                 waiting.tokens,
-                account_code=judgment.basis.circumstances.account_code,
+                could_be_one=could_be_one,
             ),
         ),
         word=waiting.word,
         as_one=judgment.parties.batched > 0,
         executor=signing.executor(network, judgment.parties),
-        could_be_one=signing.could_be_one(
-            network, judgment.parties, judgment.basis.circumstances.account_code
-        ),
+        could_be_one=could_be_one,
     )
 
 

@@ -48,11 +48,11 @@ def terms(
     gas: GasBill,
     tokens: Mapping[Address, Token],
     *,
-    account_code: str | None = None,
+    could_be_one: bool = False,
 ) -> tuple[Term, ...]:
     """Everything besides the recipients: who may move tokens, what is called, until when."""
     names = names_on(network, parties.sender, tokens)
-    return (*_sent_as(network, parties, account_code), *_terms(names, network, parties, gas))
+    return (*_sent_as(parties, could_be_one=could_be_one), *_terms(names, network, parties, gas))
 
 
 def could_be_one(network: Network, parties: Parties, account_code: str | None) -> bool:
@@ -70,13 +70,12 @@ def executor(network: Network, parties: Parties) -> str:
     return f"{checksum(delegate.address)} ({delegate.name.removeprefix('the ')})"
 
 
-def _sent_as(network: Network, parties: Parties, account_code: str | None) -> Iterator[Term]:
+def _sent_as(parties: Parties, *, could_be_one: bool) -> Iterator[Term]:
     if parties.batched:
         steps = f"{parties.batched} step{'s' * (parties.batched > 1)}"
         yield Term(SENT_AS, f"1 transaction, {steps}, all or nothing")
     elif parties.transactions > 1:
-        could = could_be_one(network, parties, account_code)
-        once = "; as one, all or nothing, after: wallet delegate" if could else ""
+        once = "; as one, all or nothing, after: wallet delegate" if could_be_one else ""
         yield Term(SENT_AS, f"{parties.transactions} transactions, one after the other{once}")
 
 

@@ -396,6 +396,16 @@ def _order_condition(_verb: str, sentence: Sentence, _context: PhraseContext) ->
     return (f"{'above' if above and not below else 'below'} {levels[0].lstrip('$')}",)
 
 
+def _order_where(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    """Where an order moves a range to."""
+    levels = [token.text for token in sentence.numbers if token.ref not in sentence.ids]
+    levels += sentence.dollars
+    side = "down" if sentence.has("falls", "below", "down_to") else "up"
+    if len(levels) != 1:
+        raise UnclearSlotError(f"How far {side}? Name the price where its new range ends.")
+    return (f"{side} to {levels[0].lstrip('$')}",)
+
+
 def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     """Alerts by their number, by their position, or all of them."""
     numbers = [token.text for token in sentence.numbers if token.is_whole]
@@ -513,6 +523,7 @@ FILLERS: dict[str, Filler] = {
     "candidate": _candidate,
     "change": _change,
     "condition": _order_condition,
+    "where": _order_where,
     "create": create_slot,
     "csv": lambda _verb, sentence, _context: (" csv" if sentence.has("csv") else "",),
     "each": _each,

@@ -22,7 +22,7 @@ from zuno_tui.prompt.words import LineRow, SentenceToken, Way, fits, grammar, li
 NOTHING_DONE = "Nothing to do: keeping things as they are needs no command."
 NOT_LATER = (
     "That cannot wait for a time or a price: type it when it should happen. An alert tells you "
-    "when: alert ETH below 3000. Only a close or a collect can wait: order close 28 below 2900"
+    "when: alert ETH below 3000. What can wait is an order: order close 28 below 2900"
 )
 ONE_AT_A_TIME = "Those are several things at once. Type them one at a time."
 _TAKEN_WHOLE = re.compile(r"decrease ([0-9]+) 100")

@@ -40,19 +40,22 @@ def order_instead(
     if "all" in numbers:
         numbers = [position_name(ref) for ref in context.positions]
     refs = [number for number in numbers if read_position_ref(number) is not None]
-    collects = [_collecting(number, sentence) for number in refs[:_MOST_OFFERED]]
-    if verb == "collect" and collects:
-        text = f"`collect` is done once, now. For «{spoken}» there is an order"
-        return OrderOffer(f"{text}, with the least that it is worth.", (*collects, *lines))
+    does = "compound" if verb == "compound" else "collect"
+    offers = [_repeating(does, number, sentence) for number in refs[:_MOST_OFFERED]]
+    if verb == does and offers:
+        text = f"`{verb}` is done once, now. For «{spoken}» there is an order"
+        return OrderOffer(f"{text}, with the least that it is worth.", (*offers, *lines))
     closes = [f"order close {number} out-of-range 2h" for number in rest[:1]]
-    nearest = closes if verb in ("close", "recommend", "move") else collects
-    text = f"zuno has no order that does that «{spoken}»: an order closes or collects."
+    nearest = closes if verb in ("close", "recommend", "move") else offers
+    text = f"zuno has no order that does that «{spoken}»: one closes, collects, compounds or moves."
     return OrderOffer(f"{text} Nearest, or once:", (*nearest, *lines))
 
 
-def _collecting(number: str, sentence: Sentence) -> str:
-    worth = f"${sentence.dollars[0]}" if len(sentence.dollars) == 1 else _LEAST_WORTH
-    return f"order collect {number} every {_span(sentence)} over {worth}"
+def _repeating(does: str, number: str, sentence: Sentence) -> str:
+    """How much a compound waits for the fees of the past say, where nobody does."""
+    said = f" over ${sentence.dollars[0]}" if len(sentence.dollars) == 1 else ""
+    worth = said or ("" if does == "compound" else f" over {_LEAST_WORTH}")
+    return f"order {does} {number} every {_span(sentence)}{worth}"
 
 
 def _span(sentence: Sentence) -> str:

@@ -123,7 +123,7 @@ def found_safe(
 
 
 def send_as(node: NodeClient, sender: Address, to: Address, data: bytes) -> None:
-    """As an account whose signature the node does without."""
+    """As an account whose signature the node does without; in a block when this returns."""
     node.ask("anvil_impersonateAccount", sender)
     try:
         node.ask(
@@ -137,5 +137,7 @@ def send_as(node: NodeClient, sender: Address, to: Address, data: bytes) -> None
                 "maxPriorityFeePerGas": hex(SUGGESTED_TIP),
             },
         )
+        # A node that mines at once answers before it has.
+        node.ask("evm_mine")
     finally:
         node.ask("anvil_stopImpersonatingAccount", sender)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import CalldataPool, PoolKey
@@ -11,6 +11,7 @@ from chain.execution.plan.effects import Effect
 from chain.execution.plan.names import Names
 from chain.execution.plan.reading import Function
 from chain.execution.plan.records import Call, PlainCall, RouterCommand
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.protocols.reference import PositionRef
 
@@ -36,21 +37,40 @@ class GasLimits(NamedTuple):
     """And none sets one above this."""
 
 
+OrderKind = Literal["close", "collect", "compound", "move", "follow"]
+
+
+class StandingEntry(NamedTuple):
+    """What a standing order puts back to work."""
+
+    liquidity: int
+    most: Amounts
+    """Refused where it would take more: so much for the price it is done at."""
+    rest: bool = False
+    """Whether what is left of the fees follows."""
+    pool: PoolKey | None = None
+    """Of a new position; None where it is one that is there."""
+    span: Span | None = None
+    """The range; None where the bytes do not name it."""
+    into: PositionRef | None = None
+    """The position that takes it in; None where it is the same one, or is opened by that."""
+
+
 class StandingCall(NamedTuple):
     """All that a call says which another key may make for the owner."""
 
-    closes: bool
-    """Whether it ends the position; else it collects what is owed."""
+    kind: OrderKind
     ref: PositionRef
     least: Amounts
-    """What a close must pay, besides what is owed."""
+    """What taking out must pay, besides what is owed."""
     recipient: Address
     liquidity: int | None
-    """What a close takes out; None where the bytes take all there is then."""
+    """What it takes out; None where the bytes take all there is then."""
     currencies: tuple[Address, Address] | None
     """What it pays; None where the bytes name no token."""
     deadline: int | None
     """None where the bytes name no end."""
+    entry: StandingEntry | None = None
 
 
 class ProtocolReader(ABC):
@@ -66,8 +86,8 @@ class ProtocolReader(ABC):
     wraps: ClassVar[bool]
     """Whether it takes the coin for its wrapped form, and pays it out as the coin."""
 
-    standing_gas: ClassVar[Mapping[bool, GasLimits]]
-    """Of standing orders, by whether they close; with what lets another key make the call."""
+    standing_gas: ClassVar[Mapping[OrderKind, GasLimits]]
+    """Of the standing orders there are, with what lets another key make the call."""
 
     @abstractmethod
     def contracts(self, network: Network) -> dict[Address, str]:

@@ -44,6 +44,8 @@ class CloseRequest(Struct, frozen=True):
 class CollectRequest(Struct, frozen=True):
     position: PositionFacts
     native: bool = False
+    opens: tuple[Span, ...] = ()
+    """Ranges of its pool, opened out of the fees with one unit of liquidity each."""
 
 
 class DecreaseRequest(Struct, frozen=True):

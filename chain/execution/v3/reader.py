@@ -11,6 +11,7 @@ from chain.execution.plan.names import Names
 from chain.execution.plan.protocol import (
     CommandForm,
     GasLimits,
+    OrderKind,
     Places,
     ProtocolReader,
     StandingCall,
@@ -36,9 +37,9 @@ class V3CallReader(ProtocolReader):
         v3.DecodedV3Swap.code: CommandForm(v3.read_swap, v3.write_swap)
     }
 
-    standing_gas: ClassVar[Mapping[bool, GasLimits]] = {
-        True: GasLimits(575_000, 750_000),
-        False: GasLimits(395_000, 520_000),
+    standing_gas: ClassVar[Mapping[OrderKind, GasLimits]] = {
+        "close": GasLimits(575_000, 750_000),
+        "collect": GasLimits(395_000, 520_000),
     }
 
     def contracts(self, network: Network) -> dict[Address, str]:
@@ -107,8 +108,8 @@ class V3CallReader(ProtocolReader):
                 return None
         if paid.token_id != token_id or {paid.amount0_max, paid.amount1_max} != {v3.EVERYTHING}:
             return None
-        closes = out is not None
-        return StandingCall(closes, v3_in_bytes(token_id), least, paid.recipient, out, None, end)
+        kind: OrderKind = "collect" if out is None else "close"
+        return StandingCall(kind, v3_in_bytes(token_id), least, paid.recipient, out, None, end)
 
     def faults(self, call: Call, value: int, context: PolicyContext) -> Iterator[str]:
         if isinstance(call, Execute):

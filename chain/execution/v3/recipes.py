@@ -126,7 +126,7 @@ def standing_call(order: StandingCall) -> bytes:
     """Out of a position as it was when this was signed: nothing in it is looked up later."""
     token_id, owner = order.ref.token_id, order.recipient
     collect = abi.encode_call(COLLECT, (token_id, owner, _ALL, _ALL))
-    if not order.closes:
+    if order.kind == "collect":
         return collect
     values = (token_id, order.liquidity, *order.least, order.deadline)
     calls = [abi.encode_call(DECREASE, values), collect, abi.encode_call(BURN, token_id)]

@@ -1,6 +1,6 @@
 """How bytes of Uniswap v4 are read, judged and told."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from chain.contracts.networks import Address, Network
@@ -11,9 +11,11 @@ from chain.execution.plan.names import Names
 from chain.execution.plan.protocol import (
     CommandForm,
     GasLimits,
+    OrderKind,
     Places,
     ProtocolReader,
     StandingCall,
+    StandingEntry,
 )
 from chain.execution.plan.reading import Function
 from chain.execution.plan.records import (
@@ -25,6 +27,7 @@ from chain.execution.plan.records import (
 )
 from chain.execution.v4 import records as v4
 from chain.execution.v4 import shapes, words
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.protocols.reference import V4, PositionRef, v4_position
 
@@ -41,9 +44,12 @@ class V4CallReader(ProtocolReader):
         ),
     }
 
-    standing_gas: ClassVar[Mapping[bool, GasLimits]] = {
-        True: GasLimits(340_000, 500_000),
-        False: GasLimits(290_000, 500_000),
+    standing_gas: ClassVar[Mapping[OrderKind, GasLimits]] = {
+        "close": GasLimits(340_000, 500_000),
+        "collect": GasLimits(290_000, 500_000),
+        "compound": GasLimits(320_000, 500_000),
+        "move": GasLimits(500_000, 640_000),
+        "follow": GasLimits(320_000, 500_000),
     }
 
     def contracts(self, network: Network) -> dict[Address, str]:
@@ -110,19 +116,17 @@ class V4CallReader(ProtocolReader):
 
     def standing_call(self, call: PlainCall) -> StandingCall | None:
         match call:
-            case v4.ModifyLiquidities((change, v4.DecodedTakePair() as paid), deadline):
-                to, pair = paid.recipient, (paid.currency0, paid.currency1)
+            case v4.ModifyLiquidities((*changes, v4.DecodedTakePair() as paid), deadline):
+                made = _standing_change(changes, paid)
             case _:
                 return None
-        match change:
-            case v4.DecodedBurn(token_id, least0, least1, hook_data=b""):
-                least, ref = Amounts(least0, least1), v4_position(token_id)
-                return StandingCall(True, ref, least, to, None, pair, deadline)
-            case v4.DecodedDecrease(token_id, 0, 0, 0, hook_data=b""):
-                ref = v4_position(token_id)
-                return StandingCall(False, ref, Amounts(0, 0), to, None, pair, deadline)
-            case _:
-                return None
+        if made is None or any(shapes.hook_data_faults(tuple(changes))):
+            return None
+        return made._replace(
+            recipient=paid.recipient,
+            currencies=(paid.currency0, paid.currency1),
+            deadline=deadline,
+        )
 
     def faults(self, call: Call, value: int, context: PolicyContext) -> Iterator[str]:
         match call:
@@ -145,6 +149,53 @@ class V4CallReader(ProtocolReader):
 
     def describe(self, call: PlainCall, names: Names) -> Iterator[str]:
         return words.describe(call, names)
+
+
+def _standing_change(changes: Sequence[v4.Action], paid: v4.DecodedTakePair) -> StandingCall | None:
+    """What is done with a position before it is paid out."""
+
+    def call_of(
+        kind: OrderKind, token_id: int, least: Amounts, out: int | None = None
+    ) -> StandingCall:
+        return StandingCall(kind, v4_position(token_id), least, paid.recipient, out, None, None)
+
+    nothing = Amounts(0, 0)
+    match changes:
+        case [v4.DecodedBurn(token_id) as taken]:
+            return call_of("close", token_id, _least_of(taken))
+        case [v4.DecodedDecrease(token_id, 0, 0, 0)]:
+            return call_of("collect", token_id, nothing)
+        case [v4.DecodedIncrease(token_id) as given, *rest] if rest in (
+            [],
+            [v4.rest_of(token_id)],
+        ):
+            entry = _entry_of(given)._replace(rest=bool(rest))
+            return call_of("compound", token_id, nothing)._replace(entry=entry)
+        case [v4.DecodedBurn(token_id) as taken, v4.DecodedMint() as given] if (
+            given.owner == paid.recipient and given.pool[:2] == (paid.currency0, paid.currency1)
+        ):
+            return call_of("move", token_id, _least_of(taken))._replace(entry=_entry_of(given))
+        case [v4.DecodedDecrease(token_id, out) as taken, v4.DecodedIncrease(into) as given] if (
+            out and into != token_id
+        ):
+            entry = _entry_of(given)._replace(into=v4_position(into))
+            return call_of("follow", token_id, _least_of(taken))._replace(
+                liquidity=out, entry=entry
+            )
+        case _:
+            return None
+
+
+def _least_of(taken: v4.DecodedBurn | v4.DecodedDecrease) -> Amounts:
+    return Amounts(taken.amount0_min, taken.amount1_min)
+
+
+def _entry_of(given: v4.DecodedIncrease | v4.DecodedMint) -> StandingEntry:
+    most = Amounts(given.amount0_max, given.amount1_max)
+    if isinstance(given, v4.DecodedIncrease):
+        return StandingEntry(given.liquidity, most)
+    span = Span(given.tick_lower, given.tick_upper)
+    return StandingEntry(given.liquidity, most, pool=PoolKey(*given.pool), span=span)
 
 
 def _recipients(actions: Iterable[Any]) -> Iterator[Address]:

@@ -1,6 +1,6 @@
 """The few sequences of actions that ever reach the PositionManager and the UniversalRouter."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from chain.contracts import abi
 from chain.contracts import calldata as actions
@@ -39,32 +39,59 @@ def leave(position: PositionFacts, facts: ChainFacts) -> Change:
     )
 
 
-def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFacts) -> Change:
+def take_out(
+    position: PositionFacts,
+    liquidity: int,
+    step: str,
+    facts: ChainFacts,
+    *,
+    opens: Sequence[Span] = (),
+) -> Change:
     """Remove a part of the liquidity; of none, the fees alone come out."""
+    price = position.pool.sqrt_price_x96
+    sized = [
+        sizing.size_entry(span, price, position.fees, facts.tolerance, liquidity=1)
+        for span in opens
+    ]
+    taken = Amounts(*(sum(each.most[place] for each in sized) for place in (0, 1)))
     least = sizing.exit_minimums(position, liquidity, facts.tolerance)
     key = position.pool.key
     return Change(
         step,
         (
             actions.Decrease(v4_token_id(position.ref), liquidity, *least),
+            *(_mint(key, *each, facts) for each in zip(opens, sized, strict=True)),
             actions.TakePair(key.currency0, key.currency1, facts.sender),
         ),
-        RecipeBounds(least.plus(position.fees)),
+        RecipeBounds(least.plus(position.fees.less(taken))),
     )
 
 
 def standing_call(order: StandingCall) -> bytes:
     """Takes no debt from the wallet: what is not paid in full is undone."""
-    token_id = v4_token_id(order.ref)
-    change: actions.PositionAction = (
-        actions.Burn(token_id, *order.least)
-        if order.closes
-        else actions.Decrease(token_id, 0, *order.least)
-    )
     assert order.currencies is not None
     assert order.deadline is not None
     paid = actions.TakePair(*order.currencies, order.recipient)
-    return actions.modify_liquidities([change, paid], order.deadline)
+    return actions.modify_liquidities([*_standing_changes(order), paid], order.deadline)
+
+
+def _standing_changes(order: StandingCall) -> Iterator[actions.PositionAction]:
+    token_id, entry, taken = v4_token_id(order.ref), order.entry, order.liquidity
+    if order.kind in ("close", "move"):
+        yield actions.Burn(token_id, *order.least)
+    elif order.kind != "compound":
+        yield actions.Decrease(token_id, taken or 0, *order.least)
+    if entry is None:
+        return
+    if entry.pool is None:
+        into = token_id if entry.into is None else v4_token_id(entry.into)
+        yield actions.Increase(into, entry.liquidity, *entry.most)
+    else:
+        assert entry.span is not None
+        ticks = entry.span.tick_lower, entry.span.tick_upper
+        yield actions.Mint(entry.pool, *ticks, entry.liquidity, *entry.most, order.recipient)
+    if entry.rest:
+        yield actions.IncreaseFromDeltas(token_id)
 
 
 def move(position: PositionFacts, span: Span, facts: ChainFacts, liquidity: int | None) -> Recipe:

@@ -66,6 +66,18 @@ class DecodedBurn(Struct, frozen=True):
     hook_data: bytes
 
 
+class DecodedIncreaseFromDeltas(Struct, frozen=True):
+    """Adds what the actions before it left over."""
+
+    code: ClassVar[int] = 0x04
+    layout: ClassVar[tuple[str, ...]] = ("uint256", "uint128", "uint128", "bytes")
+
+    token_id: int
+    amount0_max: int
+    amount1_max: int
+    hook_data: bytes
+
+
 class DecodedSwapExactIn(Struct, frozen=True):
     code: ClassVar[int] = 0x06
     layout: ClassVar[tuple[str, ...]] = (_KEY, "bool", "uint128", "uint128", "bytes")
@@ -132,6 +144,7 @@ Action = (
     | DecodedDecrease
     | DecodedMint
     | DecodedBurn
+    | DecodedIncreaseFromDeltas
     | DecodedSwapExactIn
     | DecodedSettle
     | DecodedSettlePair
@@ -178,6 +191,7 @@ _ACTIONS: dict[int, type[Action]] = {
         DecodedDecrease,
         DecodedMint,
         DecodedBurn,
+        DecodedIncreaseFromDeltas,
         DecodedSwapExactIn,
         DecodedSettle,
         DecodedSettlePair,
@@ -280,6 +294,11 @@ def actions_of(call: Call) -> tuple[Action, ...]:
             )
         case _:
             return ()
+
+
+def rest_of(token_id: int) -> DecodedIncreaseFromDeltas:
+    """Of a position: all that is left over goes into it."""
+    return DecodedIncreaseFromDeltas(token_id, 2**128 - 1, 2**128 - 1, b"")
 
 
 def parts_of(actions: tuple[Action, ...]) -> tuple[tuple[Action, ...], ...]:

@@ -87,6 +87,7 @@ _DIRECT = {
     (DecodedBurn, DecodedMint, DecodedCloseCurrency, DecodedCloseCurrency),
     (DecodedBurn, DecodedTakePair),
     (DecodedDecrease, DecodedTakePair),
+    *((DecodedDecrease, *(DecodedMint,) * count, DecodedTakePair) for count in range(1, 9)),
     (DecodedIncrease, DecodedCloseCurrency, DecodedCloseCurrency),
     (DecodedIncrease, DecodedCloseCurrency, DecodedCloseCurrency, DecodedSweep),
     (DecodedMint, DecodedSettlePair),

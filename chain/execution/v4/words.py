@@ -21,6 +21,7 @@ from chain.execution.v4.records import (
     DecodedCloseCurrency,
     DecodedDecrease,
     DecodedIncrease,
+    DecodedIncreaseFromDeltas,
     DecodedMint,
     DecodedPositionManagerCall,
     DecodedSettle,
@@ -45,7 +46,7 @@ def describe(call: PlainCall, names: Names) -> Iterator[str]:
     match call:
         case ModifyLiquidities(actions, deadline):
             for part in parts_of(actions):
-                yield from _actions(part, names)
+                yield from _actions(part, names, _pair(actions))
             yield f"Refused by the chain after {time_text(deadline)}."
         case Execute(commands, deadline):
             for command in commands:
@@ -72,12 +73,17 @@ def _place(address: Address, names: Names) -> str:
     return "the contract itself" if address == _CONTRACT else names.place(address)
 
 
-def _actions(actions: tuple[Action, ...], names: Names) -> Iterator[str]:
-    pair = _pair(actions)
+def _actions(
+    actions: tuple[Action, ...], names: Names, pair: tuple[Address, Address] | None = None
+) -> Iterator[str]:
+    pair = _pair(actions) or pair
     for action in actions:
         match action:
             case DecodedBurn() | DecodedDecrease() | DecodedIncrease() | DecodedMint():
                 yield _change(action, pair, actions, names) + _hook_data(action.hook_data)
+            case DecodedIncreaseFromDeltas(token_id):
+                added = f"Add what is left of the fees to position #{token_id}."
+                yield added + _hook_data(action.hook_data)
             case DecodedSwapExactIn():
                 yield _swap(action, names) + _hook_data(action.hook_data)
             case _:

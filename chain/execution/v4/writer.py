@@ -31,8 +31,8 @@ class V4Writer(ProtocolWriter):
             return recipes.leave(position, facts)
         needs_liquidity(position)
         match request:
-            case CollectRequest():
-                return recipes.take_out(position, 0, "collect", facts)
+            case CollectRequest(_, _, opens):
+                return recipes.take_out(position, 0, "collect", facts, opens=opens)
             case DecreaseRequest(_, percent):
                 return recipes.take_out(position, part_of(position, percent), "decrease", facts)
             case CompoundRequest():

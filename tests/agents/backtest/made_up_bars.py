@@ -1,15 +1,8 @@
 """Bars that were made up, so that what comes of them can be computed beside."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from agents.backtest.hours import PoolBars
-
-if TYPE_CHECKING:
-    from agents.backtest.hours import Floats
+from agents.backtest.hours import Floats, PoolBars
 
 START = 1_700_000_000.0
 

@@ -1,7 +1,5 @@
 """The rule for many positions at once is the rule for one."""
 
-from __future__ import annotations
-
 from math import inf, isnan, nan
 
 import numpy as np

@@ -1,15 +1,12 @@
 """Bars of pools, made up and real, and what holding through them earns."""
 
-from __future__ import annotations
-
 from math import exp, inf, log, sqrt
 from random import Random
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from agents.backtest.hours import bar_hours
+from agents.backtest.hours import PoolBars, bar_hours
 from agents.backtest.report import BacktestError, BarUnits, bars_of_hours
 from agents.backtest.walking import (
     HeldRanges,
@@ -26,9 +23,6 @@ from chain.history.fee_rate import hour_sums
 from chain.history.hours import HourRow, PoolHours
 from chain.rpc.records import Block
 from tests.agents.backtest.made_up_bars import bars_along, random_prices
-
-if TYPE_CHECKING:
-    from agents.backtest.hours import PoolBars
 
 BEGIN = 1_700_000_000 // HOUR * HOUR
 WETH_USDC = BarUnits(decimals0=18, decimals1=6, inverted=False, money_usd=2.0)

@@ -1,9 +1,7 @@
 """The rule on real markets: the minutes of a pool on Polygon, and the semi-real pool of hours."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,12 +12,14 @@ from agents.backtest.report import backtest
 from agents.backtest.walking import BacktestTerms
 from agents.numbers.advice import edge_ratio
 from agents.numbers.rules import RiskProfile
-from benchmarks.bar_files import DATA, ETH_HOURS, POLYGON_MINUTES, polygon_minutes, semi_real_hours
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from benchmarks.bar_files import BarRow
+from benchmarks.bar_files import (
+    DATA,
+    ETH_HOURS,
+    POLYGON_MINUTES,
+    BarRow,
+    polygon_minutes,
+    semi_real_hours,
+)
 
 SETS: dict[str, Callable[[], Iterable[BarRow]]] = {
     POLYGON_MINUTES: polygon_minutes,

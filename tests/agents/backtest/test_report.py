@@ -1,17 +1,16 @@
 """Windows, gaps, policies and intervals of whole backtests on bars that were made up."""
 
-from __future__ import annotations
-
 from math import log
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from agents.backtest.deciders import PolicyName, advisor_of, first_half_width, walk_all
-from agents.backtest.hours import bar_hours, window_starts
+from agents.backtest.hours import PoolBars, bar_hours, window_starts
 from agents.backtest.report import (
     BacktestError,
+    BacktestReport,
     DollarInterval,
     backtest,
     drawn_windows,
@@ -20,6 +19,8 @@ from agents.backtest.report import (
 from agents.backtest.walking import (
     BacktestTerms,
     Decided,
+    Moment,
+    WindowHoldings,
     make_track,
     moment_at,
     snap_edges,
@@ -28,13 +29,6 @@ from agents.backtest.walking import (
 from agents.numbers.advice import AdvisedAction, edge_ratio
 from agents.numbers.rules import RiskProfile
 from tests.agents.backtest.made_up_bars import bars_along, random_prices
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from agents.backtest.hours import PoolBars
-    from agents.backtest.report import BacktestReport
-    from agents.backtest.walking import Moment, WindowHoldings
 
 BALANCED = advisor_of(RiskProfile.BALANCED)
 TERMS = BacktestTerms(window_hours=168)

@@ -1,7 +1,5 @@
 """What a backtest walks is what the desk advises: the same move, to the same ticks."""
 
-from __future__ import annotations
-
 import random
 from math import log
 

@@ -1,22 +1,15 @@
 """Handlers that crash, hang or die, and flows that end in a failure."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
-from agents.bus.envelope import FlowFailed
+from agents.bus.bus import Bus
+from agents.bus.envelope import Envelope, FlowFailed, Role
+from agents.bus.worker import HandlerContext
 from tests.fakes.small_debate import (
     Script,
     Start,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from agents.bus.bus import Bus
-    from agents.bus.envelope import Envelope, Role
-    from agents.bus.worker import HandlerContext
 
 CANARY = "sk-canary-0123456789"
 START = Start(position=7, rounds=2)

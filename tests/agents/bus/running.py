@@ -1,27 +1,19 @@
 """The jury as tests run it: here, or with experts elsewhere, and always on the record."""
 
-from __future__ import annotations
-
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from agents.bus.bus import FlowSpec
+from agents.bus.envelope import Role
 from agents.bus.record import FileSink, RecordWriter
-from agents.bus.replay import read_record
-from agents.bus.run import Listener, replay_flow, run_flow
+from agents.bus.replay import Record, read_record
+from agents.bus.run import FlowOutcome, Listener, RemoteAgents, replay_flow, run_flow
 from agents.bus.worker import Ambient, BusLimits
 from chain.base.clean_text import Redactor
 from tests.fakes.jury import JURY, JuryServices, Parrot, Question
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from agents.bus.bus import FlowSpec
-    from agents.bus.envelope import Role
-    from agents.bus.replay import Record
-    from agents.bus.run import FlowOutcome, RemoteAgents
 
 REQUEST = "req_jury"
 

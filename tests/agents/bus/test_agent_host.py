@@ -1,17 +1,16 @@
 """Agents outside the desk's process: heard, recorded and replayed like those inside."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from pathlib import Path
 
 import pytest
 
 from agents.bus.bus import Bus
-from agents.bus.envelope import CLI, FailureCause, FlowFailed, FlowTerms, Kind
+from agents.bus.envelope import CLI, Envelope, FailureCause, FlowFailed, FlowTerms, Kind, Role
 from agents.bus.run import RemoteAgents
 from agents.bus.worker import Ambient, BusLimits, QueueTransport
 from tests.agents.bus.running import REQUEST, assert_replays, run_jury
@@ -31,13 +30,6 @@ from tests.fakes.jury_agent import READY
 from tests.fakes.pipe_transport import MOST_LINE, DeskEnd
 from tests.fakes.remote_agents import hosted_agents
 from tests.virtual_time import pass_time
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
-
-    from agents.bus.envelope import Envelope, Role
 
 NEWS, CHARTS, FLOWS = EXPERTS
 QUICK = BusLimits(quiet_seconds=0.7, deadline_seconds=600)

@@ -1,10 +1,8 @@
 """The bus: flows do not mix, keep their order, and always end, once."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncGenerator
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -34,9 +32,6 @@ from tests.fakes.small_debate import (
     small_bus,
     thought,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
 
 
 def failure(envelope: Envelope) -> FlowFailed:

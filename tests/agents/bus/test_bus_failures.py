@@ -1,14 +1,13 @@
 """Whatever breaks or is lost, a flow ends by name and leaves nothing behind."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.bus.bus import Bus
 from agents.bus.envelope import CLI, Envelope, FailureCause, Kind, Role, Thought
 from agents.bus.worker import (
     Ambient,
@@ -46,11 +45,6 @@ from tests.fakes.small_debate import (
     thought,
 )
 from tests.virtual_time import pass_time
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
-
-    from agents.bus.bus import Bus
 
 CANARY = "sk-canary-0123456789"
 START = Start(position=7, rounds=2)

@@ -1,7 +1,5 @@
 """Envelopes: the same bytes everywhere, and nothing but an envelope gets in."""
 
-from __future__ import annotations
-
 import json
 from enum import StrEnum
 from typing import ClassVar

@@ -1,16 +1,15 @@
 """Three experts who work at once and a judge who joins them: whoever is faster, it replays."""
 
-from __future__ import annotations
-
 import asyncio
 import json
+from collections.abc import AsyncGenerator
 from itertools import permutations
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec import structs
 
-from agents.bus.envelope import CLI
+from agents.bus.envelope import CLI, Envelope, Role
 from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.replay import RecordBrokenError, RecordedTurns, read_record
 from agents.bus.run import RemoteAgents, replay_flow
@@ -30,12 +29,6 @@ from tests.fakes.jury import (
     aloud,
     expert,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-    from pathlib import Path
-
-    from agents.bus.envelope import Envelope, Role
 
 
 @pytest.mark.parametrize("order", permutations(EXPERTS), ids=" ".join)

@@ -1,9 +1,7 @@
 """The store keeps plans of any flow, and hands each only to those who know it."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from agents.lp.plan_document import plan_document, plan_in
 from chain.protocols.reference import v4_position
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TRADE = {"planId": "plan_0123456789abcdef", "flow": "trade", "requestId": "req_9", "side": "buy"}
 

@@ -1,12 +1,11 @@
 """Records: every line chained, nothing secret in them, and a replay that gives the same bytes."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import stat
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
@@ -15,8 +14,16 @@ from agents.bus.envelope import CLI, AgentFact, Envelope, Kind, Payload, Registr
 from agents.bus.record import FileSink, MemorySink, RecordError, RecordWriter, verify_record
 from agents.bus.replay import RecordBrokenError, read_record, replay
 from agents.bus.run import FlowOutcome, run_flow
-from agents.bus.worker import Ambient, Outgoing
-from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
+from agents.bus.worker import Ambient, HandlerContext, Outgoing
+from agents.model.interface import (
+    Answer,
+    Model,
+    ModelPrompt,
+    ModelUnavailable,
+    Reply,
+    Unavailability,
+    Usage,
+)
 from agents.model.recorded import NoRecordedReplyError, RecordedModel
 from agents.model.speaking import ask_on_record
 from chain.base.clean_text import Redactor, SecretFieldError
@@ -32,13 +39,6 @@ from tests.fakes.small_debate import (
     spec_of,
     thought,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-    from pathlib import Path
-
-    from agents.bus.worker import HandlerContext
-    from agents.model.interface import Model, Reply
 
 VERSIONS = {"zuno": "0.1.0", "prompts": "ab12"}
 API_KEY = "sk-canary-THE-KEY-0123456789abcdef"

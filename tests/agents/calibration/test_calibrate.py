@@ -1,10 +1,8 @@
 """Scoring chances: the arrays against the card's own functions, windows, gaps and bins."""
 
-from __future__ import annotations
-
 from math import exp, log1p
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -28,9 +26,6 @@ from agents.numbers.survival import SIGMA_SCATTER, buffer_hours, estimate_sigma,
 from chain.base.table_file import TableError
 from chain.base.units import HOUR, Known
 from chain.history.volatility import PairClass, volatility
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 START = 1_600_000_000 // HOUR * HOUR
 HOURLY = 0.006

@@ -1,7 +1,5 @@
 """The constant and the promises, on hours of ETH that really were."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,22 +1,16 @@
 """Debates on a chain, and the digests of each one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from agents.lp.facts import Capital, CreateGoal
 from agents.lp.payloads import FlowCreateStart, FlowStart
+from agents.lp.services import Eyes
 from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.strict_json import digest
 from chain.contracts.networks import NATIVE
 from chain.protocols.reference import v4_position
 from tests.agents.lp.debating import DEVNET, argue
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.lp.services import Eyes
 
 ETHER = CreateGoal(
     capital=(Capital(token=NATIVE, amount=10**18),),

@@ -1,17 +1,20 @@
 """Debates as tests hold them: in this process, on facts from the chain or made up here."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.run import ArgumentEnd, Listener, RemoteAgents
 from agents.bus.worker import Ambient, StageFailedError
 from agents.lp.debate import hold_debate
-from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PastFacts
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import FlowCreateStart, FlowStart
+from agents.lp.plan import Plan
+from agents.lp.services import Eyes
+from agents.model.interface import Model
+from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import Redactor
 from chain.base.store import Store
 from chain.base.strict_json import canonical
@@ -19,16 +22,6 @@ from chain.contracts.networks import network_named
 from chain.positions.overview import Sources
 from chain.protocols.reference import PositionRef
 from chain.rpc.client import RpcClient
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from agents.bus.run import ArgumentEnd, Listener, RemoteAgents
-    from agents.lp.facts import CreateGoal, PastFacts
-    from agents.lp.plan import Plan
-    from agents.lp.services import Eyes
-    from agents.model.interface import Model
-    from agents.numbers.rules import RiskProfile
 
 DEVNET = network_named("devnet")
 NOW = 1_768_000_000.0

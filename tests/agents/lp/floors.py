@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import MarketContext, key_of
+from agents.lp.evaluation_context import EvaluationContext, evaluation_of
+from agents.lp.facts import CreateContext, MarketContext, ObservedPool, ObservedPoolFacts, key_of
+from agents.lp.plan import Candidate, Plan, PrepAction
 from agents.numbers.costs import (
     CostedRecipe,
     MintedRange,
@@ -19,7 +20,7 @@ from agents.numbers.costs import (
 )
 from agents.numbers.edges import TickRange, price_tick
 from agents.numbers.fees import full_range_value
-from agents.numbers.inventory import PrepSwap, PriceSpan, allocate_inventory, terms_of
+from agents.numbers.inventory import PrepSwap, PriceSpan, SwapTerms, allocate_inventory, terms_of
 from agents.numbers.outlook import (
     PoolMarket,
     Stake,
@@ -38,15 +39,7 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import quote_at_most
 from tests.agents.lp.second_opinion import waits_beside
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agents.lp.evaluation_context import EvaluationContext
-    from agents.lp.facts import CreateContext, ObservedPool, ObservedPoolFacts
-    from agents.lp.plan import Candidate, Plan, PrepAction
-    from agents.numbers.inventory import SwapTerms
-
-    Context = MarketContext | CreateContext
+Context = MarketContext | CreateContext
 
 _ORDER = list(JudgmentVerdict)
 

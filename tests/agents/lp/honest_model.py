@@ -1,14 +1,8 @@
 """An endpoint's honest side: answers each role's question by the numbers in its prompt."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
-from tests.fakes.model_endpoint import says
-
-if TYPE_CHECKING:
-    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
+from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire, says
 
 SHAPES = [
     {"widthMultiplier": 1.25, "centerOffsetTicks": 40, "poolIndex": 0, "exposure": "neutral"},

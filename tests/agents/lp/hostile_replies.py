@@ -1,25 +1,25 @@
 """A model that lies, begs and breaks its schema; seeded, so that every lie can be told again."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from random import Random
 
-from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
+from agents.bus.envelope import Role
+from agents.model.interface import (
+    Answer,
+    ModelPrompt,
+    ModelUnavailable,
+    Reply,
+    Unavailability,
+    Usage,
+)
 from agents.model.reply_text import UnusableReplyError, parse_reply
 from agents.numbers.rounding import significant
 from chain.base.clean_text import Redactor
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
-
-    from agents.bus.envelope import Role
-    from agents.model.interface import ModelPrompt, Reply
-
-    Json = dict[str, object]
+Json = dict[str, object]
 
 KEY = "sk-canary-HOSTILE-0123456789abcdef"
 GIVEN = re.compile(r"\[(n\d+)\] (-?\$?\d(?:[\d,]*\d)?(?:\.\d+)?(?: %| h|×| ticks| gwei)?)")

@@ -1,7 +1,5 @@
 """Made-up markets: a position of any width at any volatility, all of its numbers consistent."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import log, sqrt
 from typing import Literal

@@ -1,7 +1,5 @@
 """Markets nobody observed, for debates that need no chain: calm, stressed, thin, unpriced."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from agents.bus.worker import StageFailedError

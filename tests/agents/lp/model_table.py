@@ -1,22 +1,23 @@
 """Debates held with a real HTTP server as the model, and everything each leaves behind."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json
 import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
+from agents.bus.envelope import Role
 from agents.bus.record import FileSink, MemorySink, RecordWriter, verify_record
 from agents.bus.replay import read_record
 from agents.bus.run import ArgumentEnd, Listener
 from agents.bus.worker import Ambient, BusLimits
 from agents.lp.debate import hold_debate, replay_debate
-from agents.lp.facts import PastFacts
+from agents.lp.facts import CreateContext, MarketContext, PastFacts
 from agents.lp.plan import Plan
 from agents.lp.plan_document import plan_document
 from agents.model.abilities import AbilityMemory
@@ -24,24 +25,15 @@ from agents.model.budget import Budget, BudgetLimits, TokenRate
 from agents.model.client import OpenAIModel
 from agents.model.connection import ModelConnections
 from agents.model.interface import ModelLimits, ModelSettings, RoleModels
+from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import Redactor
 from chain.base.store import Store
 from chain.protocols.reference import PositionRef
 from tests.agents.lp.made_up_markets import FixedEyes, market_context, start_of
-from tests.fakes.model_endpoint import model_endpoint
+from tests.fakes.model_endpoint import ChatRequest, Conduct, model_endpoint
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from agents.bus.envelope import Role
-    from agents.lp.facts import CreateContext, MarketContext
-    from agents.lp.plan import Plan
-    from agents.numbers.rules import RiskProfile
-    from tests.fakes.model_endpoint import ChatRequest, Conduct
-
-    Context = MarketContext | CreateContext
-    ReadPast = Callable[[PositionRef], Awaitable[PastFacts]]
+Context = MarketContext | CreateContext
+ReadPast = Callable[[PositionRef], Awaitable[PastFacts]]
 
 KEY = "sk-canary-DEBATE-0123456789abcdef"
 MODEL = "gpt-4o-mini"

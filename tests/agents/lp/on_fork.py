@@ -1,11 +1,11 @@
 """A candidate carried out by the real contracts, on a copy of the chain that is thrown away."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from agents.lp.facts import key_of
+from agents.lp.facts import ObservedPoolFacts, key_of
+from agents.lp.plan import Candidate, PrepAction
 from chain.contracts import abi
 from chain.contracts.calldata import (
     TO_SENDER,
@@ -22,17 +22,11 @@ from chain.contracts.calldata import (
     swap_exact_in,
 )
 from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
 from chain.rpc.requests import Call, aggregate, decode_aggregate
 from tests import node_rpc
 from tests.agents.lp.debating import DEVNET
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.lp.facts import ObservedPoolFacts
-    from agents.lp.plan import Candidate, PrepAction
-    from chain.contracts.pool_key import PoolKey
 
 QUOTE = "quoteExactInputSingle(((address,address,uint24,int24,address),bool,uint128,bytes))"
 NEVER = 2**48 - 1

@@ -1,19 +1,12 @@
 """A single round, judged and concluded with nobody on a bus."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from agents.lp.conclude import chosen_move, plan_of
 from agents.lp.evaluation import exit_candidate, hold_candidate
-from agents.lp.judge import Opinion, judged_round
+from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.judge import JudgedRound, Opinion, judged_round
 from agents.lp.payloads import Critique, DebateRound, context_hash
+from agents.lp.plan import Plan
 from agents.lp.propose import candidates_of, shapes_by_rules
-
-if TYPE_CHECKING:
-    from agents.lp.facts import CreateContext, MarketContext
-    from agents.lp.judge import JudgedRound
-    from agents.lp.plan import Plan
 
 ROUND = DebateRound(number=1, candidates=(), rationale="", answers=(), proposed_by="rules")
 

@@ -1,18 +1,11 @@
 """Five models that argue in their own ways, the same every time."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from agents.bus.envelope import Role
 from agents.lp.briefing import CriticReply, ScoutReply, StrategistReply
-from agents.model.interface import Answer, Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agents.bus.envelope import Role
-    from agents.model.interface import ModelPrompt, Reply
+from agents.model.interface import Answer, ModelPrompt, Reply, Usage
 
 STYLES = ("agrees", "revises", "vetoes", "picks one", "boasts")
 _BOAST = (

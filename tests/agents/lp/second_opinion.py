@@ -3,20 +3,16 @@
 Shares no code with what it judges: survival is summed from the series, prices come from ticks.
 """
 
-from __future__ import annotations
-
 from math import erfc, exp, inf, isnan, log, nan, pi, sin, sqrt
-from typing import TYPE_CHECKING
 
 import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
-if TYPE_CHECKING:
-    from agents.lp.facts import CreateContext, MarketContext, MarketFacts, ObservedPool
-    from agents.lp.plan import Candidate, Plan
-    from tests.agents.lp.debating import Argued
+from agents.lp.facts import CreateContext, MarketContext, MarketFacts, ObservedPool
+from agents.lp.plan import Candidate, Plan
+from tests.agents.lp.debating import Argued
 
-    Context = MarketContext | CreateContext
+Context = MarketContext | CreateContext
 
 FLOORS = {"conservative": 36.0, "balanced": 24.0, "aggressive": 14.0}
 GAS_CEILINGS = {"conservative": 1.2, "balanced": 1.6, "aggressive": 2.4}

@@ -1,21 +1,16 @@
 """Cases in which the advice once lost money, or claimed what it did not know."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.lp.facts import MarketContext
+from agents.lp.plan import Candidate, Plan
 from agents.numbers.advice import AdviceReason
 from agents.numbers.rules import JudgmentVerdict, RiskProfile
 from agents.numbers.survival import estimate_sigma
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import TOKEN1, Market
-
-if TYPE_CHECKING:
-    from agents.lp.facts import MarketContext
-    from agents.lp.plan import Candidate, Plan
 
 DOLLAR = 10**6
 

@@ -1,30 +1,23 @@
 """What candidates foretell, against what the real contracts pay out, swap and take, to the unit."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.lp.facts import Capital, CreateContext, CreateGoal
 from agents.lp.payloads import FlowCreateStart, FlowStart
+from agents.lp.plan import Candidate, PrepAction
 from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.contracts.networks import NATIVE
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import ARBITRAGEUR
 from chain.devnet.world.deployment import USDC, WETH
 from chain.math.liquidity import Amounts
 from chain.protocols.reference import v4_position
 from tests.agents.conftest import positions_by_state
-from tests.agents.lp.debating import argue, watching
-from tests.agents.lp.on_fork import Fork
-
-if TYPE_CHECKING:
-    from agents.lp.plan import Candidate, PrepAction
-    from chain.devnet.launch import DevnetReady
-    from tests.agents.lp.debating import Argued
-    from tests.agents.lp.on_fork import Executed
+from tests.agents.lp.debating import Argued, argue, watching
+from tests.agents.lp.on_fork import Executed, Fork
 
 STATES = (
     *("healthy", "near the edge", "below its range", "above its range", "stable"),

@@ -1,32 +1,25 @@
 """Whatever a model answers, the plan is no worse than the rules' own."""
 
-from __future__ import annotations
-
 import random
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.bus.envelope import Role
 from agents.lp.briefing import ArbiterReply, CriticReply, ScoutReply, StrategistReply
 from agents.lp.conclude import rules_alone
+from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.payloads import SCOUT
+from agents.lp.plan import Plan
 from agents.lp.propose import may_win
-from agents.model.interface import Answer, Usage
+from agents.model.interface import Answer, ModelPrompt, Reply, Usage
 from agents.numbers.rules import PROFILES, RiskProfile
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import TOKEN0, TOKEN1, Market
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agents.bus.envelope import Role
-    from agents.lp.facts import CreateContext, MarketContext
-    from agents.lp.plan import Plan
-    from agents.model.interface import ModelPrompt, Reply
-
-    Context = MarketContext | CreateContext
+Context = MarketContext | CreateContext
 
 ROUNDS = 2
 

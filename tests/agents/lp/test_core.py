@@ -1,7 +1,5 @@
 """The arithmetic of a debate, piece by piece: shapes, candidates, judgments."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import sqrt
 

@@ -1,25 +1,18 @@
 """The Critic's second method: what really happened, run through the proposed range."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from agents.bus.replay import read_record
 from agents.lp.debate import replay_debate
-from agents.lp.facts import RATE_PARTS, ROOT_PARTS, PricePathFacts
+from agents.lp.facts import RATE_PARTS, ROOT_PARTS, MarketContext, PricePathFacts
+from agents.lp.judge import JudgedCandidate
 from agents.numbers.rules import JudgmentVerdict, Rule
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market
 from tests.agents.lp.one_round import judged
 from tests.agents.lp.second_opinion import check_argued
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.lp.facts import MarketContext
-    from agents.lp.judge import JudgedCandidate
 
 OUTSIDE = Market(0.02, 1.6, half_width=0.1, off_centre=2.5, gwei=0.05, dollars=800)
 

@@ -1,20 +1,20 @@
 """How a debate goes: rounds, revisions, deadlock, the Arbiter, and how it can fail."""
 
-from __future__ import annotations
-
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.envelope import FailureCause
+from agents.bus.envelope import Envelope, FailureCause, Role
 from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.run import ArgumentEnd
 from agents.bus.worker import Ambient, BusLimits, StageFailedError
 from agents.lp.advice_words import option_letter
 from agents.lp.conclude import rules_alone
 from agents.lp.debate import HANDLERS, hold_debate
+from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PastFacts
 from agents.lp.payloads import (
     ARBITER,
     CRITIC,
@@ -25,27 +25,25 @@ from agents.lp.payloads import (
     DebateKind,
     Proposal,
 )
-from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
+from agents.lp.plan import Plan
+from agents.model.interface import (
+    Answer,
+    ModelPrompt,
+    ModelUnavailable,
+    Reply,
+    Unavailability,
+    Usage,
+)
 from agents.numbers.advice import AdviceReason
 from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import MAX_CANDIDATES
 from chain.base.clean_text import Redactor
 from chain.protocols.reference import PositionRef
-from tests.agents.lp.debating import NOW, REQUEST, argue_over, start_of
+from tests.agents.lp.debating import NOW, REQUEST, Argued, argue_over, start_of
 from tests.agents.lp.made_up import HOOK_POWER, TOKEN0, Market
 from tests.agents.lp.made_up_markets import market_context
 from tests.agents.lp.second_opinion import FLOORS, check_argued, waits_beside
 from tests.virtual_time import pass_time
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agents.bus.envelope import Envelope, Role
-    from agents.bus.run import ArgumentEnd
-    from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PastFacts
-    from agents.lp.plan import Plan
-    from agents.model.interface import ModelPrompt, Reply
-    from tests.agents.lp.debating import Argued
 
 DEADLOCKED = market_context("idle day", RiskProfile.CONSERVATIVE)
 """Yesterday paid so little that the Critic sends every move back, though a week pays for them."""

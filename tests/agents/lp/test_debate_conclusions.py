@@ -1,24 +1,18 @@
 """From judged moves to a plan: who wins, how sure it is, and what the verdict says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.lp.advice_words import AXES
 from agents.lp.conclude import rules_alone
-from agents.lp.plan import plan_identity
+from agents.lp.plan import Plan, plan_identity
 from agents.lp.spoken import closing_statement
 from agents.numbers.advice import AdviceReason
 from agents.numbers.rules import PROFILES, CheckedAssumption, RiskProfile
 from chain.math.ticks import usable_ticks
 from tests.agents.lp.made_up import TOKEN0, TOKEN1, Market
 from tests.agents.lp.one_round import concluded, judged
-
-if TYPE_CHECKING:
-    from agents.lp.plan import Plan
 
 LEFT_BEHIND = Market(0.02, 1.6, half_width=0.1, off_centre=2.5, gwei=0.05)
 """Out of its range in a pool that pays."""

@@ -1,9 +1,6 @@
 """Every position of the demo, under every profile: the outcome its state calls for."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
@@ -12,12 +9,10 @@ from agents.bus.envelope import FailureCause
 from agents.lp.payloads import FlowStart
 from agents.numbers.advice import AdviceReason
 from agents.numbers.rules import RiskProfile
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from tests.agents.lp.debating import Argued, argue, watching
 from tests.agents.lp.second_opinion import check_argued
-
-if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

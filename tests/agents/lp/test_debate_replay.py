@@ -1,12 +1,13 @@
 """A record runs again with no model and no chain, and shows when it is not what was said."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agents.bus.envelope import Role
 from agents.bus.record import FIRST_HASH, MemorySink, RecordWriter, verify_record
 from agents.bus.replay import (
     RecordBrokenError,
@@ -18,24 +19,24 @@ from agents.bus.replay import (
 from agents.lp.debate import LP_FLOW, replay_debate
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST, FlowStart
 from agents.lp.services import DebateServices
-from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
+from agents.model.interface import (
+    Answer,
+    ModelPrompt,
+    ModelUnavailable,
+    Reply,
+    Unavailability,
+    Usage,
+)
 from agents.model.reply_text import parse_reply
 from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import Redactor
 from chain.base.strict_json import canonical, digest
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debating import Seen, argue, argue_over, start_of, watching
 from tests.agents.lp.made_up import TOKEN0, Market
 from tests.fakes.remote_agents import hosted_agents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from agents.bus.envelope import Role
-    from agents.model.interface import ModelPrompt, Reply
-    from chain.devnet.launch import DevnetReady
 
 DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=52, profile=RiskProfile.CONSERVATIVE).position()
 PROSE = "The floors speak for themselves, and so do I."

@@ -1,13 +1,13 @@
 """A proposal that was changed on the way is refused, by the Critic and by the Arbiter."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
 
 import pytest
 from msgspec.structs import astuple
 
-from agents.bus.envelope import FailureCause
+from agents.bus.envelope import Envelope, FailureCause, Role
+from agents.bus.worker import HandlerContext, Outgoing
 from agents.lp.debate import HANDLERS
 from agents.lp.evaluation import exit_candidate, hold_candidate
 from agents.lp.judge import recompute
@@ -20,20 +20,14 @@ from agents.lp.payloads import (
     Proposal,
     context_hash,
 )
+from agents.lp.plan import Candidate
 from agents.lp.propose import candidates_of, shapes_by_rules
+from agents.lp.services import DebateServices
 from agents.numbers.rules import JudgmentVerdict, RiskProfile
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-
-    from agents.bus.envelope import Envelope, Role
-    from agents.bus.worker import HandlerContext, Outgoing
-    from agents.lp.plan import Candidate
-    from agents.lp.services import DebateServices
-
-    Tamper = Callable[[Any], Any]
+Tamper = Callable[[Any], Any]
 
 DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=52, profile=RiskProfile.CONSERVATIVE).position()
 SWAPPING = 0

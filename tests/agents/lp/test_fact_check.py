@@ -1,19 +1,15 @@
 """Every fact of a Scout elsewhere that is not what is read here is found, and nothing else is."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.rebuild import MOST_SECONDS_APART, differing_fact
 from agents.numbers.regime import Regime
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from tests.agents.lp.made_up import TOKEN1, Market
-
-if TYPE_CHECKING:
-    from agents.lp.facts import CreateContext, MarketContext
 
 HELD = Market(0.01, 2.0).position()
 OPENING = Market(0.01, 2.0).opening((TOKEN1, 10_000 * 10**6))

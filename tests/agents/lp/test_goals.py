@@ -1,7 +1,5 @@
 """What a person wants to keep: no move that sells it passes, whoever proposes it."""
 
-from __future__ import annotations
-
 from agents.lp.facts import KeepGoal
 from agents.numbers.rules import JudgmentVerdict, Rule
 from tests.agents.lp.made_up import TOKEN0, TOKEN1, Market

@@ -1,24 +1,18 @@
 """Ranges of ±1 … 20 %, volatilities of 1 … 5 % a day and a stable pair: always an argued plan."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from dataclasses import replace
 from itertools import product
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.numbers.rules import RiskProfile
-from tests.agents.lp.debating import argue_over
+from tests.agents.lp.debating import Argued, argue_over
 from tests.agents.lp.made_up import DOLLAR_DOLLAR, TOKEN0, TOKEN1, Market
 from tests.agents.lp.second_opinion import check_argued, waits_beside
 from tests.samples import some_of
-
-if TYPE_CHECKING:
-    from tests.agents.lp.debating import Argued
 
 HALF_WIDTHS = (0.01, 0.02, 0.05, 0.1, 0.2)
 SIGMAS = (0.01, 0.02, 0.03, 0.04, 0.05)

@@ -1,27 +1,19 @@
 """Each agent is given what the others said: quoted, bounded, its numbers checked."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.lp.facts import AdviceRecord, DeskMemory, EarlierAdvice
+from agents.bus.envelope import Role
+from agents.lp.facts import AdviceRecord, DeskMemory, EarlierAdvice, MarketContext
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST, FlowStart
 from agents.model.claims import ClaimLedger, Unit
-from agents.model.interface import Answer, Usage
+from agents.model.interface import Answer, ModelPrompt, Reply, Usage
 from agents.model.speaking import MOST_QUOTED, STRUCK, quotation
 from tests.agents.lp.debating import Seen, argue, argue_over
 from tests.agents.lp.made_up import TIME, Market
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agents.bus.envelope import Role
-    from agents.lp.facts import MarketContext
-    from agents.model.interface import ModelPrompt, Reply
 
 LEFT = Market(0.02, 1.6, half_width=0.1, off_centre=2.5, gwei=0.05).position()
 

@@ -1,26 +1,29 @@
 """A hostile model in every chair: whatever it says, the floors hold and no number of it is used."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
+from agents.bus.envelope import Role
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
+from agents.bus.run import ArgumentEnd, SpokenTurn
 from agents.bus.worker import Ambient
 from agents.lp.debate import HANDLERS, hold_debate, replay_debate
+from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.plan import Plan
 from agents.lp.plan_document import plan_document
+from agents.model.interface import Answer, ModelPrompt, Reply
 from agents.model.speaking import MOST_QUOTED
 from agents.numbers.rules import RiskProfile
 from chain.base.clean_text import DROP, Redactor
@@ -36,17 +39,7 @@ from tests.agents.lp.made_up_markets import (
 )
 from tests.agents.model.test_claims import LABELLED, labelled, overlaps, the_ledger
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from agents.bus.envelope import Role
-    from agents.bus.run import ArgumentEnd, SpokenTurn
-    from agents.lp.facts import CreateContext, MarketContext
-    from agents.lp.plan import Plan
-    from agents.model.interface import Answer, ModelPrompt, Reply
-
-    Context = MarketContext | CreateContext
+Context = MarketContext | CreateContext
 
 CONTROL = frozenset(map(chr, DROP))
 WHOLE = re.compile(r"-?\d+")

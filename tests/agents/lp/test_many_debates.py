@@ -1,33 +1,25 @@
 """Fifty debates at once on one bus, ten of whose handlers are killed in the middle."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
+from collections.abc import AsyncGenerator
 from itertools import cycle, islice
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import structs
 
 from agents.bus.bus import Bus, Flow
-from agents.bus.envelope import FailureCause, FlowFailed
-from agents.bus.worker import Ambient, QueueTransport
+from agents.bus.envelope import Envelope, FailureCause, FlowFailed, Role
+from agents.bus.worker import Ambient, Handler, HandlerContext, Outgoing, QueueTransport
 from agents.lp.debate import HANDLERS, LP_FLOW
 from agents.lp.payloads import CRITIC, DEBATE, SCOUT, STRATEGIST, FlowStart, PlanReady
+from agents.lp.plan import Plan
 from agents.lp.services import DebateServices
 from agents.numbers.rules import RiskProfile
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debating import NOW, argue, watching
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from agents.bus.envelope import Envelope, Role
-    from agents.bus.worker import Handler, HandlerContext, Outgoing
-    from agents.lp.plan import Plan
-    from chain.devnet.launch import DevnetReady
 
 STATES = ("near the edge", "above its range", "hooked", "transferred in")
 MANY = 50

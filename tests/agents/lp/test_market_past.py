@@ -1,7 +1,5 @@
 """What the way a price went tells: its trend, each day's edge, when a range was left."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.lp.briefing import daily_edges, price_moves, range_left

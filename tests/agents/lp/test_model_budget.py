@@ -1,16 +1,15 @@
 """A model's budget, and a hundred debates that say the same."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from agents.lp.payloads import SCOUT
 from agents.model.budget import NAMESPACE, BudgetLimits, TokenRate
+from chain.devnet.launch import DevnetReady
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.debate_bytes import all_debated
 from tests.agents.lp.debating import watching
@@ -25,11 +24,6 @@ from tests.agents.lp.model_table import (
     plan_of_the_rules,
 )
 from tests.fakes.model_endpoint import says
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
 """Whole debates with a real HTTP server as the model: it may do what it likes, there is an end."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -25,11 +23,14 @@ from tests.agents.lp.model_table import (
     A_CALL,
     CALM,
     QUESTIONS,
+    Context,
     Table,
     assert_kept_well,
     plan_of_the_rules,
 )
 from tests.fakes.model_endpoint import (
+    ChatRequest,
+    Conduct,
     Wire,
     disconnects,
     drips,
@@ -42,12 +43,6 @@ from tests.fakes.model_endpoint import (
     stalls,
 )
 from tests.virtual_time import pass_time, run_virtually
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.agents.lp.model_table import Context
-    from tests.fakes.model_endpoint import ChatRequest, Conduct
 
 HASTE = ModelLimits(total_seconds=0.4, first_seconds=0.15, stall_seconds=0.1)
 # However slowly a busy machine drips, only the whole of it can take too long.

@@ -1,21 +1,29 @@
 """What models are told: every number with its id, tokens by alias, nothing a stranger wrote."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.bus.envelope import Role
 from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.run import ArgumentEnd
 from agents.bus.worker import Ambient
 from agents.lp.briefing import ALONE, ArbiterReply, CriticReply, ScoutReply, StrategistReply
 from agents.lp.debate import HANDLERS, hold_debate
-from agents.lp.facts import MarketContext
+from agents.lp.facts import CreateContext, MarketContext, ObservedPool
 from agents.lp.payloads import STRATEGIST
+from agents.lp.plan import Plan
 from agents.model.claims import Unit, find_numerals
-from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
+from agents.model.interface import (
+    Answer,
+    ModelPrompt,
+    ModelUnavailable,
+    Reply,
+    Unavailability,
+    Usage,
+)
 from agents.model.speaking import STRUCK, Brief
 from agents.numbers.regime import Regime
 from agents.numbers.rules import RiskProfile
@@ -29,16 +37,7 @@ from tests.agents.lp.made_up_markets import (
     start_of,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agents.bus.envelope import Role
-    from agents.bus.run import ArgumentEnd
-    from agents.lp.facts import CreateContext, ObservedPool
-    from agents.lp.plan import Plan
-    from agents.model.interface import Reply
-
-    Context = MarketContext | CreateContext
+Context = MarketContext | CreateContext
 
 CITED = re.compile(r"\[n(\d+)\] (-?\$?\d(?:[\d,]*\d)?(?:\.\d+)?(?: %| h|×| ticks| gwei)?)")
 # Names of things, counted by code: they say which, never how much.

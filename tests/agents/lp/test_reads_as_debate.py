@@ -1,20 +1,21 @@
 """Ten debates as somebody who was not there would read them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.bus.envelope import Role
 from agents.lp.advice_words import move_name, option_letter
+from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.plan import Plan
 from agents.lp.statements import Relation
-from agents.model.interface import Answer, Usage
+from agents.model.interface import Answer, ModelPrompt, Reply, Usage
 from agents.numbers.rounding import gain_over
 from agents.numbers.rules import RiskProfile
-from tests.agents.lp.debating import argue_over
+from tests.agents.lp.debating import Argued, argue_over
 from tests.agents.lp.made_up import DOLLAR_DOLLAR, TOKEN0, TOKEN1, Market
 from tests.agents.lp.made_up_markets import create_context, market_context
 from tests.agents.lp.second_opinion import waits_beside
@@ -24,16 +25,7 @@ from zuno_tui.present.transcript import readable
 from zuno_tui.present.words import screen_words
 from zuno_tui.screen.panes.debate import IN_PLAN
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agents.bus.envelope import Role
-    from agents.lp.facts import CreateContext, MarketContext
-    from agents.lp.plan import Plan
-    from agents.model.interface import ModelPrompt, Reply
-    from tests.agents.lp.debating import Argued
-
-    Context = MarketContext | CreateContext
+Context = MarketContext | CreateContext
 
 LEFT_BEHIND = Market(0.02, 1.6, half_width=0.1, off_centre=2.5, gwei=0.05)
 TEN: dict[str, Context] = {

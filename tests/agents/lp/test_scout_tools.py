@@ -1,16 +1,20 @@
 """What the agents may ask while they think."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import exp, log, sqrt
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.lp.evaluation import evaluate
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import AdviceRecord, DeskMemory, PricePathFacts, depth_of, path_steps
+from agents.lp.facts import (
+    AdviceRecord,
+    DeskMemory,
+    ObservedPool,
+    PricePathFacts,
+    depth_of,
+    path_steps,
+)
 from agents.lp.plan import ShapeChoice
 from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.lp.role_tools import (
@@ -42,9 +46,6 @@ from chain.base.units import usd
 from tests.agents.lp.made_up import Market
 from tests.agents.lp.made_up_markets import COIN, market_context
 from tests.chain.pools.quoting import quote_exact_input
-
-if TYPE_CHECKING:
-    from agents.lp.facts import ObservedPool
 
 HOUR = 3_600
 ROOT = 10**12

@@ -1,19 +1,20 @@
 """What the sentences of card and debate claim is what stands in the table beside them."""
 
-from __future__ import annotations
-
 import json
 import sys
+from collections.abc import Iterator
 from itertools import pairwise, product
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.bus.envelope import Claim
 from agents.lp.payloads import DEBATE, Debate
+from agents.lp.plan import Plan
 from agents.lp.statements import (
     CLOSE,
     KEEP,
+    OptionTable,
     Relation,
     Statement,
     claim,
@@ -26,18 +27,10 @@ from agents.lp.statements import (
 )
 from agents.numbers.rules import RiskProfile
 from chain.base.units import usd
-from tests.agents.lp.debating import argue_over
+from tests.agents.lp.debating import Argued, argue_over
 from tests.agents.lp.made_up import Market
 from tests.agents.lp.scripted_models import STYLES, Scripted
 from zuno_tui.present.plan_card import card_statements, plan_pools, reasons
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agents.bus.envelope import Claim
-    from agents.lp.plan import Plan
-    from agents.lp.statements import OptionTable
-    from tests.agents.lp.debating import Argued
 
 HALF_WIDTHS = (0.01, 0.02, 0.05, 0.1, 0.2)
 SIGMAS = (0.01, 0.02, 0.03, 0.04, 0.05)

@@ -1,28 +1,26 @@
 """What a move costs in all: the swap, and minting at the price one's own swap moved."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
 from agents.lp.evaluation import evaluate
 from agents.lp.evaluation_context import evaluation_of
-from agents.lp.facts import Capital, CreateContext, CreateGoal, depth_of
+from agents.lp.facts import Capital, CreateContext, CreateGoal, ObservedPoolFacts, depth_of
 from agents.lp.payloads import FlowCreateStart
-from agents.lp.plan import ShapeChoice
+from agents.lp.plan import Candidate, ShapeChoice
 from agents.numbers.rules import (
     PROFILES,
     JudgmentVerdict,
     RiskProfile,
     Rule,
+    RuleJudgment,
     deserves_caution,
     judge_move,
 )
 from agents.numbers.shapes import ExposureBias
 from chain.contracts import abi
 from chain.contracts.calldata import SwapExactIn
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import ARBITRAGEUR, CROWD
 from chain.devnet.world.deployment import USDC, WETH
 from chain.math.ticks import tick_at_sqrt_price
@@ -31,12 +29,6 @@ from tests import node_rpc
 from tests.agents.lp.debating import DEVNET, argue, watching
 from tests.agents.lp.made_up import ETHER_DOLLAR, TOKEN1, Market
 from tests.agents.lp.on_fork import Fork
-
-if TYPE_CHECKING:
-    from agents.lp.facts import ObservedPoolFacts
-    from agents.lp.plan import Candidate
-    from agents.numbers.rules import RuleJudgment
-    from chain.devnet.launch import DevnetReady
 
 DOLLAR = 10**6
 

@@ -1,12 +1,12 @@
 """Lessons written, kept and found again."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from agents.bus.envelope import Role
 from agents.memory.lesson_writing import FEEDBACK, POST_MORTEM, feedback, kind_records, word_lesson
 from agents.memory.memory import (
     CHANNEL,
@@ -17,18 +17,18 @@ from agents.memory.memory import (
     TradeSetup,
     write_lesson,
 )
-from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
+from agents.model.interface import (
+    Answer,
+    ModelPrompt,
+    ModelUnavailable,
+    Reply,
+    Unavailability,
+    Usage,
+)
 from agents.model.reply_text import parse_reply
 from agents.trade.routing import RouteName
 from chain.base.clean_text import Redactor
 from tests.printed import printed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from agents.bus.envelope import Role
-    from agents.model.interface import ModelPrompt, Reply
 
 
 def setup(plan: str, *words: str, symbol: str = "ETHUSDT", regime: str = "") -> TradeSetup:

@@ -1,12 +1,12 @@
 """The shadow book: strict as paper, told once, and no gate that luck opens."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from functools import cache
 from math import exp, log, log1p, sqrt
+from pathlib import Path
 from random import Random
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -45,10 +45,6 @@ from chain.exchange.orders.venues.paper.venue import MarketCourse, PaperAccount,
 from chain.exchange.public.market import Candle, FundingPayment
 from tests.chain.exchange.markets import order
 from tests.printed import printed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LONG = TradeSetup("plan_1", "ETHUSDT", "swing", "trade", "LONG", "RANGE_BOUND", (), (), 40.0, 40.0)
 

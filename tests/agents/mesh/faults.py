@@ -1,25 +1,18 @@
 """What goes wrong in the middle of a real debate: on the way, at a server, with an agent."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json
 import urllib.request
-from typing import TYPE_CHECKING
 
 from agents.bus.envelope import FailureCause
+from agents.bus.run import SpokenTurn
 from agents.mesh.nats_engine import kept_subject, live_subject
-from agents.mesh.peers import Engine, read_book
-from tests.agents.mesh.processes import hold
-
-if TYPE_CHECKING:
-    from agents.bus.run import SpokenTurn
-    from agents.mesh.peers import Peer
-    from agents.numbers.rules import RiskProfile
-    from tests.agents.mesh.processes import Held, Mesh
-    from zuno_tui.app.agent_places import AgentPlaces
-    from zuno_tui.app.session import Session
+from agents.mesh.peers import Engine, Peer, read_book
+from agents.numbers.rules import RiskProfile
+from tests.agents.mesh.processes import Held, Mesh, hold
+from zuno_tui.app.agent_places import AgentPlaces
+from zuno_tui.app.session import Session
 
 BURST = 250
 WAYS = {

@@ -1,22 +1,15 @@
 """Messages an attacker could send: from what was overheard, and with the keys of a lesser peer."""
 
-from __future__ import annotations
-
 import itertools
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from agents.bus.envelope import CLI, FailureCause, FlowFailed, Kind
+from agents.bus.envelope import CLI, FailureCause, FlowFailed, Kind, Payload, Role
 from agents.mesh.frame import FlowStamp, FrameHeader, FrameKind, new_key, seal_frame
 from tests.fakes.jury import EXPERTS, JUDGE, JURY, JuryKind, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agents.bus.envelope import Payload, Role
-    from tests.fakes.mesh_wire import Members
+from tests.fakes.mesh_wire import Members
 
 LIE = Verdict(total=666, heard=())
 

@@ -1,7 +1,5 @@
 """A whole mesh in processes of its own: nodes or a server, four agents, and a desk in this one."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -9,12 +7,13 @@ import signal
 import socket
 import subprocess
 import urllib.request
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from agents.bus.run import Listener
+from agents.bus.envelope import FlowFailed
+from agents.bus.run import Listener, SpokenTurn
 from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import CRITIC, FlowStart
 from agents.mesh.layout import DESK, MeshPlan, lay_out, planned_members
@@ -23,23 +22,15 @@ from agents.numbers.rules import RiskProfile
 from chain.base.home import Home, cache_folder
 from chain.base.strict_json import canonical
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
-from tests.fork_server import fork_server
+from tests.fork_server import ForkedProcess, fork_server
 from tests.waiting import HUNG_SECONDS, wait_until
-from zuno_tui.app.debate_setup import Debating, debate
+from zuno_tui.app.agent_places import AgentPlaces
+from zuno_tui.app.debate_setup import Debated, Debating, debate
 from zuno_tui.app.session import Session
 from zuno_tui.settings import Settings
 from zuno_tui.settings.debates import debate_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from agents.bus.envelope import FlowFailed
-    from agents.bus.run import SpokenTurn
-    from chain.devnet.launch import DevnetReady
-    from tests.fork_server import ForkedProcess
-    from zuno_tui.app.agent_places import AgentPlaces
-    from zuno_tui.app.debate_setup import Debated
 
 
 def nats_program() -> str | None:

@@ -1,7 +1,5 @@
 """One role's transport against frames written by hand: whom it hears, and how it counts."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,11 +1,9 @@
 """One endpoint against a peer played by hand: every frame it sends, every frame it is sent."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -30,9 +28,6 @@ from agents.mesh.peers import Peer
 from tests.fakes.mesh_wire import VERSIONS, Members, Wire, endpoint, new_members
 from tests.fakes.small_debate import CRITIC, SCOUT
 from tests.virtual_time import pass_time
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 EARLIER, OURS, LATER = "1", "2", "3"
 

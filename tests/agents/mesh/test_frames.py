@@ -1,7 +1,5 @@
 """Nothing is read before a pinned key's signature holds, and each message is taken once."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

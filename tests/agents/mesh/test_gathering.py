@@ -1,13 +1,14 @@
 """Who plays which role: one for each, a second of another owner, and why somebody is missing."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable
+from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
 
 from agents.bus.envelope import CLI, Role
+from agents.mesh.endpoint import MeshEndpoint
 from agents.mesh.frame import new_key, write_key
 from agents.mesh.gathering import gather_roles
 from agents.mesh.joining import join_mesh
@@ -15,12 +16,6 @@ from agents.mesh.peers import KEY_FILE, MEMBER_FILE, PEER_FILE, MeshFileError, P
 from agents.mesh.transport import AgentTransport
 from tests.agents.mesh.test_ordering import copy
 from tests.fakes.small_debate import REGISTRY, SCOUT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from agents.mesh.endpoint import MeshEndpoint
 
 CRITIC, STRATEGIST = Role("critic"), Role("strategist")
 OURS, OTHER = {"zuno": "1"}, {"zuno": "2"}
@@ -83,7 +78,7 @@ async def test_who_is_of_another_version_plays_nothing_and_is_named() -> None:
     found = await gather_roles(met.endpoint, (CRITIC, STRATEGIST))
 
     assert found.routes == {CRITIC: OTHER_OWNER}
-    assert found.missing == ("The peer file names nobody who plays strategist.",)
+    assert (found.here, found.missing) == ((STRATEGIST,), ())
     none = await gather_roles(_Met((FIRST,), of_another_version=(FIRST,)).endpoint, (CRITIC,))
     assert none.routes == {}
     assert none.reason.startswith("critic runs ")

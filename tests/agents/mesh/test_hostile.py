@@ -1,27 +1,20 @@
 """Forged, replayed, altered, cross-request and cross-role messages: none is taken."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from agents.bus.envelope import FlowTerms
 from agents.bus.worker import BusLimits
-from agents.mesh.frame import DropCause, FrameKind, open_frame
+from agents.mesh.frame import DropCause, FrameHeader, FrameKind, open_frame
 from tests.agents.bus.running import REQUEST, assert_replays, run_jury
 from tests.agents.mesh.hostile_frames import LIE, hostile_frames, lie_of
 from tests.agents.mesh.test_mesh_flows import ALL, looking
 from tests.fakes.jury import EXPERTS, JURY, JuryServices, Parrot, Verdict
 from tests.fakes.mesh_wire import Wire, agent_on, desk_on, new_members
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.bus.envelope import FlowTerms
-    from agents.mesh.frame import FrameHeader
 
 
 @pytest.mark.parametrize(

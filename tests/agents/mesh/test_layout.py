@@ -1,9 +1,7 @@
 """A mesh as files: who fits into one, whom each node dials, and what is never written over."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -20,9 +18,6 @@ from agents.mesh.layout import (
     planned_members,
 )
 from agents.mesh.peers import KEY_FILE, Engine, MeshFileError, read_book, read_member
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCOUT, CRITIC = Role("scout"), Role("critic")
 PORT = 9600

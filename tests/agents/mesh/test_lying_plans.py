@@ -1,19 +1,22 @@
 """A plan that a pinned peer signed and that is not what the debate gives: never more than words."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs
 from pydantic import ValidationError
 
-from agents.bus.envelope import FailureCause, Kind
-from agents.bus.replay import read_record
+from agents.bus.envelope import Envelope, FailureCause, Kind, Role
+from agents.bus.replay import Record, read_record
+from agents.bus.run import ArgumentEnd
+from agents.bus.worker import HandlerContext, Outgoing
 from agents.lp.debate import HANDLERS, LP_FLOW
+from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.observe import ChainUnreadableError
 from agents.lp.payloads import CRITIC, PlanReady
 from agents.lp.plan import Plan, plan_identity
@@ -26,18 +29,8 @@ from tests.agents.lp.made_up import TOKEN1, Market
 from tests.fakes.mesh_wire import mesh_of
 from zuno_tui.app.debate_setup import judged_here
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
-    from pathlib import Path
-
-    from agents.bus.envelope import Envelope, Role
-    from agents.bus.replay import Record
-    from agents.bus.run import ArgumentEnd
-    from agents.bus.worker import HandlerContext, Outgoing
-    from agents.lp.facts import CreateContext, MarketContext
-
-    Context = MarketContext | CreateContext
-    Lie = Callable[[Plan], Plan]
+Context = MarketContext | CreateContext
+Lie = Callable[[Plan], Plan]
 
 MOVING = Market(0.03, 2.0, half_width=0.05, off_centre=2.5).position()
 DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE).position()

@@ -1,27 +1,20 @@
 """A bad way and agents that are killed and started anew: every flow ends, and none wrongly."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import sys
 from collections import Counter
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from agents.bus.envelope import FailureCause
+from agents.bus.envelope import FailureCause, Role
 from agents.bus.worker import BusLimits
 from tests.agents.bus.running import run_jury
 from tests.agents.mesh.test_mesh_flows import ALL, looking
 from tests.fakes.jury import EXPERTS, JURY, Verdict
 from tests.fakes.mesh_wire import Wire, agent_on, desk_on, new_members
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.bus.envelope import Role
 
 LIMITS = BusLimits(quiet_seconds=5, deadline_seconds=40)
 NAMED = {

@@ -1,21 +1,14 @@
 """Flows over the mesh: agents send to each other, and the record is one that replays."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from agents.bus.envelope import CLI
+from agents.bus.envelope import CLI, FlowTerms
 from agents.bus.worker import BusLimits
 from tests.agents.bus.running import assert_replays, run_jury
 from tests.fakes.jury import CLERK, EXPERTS, JUDGE, JURY, JuryServices, Parrot, Verdict
 from tests.fakes.mesh_wire import Wire, mesh_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.bus.envelope import FlowTerms
 
 ALL = (CLERK, *EXPERTS, JUDGE)
 

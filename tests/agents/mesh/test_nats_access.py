@@ -1,17 +1,17 @@
 """A real NATS server behind TLS, passwords, nkeys and credentials: who is let in, who is not."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import binascii
 import json
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -33,10 +33,6 @@ from agents.mesh.nats_engine import (
 from agents.mesh.peers import MEMBER_FILE, Engine, EngineError, Member, Peer, PeerBook, read_member
 from tests.agents.mesh.processes import free_ports, is_listening, nats_program
 from tests.waiting import HUNG_SECONDS, pauses, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [
     pytest.mark.real_time,

@@ -1,11 +1,10 @@
 """Whoever answers without TLS where TLS is wanted hears nothing, and is only a failed attempt."""
 
-from __future__ import annotations
-
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -22,10 +21,6 @@ from tests.agents.mesh.test_nats_access import (
     write_certificates,
 )
 from tests.waiting import HUNG_SECONDS, until
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.real_time
 

@@ -1,9 +1,8 @@
 """How a member reaches a NATS server, and what is said of every way in which it cannot."""
 
-from __future__ import annotations
-
 import ssl
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -21,10 +20,6 @@ from agents.mesh.nats_engine import (
 )
 from agents.mesh.peers import Engine, EngineError, Member, Peer, PeerBook
 from tests.fakes.small_debate import SCOUT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 ME = Peer("scout", SCOUT, "ab" * 32)
 BOOK = PeerBook("my-mesh", (ME,))

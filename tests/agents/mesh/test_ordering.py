@@ -1,15 +1,14 @@
 """What is recorded never stands before what it answers, however the copies come in."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
 from agents.bus.envelope import CLI, Kind, Role, Thought
+from agents.mesh.endpoint import MeshEndpoint
 from agents.mesh.frame import FlowStamp
 from agents.mesh.transport import (
     Copy,
@@ -19,9 +18,6 @@ from agents.mesh.transport import (
     _OpenRequest,
 )
 from tests.fakes.small_debate import CRITIC, REGISTRY, SCOUT, STRATEGIST, SmallKind, Turn
-
-if TYPE_CHECKING:
-    from agents.mesh.endpoint import MeshEndpoint
 
 TURN = Turn(position=7, rounds=1, round=0)
 

@@ -1,7 +1,5 @@
 """Five peers in processes of their own give the plans that one process gives, byte for byte."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import os
@@ -11,8 +9,8 @@ import sysconfig
 import textwrap
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,6 +20,7 @@ from agents.lp.debate import replay_debate
 from agents.mesh.peers import Engine
 from agents.numbers.rules import RiskProfile
 from chain.base.home import Home
+from chain.devnet.launch import DevnetReady
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.honest_model import honest
 from tests.agents.mesh.faults import NAMED, faults_of, hold_through
@@ -36,13 +35,8 @@ from tests.agents.mesh.processes import (
 )
 from tests.fakes.model_endpoint import says
 from tests.fakes.model_in_a_thread import model_in_a_thread
+from zuno_tui.app.agent_places import AgentPlaces
 from zuno_tui.present.exit_codes import NETWORK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.devnet.launch import DevnetReady
-    from zuno_tui.app.agent_places import AgentPlaces
 
 pytestmark = pytest.mark.real_time
 

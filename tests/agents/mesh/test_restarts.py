@@ -1,28 +1,20 @@
 """Agents that die and come back, peers that are missing, other versions: a flow ends in words."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from agents.bus.envelope import FailureCause
+from agents.bus.envelope import FailureCause, FlowTerms, Role
 from agents.bus.run import replay_flow
 from agents.bus.worker import BusLimits
-from agents.mesh.frame import DropCause, FrameHeader, FrameKind
+from agents.mesh.frame import DropCause, Frame, FrameHeader, FrameKind
 from agents.mesh.gathering import gather_roles
 from tests.agents.bus.running import assert_replays, run_jury
 from tests.agents.mesh.test_mesh_flows import ALL, looking
 from tests.fakes.jury import CLERK, EXPERTS, JUDGE, JURY, JuryServices, Parrot, Verdict
 from tests.fakes.mesh_wire import Wire, agent_on, desk_on, endpoint, new_members
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.bus.envelope import FlowTerms, Role
-    from agents.mesh.frame import Frame
 
 QUICK = BusLimits(quiet_seconds=1.0, deadline_seconds=20)
 NAMED = {FailureCause.CRASHED, FailureCause.LOST, FailureCause.REFUSED}

@@ -1,9 +1,7 @@
 """Two Critics of different owners: both are heard, and the stricter counts."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +9,8 @@ from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.replay import read_record
 from agents.bus.run import Listener
 from agents.bus.worker import Ambient, BusLimits
-from agents.lp.payloads import CRITIC
+from agents.lp.payloads import CRITIC, Proposal
+from agents.lp.plan import Plan
 from agents.lp.rebuild import (
     SECOND_OPINION,
     CriticJudged,
@@ -25,12 +24,6 @@ from chain.base.clean_text import Redactor
 from tests.agents.lp.debating import Seen, argue_over
 from tests.agents.lp.made_up import Market
 from tests.fakes.mesh_wire import mesh_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.lp.payloads import Proposal
-    from agents.lp.plan import Plan
 
 OUTSIDE = Market(0.03, 2.0, half_width=0.05, off_centre=2.5).position()
 

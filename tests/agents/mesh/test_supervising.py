@@ -1,21 +1,16 @@
 """Programs of the mesh that end: started again, later each time, and at once after a good run."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys
 from itertools import accumulate, repeat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from agents.mesh import supervising
 from agents.mesh.supervising import Program, bare_environment, next_wait, supervise
 from tests.waiting import HUNG_SECONDS, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.real_time
 

@@ -1,24 +1,17 @@
 """How soon a desk says that its mesh is away, by its own patience, with agents as processes."""
 
-from __future__ import annotations
-
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from agents.bus.envelope import FailureCause
 from agents.mesh.peers import Engine
+from chain.devnet.launch import DevnetReady
 from tests.agents.conftest import positions_by_state
-from tests.agents.mesh.processes import Mesh, hold, nats_program, running_mesh, session_on
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.agents.mesh.processes import Held
-    from zuno_tui.app.agent_places import AgentPlaces
+from tests.agents.mesh.processes import Held, Mesh, hold, nats_program, running_mesh, session_on
+from zuno_tui.app.agent_places import AgentPlaces
 
 pytestmark = [pytest.mark.soak, pytest.mark.real_time]
 

@@ -1,18 +1,22 @@
 """A whole mesh of the liquidity debate in this process: real files, keys and agents, one wire."""
 
-from __future__ import annotations
-
 import asyncio
 import time
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import pytest
+
+from agents.bus.bus import FlowSpec
+from agents.bus.envelope import Role
 from agents.bus.host import AgentHost
 from agents.bus.record import running_versions
 from agents.bus.worker import Ambient
 from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import CRITIC
-from agents.lp.services import DebateServices
+from agents.lp.services import DebateServices, Eyes
 from agents.mesh.frame import read_key
 from agents.mesh.joining import join_mesh
 from agents.mesh.layout import DESK, MeshPlan, lay_out, planned_members
@@ -21,16 +25,6 @@ from agents.mesh.transport import AgentTransport
 from tests.agents.lp.debating import watching
 from tests.fakes.mesh_wire import Wire, WireEngine
 from zuno_tui.features.mesh.remote_agents import MESH_FOLDER
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
-    from pathlib import Path
-
-    import pytest
-
-    from agents.bus.bus import FlowSpec
-    from agents.bus.envelope import Role
-    from agents.lp.services import Eyes
 
 
 class WiredMesh:

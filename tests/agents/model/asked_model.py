@@ -1,15 +1,14 @@
 """One question to a model over a real connection, with all that was heard on the way."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import pytest
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.bus.envelope import Role
 from agents.lp.payloads import SCOUT
 from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits
@@ -24,11 +23,8 @@ from agents.model.interface import (
     RoleModels,
 )
 from chain.base.store import Store
+from tests.fakes.model_endpoint import ModelEndpoint
 from tests.virtual_time import virtual_now
-
-if TYPE_CHECKING:
-    from agents.bus.envelope import Role
-    from tests.fakes.model_endpoint import ModelEndpoint
 
 KEY = "sk-canary-THE-KEY-0123456789abcdef"
 PROMPT = ModelPrompt("You are Scout.", "Volatility is [n1] 3.2 %.")

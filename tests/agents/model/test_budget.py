@@ -1,13 +1,11 @@
 """The fuse: nothing is asked that could pass a limit, and every token is counted once."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys
 from decimal import Decimal
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,9 +21,6 @@ from agents.model.budget import (
 )
 from agents.model.interface import ModelUnavailable, Unavailability, Usage
 from chain.base.store import Store, StoreError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MORNING = 1_700_000_000.0  # 2023-11-14 22:13:20 UTC
 PRICES = {"known": TokenRate.per_million(Decimal("0.15"), Decimal("0.60"))}

@@ -1,7 +1,5 @@
 """The claim ledger, measured on sentences that were labelled before it was written."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """The model client against a real HTTP server: an answer or a reason, always in time."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,14 +1,11 @@
 """A model endpoint that fails, stalls, echoes or never ends: a reason in time, and no key told."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging
 import subprocess
 import sys
 import traceback
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -28,6 +25,7 @@ from tests.agents.model.asked_model import (
 )
 from tests.fakes.model_endpoint import (
     ChatRequest,
+    Conduct,
     Wire,
     disconnects,
     drips,
@@ -42,9 +40,6 @@ from tests.fakes.model_endpoint import (
     stalls,
 )
 from tests.virtual_time import pass_time, virtual_now
-
-if TYPE_CHECKING:
-    from tests.fakes.model_endpoint import Conduct
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,7 +1,5 @@
 """Prose read from half-written JSON is the prose of the whole, however it was cut."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 

@@ -1,16 +1,15 @@
 """From the endpoint to the record and back: the same answers, and never the key."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
-from agents.bus.envelope import ModelReply
+from agents.bus.envelope import ModelReply, Role
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
 from agents.bus.worker import Board, HandlerContext, Outgoing
@@ -20,6 +19,7 @@ from agents.model.budget import Budget, BudgetLimits
 from agents.model.client import OpenAIModel
 from agents.model.connection import ModelConnections
 from agents.model.interface import (
+    Model,
     ModelLimits,
     ModelPrompt,
     ModelSettings,
@@ -32,13 +32,6 @@ from agents.model.speaking import ask_on_record
 from chain.base.clean_text import Redactor
 from chain.base.store import Store
 from tests.fakes.model_endpoint import ChatRequest, fails, model_endpoint, refuses, says
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from agents.bus.envelope import Role
-    from agents.model.interface import Model
 
 KEY = "sk-canary-THE-KEY-0123456789abcdef"
 ROLES = (SCOUT, SCOUT, CRITIC, SCOUT, CRITIC)

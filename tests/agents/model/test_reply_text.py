@@ -1,7 +1,5 @@
 """Whatever a model writes becomes a checked value without a trace of control, or is refused."""
 
-from __future__ import annotations
-
 import json
 from typing import Annotated, Literal
 

@@ -1,8 +1,7 @@
 """What model servers are known to do, a whole debate with each: heard to the end, or why not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,16 +11,18 @@ from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST
 from agents.model.interface import ModelLimits, Unavailability
 from tests.agents.lp.made_up_markets import market_context
 from tests.agents.lp.model_table import A_CALL, Table, assert_kept_well, plan_of_the_rules
-from tests.fakes.model_endpoint import ends_early, never_answers, refuses
+from tests.fakes.model_endpoint import (
+    ChatRequest,
+    Conduct,
+    Wire,
+    ends_early,
+    never_answers,
+    refuses,
+)
 from tests.fakes.model_servers import habits, hosted, local, strange
 from tests.fakes.model_servers.habits import asks_for, asks_form, at_first, refusing
 from tests.fakes.model_servers.tools import looks_up
 from tests.virtual_time import run_virtually
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 
 
 class ServerHabit(NamedTuple):

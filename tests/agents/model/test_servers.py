@@ -3,11 +3,10 @@
 None is given a setting besides its URL, a key and a model's name. `pytest -s` prints the table.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
@@ -25,16 +24,11 @@ from agents.model.interface import ModelLimits, ModelSettings, Unavailability
 from agents.model.speaking import CUT_QUESTION
 from tests.agents.lp.made_up_markets import market_context
 from tests.agents.lp.model_table import MODEL, Table, assert_kept_well, plan_of_the_rules
-from tests.fakes.model_endpoint import drips, never_answers
+from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire, drips, never_answers
 from tests.fakes.model_servers import hosted, local
 from tests.fakes.model_servers.shapes import THINKING, bad_request
 from tests.virtual_time import run_virtually
 from zuno_tui.app.model import ability_words
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 
 PATIENCE = ModelLimits()
 QUESTIONS = 3

@@ -1,15 +1,14 @@
 """Servers that answer strangely, refuse or think aloud."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.bus.envelope import Role
 from agents.bus.replay import read_record
 from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST
 from agents.model.abilities import SHORT_ANSWER, ReplyForm, ServerAbilities, without_refused
@@ -28,16 +27,10 @@ from agents.model.interface import (
 from tests.agents.lp.made_up_markets import market_context
 from tests.agents.lp.model_table import Table, assert_kept_well, plan_of_the_rules
 from tests.agents.model.asked_model import GOOD_TEXT, PROMPT, Asked, Reply
-from tests.fakes.model_endpoint import fails, model_endpoint, says
+from tests.fakes.model_endpoint import Conduct, fails, model_endpoint, says
 from tests.fakes.model_servers import strange
 from tests.fakes.model_servers.strange import answers
 from tests.virtual_time import run_virtually
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.bus.envelope import Role
-    from tests.fakes.model_endpoint import Conduct
 
 
 @pytest.fixture

@@ -1,10 +1,9 @@
 """A model as Scout looks closer: what it may ask, what it is told, and that all of it replays."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -18,11 +17,12 @@ from agents.model.interface import ModelLimits, ModelSettings
 from agents.model.tools import LOOKING_SECONDS, MOST_CALLS, TOOL_FACT
 from chain.protocols.reference import PositionRef
 from tests.agents.lp.made_up_markets import create_context, market_context
-from tests.agents.lp.model_table import KEY, MODEL, Table, assert_kept_well, plan_of_the_rules
-from tests.fakes.model_endpoint import never_answers, says
+from tests.agents.lp.model_table import KEY, MODEL, Held, Table, assert_kept_well, plan_of_the_rules
+from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire, never_answers, says
 from tests.fakes.model_servers import hosted, local
 from tests.fakes.model_servers.shapes import THINKING
 from tests.fakes.model_servers.tools import (
+    Call,
     gemini_with_signatures,
     gives_no_ids,
     looks_up,
@@ -34,14 +34,6 @@ from tests.fakes.model_servers.tools import (
     writes_calls_as_words,
 )
 from tests.virtual_time import run_virtually
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tests.agents.lp.model_table import Held
-    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
-    from tests.fakes.model_servers.tools import Call
 
 PAST = PastFacts(
     changes=(

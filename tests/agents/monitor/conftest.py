@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -15,16 +16,11 @@ from agents.monitor.rules.thresholds import WatchSettings
 from chain.base.home import Home
 from chain.base.store import Store
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.chain.moves import Moves
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 
 @pytest.fixture

@@ -1,31 +1,29 @@
 """A home with alerts in it, a clock that only moves when told, and couriers driven by it."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from agents.monitor.alerts.alert import AlertKind, AlertSubject, Cleared, Finding, Raised, Severity
+from agents.monitor.alerts.alert import (
+    AlertEvent,
+    AlertKind,
+    AlertSubject,
+    Cleared,
+    Finding,
+    Raised,
+    Severity,
+)
 from agents.monitor.alerts.state import MonitorState
+from agents.monitor.alerts.store import AlertStore
 from agents.monitor.alerts.store_page import Poll, WatchPlace
-from agents.monitor.deliver.channel import DELIVERY_LIMITS
-from agents.monitor.deliver.delivery import ChannelWorker, Stopped
-from agents.monitor.deliver.pace import EVERYTHING
+from agents.monitor.deliver.channel import DELIVERY_LIMITS, Channel
+from agents.monitor.deliver.delivery import ChannelWorker, Step, Stopped
+from agents.monitor.deliver.pace import EVERYTHING, Pace
 from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from chain.base.home import Home
 from chain.base.http import HttpLimits
 from chain.protocols.reference import v4_position
 from tests.fakes.telegram import CHAT, TOKEN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from agents.monitor.alerts.alert import AlertEvent
-    from agents.monitor.alerts.store import AlertStore
-    from agents.monitor.deliver.channel import Channel
-    from agents.monitor.deliver.delivery import Step
-    from agents.monitor.deliver.pace import Pace
 
 WALLET = "0x" + "ab" * 20
 START = 1_800_000_000.0

@@ -1,16 +1,11 @@
 """Work in a child process that can be killed, limited or stripped of its rights."""
 
-from __future__ import annotations
-
 import os
 import signal
 import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @dataclass

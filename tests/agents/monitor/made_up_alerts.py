@@ -1,7 +1,5 @@
 """Findings and polls for tests of the book."""
 
-from __future__ import annotations
-
 from agents.monitor.alerts.alert import AlertKind, AlertSubject, Cleared, Finding, Raised, Severity
 from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
 from chain.protocols.reference import v4_position

@@ -1,7 +1,5 @@
 """A position from tick −1,000 to 1,000 in a pool whose price is wherever a test wants it."""
 
-from __future__ import annotations
-
 from agents.monitor.rules.baseline import INSIDE, Baseline
 from agents.monitor.rules.situation import Situation
 from chain.contracts.hooks import hook_passport

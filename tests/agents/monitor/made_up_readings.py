@@ -1,35 +1,29 @@
 """Readings of a wallet that holds one position, block after block, without a chain."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agents.monitor.alerts.alert import AlertEvent
+from agents.monitor.alerts.store import AlertStore
 from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
 from agents.monitor.judge import follow_positions, judge
 from agents.monitor.reader import Reading
 from agents.monitor.rules.baseline import Baselines
+from agents.monitor.rules.situation import HeldHedge
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.monitor.rules.worth_risks import Losses
 from chain.base.units import Known
+from chain.contracts.networks import Address
 from chain.history.end_ticks import EndTicks
 from chain.positions.search import WalletPositions
 from chain.prices.ladder import price_book
 from chain.protocols.reference import PositionRef
+from chain.protocols.snapshot import PositionSnapshot
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, ONE, TWO, block, position
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agents.monitor.alerts.alert import AlertEvent
-    from agents.monitor.alerts.store import AlertStore
-    from agents.monitor.rules.situation import HeldHedge
-    from chain.contracts.networks import Address
-    from chain.protocols.snapshot import PositionSnapshot
 
 PLACE = WatchPlace(NETWORK.chain_id, WALLET)
 

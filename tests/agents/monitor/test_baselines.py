@@ -1,9 +1,5 @@
 """What a position is compared with, when that is taken anew, and the thresholds nobody set."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
@@ -21,10 +17,8 @@ from agents.monitor.rules.baseline import (
 from agents.monitor.rules.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
 from chain.base.units import DAY
 from chain.protocols.reference import PositionRef, v4_position
+from chain.protocols.snapshot import PositionSnapshot
 from tests.agents.monitor.made_up_positions import NETWORK, block, position
-
-if TYPE_CHECKING:
-    from chain.protocols.snapshot import PositionSnapshot
 
 OTHERS = 1_000
 

@@ -1,8 +1,6 @@
 """When blocks were made: asked of some, interpolated between them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
@@ -10,12 +8,9 @@ from agents.monitor.reader import MOST_TIMES, WatchReader
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources
-from chain.rpc.records import Block
+from chain.rpc.client import RpcClient
+from chain.rpc.records import Block, Json
 from tests.fakes.told_reader import ToldReader
-
-if TYPE_CHECKING:
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Json
 
 FIRST, LAST = 1_000, 2_000
 

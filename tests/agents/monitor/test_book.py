@@ -1,12 +1,9 @@
 """The book: what was committed is there for every process, in the table and in the file."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -23,6 +20,7 @@ from agents.monitor.alerts.alert import (
     Severity,
 )
 from agents.monitor.alerts.store import AlertStore, UnknownAlertError
+from chain.base.home import Home
 from chain.protocols.reference import v3_position, v4_position
 from tests.agents.monitor.made_up_alerts import (
     CHAIN_ID,
@@ -35,9 +33,6 @@ from tests.agents.monitor.made_up_alerts import (
     raised,
     subject,
 )
-
-if TYPE_CHECKING:
-    from chain.base.home import Home
 
 
 def test_an_alert_opens_resolves_and_opens_again_as_one_alert(home: Home) -> None:

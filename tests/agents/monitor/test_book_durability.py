@@ -1,18 +1,16 @@
 """What the book withstands: kill −9, four writers, a full disk, a home that cannot be written."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,9 +21,6 @@ from chain.base.home import Home
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.forked import forked
 from tests.agents.monitor.made_up_alerts import CHAIN_ID, NOW, cleared, finding, polls, raised
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 KILLS_IN_A_SLICE = 50
 

@@ -1,19 +1,14 @@
 """A book whose database breaks while it is open begins anew, once, and says so."""
 
-from __future__ import annotations
-
 import sqlite3
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.monitor.alerts import store_tables as book_tables
 from agents.monitor.alerts.store import AlertStore
+from chain.base.home import Home
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.made_up_alerts import NOW, polls, raised
-
-if TYPE_CHECKING:
-    from chain.base.home import Home
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
 """An event that no longer reads is left out, counted and said; what is around it is told."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from agents.monitor.alerts.store import AlertStore
+from chain.base.home import Home
 from tests.agents.monitor.delivery_kit import (
     START,
     Clock,
@@ -21,11 +20,6 @@ from tests.agents.monitor.delivery_kit import (
     telegram,
 )
 from tests.fakes.telegram import TelegramDouble
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.base.home import Home
 
 
 def damage(home: Home, number: int, column: str = "document") -> None:

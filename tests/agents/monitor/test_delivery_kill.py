@@ -1,7 +1,5 @@
 """Killed at any moment, delivery goes on where it was: all told, in order, hardly any twice."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
@@ -9,9 +7,10 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -19,14 +18,9 @@ from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.delivery import ChannelWorker
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
+from chain.base.home import Home
 from tests.agents.monitor.delivery_kit import home_in
 from tests.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.base.home import Home
 
 ENDLESS = 100_000
 

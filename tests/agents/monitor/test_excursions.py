@@ -1,7 +1,5 @@
 """Excursions by their definition, on paths made up for each clause of it."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,23 +1,18 @@
 """The alerts against the chain's own history: every excursion once, none missed, none twice."""
 
-from __future__ import annotations
-
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.monitor.alerts.alert import AlertKind, EventKind
+from agents.monitor.alerts.store import AlertStore
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
 from chain.devnet.world.price_path import Mood
+from tests.agents.monitor.conftest import Watchtower
 from tests.agents.monitor.reference import reference_excursions, swap_ticks
 from tests.agents.monitor.walked_market import WalkedPool, seeded_steps
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.store import AlertStore
-    from tests.agents.monitor.conftest import Watchtower
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 WALLET = "0x" + "5a" * 20
 SETTLE_BLOCKS = 5

@@ -1,25 +1,18 @@
 """A hedge is watched: when it drifts, when its position is gone, and while nobody can tell."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import AlertKind, EventKind
+from agents.monitor.alerts.alert import AlertEvent, AlertKind, EventKind
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.rules.risks import hedge_stale, judge_kind
 from agents.monitor.rules.situation import HeldHedge
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from chain.base.home import Home
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, position, situation
 from tests.agents.monitor.made_up_readings import MadeUpChain
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.alert import AlertEvent
-    from chain.base.home import Home
 
 COIN = 10**18
 

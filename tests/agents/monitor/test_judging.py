@@ -1,30 +1,23 @@
 """What readings make of alerts: one for a dance on the edge, one for every excursion."""
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind, Severity
+from agents.monitor.alerts.alert import AlertEvent, AlertKind, AlertState, EventKind, Severity
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.rules.risks import operators_changed
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from chain.base.home import Home
 from chain.base.units import Known
 from chain.math.liquidity import Amounts
 from chain.protocols.reference import v4_position
-from chain.protocols.snapshot import identify
+from chain.protocols.snapshot import PositionSnapshot, identify
 from chain.rpc.errors import Malformed
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, UPPER, position
 from tests.agents.monitor.made_up_readings import PLACE, MadeUpChain
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.alert import AlertEvent
-    from chain.base.home import Home
-    from chain.protocols.snapshot import PositionSnapshot
 
 RANGE_ONLY = WatchSettings(Thresholds(near_edge=0.0))
 STRANGER = "0x" + "66" * 20

@@ -1,8 +1,6 @@
 """A loss is followed between reads of the logs, and is what a fresh read would say."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pytest
 
@@ -11,28 +9,23 @@ from agents.monitor.alerts.store import AlertStore
 from agents.monitor.reader import Sought, WatchReader
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.monitor.rules.worth_risks import KEPT_SECONDS, RETRY_SECONDS, Losses
+from chain.base.home import Home
 from chain.base.store import Store
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.positions.overview import Sources
+from chain.protocols.past import LiquidityChange
 from chain.protocols.reference import PositionRef, v4_position
-from chain.protocols.snapshot import identify
+from chain.protocols.snapshot import PositionIdentity, identify
 from chain.protocols.v4.changes import ChangeReader
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, Unreachable
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.made_up_readings import MadeUpChain
 from tests.agents.monitor.walked_market import WalkedPool
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from chain.base.home import Home
-    from chain.devnet.launch import DevnetReady
-    from chain.protocols.past import LiquidityChange
-    from chain.protocols.snapshot import PositionIdentity
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 LIQUIDITY = 10**16
 

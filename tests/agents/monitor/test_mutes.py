@@ -1,22 +1,15 @@
 """What rises while it is muted is told when the mute ends, if it still stands."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alerts.alert import AlertMute, EventKind, Severity
+from agents.monitor.alerts.alert import AlertEvent, AlertMute, EventKind, Severity
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import is_news
+from chain.base.home import Home
 from tests.agents.monitor.delivery_kit import START, cleared, happen, raised, subject
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agents.monitor.alerts.alert import AlertEvent
-    from chain.base.home import Home
 
 HOUR = 3_600.0
 END = START + 2 * HOUR

@@ -1,9 +1,5 @@
 """A pool is drained when others left it, not when its price did."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from agents.monitor.alerts.alert import AlertKind
@@ -11,11 +7,9 @@ from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.protocols.reference import v4_position
 from chain.protocols.snapshot import identify
+from tests.agents.monitor.conftest import Watchtower
 from tests.agents.monitor.walked_market import WalkedPool
-
-if TYPE_CHECKING:
-    from tests.agents.monitor.conftest import Watchtower
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 WALLET = "0x" + "2e" * 20
 

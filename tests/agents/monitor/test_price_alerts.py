@@ -1,15 +1,16 @@
 """Prices a person set: kept once, told once a crossing, over when the price is back."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind
 from agents.monitor.alerts.state import (
+    PriceAlert,
+    PriceSide,
     UnknownPriceAlertError,
     drop_price_alert,
     keep_price_alert,
@@ -21,12 +22,6 @@ from agents.monitor.rules.worth_risks import COOLDOWN_SECONDS, price_crossings
 from chain.base.home import Home
 from chain.contracts.networks import NATIVE, network_named
 from chain.rpc.records import Block
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from agents.monitor.alerts.state import PriceAlert, PriceSide
 
 BASE = network_named("base")
 PLACE = WatchPlace(BASE.chain_id, "0x" + "11" * 20)

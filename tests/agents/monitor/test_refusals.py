@@ -1,21 +1,22 @@
 """Channels that refuse, events that are never taken, and what a courier does not know."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from agents.monitor.alerts import store_tables as book_tables
+from agents.monitor.alerts.alert import AlertEvent
 from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered, Notification
-from agents.monitor.deliver.delivery import ChannelWorker, Delivery, SetAside, Stopped
+from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered, Notification, Outcome
+from agents.monitor.deliver.delivery import ChannelWorker, Delivery, SetAside, Step, Stopped
 from agents.monitor.deliver.pace import EVERYTHING
+from chain.base.home import Home
 from chain.base.store import Store, StoreError
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.delivery_kit import (
@@ -29,15 +30,6 @@ from tests.agents.monitor.delivery_kit import (
 )
 from tests.fakes.telegram import Conduct, TelegramDouble
 from tests.virtual_time import pass_time
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-    from pathlib import Path
-
-    from agents.monitor.alerts.alert import AlertEvent
-    from agents.monitor.deliver.channel import Outcome
-    from agents.monitor.deliver.delivery import Step
-    from chain.base.home import Home
 
 LETTER = 3
 """Events in one letter of the picky channel."""

@@ -1,25 +1,19 @@
 """Every rule one step before and at its threshold, freshly and while its alert stands."""
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import AlertKind, Severity
+from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.rules.risks import judge_kind
+from agents.monitor.rules.situation import Situation
 from agents.monitor.rules.thresholds import Thresholds
 from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.math.fees import unpack_protocol_fee
 from chain.protocols.custody import Custody
 from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import at_tick, situation
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.alert import Finding
-    from agents.monitor.rules.situation import Situation
 
 STRANGER, OTHER = "0x" + "66" * 20, "0x" + "77" * 20
 

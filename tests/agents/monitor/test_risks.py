@@ -1,23 +1,16 @@
 """Each rule at its edge, and how a standing alert is left less easily than it is raised."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import AlertKind, Severity
+from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.rules.baseline import INSIDE, OUTSIDE
 from agents.monitor.rules.risks import RULES, findings, judge_kind
+from agents.monitor.rules.situation import Situation
 from agents.monitor.rules.thresholds import Thresholds
 from chain.base.units import Unknown
 from chain.history.volatility import Volatility, VolatilityStep
 from tests.agents.monitor.made_up_positions import at_tick, situation
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.alert import Finding
-    from agents.monitor.rules.situation import Situation
 
 USUAL = Thresholds()
 MOVING = Volatility(VolatilityStep.MARKET, 0.05, 24, "CoinGecko", None, None, ())

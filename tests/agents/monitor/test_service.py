@@ -1,20 +1,22 @@
 """The monitor as a whole, on a watch that finds what it is told to find."""
 
-from __future__ import annotations
-
 import asyncio
 import os
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from agents.monitor import service
 from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel import Channel
 from agents.monitor.deliver.delivery import Sent, Stopped
 from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from agents.monitor.heartbeat import (
+    Beat,
+    Note,
     RoundEnded,
     Sight,
     Troubled,
@@ -25,6 +27,7 @@ from agents.monitor.heartbeat import (
 )
 from agents.monitor.poll import PollReport
 from agents.monitor.service import run_monitor
+from chain.base.home import Home
 from chain.base.store import Store
 from tests.agents.monitor.delivery_kit import (
     WALLET,
@@ -37,14 +40,6 @@ from tests.agents.monitor.delivery_kit import (
 )
 from tests.fakes.telegram import CHAT, TOKEN, Conduct, TelegramDouble
 from tests.virtual_time import pass_time
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
-    from agents.monitor.deliver.channel import Channel
-    from agents.monitor.heartbeat import Beat, Note
-    from chain.base.home import Home
 
 REPORT = PollReport("base", 8453, WALLET, 31_204_113, 3, 1, (), None, 0.1)
 SIGHT = Sight("base", WALLET, 31_204_113, 3, None)

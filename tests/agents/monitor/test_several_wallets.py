@@ -1,20 +1,24 @@
 """Many wallets and positions watched with few requests."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
+import pytest
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import AlertKind, EventKind
+from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.poll import Watch, poll_once
+from agents.monitor.poll import PollReport, Watch, poll_once
+from agents.monitor.reader import Reading, Sought
 from agents.monitor.rules.thresholds import WatchSettings
 from benchmarks.many_positions import many_positions
 from chain.base.home import Home
 from chain.base.store import Store
-from chain.contracts.networks import network_named
+from chain.contracts.networks import Network, network_named
+from chain.contracts.pool_key import PoolId
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import POOLS, WETH_USDC_LOW
 from chain.history.end_ticks import EndTicks, read_end_ticks
@@ -22,24 +26,11 @@ from chain.positions.overview import Sources
 from chain.protocols import custody
 from chain.protocols.reference import PositionRef, v4_position
 from chain.rpc.client import RpcClient
+from chain.rpc.records import Block
 from chain.rpc.requests import Request
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.walked_market import WalkedPool
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Sequence
-    from pathlib import Path
-
-    import pytest
-
-    from agents.monitor.alerts.alert import AlertState
-    from agents.monitor.poll import PollReport
-    from agents.monitor.reader import Reading, Sought
-    from chain.contracts.networks import Network
-    from chain.contracts.pool_key import PoolId
-    from chain.devnet.launch import DevnetReady
-    from chain.rpc.records import Block
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 EARLY, LATE = "0x" + "0e" * 20, "0x" + "1e" * 20
 

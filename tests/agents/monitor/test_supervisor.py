@@ -1,14 +1,13 @@
 """Who polls, who is told that it lives, and what was noted."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -24,10 +23,6 @@ from agents.monitor.heartbeat import (
     write_beat,
 )
 from chain.base.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(params=["path", "abstract"])

@@ -1,13 +1,12 @@
 """Telegram, over real HTTP to a double that answers in every way it may."""
 
-from __future__ import annotations
-
 import logging
 import random
 import sqlite3
 from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,11 +16,13 @@ from agents.monitor.deliver.channel import DELIVERY_LIMITS
 from agents.monitor.deliver.delivery import (
     MOST_REST_SECONDS,
     REFUSED_REST_SECONDS,
+    ChannelWorker,
     Postponed,
     Sent,
     Stopped,
 )
 from agents.monitor.deliver.telegram import MOST_UNITS
+from chain.base.http import HttpLimits
 from chain.base.store import Store, StoreError
 from tests.agents.monitor.delivery_kit import (
     IMPATIENT,
@@ -37,15 +38,7 @@ from tests.agents.monitor.delivery_kit import (
     subject,
     telegram,
 )
-from tests.fakes.telegram import CHAT, TOKEN, Conduct, TelegramDouble
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
-    from agents.monitor.deliver.delivery import ChannelWorker
-    from chain.base.http import HttpLimits
-    from tests.fakes.telegram import Heard
+from tests.fakes.telegram import CHAT, TOKEN, Conduct, Heard, TelegramDouble
 
 ALERTS = 1_000
 BURST = 25

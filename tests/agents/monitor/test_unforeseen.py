@@ -1,35 +1,29 @@
 """A mistake nobody foresaw blinds one wallet on one network, and is told like any blindness."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.monitor import poll as worker
 from agents.monitor.alerts.alert import AlertKind, AlertState, Severity
 from agents.monitor.alerts.store import AlertStore
+from agents.monitor.alerts.store_page import Poll
 from agents.monitor.judge import judge
 from agents.monitor.poll import Watch, Watcher, poll_once
+from agents.monitor.reader import Reading, Sought, WatchReader
+from agents.monitor.rules.situation import HeldHedge
 from agents.monitor.rules.thresholds import WatchSettings
+from chain.base.home import Home
 from chain.base.store import Store
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.positions.overview import Sources
 from chain.protocols.reference import PositionRef
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from tests.agents.monitor.made_up_alerts import NOW
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.monitor.alerts.store_page import Poll
-    from agents.monitor.reader import Reading, Sought, WatchReader
-    from agents.monitor.rules.situation import HeldHedge
-    from chain.base.home import Home
-    from chain.devnet.launch import DevnetReady
 
 OTHER = "0x" + "77" * 20
 NOBODY_LISTENS = "http://127.0.0.1:9"

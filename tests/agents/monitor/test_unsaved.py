@@ -1,9 +1,7 @@
 """A disk that cannot be written delays the outbox, and silences nobody."""
 
-from __future__ import annotations
-
 import sqlite3
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -22,9 +20,6 @@ from tests.agents.monitor.delivery_kit import (
     telegram,
 )
 from tests.fakes.telegram import Conduct, TelegramDouble
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

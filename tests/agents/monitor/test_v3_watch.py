@@ -1,13 +1,11 @@
 """Positions of Uniswap v3 are watched beside those of v4, and the two are never one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from agents.monitor.alerts.alert import AlertKind
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.poll import Watch, poll_once
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from chain.base.home import Home
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import ARBITRAGEUR, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import USDC, WETH
 from chain.math.ticks import sqrt_price_at_tick
@@ -16,12 +14,8 @@ from chain.prices.price import WorthUnit
 from chain.protocols.reference import v3_position, v4_position
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.test_several_wallets import sources_of
+from tests.chain.moves import Moves
 from tests.chain.v3_moves import V3Moves
-
-if TYPE_CHECKING:
-    from chain.base.home import Home
-    from chain.devnet.launch import DevnetReady
-    from tests.chain.moves import Moves
 
 PAIR = (WETH.address, USDC.address, 3000)
 ELSEWHERE = "0x" + "e1" * 20

@@ -1,9 +1,6 @@
 """What a position is worth by prices that are known, unknown or disputed."""
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -11,6 +8,7 @@ from msgspec.structs import replace
 from agents.monitor.judge import Valuing
 from agents.monitor.reader import Reading
 from agents.monitor.rules.baseline import INSIDE
+from agents.monitor.rules.situation import Situation
 from agents.monitor.rules.worth_risks import Losses
 from chain.base.units import Known
 from chain.positions.search import WalletPositions
@@ -18,9 +16,6 @@ from chain.prices.ladder import price_book
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import NETWORK, ONE, TWO, at_tick, block, position
-
-if TYPE_CHECKING:
-    from agents.monitor.rules.situation import Situation
 
 UNIT = 10**18
 

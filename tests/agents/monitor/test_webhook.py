@@ -1,14 +1,13 @@
 """The webhook: one signed POST an event, over real HTTP to a server that answers as it likes."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac
 import json
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -25,10 +24,6 @@ from tests.agents.monitor.delivery_kit import (
     raised,
     run_until_idle,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 SECRET = "a-secret-that-two-sides-know"
 

@@ -1,9 +1,7 @@
 """Polls of the embedded chain: few requests, blindness told, reorganisations and full disks."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 import pytest
 from msgspec.structs import replace
@@ -14,24 +12,20 @@ from agents.monitor.poll import Watch, Watcher, poll_once
 from agents.monitor.reader import Sought
 from agents.monitor.rules.baseline import WALLET
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from chain.base.home import Home
 from chain.base.store import Store, StoreError
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.positions.overview import Sources
 from chain.protocols.reference import PositionRef, v4_position
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
+from tests.agents.monitor.conftest import Watchtower
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.walked_market import WalkedPool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from chain.base.home import Home
-    from chain.devnet.launch import DevnetReady
-    from tests.agents.monitor.conftest import Watchtower
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 NOBODY_LISTENS = "http://127.0.0.1:9"
 

@@ -1,23 +1,17 @@
 """A seeded market's prices walked through the real contracts, one swap or several a block."""
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from random import Random
 
 from chain.contracts import abi
+from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import ARBITRAGEUR, MEDIUM_PROVIDER
 from chain.devnet.world.price_path import MILLITICKS, Asset, Calendar, Draws, Mood, SeededPath
 from chain.math.ticks import sqrt_price_at_tick
 from chain.rpc.requests import Call, aggregate, decode_aggregate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from random import Random
-
-    from chain.contracts.pool_key import PoolKey
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 MINUTES_APART = {Mood.CALM: 20, Mood.TREND: 20, Mood.SHOCK: 4}
 

@@ -1,7 +1,5 @@
 """Pure numbers are judged by what they are, not by how busy the machine was."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 settings.register_profile("numbers", deadline=None)

@@ -1,7 +1,5 @@
 """Hold, move or leave: each reason on its own, the dead band, and the width that pays best."""
 
-from __future__ import annotations
-
 from math import inf, log
 
 import pytest

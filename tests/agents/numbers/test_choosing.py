@@ -1,7 +1,5 @@
 """Tiebreaks, the Arbiter's score, and the verdict."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Fees, costs, and the interval around a week's fees."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from datetime import UTC, datetime
 from math import exp, inf, log, sqrt

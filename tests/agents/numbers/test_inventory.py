@@ -1,7 +1,5 @@
 """Allocations: nothing is lost, a mint never needs more than there is, no other swap is better."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A stake in a market, and a move against HOLD."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

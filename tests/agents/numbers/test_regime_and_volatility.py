@@ -1,7 +1,5 @@
 """Volatility, its windows, its regimes, and how figures are rounded."""
 
-from __future__ import annotations
-
 from math import inf, log, nan, nextafter
 
 import pytest

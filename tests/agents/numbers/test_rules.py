@@ -1,7 +1,5 @@
 """The profiles' table and the judging of moves, on both sides of every limit."""
 
-from __future__ import annotations
-
 from math import inf
 
 import pytest

@@ -1,7 +1,5 @@
 """Shapes: bounds, snapping, the base width, the width a floor needs, the range without a swap."""
 
-from __future__ import annotations
-
 from math import log
 
 import pytest

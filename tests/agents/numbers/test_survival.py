@@ -1,7 +1,5 @@
 """First exit from a range: known values, exact scaling, and where the two series meet."""
 
-from __future__ import annotations
-
 from math import exp, log, pi, sin, sqrt
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Time in range, and survival against Monte Carlo."""
 
-from __future__ import annotations
-
 import sys
 from functools import cache
 from math import cos, erf, exp, pi, sqrt

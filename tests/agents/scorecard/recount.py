@@ -1,17 +1,13 @@
 """What a plan's options came to be worth, counted a second time: swap by swap from raw logs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from eth_abi.abi import decode
 from eth_hash.auto import keccak
 
-if TYPE_CHECKING:
-    from agents.lp.plan import Candidate, Plan
-    from tests.chain.moves import Moves
+from agents.lp.plan import Candidate, Plan
+from tests.chain.moves import Moves
 
 _TOPIC = "0x" + keccak(b"Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)").hex()
 _DATA = ("int128", "int128", "uint160", "uint128", "int24", "uint24")

@@ -1,23 +1,31 @@
 """Which way of deciding helps: a fake of known skill is found out, and a fake without any, too."""
 
-from __future__ import annotations
-
 import random
 import sys
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
+from agents.bus.envelope import Role
 from agents.bus.record import MemorySink, RecordWriter, running_versions
 from agents.bus.worker import Ambient
 from agents.lp.briefing import AloneReply, CriticReply, ScoutReply, StrategistReply
 from agents.lp.facts import DeskMemory
 from agents.lp.payloads import CRITIC, FlowStart
 from agents.model.budget import Spent
-from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
+from agents.model.interface import (
+    Answer,
+    Model,
+    ModelPrompt,
+    ModelUnavailable,
+    Reply,
+    Unavailability,
+    Usage,
+)
 from agents.numbers.edges import TickRange
 from agents.numbers.outlook import Stake
 from agents.scorecard.arm_scores import arms_report, smallest_effect
@@ -29,6 +37,7 @@ from agents.scorecard.arms import (
     ChosenForm,
     DebateTerms,
     JudgedSituation,
+    OpenModel,
     TakenRange,
     alone_brief,
     answer_question,
@@ -47,13 +56,6 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.reference import v4_position
 from tests.agents.lp.made_up import TIME, Market
 from tests.agents.lp.made_up_markets import FixedEyes
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-
-    from agents.bus.envelope import Role
-    from agents.model.interface import Model, ModelPrompt, Reply
-    from agents.scorecard.arms import OpenModel
 
 TICK = -196_256
 SIGMA = 0.02

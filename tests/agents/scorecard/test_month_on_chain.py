@@ -1,21 +1,20 @@
 """A month on the embedded chain: the scorecard against a recount from raw logs."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import httpx2
 import pytest
 
 from agents.lp.payloads import FlowStart
-from agents.lp.plan import Choice, Plan, plan_identity
+from agents.lp.plan import Candidate, Choice, Plan, plan_identity
 from agents.numbers.advice import AdviceReason
 from agents.numbers.rules import RiskProfile
-from agents.scorecard.judging import judge_due
-from agents.scorecard.score import AdviceKind, summarise
+from agents.scorecard.judging import Judged, judge_due
+from agents.scorecard.score import AdviceKind, HorizonScore, summarise
 from agents.scorecard.scoring import DecidedPlan
 from chain.base.store import Store
 from chain.devnet.world.pools import POOLS
@@ -27,13 +26,6 @@ from tests.agents.monitor.walked_market import WalkedPool
 from tests.agents.scorecard.recount import DAY, HOUR, LoggedSwap, logged_swaps, recount
 from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agents.lp.plan import Candidate
-    from agents.scorecard.judging import Judged
-    from agents.scorecard.score import HorizonScore
 
 SWAPS_A_DAY = 3
 PLAN_DAYS = (0, 9, 20)

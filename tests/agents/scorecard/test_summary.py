@@ -1,16 +1,14 @@
 """Past plans and debates judged by what followed."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from agents.bus.plan_store import PlanStore
+from agents.bus.plan_store import PlanDocument, PlanStore
 from agents.lp import FLOW
-from agents.lp.plan import plan_identity
+from agents.lp.plan import Plan, plan_identity
 from agents.scorecard.debate_check import CheckedSituation, DebateRun, debate_check, decision_of
 from agents.scorecard.judging import SkipReason, past_plans
 from agents.scorecard.score import (
@@ -27,12 +25,6 @@ from agents.scorecard.score import (
 from chain.base.store import Store
 from tests.agents.lp.made_up import Market
 from tests.agents.lp.one_round import concluded, judged
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.bus.plan_store import PlanDocument
-    from agents.lp.plan import Plan
 
 READ_AT = JudgedBlock(9, "0x" + "99" * 32)
 

@@ -1,9 +1,5 @@
 """Questions, markets and findings whose every number a test chooses."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from agents.trade.facts import (
     AccountFacts,
     CandleSeries,
@@ -16,6 +12,7 @@ from agents.trade.facts import (
     TradeContext,
 )
 from agents.trade.findings import (
+    AnyFinding,
     GeometryFinding,
     KeyLevels,
     LiquidityFinding,
@@ -31,9 +28,6 @@ from agents.trade.terms import (
 )
 from chain.exchange.public.market import Candle
 from chain.protocols.reference import v4_position
-
-if TYPE_CHECKING:
-    from agents.trade.findings import AnyFinding
 
 NOW = 1_768_181_400
 HOUR = 3_600

@@ -1,28 +1,22 @@
 """The desk run in one process on a loopback exchange, and again from its record."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.bus.record import MemorySink, RecordWriter, running_versions
+from agents.bus.run import ArgumentEnd, Listener
 from agents.bus.worker import Ambient
+from agents.model.interface import Model
+from agents.trade.facts import DeskQuestion
 from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.observe.observer import MarketObserver
+from agents.trade.plan import TradePlan
+from agents.trade.services import ChartArtist, DeskEyes, DeskObservation
 from chain.base.clean_text import Redactor
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
-    from agents.bus.run import ArgumentEnd, Listener
-    from agents.model.interface import Model
-    from agents.trade.facts import DeskQuestion
-    from agents.trade.plan import TradePlan
-    from agents.trade.services import ChartArtist, DeskEyes, DeskObservation
-    from tests.fakes.exchange import ExchangeDouble
+from tests.fakes.exchange import ExchangeDouble
 
 REQUEST = "req_trade"
 

@@ -1,31 +1,21 @@
 """Models for every office of the desk, and a market that lets a trade be opened."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from hashlib import sha256
 from math import sin
-from typing import TYPE_CHECKING
 
-from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, PromptImage, Usage
+from agents.bus.envelope import Role
+from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, PromptImage, Reply, Usage
 from agents.model.reply_text import parse_reply
-from agents.trade.facts import BookFacts, BookSample, ContextSection
+from agents.trade.facts import BookFacts, BookSample, ContextSection, DeskQuestion
+from agents.trade.plan import TradePlan
 from agents.trade.routing import ROLE_ROUTES, ROUTES
-from agents.trade.services import DeskObservation
+from agents.trade.services import ChartFacts, DeskObservation
 from agents.trade.terms import SectionName, SectionStatus
 from chain.base.clean_text import Redactor
 from tests.agents.trade.cases import NOW, hours, question, snapshot
-from tests.agents.trade.desks import Seen, argue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agents.bus.envelope import Role
-    from agents.model.interface import Reply
-    from agents.trade.facts import DeskQuestion
-    from agents.trade.plan import TradePlan
-    from agents.trade.services import ChartFacts
-    from tests.agents.trade.desks import Argued
+from tests.agents.trade.desks import Argued, Seen, argue
 
 NAMES: dict[str, str] = {role: ROUTES[route].model for role, route in ROLE_ROUTES.items()}
 PNG = b"\x89PNG\r\n\x1a\nnot much of a picture"

@@ -1,14 +1,12 @@
 """What the trade agents share: a board, data, requirements, routes."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pydantic import BaseModel
 
 from agents.memory.lesson_writing import FeedbackReply, PostMortemReply
 from agents.memory.memory import TradeMemory
@@ -23,9 +21,6 @@ from tests.agents.trade.cases import NOW
 from tests.agents.trade.offices import Offices, answers, held, plan_of, rising_market, sections
 from tests.printed import printed
 from zuno_tui.features.trade.report import case_lines, report_lines
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 
 async def test_the_judge_is_told_the_whole_blackboard() -> None:

@@ -1,7 +1,5 @@
 """What an expert or the judge may say: the fields, their bounds, and what is refused."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,9 +1,5 @@
 """The four experts without a model: what they make of numbers that a test chose."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from agents.trade.expert_rules import (
@@ -15,10 +11,8 @@ from agents.trade.facts import BookFacts, BookSample
 from agents.trade.findings import TriageReport, TurnBudget
 from agents.trade.geometry_rules import geometry_finding
 from agents.trade.terms import Bias, DeskLimits, MarketAnomaly
+from chain.exchange.public.market import Candle
 from tests.agents.trade.cases import NOW, context, hours, snapshot
-
-if TYPE_CHECKING:
-    from chain.exchange.public.market import Candle
 
 LIMITS = DeskLimits()
 

@@ -1,18 +1,18 @@
 """The desk's flow: every stage in its place, every expert heard, the same again from the record."""
 
-from __future__ import annotations
-
 import json
 from hashlib import sha256
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from agents.bus.replay import read_record
+from agents.trade.facts import DeskQuestion
 from agents.trade.flow import replay_desk
 from agents.trade.payloads import TradeKind
 from agents.trade.plan import TradePlan, trade_plan_identity
+from agents.trade.services import DeskObservation
 from agents.trade.terms import (
     ExpertName,
     Objective,
@@ -25,12 +25,6 @@ from tests.agents.trade.cases import HEDGED, account, question
 from tests.agents.trade.desks import Argued, Seen, argue, observer
 from tests.fakes.exchange import ExchangeDouble, Refusal
 from tests.printed import printed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.trade.facts import DeskQuestion
-    from agents.trade.services import DeskObservation
 
 
 async def seen(asked: DeskQuestion, double: ExchangeDouble | None = None) -> DeskObservation:

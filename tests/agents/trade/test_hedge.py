@@ -1,7 +1,5 @@
 """Hedges and patterns by the trade agents."""
 
-from __future__ import annotations
-
 import json
 import random
 from decimal import Decimal, localcontext

@@ -1,7 +1,5 @@
 """What models in offices cannot do: silent, unreadable, poisoned or wild, arithmetic disposes."""
 
-from __future__ import annotations
-
 from functools import partial
 from random import Random
 

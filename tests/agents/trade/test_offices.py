@@ -1,8 +1,6 @@
 """Models in every office: what they are told, what is made of it, and the same from the record."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -28,9 +26,6 @@ from tests.agents.trade.offices import (
     sections,
 )
 from tests.printed import printed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 async def test_every_office_argues_with_its_model_and_the_plan_says_so() -> None:

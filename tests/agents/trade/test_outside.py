@@ -1,15 +1,12 @@
 """Options, the world's money, fear and greed: real shapes over HTTP, whole, broken and late."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.trade.expert_rules import macro_finding
-from agents.trade.facts import TradeContext
+from agents.trade.facts import ContextSection, TradeContext
 from agents.trade.observe.observer import FearGreedReader, MacroReader, OptionsReader
 from agents.trade.terms import Bias, DeskLimits, SectionName, SectionStatus
 from chain.exchange.public.deribit import DeribitPublic, OptionQuote, option_delta
@@ -17,9 +14,6 @@ from chain.exchange.public.surroundings import FearGreedIndex, Fred
 from chain.prices.market_http import MarketError
 from tests.agents.trade.cases import context
 from tests.fakes.exchange import ExchangeDouble, Refusal
-
-if TYPE_CHECKING:
-    from agents.trade.facts import ContextSection
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC).timestamp()
 _INDEX = "/api/v2/public/get_volatility_index_data"

@@ -1,7 +1,5 @@
 """Arithmetic disposes: the veto, the budget, the six rules, the guard, and what they never do."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,17 +1,25 @@
 """Liquidations, news and narrative: real shapes, whole, broken and hostile; any may be down."""
 
-from __future__ import annotations
-
 import codecs
 import json
+from collections.abc import Callable
 from email.utils import formatdate
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from agents.bus.envelope import Role
 from agents.memory.memory import CHANNEL, TradeMemory
-from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
+from agents.model.interface import (
+    Answer,
+    ModelPrompt,
+    ModelUnavailable,
+    Reply,
+    Unavailability,
+    Usage,
+)
 from agents.model.reply_text import parse_reply
+from agents.trade.facts import ContextSection
 from agents.trade.observe.news import MemoryIngestion, NarrativeReader, NewsReader, read_feed
 from agents.trade.observe.observer import LiquidationsReader, MarketObserver, section
 from agents.trade.terms import SectionName, SectionStatus, TradeDecision
@@ -25,14 +33,6 @@ from tests.agents.trade.desks import Seen, argue
 from tests.agents.trade.offices import rising_market
 from tests.fakes.exchange import ExchangeDouble, Refusal
 from tests.printed import printed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from agents.bus.envelope import Role
-    from agents.model.interface import ModelPrompt, Reply
-    from agents.trade.facts import ContextSection
 
 NOW = 1_768_181_400.0
 _LISTED = "/api/v5/public/liquidation-orders"

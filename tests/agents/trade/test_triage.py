@@ -1,7 +1,5 @@
 """What triage finds, at its boundaries, and on real hours."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import sys

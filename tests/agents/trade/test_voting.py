@@ -1,7 +1,5 @@
 """Votes, and rates of triage."""
 
-from __future__ import annotations
-
 from random import Random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Words from outside cleaned, secrets hidden, numbers written."""
 
-from __future__ import annotations
-
 import time
 import unicodedata
 from math import inf

@@ -1,20 +1,15 @@
 """One request over real HTTP: how much of an answer is read, how long one is waited for."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
 from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpFailure, HttpLimits
 from tests.virtual_time import pass_time
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
 
 NOW = 1_800_000_000.0
 MOST = 64_000

@@ -1,7 +1,5 @@
 """A server on loopback answers this user's own programs, and neither pages nor strangers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from http.client import HTTPConnection

@@ -1,7 +1,5 @@
 """No library that the product loads lets a body of brackets overflow the parser's stack."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Temporary folders: gone with their process, and what a kill left is swept by the next one."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What is kept in files and databases: versions, locks, and values read once."""
 
-from __future__ import annotations
-
 import multiprocessing
 import sqlite3
 import stat

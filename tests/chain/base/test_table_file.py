@@ -1,18 +1,13 @@
 """Tables as people keep them: read by column name, with errors that say where."""
 
-from __future__ import annotations
-
 import gzip
 import random
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from chain.base.table_file import TableError, read_timed_table, time_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAMES = ("open", "close")
 MOMENT = 1_675_180_800.0

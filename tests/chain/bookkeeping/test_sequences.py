@@ -1,15 +1,12 @@
 """Whatever is done on both protocols: ledger, balances and positions are the chain's."""
 
-from __future__ import annotations
-
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
 from chain.base.units import Known
 from chain.bookkeeping.ledger import EntryKind
-from chain.bookkeeping.wallet_history import read_wallet_history
+from chain.bookkeeping.wallet_history import WalletHistory, read_wallet_history
 from chain.contracts.calldata import TO_SENDER, Decrease, Increase, SettlePair, TakePair
 from chain.devnet.world.accounts import ARBITRAGEUR, MEDIUM_PROVIDER, WIDE_PROVIDER
 from chain.devnet.world.deployment import USDC, WETH
@@ -20,14 +17,11 @@ from chain.positions.batch_reader import read_positions
 from chain.positions.overview import read_worths
 from chain.prices.price import WorthUnit
 from chain.protocols.reference import V3, PositionRef, v3_position, v4_position
+from chain.protocols.snapshot import PositionSnapshot
+from tests.chain.conftest import Desk
 from tests.chain.moves import Moves
 from tests.chain.v3_moves import MOST, V3Moves
 from tests.samples import some_of
-
-if TYPE_CHECKING:
-    from chain.bookkeeping.wallet_history import WalletHistory
-    from chain.protocols.snapshot import PositionSnapshot
-    from tests.chain.conftest import Desk
 
 SEQUENCES = 500
 HERE = WIDE_PROVIDER

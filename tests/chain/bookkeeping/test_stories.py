@@ -1,9 +1,7 @@
 """Which positions are one story, and what a story came to, by hand."""
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
@@ -21,13 +19,11 @@ from chain.bookkeeping.results import SOON_SECONDS, stories, stories_sharing, st
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
+from chain.positions.overview import WalletWorth
 from chain.protocols.past import LiquidityChange, LogPlace
 from chain.protocols.reference import v4_position
 from chain.protocols.snapshot import identify
 from chain.tokens import Token
-
-if TYPE_CHECKING:
-    from chain.positions.overview import WalletWorth
 
 OWNER = "0x" + "aa" * 20
 DOLLAR, APPLE = "0x" + "11" * 20, "0x" + "22" * 20

@@ -1,29 +1,21 @@
 """A wallet's ledger against the embedded chain: what moved explains what is owned, to the unit."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from chain.base.units import Known, Quantity
-from chain.bookkeeping.ledger import EntryKind, LedgerAccount
-from chain.bookkeeping.wallet_history import read_custody_log, read_wallet_history
+from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
+from chain.bookkeeping.wallet_history import WalletHistory, read_custody_log, read_wallet_history
+from chain.contracts.networks import Address
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR, WIDE_PROVIDER
 from chain.positions.overview import Sources, read_worths
 from chain.prices.price import WorthUnit
 from chain.rpc.client import RpcClient
+from chain.tokens import Token
 from tests.chain.between import Door, without_archive
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from chain.bookkeeping.ledger import LedgerEntry
-    from chain.bookkeeping.wallet_history import WalletHistory
-    from chain.contracts.networks import Address
-    from chain.devnet.launch import DevnetReady
-    from chain.tokens import Token
-    from tests.chain.conftest import Desk
-    from tests.chain.moves import Moves
+from tests.chain.conftest import Desk
+from tests.chain.moves import Moves
 
 
 async def _history(

@@ -1,7 +1,5 @@
 """The ABI codec against eth_abi in both directions, and against data made to hurt."""
 
-from __future__ import annotations
-
 import tracemalloc
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Calldata against eth_abi's encoder, which shares no line with ours."""
 
-from __future__ import annotations
-
 import eth_abi.abi as eth_abi
 import pytest
 

@@ -1,7 +1,5 @@
 """The passport of a hook: every permission pattern, and the proxies its code may be."""
 
-from __future__ import annotations
-
 import pytest
 
 from chain.contracts.addresses import keccak

@@ -1,9 +1,5 @@
 """Networks, pool keys and the code that is known."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import eth_abi.abi
 import pytest
 from eth_abi.packed import encode_packed
@@ -16,6 +12,8 @@ from chain.contracts.addresses import keccak
 from chain.contracts.delegation import DELEGATION_MANAGER
 from chain.contracts.networks import (
     NATIVE,
+    Address,
+    Network,
     UnknownNetworkError,
     all_networks,
     embedded_chain_id,
@@ -23,13 +21,10 @@ from chain.contracts.networks import (
     shipped_code_hashes,
 )
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey, position_key
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.deployment import CONTRACTS, contract_codes
 from chain.tokens import listed_tokens
 from tests import node_rpc
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, Network
-    from chain.devnet.launch import DevnetReady
 
 USDC = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
 

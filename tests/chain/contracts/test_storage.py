@@ -1,8 +1,7 @@
 """Names and storage on the real contracts: what StateView answers and what raw words hold."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -11,13 +10,7 @@ from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey, position_key
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import POOLS
 from chain.math.fees import FeeGrowth, fee_growth_inside
-from tests.chain_view import fresh_chain
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from tests.chain_view import ChainView
+from tests.chain_view import ChainView, fresh_chain
 
 TUPLE = f"({','.join(POOL_KEY_TYPES)})"
 

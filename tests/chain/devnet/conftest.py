@@ -1,21 +1,15 @@
 """The small world, lent to one test at a time."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from chain.base.home import cache_folder
+from chain.devnet.world.worlds import World
 from tests import chain_view
 from tests.chain.devnet.world_view import View
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.world.worlds import World
-    from tests.chain_view import ChainView
+from tests.chain_view import ChainView
 
 SEED = 7
 

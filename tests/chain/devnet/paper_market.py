@@ -1,14 +1,13 @@
 """The market run on paper: the same plans, carried out on storage words instead of contracts."""
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from chain.base.units import PIPS
+from chain.contracts.networks import Address
 from chain.contracts.storage import pool_slots
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import (
@@ -16,28 +15,20 @@ from chain.devnet.world.market import (
     MARKET_OPENS,
     WEEK_SIZE,
     MarketClosing,
+    MarketRound,
+    MarketVisit,
+    PlannedSwap,
+    SimulatedMarket,
+    Storage,
     history_visits,
     live_visits,
     market_closings,
 )
-from chain.devnet.world.pools import DYNAMIC, DevnetPool
+from chain.devnet.world.pools import DYNAMIC, DevnetPool, PoolPoint
+from chain.devnet.world.price_path import Mood
 from chain.devnet.world.worlds import SwapBudget
 from tests.chain.devnet.pool_edge import PoolTrade
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.contracts.networks import Address
-    from chain.devnet.world.market import (
-        MarketRound,
-        MarketVisit,
-        PlannedSwap,
-        SimulatedMarket,
-        Storage,
-    )
-    from chain.devnet.world.pools import PoolPoint
-    from chain.devnet.world.price_path import Mood
-    from tests.chain_view import ChainView
+from tests.chain_view import ChainView
 
 
 class PaperState:

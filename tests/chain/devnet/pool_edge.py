@@ -1,16 +1,12 @@
 """What a pool paid over what movement took from everyone in range, from its swaps alone."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import pairwise
 from math import log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from chain.base.units import HOUR
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WEEK_HOURS = 168
 

@@ -1,15 +1,14 @@
 """Anvil: which program is taken, and what is said where there is none or it does not start."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket
 import tempfile
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,18 +16,13 @@ from chain.devnet import anvil, process
 from chain.devnet.anvil import (
     AddressTakenError,
     AnvilError,
+    LockedPackage,
     bundled_lock,
     find_anvil,
     running_anvil,
 )
 from chain.devnet.json_rpc import NodeClient, NodeError, NodeRefusedError
 from tests.waiting import HUNG_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.anvil import LockedPackage
 
 LISTENING = "Listening on 127.0.0.1:4711"
 

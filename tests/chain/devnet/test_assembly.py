@@ -1,7 +1,5 @@
 """The assembler writes what it was told, byte for byte."""
 
-from __future__ import annotations
-
 import pytest
 
 from chain.devnet.world.deployment import AssemblyError, assemble

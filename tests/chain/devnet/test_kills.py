@@ -1,27 +1,19 @@
 """Whatever is killed: no process is left, what happened is said, and the next start is clean."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.launch import devnet_arguments, read_line
+from chain.devnet.launch import DevnetReady, devnet_arguments, read_line
 from tests import node_rpc
-from tests.fork_server import fork_server
+from tests.fork_server import ForkedProcess, fork_server
 from tests.waiting import HUNG_SECONDS, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fork_server import ForkedProcess
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are read from /proc")
 

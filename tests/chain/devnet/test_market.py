@@ -1,12 +1,10 @@
 """The market: the same on every machine, coherent between pools, at times worth providing for."""
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Callable
 from itertools import islice, pairwise, takewhile
 from math import sqrt
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,6 +22,7 @@ from chain.devnet.world.market import (
     SMALL_SIZE,
     WEEK_SIZE,
     Floor,
+    HistorySize,
     PlannedSwap,
     SimulatedMarket,
     history_visits,
@@ -39,6 +38,7 @@ from chain.devnet.world.pools import (
     SLEEPY,
     STABLE,
     WETH_USDC_LOW,
+    DevnetPool,
     walk_to,
 )
 from chain.devnet.world.price_path import (
@@ -51,16 +51,9 @@ from chain.devnet.world.price_path import (
     seeded_path,
     sqrt_price_at,
 )
-from chain.devnet.world.worlds import SURE_SWAPS
+from chain.devnet.world.worlds import SURE_SWAPS, World
 from tests.chain.devnet.paper_market import before_trading, paper_week
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.devnet.world.market import HistorySize
-    from chain.devnet.world.pools import DevnetPool
-    from chain.devnet.world.worlds import World
-    from tests.chain_view import ChainView
+from tests.chain_view import ChainView
 
 BUSY = tuple(pool for pool in POOLS if pool is not SLEEPY)
 

@@ -1,7 +1,5 @@
 """Contracts and nodes are those in the lock file, or nothing of a package is used at all."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -1,18 +1,13 @@
 """States of past blocks: bounded in bytes, and those in which positions changed go last."""
 
-from __future__ import annotations
-
 import tempfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from chain.devnet.anvil import running_anvil
 from chain.devnet.json_rpc import NodeClient, NodeRefusedError
 from chain.devnet.past_states import thin_states
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TRADER, PERSON, NOBODY = ("0x" + digit * 40 for digit in "abc")
 EVENT = 40

@@ -1,15 +1,16 @@
 """The worlds on Anvil against what another EVM made of the same seeds, to the unit."""
 
-from __future__ import annotations
-
 import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pytest
 
 from chain.contracts.abi import encode_call, topic
+from chain.devnet.json_rpc import NodeClient
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import MEDIUM_PROVIDER, WIDE_PROVIDER
 from chain.devnet.world.deployment import CONTRACTS, USDC, WETH
 from chain.devnet.world.v3_life import V3_POOLS
@@ -18,13 +19,7 @@ from tests import node_rpc
 from tests.embedded_chain import embedded_chain
 from zuno_tui.cli import main
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.devnet.json_rpc import NodeClient
-    from chain.devnet.launch import DevnetReady
-
-    Size = Literal["week", "small"]
+Size = Literal["week", "small"]
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "week"
 WORLDS: list[tuple[Size, int]] = [("week", 3), ("small", 7)]

@@ -1,7 +1,5 @@
 """Uniswap v3 on the embedded chain is what its own constructors make."""
 
-from __future__ import annotations
-
 import pytest
 
 from chain.contracts import abi

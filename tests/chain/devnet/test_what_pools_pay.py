@@ -1,11 +1,8 @@
 """Each pool pays its own multiple of its risk, so that some position should move, stay or leave."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from math import exp, log
 from time import monotonic
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +12,9 @@ from chain.devnet.defaults import DEMO_SEED
 from chain.devnet.live import Clock, LiveWorld
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import HISTORY_ENDS, Floor, SimulatedMarket
-from chain.devnet.world.pools import POOLS, SLEEPY, WETH_USDC, WETH_USDC_LOW
+from chain.devnet.world.pools import POOLS, SLEEPY, WETH_USDC, WETH_USDC_LOW, DevnetPool
 from chain.devnet.world.price_path import seeded_path
-from chain.devnet.world.worlds import opened_world
+from chain.devnet.world.worlds import World, opened_world
 from tests.chain.devnet.paper_market import (
     KeptStorage,
     PaperState,
@@ -27,12 +24,8 @@ from tests.chain.devnet.paper_market import (
     traded,
 )
 from tests.chain.devnet.pool_edge import PoolTrade, PoolWeek, pool_week
+from tests.chain.devnet.world_view import View
 from tests.chain_view import ChainView, own_small_world
-
-if TYPE_CHECKING:
-    from chain.devnet.world.pools import DevnetPool
-    from chain.devnet.world.worlds import World
-    from tests.chain.devnet.world_view import View
 
 MILLITICKS_SQUARED = 10**14
 

@@ -1,9 +1,5 @@
 """The encoder's longer recipes, run by the real contracts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from chain.contracts.abi import encode_call, topic
 from chain.contracts.calldata import (
     OPEN_DELTA,
@@ -12,6 +8,7 @@ from chain.contracts.calldata import (
     CloseCurrency,
     Mint,
     Permit2Transfer,
+    PositionAction,
     PositionManagerCall,
     Settle,
     SwapExactIn,
@@ -23,18 +20,15 @@ from chain.contracts.calldata import (
     execute,
     modify_liquidities,
 )
+from chain.contracts.networks import Address
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS, ETHER, UNIVERSAL_ROUTER, USDC, WETH
 from chain.devnet.world.market import HISTORY_ENDS, point_of
 from chain.devnet.world.pools import WETH_USDC_LOW
+from chain.devnet.world.worlds import World
 from chain.math.liquidity import liquidity_for_amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
-
-if TYPE_CHECKING:
-    from chain.contracts.calldata import PositionAction
-    from chain.contracts.networks import Address
-    from chain.devnet.world.worlds import World
-    from tests.chain_view import ChainView, Outcome
+from tests.chain_view import ChainView, Outcome
 
 DEADLINE = HISTORY_ENDS + 900
 POOL = WETH_USDC_LOW.key

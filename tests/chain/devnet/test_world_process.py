@@ -1,7 +1,5 @@
 """The embedded chain as others meet it: a child process, its clock, its end."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -11,7 +9,7 @@ import sys
 import time
 import urllib.request
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -26,14 +24,12 @@ from chain.devnet.world.demo_life import DemoLife
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import HISTORY_ENDS
 from chain.devnet.world.price_path import Mood
+from chain.devnet.world.worlds import World
 from chain.devnet.world.writing import sign_transaction
 from tests import node_rpc
 from tests.chain.devnet.conftest import SEED
+from tests.chain_view import ChainView
 from tests.waiting import wait_until
-
-if TYPE_CHECKING:
-    from chain.devnet.world.worlds import World
-    from tests.chain_view import ChainView
 
 HOUR = 3600
 

@@ -1,11 +1,10 @@
 """The same seed makes the same chain to the byte; another seed another market, same places."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -17,16 +16,10 @@ from chain.devnet.world import worlds
 from chain.devnet.world.deployment import CONTRACTS, EXIT_GUARD, FEE_STEWARD, TOKENS
 from chain.devnet.world.market import HISTORY_ENDS, point_of
 from chain.devnet.world.pools import POOLS
-from chain.devnet.world.worlds import SavedWorld, making_digest, opened_world
+from chain.devnet.world.worlds import SavedWorld, World, making_digest, opened_world
 from chain.devnet.world.writing import WorldError
 from tests.chain.devnet.conftest import SEED
 from tests.chain_view import ChainView
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from chain.devnet.world.worlds import World
 
 OTHER_SEED = 8
 

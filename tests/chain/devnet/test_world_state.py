@@ -1,15 +1,13 @@
 """The world as StateView and the PositionManager tell it: every state a position can be in."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import astuple
 
 from chain.contracts.abi import decode, encode_call, selector, topic
 from chain.contracts.calldata import TO_SENDER, Burn, Decrease, TakePair, modify_liquidities
-from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.networks import NATIVE, Address, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.devnet.world.accounts import DEMO_WALLET, KEEPER, NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import (
@@ -43,11 +41,8 @@ from chain.devnet.world.pools import (
     WETH_USDC_LOW,
 )
 from chain.tokens.token import listed_tokens
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from tests.chain.devnet.world_view import View
-    from tests.chain_view import Outcome
+from tests.chain.devnet.world_view import View
+from tests.chain_view import Outcome
 
 
 def exit_data(token_id: int, pool: PoolKey) -> bytes:

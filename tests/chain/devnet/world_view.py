@@ -1,19 +1,15 @@
 """Reads of a world's head, as StateView and the PositionManager tell it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chain.contracts.abi import decode, encode_call
+from chain.contracts.networks import Address
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import decode_position_info
 from chain.devnet.world.deployment import CONTRACTS
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.devnet.world.worlds import World
-    from tests.chain_view import ChainView
+from chain.devnet.world.worlds import World
+from tests.chain_view import ChainView
 
 KEY = "(address,address,uint24,int24,address)"
 

@@ -1,7 +1,5 @@
 """Small markets whose every number a test chooses."""
 
-from __future__ import annotations
-
 from chain.exchange.orders.journal import JournalEntry, JournalState, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderType, VenueOrder
 from chain.exchange.orders.venues.paper.venue import MarketMoment, PaperAccount

@@ -1,16 +1,9 @@
 """What a test's own venue need not say itself."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from chain.exchange.orders.venue import AccountCheck, VenueAccount
+from chain.exchange.orders.order import VenueOrder
+from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueContracts
+from chain.exchange.orders.venues.paper.venue import PaperAccount
 from chain.exchange.public.market import VenueAbilities
-
-if TYPE_CHECKING:
-    from chain.exchange.orders.order import VenueOrder
-    from chain.exchange.orders.venue import VenueContracts
-    from chain.exchange.orders.venues.paper.venue import PaperAccount
 
 
 class PlainVenue:

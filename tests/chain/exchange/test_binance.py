@@ -1,12 +1,12 @@
 """Binance's shapes over real HTTP, right and wrong."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType
 from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
@@ -16,12 +16,6 @@ from chain.prices.market_http import MarketError
 from tests import node_rpc
 from tests.chain.exchange.markets import ETH, book, order
 from tests.fakes.exchange import OPENS, ExchangeDouble, Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 
 async def test_everything_public_is_read_and_agrees_with_itself() -> None:

@@ -1,30 +1,23 @@
 """Binance through ccxt on the loopback exchange: each fault ends right or in one sentence."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from chain.exchange.orders.engine import NoticeKind, send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeJournal
-from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venue import AccountCheck, OrderUnansweredError
+from chain.exchange.orders.venues.binance.venue import BinanceVenue
 from chain.exchange.orders.venues.paper.venue import cancel_order
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from chain.exchange.public.margin import MarkedPosition, account_risk
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
 from tests.fakes.exchange_account import KEYS, LATE, SILENT, AccountDouble, error
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from chain.exchange.orders.order import OrderProgress
-    from chain.exchange.orders.venues.binance.venue import BinanceVenue
 
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 

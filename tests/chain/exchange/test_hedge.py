@@ -1,9 +1,7 @@
 """A hedge opened, followed and closed on a venue."""
 
-from __future__ import annotations
-
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -23,9 +21,6 @@ from chain.exchange.public.margin import MarkedPosition, account_risk, is_out_of
 from chain.exchange.public.market import FundingPayment
 from chain.protocols.reference import v4_position
 from tests.chain.exchange.markets import ETH, START, order
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def start(token_id: int, at: float = START, *over: TakenOver) -> HedgeStart:

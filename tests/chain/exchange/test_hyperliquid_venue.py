@@ -1,30 +1,24 @@
 """Hyperliquid through ccxt on loopback: signatures as its own SDK makes them, groups, refusals."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from chain.exchange.orders.engine import NoticeKind, send_orders, tend_orders
 from chain.exchange.orders.journal import TradeJournal
-from chain.exchange.orders.order import OrderSide, OrderState, OrderType
+from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venue import VenueKeys
+from chain.exchange.orders.venues.hyperliquid.venue import HyperliquidVenue
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
 from tests.fakes.exchange_account import SILENT
 from tests.fakes.hyperliquid import AGENT, AGENT_KEY, MASTER, SUB, HyperliquidDouble
 from tests.printed import printed
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from chain.exchange.orders.order import VenueOrder
-    from chain.exchange.orders.venues.hyperliquid.venue import HyperliquidVenue
 
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 

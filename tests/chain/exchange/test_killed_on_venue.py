@@ -4,15 +4,14 @@ The sender dies anywhere; a monitor polls; the market fills the entry and reache
 After each poll what is held has its stop, is closed, or somebody was told.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
 from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -22,13 +21,9 @@ from chain.exchange.orders.order import OrderSide, OrderType, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests.chain.exchange.markets import ETH, order, unsettled
+from tests.fakes.exchange import Refusal
 from tests.fakes.exchange_account import KEYS, LATE, SILENT, AccountDouble, error
 from tests.printed import printed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.fakes.exchange import Refusal
 
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 

@@ -1,14 +1,13 @@
 """Kill −9 at every moment of an order's life, with a venue that answers late, twice or not."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import product
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -17,17 +16,11 @@ from msgspec.structs import replace
 from chain.base.sqlite import open_database, transaction
 from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeJournal
-from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venues.paper.venue import PaperAccount, cancel_order, place_order
 from tests.chain.exchange.markets import START, account, moment, order, unsettled
 from tests.chain.exchange.plain_venue import PlainVenue
 from tests.samples import some_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from chain.exchange.orders.order import VenueOrder
 
 PLAN = "plan_0123456789abcdef"
 ORDERS = [

@@ -1,8 +1,7 @@
 """A venue that wants to be left alone is: no request before its time is over, and one sentence."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,9 +21,6 @@ from zuno_tui.app.session import Session
 from zuno_tui.features.trade.venue import VenueUnreadError, open_venue
 from zuno_tui.settings import Settings
 from zuno_tui.settings.schema import TradeTable
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 

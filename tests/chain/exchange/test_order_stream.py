@@ -1,20 +1,21 @@
 """A venue's stream of orders on loopback, through ccxt: it causes looks, and nothing else."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agents.monitor.heartbeat import Note
 from chain.base.home import Home, locked_if_free
 from chain.exchange.orders.ccxt_client import order_bell
 from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderType
+from chain.exchange.orders.venue import Venue
 from tests.chain.exchange import test_binance_venue, test_hyperliquid_venue, test_upbit_venue
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import ExchangeDouble, Refusal
@@ -25,12 +26,6 @@ from tests.virtual_time import pass_time
 from zuno_tui.app.session import SettingsSource
 from zuno_tui.features.trade import watched_hedges
 from zuno_tui.settings import Flags
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.monitor.heartbeat import Note
-    from chain.exchange.orders.venue import Venue
 
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 

@@ -1,7 +1,5 @@
 """Paper fills: what an honest venue would have given, and never more."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,11 +1,10 @@
 """Six minutes of a real book and its trades: how often it leans, what a taker pays, who took."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -21,9 +20,6 @@ from chain.exchange.public.book import (
 from chain.exchange.public.market import BookLevel, Candle, OrderBook, cumulative_delta
 from tests.market_data import market_data
 from tests.printed import printed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _STREAM = "binance-ethusdt-perp-stream-2024-08-08.gz"
 _KEPT = 200

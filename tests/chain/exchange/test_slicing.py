@@ -1,15 +1,16 @@
 """Orders in slices, and on a streamed book."""
 
-from __future__ import annotations
-
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from websockets.asyncio.server import ServerConnection
 
 from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeJournal
@@ -28,12 +29,6 @@ from chain.prices.market_http import MarketError
 from tests.chain.exchange.markets import ETH, START, order, unsettled
 from tests.chain.exchange.test_venue import Killed, MortalVenue
 from tests.virtual_time import pass_time
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from websockets.asyncio.server import ServerConnection
 
 PLAN = "plan_0123456789abcdef"
 RULES = ContractRules(ETH, 0.01, 0.001, 20.0)

@@ -1,9 +1,8 @@
 """Upbit's spot market through ccxt on loopback: bought, sold, never short, and sent once."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,16 +10,11 @@ from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venue import OrderUnansweredError
+from chain.exchange.orders.venues.upbit.venue import UpbitVenue
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
 from tests.fakes.upbit import ETH_WON, KEYS, SILENT, WON, UpbitDouble, error
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from chain.exchange.orders.venues.upbit.venue import UpbitVenue
 
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 

@@ -1,11 +1,9 @@
 """Venues of every kind, each in a folder of its own."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,7 +12,7 @@ from agents.trade.terms import SectionName, SectionStatus
 from chain.exchange.orders import venues
 from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import AlreadySentError, JournalState, TradeJournal
-from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType
+from chain.exchange.orders.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.orders.venues import venue_entries
 from chain.exchange.orders.venues.paper.venue import PaperAccount, cancel_order, place_order
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
@@ -26,11 +24,6 @@ from tests.chain.exchange.plain_venue import PlainVenue
 from tests.fakes.exchange import ExchangeDouble, Refusal
 from zuno_tui.cli import main
 from zuno_tui.present.exit_codes import DONE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.exchange.orders.order import VenueOrder
 
 PLAN = "plan_0123456789abcdef"
 ORDERS = [

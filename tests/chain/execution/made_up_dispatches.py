@@ -1,16 +1,10 @@
 """Plans in the journal whose steps stand wherever a test wants them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Dispatch, StepState
 from tests.chain.execution.outbox_kit import planned, transfer
-
-if TYPE_CHECKING:
-    from chain.execution.outbox.records import Dispatch, StepState
 
 
 def dispatch(

@@ -1,15 +1,12 @@
 """Plans nobody asked for: every kind of request on random pools, ranges and amounts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
 
-from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.networks import NATIVE, Address, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.execution import protocols
-from chain.execution.build.builder import build
+from chain.execution.build.builder import Built, build
 from chain.execution.plan.context import PolicyContext, PolicyLimits, key_of
 from chain.execution.plan.facts import (
     BuildError,
@@ -23,6 +20,7 @@ from chain.execution.plan.facts import (
 )
 from chain.execution.plan.requests import (
     Allowance,
+    CallRequest,
     CloseRequest,
     CollectRequest,
     CompoundRequest,
@@ -46,11 +44,6 @@ from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
 from chain.protocols.pool import USUAL_TIERS
 from chain.protocols.reference import v3_position, v4_position
 from chain.protocols.v3.pool_key import v3_pool_key
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.execution.build.builder import Built
-    from chain.execution.plan.requests import CallRequest
 
 NETWORK = network_named("devnet")
 ROUTER = NETWORK.contracts.universal_router or ""

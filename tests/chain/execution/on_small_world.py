@@ -1,16 +1,13 @@
 """Facts read from the small world, and built transactions run on it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
-from typing import TYPE_CHECKING
 
 from agents.numbers.edges import TickRange
 from agents.numbers.inventory import allocate_inventory, terms_of
 from chain.contracts import abi
-from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.networks import NATIVE, Address, network_named
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
 from chain.contracts.storage import (
     bitmap_slot,
@@ -22,6 +19,7 @@ from chain.contracts.storage import (
 )
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS
+from chain.execution.build.builder import Built
 from chain.execution.plan.facts import (
     ChainFacts,
     FeeCaps,
@@ -32,6 +30,7 @@ from chain.execution.plan.facts import (
     position_facts,
 )
 from chain.execution.plan.requests import QuotedSwap
+from chain.execution.transaction import UnsignedTransaction
 from chain.math.drift import Bips, Span
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, tick_at_sqrt_price
@@ -42,15 +41,7 @@ from chain.protocols.snapshot import identify
 from chain.protocols.v4.storage import pool_snapshot, pool_states, position_snapshot
 from chain.rpc.records import Block
 from tests import chain_view
-from tests.chain_view import Outcome, small_world
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.contracts.networks import Address
-    from chain.execution.build.builder import Built
-    from chain.execution.transaction import UnsignedTransaction
-    from tests.chain_view import ChainView
+from tests.chain_view import ChainView, Outcome, small_world
 
 NETWORK = network_named("devnet")
 WALLET = DEMO_WALLET.address

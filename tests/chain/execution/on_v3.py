@@ -1,42 +1,31 @@
 """Plans of Uniswap v3, built from what the chain tells, judged by the policy and carried out."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from chain.contracts import abi
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.devnet.world.accounts import MEDIUM_PROVIDER, Account
 from chain.devnet.world.writing import sign_transaction
 from chain.execution import protocols
-from chain.execution.build.builder import build
+from chain.execution.build.builder import Built, build
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.decode.decoder import decode
 from chain.execution.plan.context import PolicyContext, PolicyLimits, key_of
-from chain.execution.plan.facts import PoolFacts, position_facts
-from chain.execution.plan.requests import swap_in
+from chain.execution.plan.facts import ChainFacts, PoolFacts, PositionFacts, position_facts
+from chain.execution.plan.records import DecodedStep
+from chain.execution.plan.requests import CallRequest, swap_in
 from chain.execution.policy.policy import PolicyRefused, check
-from chain.pools.depth import quote_at_most, read_depths, read_states
+from chain.pools.depth import Depth, quote_at_most, read_depths, read_states
 from chain.positions.batch_reader import read_positions
 from chain.protocols.reference import v3_position
+from chain.protocols.snapshot import PositionSnapshot
 from chain.protocols.v3.pool_key import V3PoolKey, v3_pool_key
 from chain.read.block_reader import OneBlock
 from tests import node_rpc
+from tests.chain.conftest import Desk
 from tests.chain.execution.made_up_plans import positions_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.contracts.networks import Address
-    from chain.execution.build.builder import Built
-    from chain.execution.plan.facts import ChainFacts, PositionFacts
-    from chain.execution.plan.records import DecodedStep
-    from chain.execution.plan.requests import CallRequest
-    from chain.pools.depth import Depth
-    from chain.protocols.snapshot import PositionSnapshot
-    from tests.chain.conftest import Desk
-    from tests.chain.v3_moves import V3Moves
+from tests.chain.v3_moves import V3Moves
 
 OWNER = MEDIUM_PROVIDER
 CODE = "0x" + "ab" * 32

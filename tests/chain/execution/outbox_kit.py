@@ -1,7 +1,5 @@
 """Plans of simple transfers, and a signer of the demo wallet's."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET, Account

@@ -1,16 +1,17 @@
 """Honest plans of every recipe, and the means to spoil them in one place at a time."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from chain.execution.build.builder import build
 from chain.execution.decode.decoder import decode
+from chain.execution.plan.context import PolicyContext
 from chain.execution.plan.facts import Tolerance
-from chain.execution.plan.records import Execute
+from chain.execution.plan.records import Call, DecodedStep, Execute, RouterCommand
 from chain.execution.plan.requests import (
+    CallRequest,
     CloseRequest,
     CollectRequest,
     CompoundRequest,
@@ -23,18 +24,15 @@ from chain.execution.plan.requests import (
 )
 from chain.execution.plan.sizing import guaranteed_by_exit
 from chain.execution.policy.policy import PolicyRefused, check
-from chain.execution.v4.records import DecodedPositionManagerCall, DecodedV4Swap, ModifyLiquidities
+from chain.execution.v4.records import (
+    Action,
+    DecodedPositionManagerCall,
+    DecodedV4Swap,
+    ModifyLiquidities,
+)
 from chain.math.liquidity import Amounts
 from tests.chain.execution.made_up_plans import context_of
 from tests.chain.execution.on_small_world import fresh_chain, small_world
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from chain.execution.plan.context import PolicyContext
-    from chain.execution.plan.records import Call, DecodedStep, RouterCommand
-    from chain.execution.plan.requests import CallRequest
-    from chain.execution.v4.records import Action
 
 STRANGER = "0x" + "66" * 20
 

@@ -1,35 +1,26 @@
 """A sender on the embedded chain, with a clock that only moves when it is waited on."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx2
 
+from chain.contracts.networks import Network
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import Anchor
+from chain.execution.outbox.records import Anchor, Dispatch, PlannedDispatch
 from chain.execution.outbox.sender import Patience, Sender
+from chain.execution.transaction import UnsignedTransaction
 from chain.rpc.client import RpcClient
-from chain.rpc.requests import RequestLimits
+from chain.rpc.requests import Reader, RequestLimits
 from tests.chain.execution.outbox_kit import RECIPIENT, KeySigner, planned, transfer
-from tests.fakes.fault_server import FaultServer
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
-    from chain.contracts.networks import Network
-    from chain.execution.outbox.records import Dispatch, PlannedDispatch
-    from chain.execution.transaction import UnsignedTransaction
-    from chain.rpc.requests import Reader
-    from tests.chain.moves import Moves
-    from tests.fakes.fault_server import Asked, Connection
-    from tests.fakes.honest_node import HonestNode
+from tests.chain.moves import Moves
+from tests.fakes.fault_server import Asked, Connection, FaultServer
+from tests.fakes.honest_node import HonestNode
 
 QUICK = RequestLimits(
     connect_seconds=0.5, answer_seconds=0.4, total_seconds=3.0, pause_seconds=0.01

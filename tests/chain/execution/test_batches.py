@@ -1,11 +1,9 @@
 """Batches of a delegated account: read back whole, judged call by call, refused where changed."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -21,11 +19,12 @@ from chain.contracts.delegation import (
 from chain.execution.build.builder import build
 from chain.execution.decode.decoder import decode, encode_call, single_calls
 from chain.execution.decode.parties import mentions_of, parties_of
+from chain.execution.plan.context import PolicyContext
 from chain.execution.plan.reading import DecodingError
-from chain.execution.plan.records import Batch, Permit2Approval, TokenApproval
+from chain.execution.plan.records import Batch, DecodedStep, Permit2Approval, TokenApproval
 from chain.execution.plan.requests import DelegateRequest, RevokeRequest
 from chain.execution.policy.policy import Allowed, check
-from chain.execution.transaction import Authorization
+from chain.execution.transaction import Authorization, UnsignedTransaction
 from tests.chain.execution.made_up_plans import (
     NETWORK,
     PINNED,
@@ -34,13 +33,6 @@ from tests.chain.execution.made_up_plans import (
     made_up_plan,
 )
 from tests.printed import printed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.execution.plan.context import PolicyContext
-    from chain.execution.plan.records import DecodedStep
-    from chain.execution.transaction import UnsignedTransaction
 
 SEEDS = 30
 ZERO = "0x" + "00" * 20

@@ -1,16 +1,16 @@
 """kill −9 at every moment of lending an account, of its batch and of taking it back: one effect."""
 
-from __future__ import annotations
-
 import signal
 import time
+from collections.abc import AsyncIterator
 from itertools import product
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from chain.contracts.delegation import NOBODY, BatchCall, delegated_code, execute_batch
+from chain.contracts.networks import Network
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS
 from chain.execution.outbox.delivery import Route
@@ -24,15 +24,9 @@ from tests.chain.execution.outbox_driver import resume_missing
 from tests.chain.execution.outbox_kit import RECIPIENT, transfer
 from tests.chain.execution.sending_kit import Bench, SendFault, bench_on
 from tests.chain.execution.test_outbox_kill import FAULTS, run
+from tests.chain.moves import Moves
 from tests.fakes.fault_server import FaultServer
 from tests.samples import some_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from chain.contracts.networks import Network
-    from tests.chain.moves import Moves
 
 WALLET, DELEGATE = DEMO_WALLET.address, str(CONTRACTS.delegate)
 KINDS = ("delegate", "batch", "undelegate")

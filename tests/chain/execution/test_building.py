@@ -1,10 +1,8 @@
 """Plans built and carried out, whole and step by step."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -12,11 +10,20 @@ from msgspec.structs import replace
 from chain.base.units import BIPS
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.deployment import ETHER, EXIT_GUARD, SET_REFUSING
-from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, STABLE, WETH_USDC, WETH_USDC_LOW
-from chain.execution.build.builder import build, with_gas
-from chain.execution.plan.facts import BuildError, Tolerance
+from chain.devnet.world.pools import (
+    DYNAMIC,
+    ETH_USDC,
+    GUARDED,
+    STABLE,
+    WETH_USDC,
+    WETH_USDC_LOW,
+    DevnetPool,
+)
+from chain.execution.build.builder import Built, build, with_gas
+from chain.execution.plan.facts import BuildError, PositionFacts, Tolerance
 from chain.execution.plan.requests import (
     Allowance,
     CloseRequest,
@@ -26,6 +33,7 @@ from chain.execution.plan.requests import (
     DecreaseRequest,
     IncreaseRequest,
     QuotedSwap,
+    Request,
     ReRangeRequest,
     RevokeRequest,
     UnwrapRequest,
@@ -46,15 +54,6 @@ from tests.chain.execution.on_small_world import (
     steps,
 )
 from tests.chain.pools.quoting import quote_exact_input
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.contracts.pool_key import PoolKey
-    from chain.devnet.world.pools import DevnetPool
-    from chain.execution.build.builder import Built
-    from chain.execution.plan.facts import PositionFacts
-    from chain.execution.plan.requests import Request
 
 MOVABLE = (
     "healthy", "near the edge", "stable", "native", "dynamic fee", "hooked", "underpaid",

@@ -1,12 +1,13 @@
 """The highest head of each chain is kept: by it a restart is told from an endpoint that lags."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from chain.contracts.networks import Network
 from chain.execution.outbox.heads import Genesis, Head
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence, NamedReader
 from chain.execution.outbox.records import EndCode, StepState
@@ -18,15 +19,9 @@ from chain.rpc.errors import REORG_DEPTH, NoEndpoint, Unreachable
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, bench_on
+from tests.chain.moves import Moves
 from tests.fakes.proxy import Proxy
 from tests.fakes.told_reader import ToldReader
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from chain.contracts.networks import Network
-    from tests.chain.moves import Moves
 
 
 @pytest.fixture

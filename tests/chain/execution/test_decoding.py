@@ -1,14 +1,12 @@
 """Bytes decoded, and the words for them."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import Struct
@@ -18,7 +16,7 @@ import chain.execution
 from chain.contracts import abi
 from chain.contracts import calldata as actions
 from chain.contracts.addresses import checksum
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import DYNAMIC_FEE, DecodedPoolKey, PoolKey
 from chain.execution.build.builder import GAS_CEILINGS
 from chain.execution.decode.decoder import decode, decode_call, encode_call
@@ -26,6 +24,7 @@ from chain.execution.decode.titles import name_title, step_title
 from chain.execution.decode.words import describe, field_table, names_on
 from chain.execution.plan.reading import DecodingError
 from chain.execution.plan.records import (
+    Call,
     Deposit,
     Execute,
     Multicall,
@@ -62,12 +61,6 @@ from tests.chain.execution.made_up_plans import (
     made_up_plan,
     positions_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.contracts.networks import Address
-    from chain.execution.plan.records import Call
 
 FEW, MANY = 400, 10_000
 FLIPS, MANY_FLIPS = 500, 10_000

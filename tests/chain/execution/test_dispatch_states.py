@@ -1,7 +1,5 @@
 """What the states of its steps make of a plan, and what a person may do about each."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,13 +1,14 @@
 """What happened is what two endpoints show alike; what only one shows is unclear."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import pytest
 from msgspec.structs import replace
 
+from chain.contracts.networks import Network
 from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.lookup import (
     Evidence,
@@ -17,27 +18,18 @@ from chain.execution.outbox.lookup import (
     settle_verdict,
 )
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import Doubt, EndCode, StepState
+from chain.execution.outbox.records import Doubt, EndCode, PlanStep, StepState
 from chain.execution.outbox.resume import StepSituation, look
-from chain.rpc.errors import Unreachable
+from chain.execution.outbox.sender import Sender
+from chain.rpc.client import RpcClient
+from chain.rpc.errors import RpcError, Unreachable
 from chain.rpc.records import Block, Receipt
-from chain.rpc.requests import Reader
+from chain.rpc.requests import Reader, Request
 from tests.chain.execution.outbox_kit import planned, transfer
 from tests.chain.execution.sending_kit import PATIENCE, Bench, bench_on
+from tests.chain.moves import Moves
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-    from pathlib import Path
-
-    from chain.contracts.networks import Network
-    from chain.execution.outbox.records import PlanStep
-    from chain.execution.outbox.sender import Sender
-    from chain.rpc.client import RpcClient
-    from chain.rpc.errors import RpcError
-    from chain.rpc.requests import Request
-    from tests.chain.moves import Moves
-
-    Told = Callable[[Request[Any], Any], Any]
+Told = Callable[[Request[Any], Any], Any]
 
 T = TypeVar("T")
 

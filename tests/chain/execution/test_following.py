@@ -1,9 +1,7 @@
 """How long a resumed step is waited for, by whether its endpoints agree and their heads lag."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -13,19 +11,14 @@ from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.heads import Genesis
 from chain.execution.outbox.lookup import EMBEDDED, Evidence, NamedReader
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import Doubt, EndCode, Inclusion, StepState
+from chain.execution.outbox.records import Dispatch, Doubt, EndCode, Inclusion, PlanStep, StepState
 from chain.execution.outbox.sender import Sender
 from chain.rpc.errors import SendRefusal, SendRefused
+from chain.rpc.records import Json
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
 from tests.chain.execution.sending_kit import PATIENCE, Waits
 from tests.chain.execution.told_node import ANCHOR, HEAD, NONCE, Node, block, receipt_in
 from tests.fakes.told_reader import ToldReader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from chain.execution.outbox.records import Dispatch, PlanStep
-    from chain.rpc.records import Json
 
 FIRST_BLOCKS: dict[object, object] = {0: block(0), ANCHOR.number: block(ANCHOR.number)}
 WITNESS_SECONDS = 20.0

@@ -1,15 +1,11 @@
 """What a plan's gas may cost: parent chains included, held against the wallet and the plan."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 from rlp.codec import encode_raw
 
 from chain.contracts.abi import encode_call
-from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.networks import NATIVE, Network, network_named
 from chain.devnet.world.deployment import assemble
 from chain.execution.build.builder import Built, StepBounds
 from chain.execution.build.gas_bill import (
@@ -28,9 +24,6 @@ from chain.read.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS
 from chain.rpc.client import RpcClient
 from tests.chain.read.test_gas import oracle
 from tests.chain_view import bare_chain, contracts_at
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
 
 PLAIN = network_named("devnet")
 OP, ARBITRUM = replace(PLAIN, stack="op"), replace(PLAIN, stack="arbitrum")

@@ -1,7 +1,5 @@
 """How often bytes are handed over, and when."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,17 +1,15 @@
 """The journal's own file: begun whole, and refused when it is damaged."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import resource
 import sqlite3
 import stat
 import tarfile
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -20,16 +18,10 @@ from chain.base.errors import Failure
 from chain.execution.outbox import journal
 from chain.execution.outbox.journal import JOURNAL_VERSION, OutboxError
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import Doubt, EndCode, StepState
+from chain.execution.outbox.records import Dispatch, Doubt, EndCode, PlannedDispatch, StepState
 from chain.execution.transaction import Authorization
 from tests.chain.execution import outbox_driver
 from tests.chain.execution.outbox_kit import KeySigner, dearer, planned, transfer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.execution.outbox.records import Dispatch, PlannedDispatch
-
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "homes"
 

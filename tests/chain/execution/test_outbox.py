@@ -1,8 +1,7 @@
 """The journal: what it lets through, what it refuses, and that it is on disk when it says so."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -10,17 +9,17 @@ from msgspec.structs import replace
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.journal import OutboxError, hold_apply_lock
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import EndCode, Inclusion, StepState, VersionKind
+from chain.execution.outbox.records import (
+    EndCode,
+    Inclusion,
+    PlannedDispatch,
+    PlanStep,
+    StepState,
+    VersionKind,
+)
 from chain.execution.outbox.rules import PlanOverError
-from chain.execution.transaction import SignedTransaction
+from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from tests.chain.execution.outbox_kit import dearer, planned, signed_by, transfer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.execution.outbox.records import PlannedDispatch, PlanStep
-    from chain.execution.transaction import UnsignedTransaction
 
 BLOCK = "0x" + "ab" * 32
 

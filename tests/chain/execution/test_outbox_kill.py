@@ -1,7 +1,5 @@
 """kill −9 at every step of an apply, with every fault of a node: one effect a plan, none lost."""
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import multiprocessing
@@ -10,10 +8,12 @@ import signal
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from chain.contracts.networks import Network
 from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.lookup import EMBEDDED
@@ -25,16 +25,10 @@ from tests.chain.execution import outbox_driver
 from tests.chain.execution.outbox_driver import resume_missing
 from tests.chain.execution.outbox_kit import planned, transfer
 from tests.chain.execution.sending_kit import Bench, SendFault, bench_on
+from tests.chain.moves import Moves
 from tests.fakes.fault_server import FaultServer
 from tests.samples import some_of
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from chain.contracts.networks import Network
-    from tests.chain.moves import Moves
 
 PROCESSES = multiprocessing.get_context("forkserver")
 # With what it loads only when it asks a node: forty processes need not load that themselves.

@@ -4,10 +4,7 @@ A little chain stands beside it: it includes at most one of the versions with a 
 block back, and makes blocks final. Two plans want the same nonces.
 """
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -21,13 +18,11 @@ from chain.execution.outbox.records import (
     HOLDS_NONCE,
     SUCCEEDED,
     Inclusion,
+    PlanStep,
     StepState,
     VersionKind,
 )
 from tests.chain.execution.outbox_kit import dearer, planned, signed_by, transfer
-
-if TYPE_CHECKING:
-    from chain.execution.outbox.records import PlanStep
 
 HASHES = st.sampled_from(("a1", "a2", "b1"))
 RARELY = st.integers(0, 7)

@@ -1,16 +1,25 @@
 """The table of what a look finds in the outbox, each line on the embedded chain."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
+from chain.contracts.networks import Network
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence
-from chain.execution.outbox.records import Anchor, Doubt, EndCode, Inclusion, StepState
+from chain.execution.outbox.records import (
+    Anchor,
+    Doubt,
+    EndCode,
+    Inclusion,
+    PlannedDispatch,
+    PlanStep,
+    StepState,
+)
 from chain.execution.outbox.resume import (
     ResumeChoice,
     StepFinding,
@@ -19,24 +28,15 @@ from chain.execution.outbox.resume import (
 )
 from chain.execution.outbox.sender import Fees, cancellation
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import REORG_DEPTH
-from chain.rpc.requests import Reader
+from chain.rpc.errors import REORG_DEPTH, RpcError
+from chain.rpc.requests import Reader, Request
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, planned, signed_by, transfer
 from tests.chain.execution.sending_kit import Bench, SendFault, bench_on, through
+from tests.chain.moves import Moves
 from tests.fakes import faults
 from tests.fakes.fault_server import FaultServer
 from tests.virtual_time import virtual_now
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-    from pathlib import Path
-
-    from chain.contracts.networks import Network
-    from chain.execution.outbox.records import PlannedDispatch, PlanStep
-    from chain.rpc.errors import RpcError
-    from chain.rpc.requests import Request
-    from tests.chain.moves import Moves
 
 T = TypeVar("T")
 

@@ -1,8 +1,8 @@
 """Every write of the outbox by itself: what it checks first, what it leaves, what it refuses."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from chain.execution.outbox.records import (
     EndCode,
     Inclusion,
     PlanEnd,
+    PlanStep,
     StepState,
     VersionKind,
 )
@@ -28,16 +29,10 @@ from chain.execution.outbox.rules import (
     check_unspent,
     least_dearer,
 )
+from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 from tests.chain.execution.made_up_dispatches import dispatch
 from tests.chain.execution.outbox_kit import GWEI, dearer, planned, signed_by, transfer
 from tests.chain.execution.told_node import sent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.execution.outbox.records import PlanStep
-    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 
 S = StepState
 FIRST, SECOND = transfer(5, step="exit"), transfer(6, step="enter")

@@ -1,10 +1,9 @@
 """Who is given what, and what it is about, read out of honest plans and spoilt ones."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.contracts.networks import NATIVE
@@ -18,6 +17,7 @@ from chain.execution.plan.records import (
 )
 from chain.execution.v4.records import (
     SENDER,
+    Action,
     DecodedPositionManagerCall,
     DecodedSweep,
     DecodedTake,
@@ -27,11 +27,6 @@ from chain.execution.v4.records import (
 from chain.protocols.reference import v4_position
 from tests.chain.execution.made_up_plans import NETWORK
 from tests.chain.execution.policy_bench import STRANGER, Bench, reasons, setting, spoil
-
-if TYPE_CHECKING:
-    from msgspec import Struct
-
-    from chain.execution.v4.records import Action
 
 OTHER = "0x" + "77" * 20
 

@@ -1,33 +1,25 @@
 """A swap that enters nothing: what the policy lets through, and every change it refuses."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolKey
 from chain.execution.build.builder import build
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.parties import parties_of
+from chain.execution.plan.context import PolicyContext
 from chain.execution.plan.facts import ChainFacts, FeeCaps, PoolFacts
-from chain.execution.plan.records import Execute
+from chain.execution.plan.records import DecodedStep, Execute
 from chain.execution.plan.requests import QuotedSwap, SwapRequest
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from chain.execution.v4.records import DecodedSettle, DecodedSwapExactIn, DecodedTake, DecodedV4Swap
 from chain.execution.v4.shapes import plain_swap
 from chain.math.ticks import sqrt_price_at_tick
 from tests.chain.execution.made_up_plans import NETWORK, context_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.contracts.networks import Address
-    from chain.execution.plan.context import PolicyContext
-    from chain.execution.plan.records import DecodedStep
 
 OWNER, STRANGER, TOKEN = ("0x" + part * 20 for part in ("a1", "b2", "c3"))
 SOLD = 10**18

@@ -1,9 +1,7 @@
 """The policy lets honest plans through and stops every single thing that could be wrong in one."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -16,6 +14,7 @@ from chain.execution.plan.context import key_of
 from chain.execution.plan.facts import Tolerance
 from chain.execution.plan.records import Execute, Multicall, Permit2Approval, TokenApproval
 from chain.execution.plan.requests import (
+    CallRequest,
     CloseRequest,
     CollectRequest,
     CompoundRequest,
@@ -40,11 +39,6 @@ from tests.chain.execution.made_up_plans import (
 from tests.chain.execution.on_small_world import fresh_chain, small_world
 from tests.chain.execution.policy_bench import STRANGER, Bench, altered, reasons, setting, spoil
 from tests.chain.pools.quoting import quote_exact_input
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.execution.plan.requests import CallRequest
 
 FEW, MANY = 300, 10_000
 

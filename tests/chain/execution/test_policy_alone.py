@@ -1,9 +1,7 @@
 """Single steps that are wrong in one way each, and the sentence that says so."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -19,6 +17,7 @@ from chain.execution.plan.records import (
 )
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from chain.execution.v4.records import (
+    Action,
     DecodedBurn,
     DecodedIncrease,
     DecodedMint,
@@ -29,11 +28,6 @@ from chain.execution.v4.records import (
     Unsubscribe,
 )
 from tests.chain.execution.policy_bench import STRANGER, Bench, altered, reasons, setting, spoil
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.execution.v4.records import Action
 
 
 @pytest.fixture(scope="module")

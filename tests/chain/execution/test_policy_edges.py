@@ -1,9 +1,7 @@
 """Every limit of the policy lets through what stands at it, and stops what is one past it."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -13,10 +11,11 @@ from chain.devnet.world.pools import WETH_USDC
 from chain.execution.build.builder import build
 from chain.execution.decode.decoder import decode, decode_call
 from chain.execution.plan.bounds import code_faults, swap_faults
-from chain.execution.plan.context import PolicyLimits
+from chain.execution.plan.context import PolicyContext, PolicyLimits
 from chain.execution.plan.reading import DecodingError
 from chain.execution.plan.records import (
     DecodedPermit2Transfer,
+    DecodedStep,
     Execute,
     Permit2Approval,
     TokenApproval,
@@ -24,6 +23,7 @@ from chain.execution.plan.records import (
 from chain.execution.plan.requests import CreateRequest
 from chain.execution.policy.policy import Allowed, PolicyRefused, check, notional
 from chain.execution.v4.records import (
+    Action,
     DecodedIncrease,
     DecodedMint,
     DecodedSwapExactIn,
@@ -35,13 +35,6 @@ from chain.math.liquidity import Amounts
 from tests.chain.execution.made_up_plans import context_of
 from tests.chain.execution.on_small_world import fresh_chain
 from tests.chain.execution.policy_bench import Bench, altered, setting, spoil
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.execution.plan.context import PolicyContext
-    from chain.execution.plan.records import DecodedStep
-    from chain.execution.v4.records import Action
 
 LIMITS = PolicyLimits(max_fee_per_gas=10**11)
 

@@ -1,9 +1,5 @@
 """The policy on other networks, what may be kept back, and its refusals."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
@@ -12,21 +8,17 @@ from chain.contracts.networks import network_named
 from chain.contracts.pool_key import DecodedPoolKey, PoolKey
 from chain.execution.decode.words import names_on
 from chain.execution.exit_tax import ExitTax, untold_tokens
+from chain.execution.plan.context import PolicyContext
 from chain.execution.plan.facts import PoolFacts
-from chain.execution.plan.records import Execute
+from chain.execution.plan.records import DecodedStep, Execute
 from chain.execution.plan.requests import QuotedSwap
 from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from chain.execution.simulate import Simulation, StepOutcome, refusal_words
-from chain.execution.v4.records import ModifyLiquidities
+from chain.execution.v4.records import Action, ModifyLiquidities
 from chain.execution.v4.shapes import swap_and_enter
 from chain.math.drift import least_paid, price_band
 from chain.tokens import Token
 from tests.chain.execution.policy_bench import Bench, altered, reasons, setting, spoil
-
-if TYPE_CHECKING:
-    from chain.execution.plan.context import PolicyContext
-    from chain.execution.plan.records import DecodedStep
-    from chain.execution.v4.records import Action
 
 
 @pytest.fixture(scope="module")

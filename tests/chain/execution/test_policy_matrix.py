@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pytest
 from eth_abi.abi import decode as abi_decode
 from eth_abi.abi import encode as abi_encode
 from msgspec.structs import replace
 
+from chain.contracts.networks import Address
 from chain.execution.decode.decoder import decode_call
 from chain.execution.plan.reading import DecodingError
-from chain.execution.plan.records import DecodedStep
+from chain.execution.plan.records import Call, DecodedStep
 from chain.execution.policy.policy import Allowed, check
 from tests.chain.execution.made_up_plans import NETWORK, ROUTER, WETH
 from tests.chain.execution.policy_bench import STRANGER, Bench
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.contracts.networks import Address
-    from chain.execution.plan.records import Call
 
 MANAGER = NETWORK.contracts.position_manager
 OPCODES = range(0x20)

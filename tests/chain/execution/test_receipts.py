@@ -1,9 +1,6 @@
 """What transactions did in sum, and when status and balances cannot both be true."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -25,11 +22,8 @@ from chain.execution.outbox.receipts import (
 from chain.protocols.reference import v4_position
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, Malformed, RpcError, StatePruned, TimedOut
-from chain.rpc.records import Block, Log, Receipt
+from chain.rpc.records import Block, Json, Log, Receipt
 from tests.fakes.told_reader import ToldReader
-
-if TYPE_CHECKING:
-    from chain.rpc.records import Json
 
 WALLET, ONE, TWO = "0x" + "aa" * 20, "0x" + "11" * 20, "0x" + "22" * 20
 PARENT, HERE = "0x" + "b1" * 32, "0x" + "b2" * 32

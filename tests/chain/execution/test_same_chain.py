@@ -1,8 +1,6 @@
 """Which chain it is and how high, by endpoints that are played; what is written down of it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
@@ -25,15 +23,11 @@ from chain.execution.outbox.same_chain import (
     sight_chain,
 )
 from chain.rpc.errors import REORG_DEPTH, Malformed, NoEndpoint, Unreachable
+from chain.rpc.records import Json
+from chain.rpc.requests import Reader
 from tests.chain.execution.outbox_kit import planned, transfer
 from tests.chain.execution.told_node import ANCHOR, HEAD, block
 from tests.fakes.told_reader import ToldReader
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.rpc.records import Json
-    from chain.rpc.requests import Reader
 
 CHAIN = Genesis(31337, block(0).hash)
 OTHER = Genesis(31337, block(0, fork="bb").hash)

@@ -1,33 +1,26 @@
 """Sending on the embedded chain: one effect a plan, whatever the node, the pool or a reorg does."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from msgspec.structs import replace
 
 from chain.contracts import abi
+from chain.contracts.networks import Network
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.journal import OutboxError
-from chain.execution.outbox.records import StepState
+from chain.execution.outbox.records import PlanStep, StepState
 from chain.execution.outbox.sender import Fees, NotSentError, cancellation, speed_up
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, RpcRefused, Unreachable
-from chain.rpc.requests import Reader
+from chain.rpc.requests import Reader, Request
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, signed_by, transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, SendFault, bench_on, through
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-    from pathlib import Path
-
-    from chain.contracts.networks import Network
-    from chain.execution.outbox.records import PlanStep
-    from chain.rpc.requests import Request
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 T = TypeVar("T")
 MARKET = Fees(2 * GWEI, GWEI)

@@ -1,8 +1,6 @@
 """What comes of handing signed bytes over, by what the endpoints answer and the chain shows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 from msgspec.structs import replace
@@ -22,7 +20,7 @@ from chain.execution.outbox.delivery import (
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import Doubt, EndCode, Inclusion, StepState
+from chain.execution.outbox.records import Doubt, EndCode, Inclusion, PlanStep, StepState
 from chain.execution.outbox.same_chain import require_same_chain
 from chain.execution.outbox.sender import Patience
 from chain.rpc.errors import (
@@ -36,7 +34,7 @@ from chain.rpc.errors import (
     SendUnclear,
     TimedOut,
 )
-from chain.rpc.records import Transaction
+from chain.rpc.records import Json, Transaction
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
 from tests.chain.execution.told_node import (
     ANCHOR,
@@ -48,12 +46,6 @@ from tests.chain.execution.told_node import (
     receipt_in,
 )
 from tests.fakes.told_reader import ToldReader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from chain.execution.outbox.records import PlanStep
-    from chain.rpc.records import Json
 
 GONE = NoEndpoint("Nobody is there.")
 SILENT = Malformed("nothing", endpoint="x")

@@ -1,9 +1,6 @@
 """What an endpoint's answers make of a step, at every edge."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -27,12 +24,9 @@ from chain.execution.outbox.lookup import (
     settle_verdict,
 )
 from chain.rpc.errors import Malformed, RpcError, RpcRefused, StatePruned
-from chain.rpc.records import Block, SpentNonce, Transaction
+from chain.rpc.records import Block, Json, SpentNonce, Transaction
 from tests.chain.execution.told_node import DEADLINE, HEAD, NONCE, Node, block, receipt_in, sent
 from tests.fakes.told_reader import ToldReader
-
-if TYPE_CHECKING:
-    from chain.rpc.records import Json
 
 BROKEN = Malformed("nothing", endpoint="the RPC")
 

@@ -1,29 +1,22 @@
 """What nodes object to, and what reorganisations take back."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from chain.contracts.networks import Network
 from chain.execution.outbox.lookup import EMBEDDED
-from chain.execution.outbox.records import EndCode, StepState
+from chain.execution.outbox.records import Dispatch, EndCode, PlanStep, StepState
 from chain.execution.outbox.rules import PlanOverError
+from chain.execution.transaction import UnsignedTransaction
 from chain.rpc.errors import Unreachable
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import HALF_WAY, transfer
 from tests.chain.execution.sending_kit import Bench, bench_on
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
-    from chain.contracts.networks import Network
-    from chain.execution.outbox.records import Dispatch, PlanStep
-    from chain.execution.transaction import UnsignedTransaction
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 
 @dataclass

@@ -1,32 +1,25 @@
 """Sends through a private endpoint: seen by nobody else, kept when it is down, not given up."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from chain.contracts.addresses import keccak
+from chain.contracts.networks import Network
 from chain.execution.outbox.delivery import NotThisWayError
-from chain.execution.outbox.records import StepState
-from chain.execution.outbox.resume import StepSituation, look
+from chain.execution.outbox.records import PlannedDispatch, StepState
+from chain.execution.outbox.resume import StepFinding, StepSituation, look
 from chain.execution.outbox.sender import Fees, NotSentError, cancellation, speed_up
 from chain.rpc.client import RpcClient
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import GWEI
 from tests.chain.execution.sending_kit import PATIENCE, QUICK, Bench, bench_on
+from tests.chain.moves import Moves
 from tests.fakes.proxy import Proxy
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
-
-    from chain.contracts.networks import Network
-    from chain.execution.outbox.records import PlannedDispatch
-    from chain.execution.outbox.resume import StepFinding
-    from tests.chain.moves import Moves
 
 CAP = Fees(1000 * GWEI, 1000 * GWEI)
 MARKET = Fees(GWEI, GWEI)

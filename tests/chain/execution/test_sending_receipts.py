@@ -1,14 +1,12 @@
 """What a receipt says a wallet got and paid is what its balances show, to the last unit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
 from chain.contracts.abi import encode_call
 from chain.contracts.calldata import TO_SENDER, Burn, TakePair
+from chain.contracts.networks import Network
+from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.deployment import WETH
 from chain.devnet.world.pools import ETH_USDC, STABLE
@@ -22,13 +20,9 @@ from chain.execution.outbox.receipts import (
 )
 from chain.protocols.reference import v4_position
 from tests import node_rpc
+from tests.chain.conftest import Desk
 from tests.chain.execution.outbox_kit import RECIPIENT, signed_by, transfer
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.contracts.pool_key import PoolKey
-    from tests.chain.conftest import Desk
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 WALLET = MEDIUM_PROVIDER.address
 

@@ -1,7 +1,5 @@
 """Only the very transaction that the journal names, signed by its own wallet, is ever sent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,29 +1,23 @@
 """Simulations: whole sequences where a node offers them, the first step alone where it does not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.contracts.networks import NATIVE, network_named
+from chain.devnet.launch import DevnetReady
 from chain.execution.build.builder import build
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.plan.facts import position_facts
 from chain.execution.plan.requests import CloseRequest
 from chain.execution.simulate import Simulation, StepOutcome, simulate, simulate_whole
+from chain.execution.transaction import UnsignedTransaction
 from chain.positions.discovery import Discovery
 from chain.protocols.v4.memory import PositionMemory
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcRefused, TimedOut
-
-if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
-    from chain.execution.transaction import UnsignedTransaction
-    from chain.rpc.records import Block
-    from chain.rpc.requests import Request
+from chain.rpc.records import Block
+from chain.rpc.requests import Request
 
 NETWORK = network_named("devnet")
 

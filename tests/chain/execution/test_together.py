@@ -1,15 +1,15 @@
 """Several positions in one call: paid to the last unit, and judged each as if it were alone."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
 from chain.execution.build.builder import MOST_TOGETHER, build
 from chain.execution.decode.decoder import decode
+from chain.execution.plan.context import PolicyContext
+from chain.execution.plan.facts import PositionFacts
+from chain.execution.plan.records import DecodedStep
 from chain.execution.plan.requests import (
     CloseRequest,
     CollectRequest,
@@ -18,6 +18,7 @@ from chain.execution.plan.requests import (
 )
 from chain.execution.policy.policy import Allowed, check
 from chain.execution.v4.records import (
+    Action,
     DecodedBurn,
     DecodedDecrease,
     DecodedIncrease,
@@ -28,15 +29,8 @@ from chain.execution.v4.records import (
 from chain.math.liquidity import Amounts
 from chain.protocols.reference import v4_position
 from tests.chain.execution.made_up_plans import context_of
-from tests.chain.execution.on_small_world import WALLET, fresh_chain, small_world
+from tests.chain.execution.on_small_world import WALLET, Chain, fresh_chain, small_world
 from tests.chain.execution.policy_bench import STRANGER, altered, reasons
-
-if TYPE_CHECKING:
-    from chain.execution.plan.context import PolicyContext
-    from chain.execution.plan.facts import PositionFacts
-    from chain.execution.plan.records import DecodedStep
-    from chain.execution.v4.records import Action
-    from tests.chain.execution.on_small_world import Chain
 
 TOGETHER = ("healthy", "native", "dynamic fee", "above its range", "below its range")
 

@@ -1,26 +1,29 @@
 """Plans of v3, by recipe and by field."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterator
 from itertools import product
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from eth_abi.exceptions import EncodingError
 from msgspec.structs import replace
 
 from chain.contracts import abi
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.devnet.world.accounts import ARBITRAGEUR, MEDIUM_PROVIDER
 from chain.devnet.world.deployment import USDC, USDT, WBTC, WETH
 from chain.execution.decode.decoder import decode, encode_call
 from chain.execution.decode.words import describe, names_on
+from chain.execution.plan.context import PolicyContext
+from chain.execution.plan.facts import PositionFacts
+from chain.execution.plan.names import Names
 from chain.execution.plan.reading import DecodingError
 from chain.execution.plan.records import DecodedStep, Execute, Multicall, PlainCall
 from chain.execution.plan.requests import (
     Allowance,
+    CallRequest,
     CloseRequest,
     CollectRequest,
     CompoundRequest,
@@ -38,23 +41,13 @@ from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, tick_at_sqrt_price
 from chain.pools.depth import quote_at_most
-from tests.chain.execution.made_up_plans import address, context_of, made_up_plan
+from tests.chain.conftest import Desk
+from tests.chain.execution.made_up_plans import MadeUpPlan, address, context_of, made_up_plan
 from tests.chain.execution.on_v3 import OWNER, V3Desk
+from tests.chain.moves import Moves
 from tests.chain.v3_moves import V3Moves
 from tests.printed import printed
 from tests.samples import some_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.contracts.networks import Address
-    from chain.execution.plan.context import PolicyContext
-    from chain.execution.plan.facts import PositionFacts
-    from chain.execution.plan.names import Names
-    from chain.execution.plan.requests import CallRequest
-    from tests.chain.conftest import Desk
-    from tests.chain.execution.made_up_plans import MadeUpPlan
-    from tests.chain.moves import Moves
 
 
 class Market(NamedTuple):

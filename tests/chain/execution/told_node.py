@@ -1,18 +1,12 @@
 """One step that was sent, and an endpoint that knows of it what a test says."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Anchor, Dispatch, PlanStep
-from chain.rpc.records import Block, Receipt, SpentNonce
+from chain.rpc.records import Block, Json, Receipt, SpentNonce
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
-
-if TYPE_CHECKING:
-    from chain.rpc.records import Json
 
 NONCE, DEADLINE = 5, 10_000
 HEAD = 200

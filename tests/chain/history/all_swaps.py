@@ -1,25 +1,19 @@
 """All swaps of a pool over a range of blocks at once, to count by what is read by the hour."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from chain.contracts.networks import Network
+from chain.contracts.pool_key import PoolId
 from chain.history.block_times import MOST_EXACT, read_block_times, read_headers
 from chain.history.events import FeeTerms
 from chain.history.hours import PoolHours, PoolMoment, RecentSwap, hour_rows, recent_since
 from chain.protocols.past import SwapEvent
 from chain.protocols.v4.events import SWAP, swap_event
 from chain.read.logs import ScanProgress, scan_logs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from chain.contracts.networks import Network
-    from chain.contracts.pool_key import PoolId
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Block
+from chain.rpc.client import RpcClient
+from chain.rpc.records import Block
 
 
 class TimedSwap(Struct, frozen=True):

@@ -1,19 +1,13 @@
 """A node whose pool is swapped in at every block, however many: nothing of it is kept in memory."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from chain.protocols.past import PoolMark
 from chain.protocols.v4.events import SWAP, swap_event
+from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import TooLarge
 from chain.rpc.records import Block, Log
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.rpc.endpoint import KnownRange
-    from chain.rpc.requests import Request
+from chain.rpc.requests import Request
 
 POOL = "0x" + "ab" * 32
 BEGAN = 1_760_000_000

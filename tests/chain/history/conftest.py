@@ -1,9 +1,8 @@
 """The small world behind an endpoint that may limit ranges of logs, on a node to reorganise."""
 
-from __future__ import annotations
-
-from contextlib import asynccontextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -12,10 +11,6 @@ from chain.contracts.networks import network_named
 from chain.rpc.client import RpcClient
 from tests.chain_view import ChainView, fresh_chain, own_small_world, small_world
 from tests.fakes.proxy import Proxy
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from contextlib import AbstractAsyncContextManager
 
 DEVNET = network_named("devnet")
 

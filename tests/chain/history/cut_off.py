@@ -1,20 +1,15 @@
 """A process that reads the past and is killed at one chosen moment of it."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from chain.base.http import HttpAnswer
+from chain.base.store import Store
+from chain.rpc.requests import Request
 from tests.chain.history.busy_pool import BusyNode
+from tests.fakes.providers.profile import Profile
 from tests.fakes.providers.provider import Provider
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from chain.base.http import HttpAnswer
-    from chain.base.store import Store
-    from chain.rpc.requests import Request
-    from tests.fakes.providers.profile import Profile
-    from tests.fakes.providers.virtual_chain import VirtualChain
+from tests.fakes.providers.virtual_chain import VirtualChain
 
 
 class CutOffError(Exception):

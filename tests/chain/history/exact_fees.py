@@ -1,7 +1,5 @@
 """The fees of a range, swap by swap and exact: what quicker ways are held against."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple

@@ -1,16 +1,11 @@
 """Swaps to draw paths with, where a test needs a price to go a certain way."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from chain.history.volatility import PricePath, PricePoint
 from chain.math.sqrt_price import swap_step
 from chain.math.ticks import tick_at_sqrt_price
 from chain.protocols.past import LogPlace, SwapEvent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 POOL = "0x" + "ab" * 32
 ANYONE = "0x" + "01" * 20

@@ -1,10 +1,9 @@
 """A pool with more swaps than fit into memory: read once, in small parts, kept small."""
 
-from __future__ import annotations
-
 import resource
 import tracemalloc
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
@@ -15,17 +14,13 @@ from chain.contracts.networks import network_named
 from chain.history import hour_reader
 from chain.history.events import FeeTerms
 from chain.history.hour_reader import HourMemory, read_hours
+from chain.history.hours import PoolHours, RecentSwap
 from chain.math.fees import ProtocolFee
+from chain.protocols.past import PoolMark
+from chain.read.logs import ScanProgress
+from chain.rpc.client import RpcClient
 from tests.chain.history.busy_pool import POOL, BusyNode
 from tests.chain.history.cut_off import AskedNode, CutOffError, Moments, WrittenStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from chain.history.hours import PoolHours, RecentSwap
-    from chain.protocols.past import PoolMark
-    from chain.read.logs import ScanProgress
-    from chain.rpc.client import RpcClient
 
 BASE = replace(network_named("base"), first_block=0)
 TERMS = {POOL: FeeTerms(500, ProtocolFee(0, 0))}

@@ -1,7 +1,5 @@
 """What a unit of liquidity was paid along the price, against exact integers of each swap."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 

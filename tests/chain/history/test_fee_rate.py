@@ -1,7 +1,5 @@
 """What a pool paid over what arbitrage took: on real minutes, and where nothing can be said."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from itertools import pairwise
 from math import log

@@ -1,7 +1,5 @@
 """What logs tell."""
 
-from __future__ import annotations
-
 import eth_abi.abi
 import pytest
 from hypothesis import given

@@ -1,10 +1,9 @@
 """A pool's hours read through JSON-RPC: the same however they were read, killed or reorganised."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from itertools import pairwise
 from math import log
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -14,22 +13,16 @@ from chain.base.units import DAY, HOUR
 from chain.devnet.world.pools import POOLS
 from chain.history.events import FeeTerms, fees
 from chain.history.hour_reader import HourMemory, forget_hours, read_hours
-from chain.history.hours import KeptHours, Landmark, hour_of, hour_rows, recent_swap
+from chain.history.hours import KeptHours, Landmark, PoolHours, hour_of, hour_rows, recent_swap
 from chain.math.fees import ProtocolFee
+from chain.read.logs import ScanProgress
 from chain.rpc.errors import StatePruned
+from chain.rpc.records import Block
 from tests.chain.history.all_swaps import pool_hours, read_swaps
 from tests.chain.history.conftest import DEVNET, LiveWorld
 from tests.chain.history.market import swap_between
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractAsyncContextManager
-
-    from chain.history.hours import PoolHours
-    from chain.read.logs import ScanProgress
-    from chain.rpc.records import Block
-
-    LiveWorlds = Callable[..., AbstractAsyncContextManager[LiveWorld]]
+LiveWorlds = Callable[..., AbstractAsyncContextManager[LiveWorld]]
 
 WEEK = 8 * DAY
 TERMS = {pool.key.pool_id: FeeTerms(pool.key.fee, ProtocolFee(0, 0)) for pool in POOLS}

@@ -1,12 +1,10 @@
 """An endpoint that leaves logs out: what it says is not kept and colours no later read."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
@@ -15,21 +13,17 @@ from chain.base.units import DAY
 from chain.devnet.world.pools import POOLS
 from chain.history.events import FeeTerms, LogProof, growth_fault
 from chain.history.hour_reader import HourMemory, read_hours
+from chain.history.hours import PoolHours
 from chain.math.fees import ProtocolFee
 from chain.protocols.past import PoolMark
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import LogsLeftOut, StatePruned
+from chain.rpc.records import Log
+from chain.rpc.requests import Request
 from tests.chain.history.conftest import DEVNET, LiveWorld
 from tests.chain.history.test_hours import header
 
-if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
-    from chain.history.hours import PoolHours
-    from chain.rpc.client import RpcClient
-    from chain.rpc.records import Log
-    from chain.rpc.requests import Request
-
-    LiveWorlds = Callable[..., AbstractAsyncContextManager[LiveWorld]]
+LiveWorlds = Callable[..., AbstractAsyncContextManager[LiveWorld]]
 
 WEEK = 8 * DAY
 TERMS = {pool.key.pool_id: FeeTerms(pool.key.fee, ProtocolFee(0, 0)) for pool in POOLS}

@@ -1,7 +1,5 @@
 """Swaps of the real contracts, recomputed from their events to the unit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import groupby, pairwise
 

@@ -1,13 +1,11 @@
 """The way of a price, and the ranges it was in."""
 
-from __future__ import annotations
-
 import random
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from math import exp, sqrt
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -19,26 +17,21 @@ from chain.devnet.world.pools import POOLS, WETH_USDC_LOW
 from chain.history.end_ticks import end_ticks, read_end_ticks
 from chain.history.events import FeeTerms, fees, fees_of_swap
 from chain.history.fee_rate import LiquidityRange, realised_lvr
-from chain.history.volatility import path_efficiency, realised_volatility
+from chain.history.volatility import PricePath, path_efficiency, realised_volatility
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.registry import protocol_named
 from chain.protocols.v4.events import SWAP
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import RangeTooWide, Reorged
 from chain.rpc.records import LogFilter
+from chain.rpc.requests import Request
+from tests.chain.conftest import Desk
 from tests.chain.history.all_swaps import read_swaps
 from tests.chain.history.exact_fees import range_fees
 from tests.chain.history.market import LIQUIDITY, path_of, swap_between, swaps_through
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.history.volatility import PricePath
-    from chain.rpc.client import RpcClient
-    from chain.rpc.requests import Request
-    from tests.chain.conftest import Desk
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 NOW = 1_000_000_000
 

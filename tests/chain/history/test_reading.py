@@ -1,8 +1,7 @@
 """Swaps read through JSON-RPC: all of them, in few requests, safe from reorgs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 
@@ -14,17 +13,12 @@ from chain.history.block_times import (
     read_block_times,
 )
 from chain.protocols.v4 import events
+from chain.read.logs import ScanProgress
 from chain.rpc.errors import Reorged, StatePruned
 from tests.chain.history.all_swaps import read_swaps
 from tests.chain.history.conftest import DEVNET, LiveWorld
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractAsyncContextManager
-
-    from chain.read.logs import ScanProgress
-
-    LiveWorlds = Callable[..., AbstractAsyncContextManager[LiveWorld]]
+LiveWorlds = Callable[..., AbstractAsyncContextManager[LiveWorld]]
 
 POOL = POOLS[0].key.pool_id
 

@@ -1,9 +1,9 @@
 """The past of v3 pools: by their own logs, proved like that of v4, and as real minutes tell it."""
 
-from __future__ import annotations
-
+import random
+from collections.abc import Callable, Iterator
 from statistics import median
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from chain.contracts import abi
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, DEPLOYER, MEDIUM_PROVIDER
 from chain.devnet.world.deployment import USDC, WETH
+from chain.devnet.world.pools import DevnetPool
 from chain.devnet.world.v3_life import DEEP, V3_POOLS
 from chain.devnet.world.worlds import opened_world
 from chain.history.events import FeeTerms, fee_terms
@@ -26,6 +27,7 @@ from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.pools.depth import read_depths, read_states
 from chain.positions.discovery import Discovery
 from chain.protocols.reference import V3, v3_position
+from chain.protocols.snapshot import PositionSnapshot
 from chain.protocols.v3.contract import V3_SWAP, v3_swap_event
 from chain.protocols.v3.pool_key import v3_pool_key
 from chain.protocols.v4.memory import PositionMemory
@@ -33,7 +35,9 @@ from chain.read.block_reader import OneBlock
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import LogsLeftOut
 from chain.rpc.records import Block, Log
-from tests.chain.history.test_log_proof import OMISSIONS, Omitting, all_alike
+from tests.chain.conftest import Desk
+from tests.chain.history.test_log_proof import OMISSIONS, Logs, Omitting, all_alike
+from tests.chain.moves import Moves
 from tests.chain.pools.quoting import quote_exact_input
 from tests.chain.v3_moves import V3Moves
 from tests.chain_view import ChainView
@@ -42,16 +46,6 @@ from tests.fakes.providers.embedded import EmbeddedChain
 from tests.fakes.providers.profiles import PROFILES
 from tests.fakes.providers.provider import Provider, client_through
 from tests.market_data import market_data
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Iterator
-
-    from chain.devnet.world.pools import DevnetPool
-    from chain.protocols.snapshot import PositionSnapshot
-    from tests.chain.conftest import Desk
-    from tests.chain.history.test_log_proof import Logs
-    from tests.chain.moves import Moves
 
 DEVNET = network_named("devnet")
 WEEK = 8 * DAY

@@ -1,13 +1,8 @@
 """Square-root prices to try arithmetic on."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import random
 
 from chain.math import ticks
-
-if TYPE_CHECKING:
-    import random
 
 
 def random_price(draw: random.Random) -> int:

@@ -1,7 +1,5 @@
 """Tick arithmetic against Uniswap's own `TickMathTest`, run by the EVM."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 

@@ -1,9 +1,7 @@
 """Every tick, a million prices and the rest of the arithmetic against Uniswap's own SDK."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -19,11 +17,7 @@ from chain.math.sqrt_price import (
     swap_step,
 )
 from tests.chain.math.random_prices import random_price
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.sdk.reference import Sdk
+from tests.sdk.reference import Sdk
 
 PARTS = 32
 PRICES = 1_000_000

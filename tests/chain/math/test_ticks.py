@@ -1,7 +1,5 @@
 """Ticks, prices, liquidity and fees by the contracts' own integers."""
 
-from __future__ import annotations
-
 from decimal import Decimal, localcontext
 
 import pytest

@@ -1,22 +1,16 @@
 """ENS on the embedded chain: a registry, a resolver, and the door that web3 asks for both."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ens.constants import UNIVERSAL_RESOLVER_ADDR
 from ens.utils import address_to_reverse_domain, raw_name_to_hash
 
 from chain.contracts.abi import selector
-from chain.contracts.networks import network_named
+from chain.contracts.networks import Address, network_named
 from chain.devnet.world.deployment import assemble
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.contracts.networks import Address
-
-    Node = Callable[..., Any]
+Node = Callable[..., Any]
 
 REGISTRY = network_named("devnet").ens_registry or ""
 UNIVERSAL_RESOLVER = UNIVERSAL_RESOLVER_ADDR.lower()

@@ -1,9 +1,7 @@
 """ENS names against contracts on the embedded chain, forward and back."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,12 +9,7 @@ from chain.contracts.networks import network_named
 from chain.names.ens import EnsError, NameFault, ResolvedName, network_of_names, resolve_name
 from chain.rpc.client import RpcClient
 from tests.chain.names.ens_on_chain import EnsOnChain
-from tests.chain_view import bare_chain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.chain_view import ChainView
+from tests.chain_view import ChainView, bare_chain
 
 ALICE = "0x" + "a1" * 20
 BOB = "0x" + "b0" * 20

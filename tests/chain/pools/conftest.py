@@ -1,23 +1,17 @@
 """The small world behind an endpoint that may refuse logs."""
 
-from __future__ import annotations
-
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from chain.contracts.networks import network_named
+from chain.devnet.world.worlds import World
 from chain.rpc.client import RpcClient
 from tests.chain_view import ChainView, fresh_chain, small_world
 from tests.fakes.proxy import Proxy
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from contextlib import AbstractAsyncContextManager
-
-    from chain.devnet.world.worlds import World
 
 DEVNET = network_named("devnet")
 

@@ -1,10 +1,8 @@
 """Pools found on the embedded chain: all of them, worth what they hold, never silently partial."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import pytest
 
@@ -18,6 +16,7 @@ from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, POOLS, STABLE, 
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import quote_at_most
 from chain.pools.state import nearby_ticks
+from chain.read.logs import ScanProgress
 from chain.rpc import requests
 from chain.survey.discovery import (
     MOST_AGE,
@@ -29,11 +28,6 @@ from chain.survey.discovery import (
 )
 from tests.chain.pools.conftest import Served
 from tests.chain.pools.quoting import quote_exact_input, virtual_depth
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from chain.read.logs import ScanProgress
 
 DEVNET = network_named("devnet")
 WALL = 1_900_000_000.0

@@ -1,19 +1,13 @@
 """Where a hook's proxy passes calls on to, read from real storage written on the embedded chain."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, hook_passport
 from chain.devnet.world.accounts import DEPLOYER
 from chain.pools.state import passes_calls_on, read_hook_targets
 from tests import node_rpc
-
-if TYPE_CHECKING:
-    from tests.chain.conftest import Desk
-    from tests.chain.moves import Moves
+from tests.chain.conftest import Desk
+from tests.chain.moves import Moves
 
 FIRST, SECOND = "0x" + "11" * 20, "0x" + "22" * 20
 HOOK_WITH_NO_PERMISSION = "0x" + "ab" * 18 + "0000"

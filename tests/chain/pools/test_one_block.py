@@ -1,7 +1,5 @@
 """Prices and tokens of the embedded chain, each of one block and from one request."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 

@@ -1,9 +1,6 @@
 """The parts of discovery by themselves: candidates, depth at the edges, and what is remembered."""
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +10,7 @@ from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.math.fees import ProtocolFee
+from chain.math.liquidity import Amounts
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from chain.pools.depth import Depth
 from chain.pools.state import nearby_ticks
@@ -26,9 +24,6 @@ from chain.survey.discovery import (
     rank_pools,
 )
 from tests.chain.pools.quoting import virtual_depth
-
-if TYPE_CHECKING:
-    from chain.math.liquidity import Amounts
 
 DEVNET = network_named("devnet")
 ONE, OTHER = "0x" + "11" * 20, "0x" + "22" * 20

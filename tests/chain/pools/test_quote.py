@@ -1,9 +1,7 @@
 """Quotes and pools as the contracts answer them."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,6 +9,7 @@ from chain.base.store import Store
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import ETHER
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
@@ -23,15 +22,10 @@ from chain.protocols.v4.storage import plain_pools
 from chain.read.block_reader import OneBlock
 from chain.rpc.client import RpcClient
 from chain.survey.discovery import discover_pools
+from tests.chain.conftest import Desk
+from tests.chain.moves import Moves
 from tests.chain.pools.quoting import quote_exact_input
 from tests.chain.real_pool import DEVNET, REAL_POOL, RealPool, recorded_pool
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.devnet.launch import DevnetReady
-    from tests.chain.conftest import Desk
-    from tests.chain.moves import Moves
 
 NETWORK = network_named("devnet")
 REACH = 4_000

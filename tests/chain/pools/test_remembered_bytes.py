@@ -1,9 +1,7 @@
 """What is remembered between runs keeps its form: earlier homes read, and are written the same."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
@@ -26,9 +24,6 @@ from chain.protocols.v4.events import ModifyLiquidityEvent
 from chain.protocols.v4.holdings import Holdings
 from chain.protocols.v4.memory import PositionMemory
 from chain.survey.discovery import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BASE = network_named("base")
 NOW = 1_800_000_000.0

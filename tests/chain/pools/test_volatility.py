@@ -1,7 +1,5 @@
 """The ladder of volatility: the market, the pool's swaps, an assumption that says it is one."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import exp, log, sqrt
 from random import Random

@@ -1,7 +1,5 @@
 """Positions that exist on no chain, for arithmetic whose answer is known."""
 
-from __future__ import annotations
-
 from math import floor, log
 
 from chain.contracts.hooks import hook_passport

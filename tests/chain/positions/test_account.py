@@ -1,7 +1,5 @@
 """The arithmetic of an account: impermanent loss by the book, and what the unknown spoils."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,9 +1,6 @@
 """What a snapshot says a position holds is what burning it pays, to the last unit."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,15 +11,12 @@ from chain.devnet.world.deployment import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.pools import GUARDED
 from chain.positions.batch_reader import read_positions
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import PositionSnapshot
 from chain.protocols.v4.holdings import custody_topics
 from chain.rpc import requests
 from chain.rpc.records import LogFilter
-from tests.chain.moves import CallFailedError
-
-if TYPE_CHECKING:
-    from chain.protocols.snapshot import PositionSnapshot
-    from tests.chain.conftest import Desk
-    from tests.chain.moves import Moves
+from tests.chain.conftest import Desk
+from tests.chain.moves import CallFailedError, Moves
 
 BLOCKS_EACH = 20
 

@@ -1,11 +1,8 @@
 """Each day of a range from the pool's hours, against what the fee growth says, and for good."""
 
-from __future__ import annotations
-
 import random
 import sys
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -41,13 +38,10 @@ from chain.positions.by_day import (
 from chain.positions.performance import read_accounts
 from chain.protocols.past import LiquidityChange, LogPlace
 from chain.protocols.reference import v4_position
-from chain.protocols.snapshot import PositionIdentity
+from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
 from chain.rpc.records import Block
+from tests.chain.conftest import Desk
 from tests.chain.history.market import LIQUIDITY, POOL, swap_between
-
-if TYPE_CHECKING:
-    from chain.protocols.snapshot import PositionSnapshot
-    from tests.chain.conftest import Desk
 
 
 async def read(desk: Desk) -> list[tuple[PositionSnapshot, SinceEntry, PoolHours]]:

@@ -1,8 +1,7 @@
 """Readers of a position's and of a wallet's past that are killed at any moment go on from there."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeAlias, cast
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias, cast
 
 import pytest
 from msgspec.structs import replace
@@ -20,10 +19,7 @@ from tests.fakes.providers.profile import Profile, Refusal
 from tests.fakes.providers.provider import client_through
 from tests.fakes.providers.virtual_chain import VirtualChain
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    PastRead: TypeAlias = Callable[[Sources, VirtualChain], Awaitable[object]]
+PastRead: TypeAlias = Callable[[Sources, VirtualChain], Awaitable[object]]
 
 BASE = replace(network_named("base"), first_block=1_000_000)
 HEAD = BASE.first_block + 24_000

@@ -1,10 +1,8 @@
 """What positions earned and lost in 24 closed hours, against the chain's own past."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import pytest
 
@@ -13,23 +11,19 @@ from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE
 from chain.history.events import fee_terms, read_marks
 from chain.history.hour_reader import read_hours
-from chain.history.hours import hour_of
+from chain.history.hours import PoolHours, hour_of
 from chain.math.liquidity import Amounts
 from chain.positions.batch_reader import read_positions
-from chain.positions.by_day import liquidity_in
+from chain.positions.by_day import SinceEntry, liquidity_in
 from chain.positions.overview import Sources
 from chain.positions.performance import DailyResult, earning_since, read_performance
 from chain.protocols.reference import v4_position
+from chain.protocols.snapshot import PositionSnapshot
 from chain.protocols.v4.storage import layout_of
 from chain.rpc import requests
 from chain.rpc.records import Block
-
-if TYPE_CHECKING:
-    from chain.history.hours import PoolHours
-    from chain.positions.by_day import SinceEntry
-    from chain.protocols.snapshot import PositionSnapshot
-    from tests.chain.conftest import Desk
-    from tests.chain.moves import Moves
+from tests.chain.conftest import Desk
+from tests.chain.moves import Moves
 
 Measured: TypeAlias = "tuple[PositionSnapshot, SinceEntry, DailyResult, PoolHours]"
 

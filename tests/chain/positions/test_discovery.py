@@ -1,31 +1,25 @@
 """All positions of a wallet, whatever became of them, and never silently fewer."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from chain.contracts.abi import encode_call, selector
 from chain.contracts.pool_key import DYNAMIC_FEE
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import EXIT_GUARD, SUBSCRIBER
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, STABLE, WETH_USDC
 from chain.positions.discovery import Discovery
-from chain.protocols.snapshot import RangeStatus
+from chain.positions.search import WalletPositions
+from chain.protocols.snapshot import PositionSnapshot, RangeStatus
+from chain.protocols.v4.memory import SearchProgress
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Malformed
 from tests.chain.between import Door, error, refuse_wide_logs
 from tests.chain.conftest import Desk
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from chain.devnet.launch import DevnetReady
-    from chain.positions.search import WalletPositions
-    from chain.protocols.snapshot import PositionSnapshot
-    from chain.protocols.v4.memory import SearchProgress
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 NEWCOMER = "0x" + "0e" * 20
 NEXT_ID = "0x" + selector("nextTokenId()").hex()

@@ -1,9 +1,6 @@
 """What wallets hold, alone and together."""
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -14,6 +11,7 @@ from chain.base.store import Store
 from chain.base.units import Known, Unknown
 from chain.contracts.abi import AbiError
 from chain.contracts.networks import NATIVE
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import USDC, WETH
 from chain.devnet.world.pools import STABLE
@@ -26,10 +24,11 @@ from chain.positions.overview import (
     price_question,
     price_words,
 )
+from chain.positions.search import WalletPositions
 from chain.prices.ladder import price_book
 from chain.prices.price import DollarPrice, PriceBook, WorthUnit
 from chain.protocols.reference import v4_position
-from chain.protocols.snapshot import Reward
+from chain.protocols.snapshot import PositionSnapshot, Reward
 from chain.protocols.v4.holdings import (
     APPROVAL_FOR_ALL,
     TRANSFER,
@@ -44,13 +43,8 @@ from chain.rpc.records import Log
 from chain.tokens import Token, read_tokens
 from tests.chain.between import Door, refuse_wide_logs
 from tests.chain.conftest import Desk
+from tests.chain.moves import Moves
 from tests.chain.positions.examples import KEY, position
-
-if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
-    from chain.positions.search import WalletPositions
-    from chain.protocols.snapshot import PositionSnapshot
-    from tests.chain.moves import Moves
 
 ME = "0x" + "11" * 20
 PEOPLE = [ME, "0x" + "22" * 20, "0x" + "33" * 20, "0x" + "00" * 20]

@@ -1,9 +1,5 @@
 """When a position was opened, told by the ids of others in a few calls."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
@@ -12,12 +8,10 @@ from chain.protocols.reference import v4_position
 from chain.protocols.v4.changes import find_mint_block, is_worth_searching
 from chain.rpc.endpoint import KnownRange
 from tests.fakes.providers.clock import VirtualClock
+from tests.fakes.providers.profile import Profile
 from tests.fakes.providers.profiles import profile_named
 from tests.fakes.providers.provider import Provider, client_through
 from tests.fakes.providers.virtual_chain import VirtualChain
-
-if TYPE_CHECKING:
-    from tests.fakes.providers.profile import Profile
 
 BASE = replace(network_named("base"), first_block=1_000_000)
 BLOCKS, WIDTH = 30_000_000, 5_000

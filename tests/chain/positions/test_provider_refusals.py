@@ -1,24 +1,18 @@
 """What no provider is believed, and the embedded one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from chain.base.store import Store
+from chain.devnet.launch import DevnetReady
 from chain.positions.discovery import Discovery
 from chain.protocols.v4.memory import PositionMemory
+from tests.chain.conftest import Desk
 from tests.chain.positions.test_provider_zoo import HOLDER, chain_of, looked_through
 from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.embedded import EmbeddedChain
 from tests.fakes.providers.profile import Profile, RateLimit, Refusal
 from tests.fakes.providers.profiles import profile_named
 from tests.fakes.providers.provider import Provider, client_through
-
-if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
-    from tests.chain.conftest import Desk
 
 WIDE = (
     Refusal(-32011, "no backend is currently healthy to serve traffic"),

@@ -1,11 +1,9 @@
 """Finding positions through every provider of the zoo: the right answer, and what it costs."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec import Struct
@@ -14,21 +12,17 @@ from chain.base.store import Store
 from chain.contracts.networks import NATIVE, network_named
 from chain.positions.discovery import Discovery
 from chain.positions.overview import price_words
+from chain.positions.search import WalletPositions
 from chain.protocols.reference import V3, v3_position, v4_position
 from chain.protocols.v4.memory import PositionMemory
 from chain.rpc import requests
 from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import HttpFault
 from tests.fakes.providers.clock import VirtualClock
+from tests.fakes.providers.profile import Profile
 from tests.fakes.providers.profiles import PROFILES, profile_named
 from tests.fakes.providers.provider import Provider, client_through
 from tests.fakes.providers.virtual_chain import VirtualChain
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.positions.search import WalletPositions
-    from tests.fakes.providers.profile import Profile
 
 HOLDER = "0x" + "11" * 20
 OTHER = "0x" + "22" * 20

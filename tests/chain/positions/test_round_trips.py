@@ -1,30 +1,24 @@
 """HTTP requests counted at the socket: few when cold, one when warm, however many positions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from chain.base.store import Store
+from chain.contracts.networks import Network
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE, WETH_USDC
 from chain.positions.batch_reader import read_positions
 from chain.positions.discovery import Discovery
 from chain.positions.overview import price_words
+from chain.positions.search import WalletPositions
 from chain.protocols.reference import v4_position
 from chain.protocols.v4.memory import PositionMemory
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from tests.chain.between import Door
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.contracts.networks import Network
-    from chain.devnet.launch import DevnetReady
-    from chain.positions.search import WalletPositions
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 COLLECTOR = "0x" + "c0" * 20
 PATIENT = RequestLimits(answer_seconds=60, total_seconds=70)

@@ -1,32 +1,25 @@
 """Deposits, withdrawals and fees rebuilt from logs are what the tokens' own transfers say."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
-from chain.base.units import Known, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.abi import topic
 from chain.contracts.networks import NATIVE
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import ETH_USDC, STABLE, WETH_USDC_LOW
+from chain.math.liquidity import Amounts
+from chain.positions.by_day import SinceEntry
 from chain.positions.performance import read_accounts
+from chain.protocols.past import LiquidityChange
 from chain.protocols.reference import PositionRef
+from chain.protocols.snapshot import PositionSnapshot
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from tests.chain.between import Door, without_archive
-
-if TYPE_CHECKING:
-    from chain.base.units import Quantity
-    from chain.devnet.launch import DevnetReady
-    from chain.math.liquidity import Amounts
-    from chain.positions.by_day import SinceEntry
-    from chain.protocols.past import LiquidityChange
-    from chain.protocols.snapshot import PositionSnapshot
-    from tests.chain.conftest import Desk
-    from tests.chain.moves import Moves
+from tests.chain.conftest import Desk
+from tests.chain.moves import Moves
 
 TRANSFER = topic("Transfer(address,address,uint256)")
 

@@ -1,13 +1,9 @@
 """Positions of Uniswap v3, read beside those of v4 from the real contracts of both."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from chain.base.store import Store
-from chain.base.units import Known, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import USDC, USDT, WETH
 from chain.devnet.world.pools import WETH_USDC
@@ -17,23 +13,19 @@ from chain.positions.by_day import worth
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, price_words, read_one, read_overview
 from chain.positions.performance import read_performance
+from chain.positions.search import WalletPositions
 from chain.prices.price import WorthUnit
 from chain.protocols.past import PositionPast
 from chain.protocols.reference import V3, PositionRef, v3_position, v4_position
-from chain.protocols.snapshot import RangeStatus
+from chain.protocols.snapshot import PositionSnapshot, RangeStatus
 from chain.protocols.v3.changes import NARROW, v3_past
 from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import KnownRange
 from tests.chain.between import Door
 from tests.chain.conftest import Desk
+from tests.chain.moves import Moves
 from tests.chain.v3_moves import V3Moves
 from zuno_tui.present.position import wallet_document
-
-if TYPE_CHECKING:
-    from chain.base.units import Quantity
-    from chain.positions.search import WalletPositions
-    from chain.protocols.snapshot import PositionSnapshot
-    from tests.chain.moves import Moves
 
 PAIR = (WETH.address, USDC.address, 3000)
 STABLES = (USDC.address, USDT.address, 100)

@@ -1,9 +1,6 @@
 """The arithmetic of v3 against a second one."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,14 +9,11 @@ from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.protocols.pool import PoolSnapshot
 from chain.protocols.reference import v3_position
-from chain.protocols.snapshot import RangeStatus
+from chain.protocols.snapshot import PositionSnapshot, RangeStatus
 from chain.protocols.v3.memory import V3Place
 from chain.protocols.v3.pool_key import v3_pool_key
 from chain.protocols.v3.reader import ManagerRecord, PoolRecord, V3Reading, v3_snapshot
 from tests.chain.positions.examples import BLOCK
-
-if TYPE_CHECKING:
-    from chain.protocols.snapshot import PositionSnapshot
 
 pytestmark = pytest.mark.pure
 

@@ -1,11 +1,9 @@
 """CoinGecko over real HTTP: prices with their age, and every fault as a reason."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +13,6 @@ from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.prices.market_http import KEPT_SECONDS, MarketError
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
 from tests.virtual_time import virtual_now
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 NOW = 1_760_000_000
 TOKEN = "0x" + "5a" * 20

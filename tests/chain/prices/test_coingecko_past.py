@@ -1,10 +1,8 @@
 """Past prices by CoinGecko over real HTTP: with a key, in few requests, near the moment."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,9 +20,6 @@ from chain.prices.coingecko import (
 )
 from chain.prices.ladder import median_of_two
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 NOW = 1_760_000_000
 BASE = network_named("base")

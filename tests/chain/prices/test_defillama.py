@@ -1,10 +1,8 @@
 """DefiLlama over real HTTP, alone and beside CoinGecko: whom to believe, and who is disputed."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +14,6 @@ from chain.prices.defillama import DefiLlama, DefiLlamaSettings
 from chain.prices.ladder import market_prices, price_book
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
 from tests.fakes.defillama import DefiLlamaDouble
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 NOW = 1_760_000_000
 BASE = network_named("base")

@@ -1,7 +1,5 @@
 """The ladder of prices: which source is believed, what stands beside it, and what nobody knows."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from chain.base.units import Known, Quantity, Unknown

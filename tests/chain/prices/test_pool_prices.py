@@ -1,7 +1,5 @@
 """Prices told by pools: the deepest, at most two in a row, none that can be kept wrong."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import isqrt
 

@@ -1,7 +1,5 @@
 """References to positions, and the registry of protocols."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

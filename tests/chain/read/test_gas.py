@@ -1,10 +1,9 @@
 """Gas from the chain: against the embedded chain, an oracle of our own on it, and odd nodes."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -30,12 +29,8 @@ from tests.chain.rpc.conftest import QUICK
 from tests.chain_view import bare_chain, contracts_at
 from tests.fakes import faults
 from tests.fakes.fault_server import Asked, Connection, FaultServer
+from tests.fakes.honest_node import HonestNode
 from tests.small_contracts import ALICE, COUNTER, chain_of_small_contracts, signed
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from tests.fakes.honest_node import HonestNode
 
 BASE = network_named("base")
 PLAIN = network_named("devnet")

@@ -1,25 +1,20 @@
 """Ranges of blocks as wide as a node allows, whatever the way it refuses."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain.read.logs import RangeWidth, ScanProgress, scan_logs, scan_parts
+from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import KnownRange
 from chain.rpc.errors import LogsTooNarrow, RangeTooWide, RpcError, TimedOut, TooLarge, Unreachable
 from chain.rpc.records import Block, Log
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.rpc.client import RpcClient
-    from chain.rpc.requests import Request
+from chain.rpc.requests import Request
 
 ADDRESS = "0x" + "99" * 20
 TOPIC = "0x" + "ab" * 32

@@ -1,12 +1,11 @@
 """Reads that are all of one block, however many requests they take."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from chain.devnet.launch import DevnetReady
 from chain.read import block_reader as one_block
 from chain.read.block_reader import (
     NoSuchBlockError,
@@ -19,13 +18,10 @@ from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Reorged
 from chain.rpc.records import Block
+from chain.rpc.requests import Call, CallOutcome
 from tests.chain.between import Door
-
-if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
-    from chain.rpc.requests import Call, CallOutcome
-    from tests.chain.conftest import Desk
-    from tests.chain.moves import Moves
+from tests.chain.conftest import Desk
+from tests.chain.moves import Moves
 
 ARB_SYS = "0x0000000000000000000000000000000000000064"
 ANSWERS_BLOCK_NUMBER = "0x4360005260206000f3"

@@ -1,22 +1,16 @@
 """Limits short enough for a test, a clock that stands still, and the marks of a leak."""
 
-from __future__ import annotations
-
 import traceback
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 
 from chain.contracts.networks import Network, network_named
 from chain.rpc.client import RpcClient
+from chain.rpc.errors import RpcError
 from chain.rpc.requests import RequestLimits
 from tests.fakes.fault_server import SECRET
 from tests.fakes.honest_node import HonestNode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.rpc.errors import RpcError
 
 QUICK = RequestLimits(
     connect_seconds=0.5,

@@ -1,9 +1,5 @@
 """Many calls in one, and an endpoint that is left alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from eth_abi.abi import decode as reference_decode
 from eth_abi.abi import encode as reference_encode
@@ -13,6 +9,7 @@ from hypothesis import strategies as st
 from chain.contracts.abi import AbiError, decode, encode_call
 from chain.contracts.addresses import keccak
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import Breaker
 from chain.rpc.records import InvalidValueError
@@ -25,9 +22,6 @@ from chain.rpc.requests import (
     decode_aggregate,
     multicall,
 )
-
-if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
 
 LIMITS = RequestLimits(faults_to_rest=3, rest_seconds=5.0, most_rest_seconds=60.0)
 

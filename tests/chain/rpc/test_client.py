@@ -1,15 +1,12 @@
 """One door to the chain: batches, their refusals, labels, and what is no endpoint at all."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
 from chain.base.store import Store
-from chain.contracts.networks import network_named
+from chain.contracts.networks import Network, network_named
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import (
@@ -24,9 +21,6 @@ from tests.chain.rpc.conftest import NOW, QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import SECRET, Asked, Behaviour, Connection, FaultServer, honest
 from tests.fakes.honest_node import GAS_PRICE, HonestNode
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
 
 HOLDER = "0x" + "11" * 20
 

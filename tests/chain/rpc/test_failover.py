@@ -1,13 +1,11 @@
 """From one endpoint to the next: wrong chains, stale heads, waits, rests and second tries."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
+from chain.contracts.networks import Network
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import Endpoint, endpoints_of
@@ -20,6 +18,7 @@ from chain.rpc.errors import (
     TimedOut,
     WrongChain,
 )
+from chain.rpc.exchange import Outcome
 from chain.rpc.failover import Failover
 from chain.rpc.requests import Request
 from tests.chain.rpc.conftest import NOW, QUICK, assert_fit_to_show, client_of
@@ -27,10 +26,6 @@ from tests.fakes import faults
 from tests.fakes.fault_server import Asked, Behaviour, Connection, FaultServer, honest
 from tests.fakes.honest_node import GAS_PRICE, HonestNode
 from tests.virtual_time import pass_time, virtual_now
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.rpc.exchange import Outcome
 
 HOLDER = "0x" + "11" * 20
 

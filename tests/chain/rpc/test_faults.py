@@ -1,27 +1,22 @@
 """Every fault of an endpoint: alone a typed, readable error; beside an honest one no matter."""
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from chain.contracts.networks import Network
 from chain.rpc import requests
 from chain.rpc.errors import ErrorKind, RpcError
 from chain.rpc.records import LogFilter
+from chain.rpc.requests import Request
 from tests.chain.rpc.conftest import QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import SECRET, Behaviour, FaultServer
 from tests.fakes.honest_node import GAS_PRICE, LOG_TOPIC, HonestNode
 from tests.virtual_time import virtual_now
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.contracts.networks import Network
-    from chain.rpc.requests import Request
 
 EMITTER = "0x" + "cc" * 20
 HOLDER = "0x" + "11" * 20

@@ -1,29 +1,23 @@
 """Machines behind one address that do not all have the newest block, or take no block hashes."""
 
-from __future__ import annotations
-
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
 from chain.base.store import Store
+from chain.contracts.networks import Network
 from chain.positions.discovery import Discovery
 from chain.protocols.v4.memory import PositionMemory
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, ErrorKind, Reorged, StatePruned, TimedOut
 from chain.rpc.records import Block, LogFilter
-from chain.rpc.requests import RequestLimits
+from chain.rpc.requests import Request, RequestLimits
 from tests.chain.rpc.conftest import NOW, QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import Asked, Connection, FaultServer, honest
 from tests.fakes.honest_node import LOG_TOPIC, HonestNode
 from tests.virtual_time import pass_time, virtual_now
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
-    from chain.rpc.requests import Request
 
 HOLDER = "0x" + "11" * 20
 PATIENT = replace(QUICK, catch_up_pause=0.02, total_seconds=8.0)

@@ -1,16 +1,14 @@
 """The limits a person lives with: ten seconds, fifty megabytes, and a library loaded late."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
+from chain.contracts.networks import Network
 from chain.rpc import records, requests
 from chain.rpc.errors import HttpFault, RpcError, TimedOut, Unreachable
 from chain.rpc.requests import RequestLimits
@@ -19,9 +17,6 @@ from tests.fakes import faults
 from tests.fakes.fault_server import Asked, Behaviour, Connection, FaultServer, honest
 from tests.fakes.honest_node import GAS_PRICE, HonestNode
 from tests.virtual_time import pass_time, virtual_now
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
 
 
 async def test_with_the_real_limits_nothing_takes_ten_seconds(base: Network) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.contracts.networks import network_named
+from chain.contracts.networks import Network, network_named
 from chain.rpc.errors import ErrorKind, RpcError
 from chain.rpc.new_heads import HeadListener, follow_heads
 from tests import node_rpc
@@ -18,11 +18,6 @@ from tests.chain.rpc.conftest import QUICK, assert_fit_to_show
 from tests.chain_view import bare_chain
 from tests.fakes.tcp_line import tcp_line
 from tests.virtual_time import pass_time
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from chain.contracts.networks import Network
 
 DEVNET = network_named("devnet")
 

@@ -1,10 +1,9 @@
 """Every kind of question put to a real node, its answers beside web3.py's."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from web3 import HTTPProvider, Web3
@@ -25,7 +24,7 @@ from chain.rpc.errors import (
 )
 from chain.rpc.records import AccountOverride, LogFilter
 from chain.rpc.requests import Request
-from tests.chain_view import GENESIS_TIME
+from tests.chain_view import GENESIS_TIME, ChainView
 from tests.small_contracts import (
     ALICE,
     ALICE_KEY,
@@ -38,11 +37,6 @@ from tests.small_contracts import (
     signed,
     word,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from tests.chain_view import ChainView
 
 TOPIC = word(7)
 

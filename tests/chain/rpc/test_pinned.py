@@ -1,22 +1,17 @@
 """Reads of one block: across reorganisations and endpoints, one block's data or an error."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
+from chain.contracts.networks import Network
 from chain.rpc import requests
 from chain.rpc.errors import Reorged, RpcError, RpcRefused, StatePruned
 from tests.chain.rpc.conftest import QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import Asked, Connection, FaultServer, honest
 from tests.fakes.honest_node import HonestNode
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
 
 HOLDER = "0x" + "11" * 20
 BALANCE = requests.balance(HOLDER)

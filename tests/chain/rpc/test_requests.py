@@ -1,9 +1,7 @@
 """Questions as they are written, and their checks under every answer one can think of."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,11 +9,9 @@ from hypothesis import strategies as st
 
 from chain.rpc import requests
 from chain.rpc.records import AccountOverride, InvalidValueError, LogFilter
+from chain.rpc.requests import Request
 from tests.chain.rpc.test_values import ANYTHING, HEX_LIKE
 from tests.fakes.honest_node import LOG_TOPIC, HonestNode
-
-if TYPE_CHECKING:
-    from chain.rpc.requests import Request
 
 HOLDER = "0x" + "11" * 20
 HASH = "0x" + "ab" * 32

@@ -1,12 +1,9 @@
 """Sending: one attempt, at one endpoint, alone in its request, and honest about what is unclear."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from chain.contracts.addresses import keccak
+from chain.contracts.networks import Network
 from chain.rpc import requests
 from chain.rpc.errors import (
     ErrorKind,
@@ -23,9 +20,6 @@ from tests.chain.rpc.conftest import assert_fit_to_show, client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import Asked, Behaviour, Connection, FaultServer, honest
 from tests.fakes.honest_node import HonestNode
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Network
 
 SIGNED = b"\x02 a signed transaction"
 HASH = "0x" + keccak(SIGNED).hex()

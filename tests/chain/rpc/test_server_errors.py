@@ -1,7 +1,5 @@
 """The words of real nodes and providers, and what they mean to a caller."""
 
-from __future__ import annotations
-
 import pytest
 
 from chain.base.http import seconds_asked

@@ -1,7 +1,5 @@
 """What an endpoint answers, read strictly."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,9 +1,7 @@
 """Safe's contracts: the hashes that are shipped are those of npm's own artifacts, deployed here."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -17,9 +15,6 @@ from chain.devnet.world.safes import make_safe, place_safes, safe_addresses, sen
 from chain.rpc.client import RpcClient
 from chain.safe.facts import SafeError, read_safe
 from chain.safe.plans import SafePlan, plan_file, read_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OWNERS = ("0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266", "0x" + "11" * 20, "0x" + "22" * 20)
 
@@ -83,7 +78,6 @@ async def test_another_code_and_an_old_version_are_refused(node: NodeClient) -> 
     aged = old.replace(b"1.3.0".hex(), b"1.1.1".hex())
     assert aged != old
     safe = make_safe(node, OWNERS[0], OWNERS, 2, version="1.3.0", salt=3)
-    node.ask("evm_mine")
     node.ask("anvil_setCode", singleton, aged)
     node.ask("evm_mine")
     async with RpcClient(network_named("devnet"), (node.url,)) as client:

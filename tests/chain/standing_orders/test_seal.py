@@ -1,15 +1,13 @@
 """The seal of an order: fixed inputs give fixed salts, and a minimum gives its level back."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
 from chain.contracts.addresses import keccak
 from chain.contracts.networks import network_named
+from chain.execution.plan.protocol import OrderKind
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.reference import v4_position
@@ -17,16 +15,13 @@ from chain.standing_orders.call import OrderCall, least_amounts
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,
+    OrderCondition,
     OutOfRange,
     PricePast,
     StandingOrder,
 )
 from chain.standing_orders.seal import bound_level, salt_of
 from tests.chain.positions.examples import KEY, OWNER, position
-
-if TYPE_CHECKING:
-    from chain.standing_orders.call import OrderKind
-    from chain.standing_orders.order import OrderCondition
 
 SECRET = "000102030405060708090a0b0c0d0e0f"
 HOOK = "0x" + "ab" * 32

@@ -1,7 +1,5 @@
 """Symbols made to pass for others: none is verified, all are marked."""
 
-from __future__ import annotations
-
 import random
 import unicodedata
 

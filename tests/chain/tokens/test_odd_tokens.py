@@ -1,9 +1,7 @@
 """Tokens that answer anything, asked over HTTP on a real EVM through the real Multicall3."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from chain.base.store import Store
 from chain.contracts.abi import encode, selector
@@ -13,9 +11,6 @@ from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from chain.tokens import Token, read_tokens
 from tests.chain_view import bare_chain, contracts_at
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 DEVNET = network_named("devnet")
 REVERTING = bytes.fromhex("5f5ffd")

@@ -1,7 +1,5 @@
 """Tokens read from the chain and from the list."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

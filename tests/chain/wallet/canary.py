@@ -1,19 +1,14 @@
 """A key and a passphrase that are looked for wherever they must not be."""
 
-from __future__ import annotations
-
 import base64
 import io
+from collections.abc import Iterator
+from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING
 
 from chain.contracts.addresses import keccak
 from chain.wallet.errors import WalletError
 from chain.wallet.secrets import Passphrase, PrivateKey
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 KEY = keccak(b"canary in the wallet tests")
 KEY_TEXT = KEY.hex()

@@ -1,10 +1,8 @@
 """The book of wallets: names, the current one, and what is done with a damaged file."""
 
-from __future__ import annotations
-
 import json
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +15,6 @@ from chain.wallet.address_book import (
     read_book,
 )
 from chain.wallet.errors import NoSuchWalletError, WalletError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIRST = Wallet("0x" + "11" * 20, "first", KeyStorage.FILE)
 SECOND = Wallet("0x" + "ab" * 20, "second", KeyStorage.NOWHERE)

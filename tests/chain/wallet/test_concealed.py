@@ -1,7 +1,5 @@
 """Keys concealed, out of reach, and from a phrase."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import subprocess

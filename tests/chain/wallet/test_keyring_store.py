@@ -1,7 +1,5 @@
 """Keyrings that misbehave: forgetful, slow, talking of the key, holding another wallet's."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Any

@@ -1,10 +1,9 @@
 """A key's way into the keyring or a file, back out of it, and its removal."""
 
-from __future__ import annotations
-
 import resource
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import keyring
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from chain.base.errors import Failure
 from chain.base.home import Home
 from chain.contracts.networks import network_named
-from chain.devnet.world.accounts import DEMO_WALLET, RESIDENTS, WATCH_KEY
+from chain.devnet.world.accounts import DEMO_WALLET, RESIDENTS, WATCH_KEY, Account
 from chain.wallet import keystore, watch_key
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.demo import demo_watch_key, refuse_known_key
@@ -31,11 +30,6 @@ from chain.wallet.secrets import Passphrase, PrivateKey
 from chain.wallet.watch_key import make_watch_key, open_watch_signer, remove_watch_key
 from tests.chain.wallet.canary import ADDRESS, KEY, PASSPHRASE, open_secrets
 from tests.chain.wallet.test_keyring_store import Forgetful, Kept, install
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.world.accounts import Account
 
 BASE, DEVNET = network_named("base"), network_named("devnet")
 STRANGER = "0x" + "55" * 20

@@ -1,11 +1,10 @@
 """Keystore files: what opens, what is refused before it is tried, and who could have read them."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,9 +20,6 @@ from chain.wallet.keystore_file import (
 )
 from chain.wallet.secrets import Passphrase, PrivateKey
 from tests.chain.wallet.canary import ADDRESS, KEY, open_secrets
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LIGHT = 2**12
 PASSPHRASE = "correct horse battery"

@@ -1,13 +1,11 @@
 """A Ledger signs what is asked and shown, over its own bytes; anything else is refused in words."""
 
-from __future__ import annotations
-
 import json
 import random
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -23,9 +21,6 @@ from chain.wallet.ledger.key import LedgerKey
 from chain.wallet.ledger.transport import from_usb_packets, open_transport, usb_packets
 from chain.wallet.signer import Signer
 from tests.fakes.ledger import SIMPLE_ACCOUNT, LedgerDouble
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 RECORDED = [
     json.loads(line)

@@ -1,7 +1,5 @@
 """Files that hold secrets: who may have read them, how much is read, and how one is begun."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

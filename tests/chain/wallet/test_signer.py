@@ -1,11 +1,11 @@
 """The one place that signs: what it refuses, and how it checks what it made."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from eth_account import Account
@@ -31,10 +31,6 @@ from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import CURVE_ORDER, Passphrase, PrivateKey
 from chain.wallet.signer import Signer
 from tests.chain.wallet.canary import ADDRESS, KEY, PASSPHRASE, seen_in, told_with_locals
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 DEVNET = network_named("devnet")
 BASE = network_named("base")

@@ -1,10 +1,9 @@
 """What a watch key signs, and what opens the file it is kept in."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -28,10 +27,6 @@ from chain.wallet.watch_key import (
 )
 from tests.chain.wallet.canary import ADDRESS, KEY
 from tests.chain.wallet.test_signer import TRANSACTION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 BASE, DEVNET = network_named("base"), network_named("devnet")
 HOME, STRANGER = "0x" + "33" * 20, "0x" + "44" * 20

@@ -1,20 +1,15 @@
 """The links between doubles: messages go straight to a neighbour, or by way of the others."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tests.waiting import pauses
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MOST_HOPS = 8
 _LENGTH = 4

@@ -1,10 +1,9 @@
 """Further habits of providers' servers, each in the words it is known for."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 from tests.fakes.model_servers.shapes import (
     THINKING,
     answer_of,
@@ -15,11 +14,6 @@ from tests.fakes.model_servers.shapes import (
     thought_aloud,
     whole,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 
 
 async def answers_well(request: ChatRequest, wire: Wire) -> None:

@@ -1,9 +1,6 @@
 """Providers' servers: what each refuses, in its own words, and how it answers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 from tests.fakes.model_servers.shapes import (
     THINKING,
     answer_of,
@@ -14,9 +11,6 @@ from tests.fakes.model_servers.shapes import (
     streamed,
     thought_aloud,
 )
-
-if TYPE_CHECKING:
-    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 
 _ENOUGH_TO_THINK = 6_000
 

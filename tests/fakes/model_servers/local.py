@@ -1,10 +1,8 @@
 """Servers that people run themselves: slow, plain, short of context."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
 
+from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 from tests.fakes.model_servers.shapes import (
     THINKING,
     answer_of,
@@ -16,9 +14,6 @@ from tests.fakes.model_servers.shapes import (
     whole,
 )
 from tests.virtual_time import pass_time
-
-if TYPE_CHECKING:
-    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 
 READING_SECONDS = 60.0
 THINKING_SECONDS = 45.0

@@ -1,14 +1,9 @@
 """The shapes in which servers answer: streams, thoughts, whole completions, errors."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 from tests.agents.lp.honest_model import honest
-
-if TYPE_CHECKING:
-    from tests.fakes.model_endpoint import ChatRequest, Wire
+from tests.fakes.model_endpoint import ChatRequest, Wire
 
 THINKING = "First {the floor}, then the widths. Wider keeps longer, tighter pays more."
 

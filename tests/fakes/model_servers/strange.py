@@ -1,15 +1,10 @@
 """Servers that strangers put before a model: other shapes, gateways, half-made imitations."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from typing import TYPE_CHECKING
 
+from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 from tests.fakes.model_servers.shapes import answer_of, bad_request, streamed, whole
-
-if TYPE_CHECKING:
-    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 
 LOADING_SECONDS = 40.0
 

@@ -1,20 +1,14 @@
 """Servers whose models look closer before they answer, each in its own way."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
 from tests.fakes.model_servers.shapes import answer_of, bad_request, streamed, whole
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
-
-    Call = tuple[str, Mapping[str, object] | str]
+Call = tuple[str, Mapping[str, object] | str]
 
 _GIVEN = re.compile(r"\[(n\d+)\] (\S+(?: h| %)?)")
 

@@ -1,7 +1,5 @@
 """What endpoints were seen to do besides what their providers document, and where it was seen."""
 
-from __future__ import annotations
-
 from tests.fakes.providers.profile import Profile, RateLimit, Refusal
 
 

@@ -1,7 +1,5 @@
 """A clock that goes on when somebody waits for it, so that limits per second cost no time."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The embedded chain as what stands behind a provider, also by a machine that lacks its head."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

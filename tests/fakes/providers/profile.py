@@ -1,7 +1,5 @@
 """What a provider is like: what it gives at once, how often, how late, and its words."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

@@ -4,8 +4,6 @@ How many calls a second and how slow a query is are chosen to bite within a test
 in units of their own, and change them.
 """
 
-from __future__ import annotations
-
 import math
 
 from tests.fakes.providers.profile import Profile, RateLimit, Refusal

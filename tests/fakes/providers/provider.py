@@ -1,26 +1,21 @@
 """One provider: a chain behind the habits of a profile, reached as bytes and without a socket."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from chain.base.http import HttpAnswer
+from chain.base.store import Store
 from chain.contracts.addresses import keccak
+from chain.contracts.networks import Network
 from chain.rpc.client import RpcClient
+from chain.rpc.endpoint import Endpoint
 from chain.rpc.errors import TimedOut, TooLarge
 from tests.fakes.honest_node import NodeRefusalError
 from tests.fakes.providers.clock import VirtualClock
-from tests.fakes.providers.profile import Refusal
-
-if TYPE_CHECKING:
-    from chain.base.store import Store
-    from chain.contracts.networks import Network
-    from chain.rpc.endpoint import Endpoint
-    from tests.fakes.providers.profile import Profile
+from tests.fakes.providers.profile import Profile, Refusal
 
 _GAS_A_KILOBYTE = 20_000
 """Of calldata: a question for an owner is 224 bytes and takes some four thousand gas."""

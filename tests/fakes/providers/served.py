@@ -1,7 +1,5 @@
 """A provider on a socket of its own, by the wall's clock: for commands that are whole processes."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 import threading
@@ -9,15 +7,12 @@ import time
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET6, SO_LINGER, SOL_SOCKET
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Self
 
 from tests.fakes.providers.embedded import EmbeddedChain
+from tests.fakes.providers.profile import Profile
 from tests.fakes.providers.provider import RESET, Provider
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from tests.fakes.providers.profile import Profile
 
 _PATIENCE = 60.0
 _RESETS = struct.pack("ii", 1, 0)

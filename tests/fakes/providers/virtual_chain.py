@@ -1,24 +1,22 @@
 """Two years of a chain with Uniswap's PositionManager on it, told from a handful of facts."""
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from chain.contracts import abi
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.contracts.pool_key import PoolKey
 from chain.math.ticks import tick_at_sqrt_price
 from chain.protocols import custody
 from chain.protocols.reference import v4_position
-from chain.protocols.snapshot import identify
+from chain.protocols.snapshot import PositionIdentity, identify
 from chain.protocols.v4.events import MODIFY_LIQUIDITY, SWAP
 from chain.protocols.v4.holdings import APPROVAL_FOR_ALL, TRANSFER
 from chain.protocols.v4.storage import layout_of
 from tests.fakes.honest_node import NodeRefusalError
-from tests.fakes.providers.clock import START
+from tests.fakes.providers.clock import START, VirtualClock
 from tests.fakes.providers.virtual_market import (
     LIQUIDITY,
     TICK,
@@ -27,13 +25,6 @@ from tests.fakes.providers.virtual_market import (
     log_of,
 )
 from tests.fakes.providers.virtual_v3 import VirtualV3
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.contracts.networks import Address, Network
-    from chain.protocols.snapshot import PositionIdentity
-    from tests.fakes.providers.clock import VirtualClock
 
 _WORD = 32
 _NEXT_ID = abi.selector("nextTokenId()")

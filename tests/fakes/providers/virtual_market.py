@@ -1,17 +1,12 @@
 """What happened in the one pool of a virtual chain: its swaps, told when somebody asks for them."""
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.protocols.v4.events import MODIFY_LIQUIDITY, SWAP
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TICK = -200_000
 """Some 2,000 dollars for an ether."""

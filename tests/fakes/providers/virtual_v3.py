@@ -1,17 +1,12 @@
 """Uniswap v3 on a virtual chain: one pool, and as many positions as wallets are given."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from chain.contracts import abi
+from chain.contracts.networks import Address, V3Contracts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols import custody
 from chain.protocols.v3.pool_key import v3_pool_address
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address, V3Contracts
 
 TICK, SPAN, FEE, LIQUIDITY = 100, (-600, 600), 3000, 10**15
 _BALANCE = abi.selector("balanceOf(address)")

@@ -1,10 +1,8 @@
 """A demo's place, its home and its node."""
 
-from __future__ import annotations
-
 import os
 from argparse import Namespace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -22,9 +20,6 @@ from zuno_tui.app.session import name_anvil
 from zuno_tui.cli import main
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.settings import Flags, load_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GENESIS = "0x" + "ab" * 32
 _NO_PROCESS = 2**22 + 1

@@ -1,16 +1,14 @@
 """An endpoint tried before it is kept: what each kind of provider is found to be."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from chain.base.http import HttpAnswer
 from chain.contracts.networks import network_named
 from chain.rpc.client import RpcClient
+from chain.rpc.endpoint import Endpoint
 from chain.rpc.errors import RpcError
 from tests.fakes.providers.clock import VirtualClock
+from tests.fakes.providers.profile import Profile
 from tests.fakes.providers.profiles import profile_named
 from tests.fakes.providers.provider import Provider, client_through
 from tests.fakes.providers.virtual_chain import VirtualChain
@@ -21,10 +19,6 @@ from zuno_tui.app.first_steps import (
     endpoint_checks,
     failed_check,
 )
-
-if TYPE_CHECKING:
-    from chain.rpc.endpoint import Endpoint
-    from tests.fakes.providers.profile import Profile
 
 HEAD = 40_000_000
 WELL, CAUTION = CheckState.WELL, CheckState.CAUTION

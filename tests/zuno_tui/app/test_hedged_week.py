@@ -1,11 +1,11 @@
 """A week of a hedged position on the embedded chain, day by day against an independent recount."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import httpx2
 import pytest
@@ -14,17 +14,19 @@ from agents.monitor.alerts.alert import AlertKind, EventKind
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.poll import Watch, poll_once
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from agents.trade.facts import HedgeFacts
 from agents.trade.opinions import floor_to_step
 from chain.base.home import Home
 from chain.contracts import abi
 from chain.contracts.networks import network_named
 from chain.devnet.defaults import control_url
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_CURRENCY, WETH_USDC
 from chain.exchange.orders.engine import send_orders
 from chain.exchange.orders.hedge import HedgeStart
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
-from chain.positions.overview import read_one, read_overview
+from chain.positions.overview import Sources, read_one, read_overview
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
@@ -34,14 +36,6 @@ from zuno_tui.features.trade.hedges import read_hedge_results, read_hedges
 from zuno_tui.features.trade.trading import open_trading
 from zuno_tui.features.trade.watched_hedges import HomeHedges
 from zuno_tui.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from agents.trade.facts import HedgeFacts
-    from chain.devnet.launch import DevnetReady
-    from chain.positions.overview import Sources
 
 DAY = 86_400
 OWNER = "0x" + "5b" * 20

@@ -1,19 +1,18 @@
 """What is watched, and what changes from the next round on."""
 
-from __future__ import annotations
-
 import asyncio
 import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
 
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.heartbeat import SubscriptionChanged, Troubled
+from agents.monitor.heartbeat import Note, SubscriptionChanged, Troubled
 from chain.base.home import Home
+from chain.devnet.launch import DevnetReady
 from chain.wallet.address_book import AddressBook, KeyStorage, Wallet
 from tests.fakes.tcp_line import tcp_line
 from zuno_tui.app.session import SettingsSource
@@ -21,12 +20,6 @@ from zuno_tui.app.watchlist import HomeWatchlist, targets
 from zuno_tui.settings import Flags, Settings, SettingsError
 from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.schema import TelegramTable, WebhookTable
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from agents.monitor.heartbeat import Note
-    from chain.devnet.launch import DevnetReady
 
 NOBODY = "0x" + "77" * 20
 

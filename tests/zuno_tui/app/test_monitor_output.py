@@ -1,14 +1,16 @@
 """What a monitor says while it watches."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from agents.monitor.deliver.delivery import Postponed, Sent, Stopped
 from agents.monitor.heartbeat import (
     Beat,
     Holder,
+    Note,
     RoundEnded,
     Supervisor,
     Troubled,
@@ -16,20 +18,12 @@ from agents.monitor.heartbeat import (
     WaitingForTurn,
 )
 from agents.monitor.poll import PollReport
+from chain.devnet.launch import DevnetReady
 from chain.read.logs import ScanProgress
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.taken_back import desk_at
 from zuno_tui.app.monitor import Aloud, Speaker
 from zuno_tui.app.positions import reading_progress
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
-
-    import pytest
-
-    from agents.monitor.heartbeat import Note
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.gate.desk import Desk
 
 WALLET = "0x" + "ab" * 20
 

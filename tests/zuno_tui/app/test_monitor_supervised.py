@@ -1,7 +1,5 @@
 """Killed under a supervisor's loop, the monitor comes back and tells what it missed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -11,18 +9,22 @@ import subprocess
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import pytest
 
+from agents.monitor.alerts.alert import AlertEvent
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.heartbeat import current_holder
 from chain.base.home import Home
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.pools import WETH_USDC
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
@@ -31,13 +33,6 @@ from tests.zuno_tui.monitor_process import command
 from zuno_tui.app.session import SettingsSource
 from zuno_tui.app.watchlist import HomeWatchlist
 from zuno_tui.settings import Flags
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from agents.monitor.alerts.alert import AlertEvent
-    from chain.devnet.launch import DevnetReady
 
 ABSENCES = 3
 PUSHES = 6

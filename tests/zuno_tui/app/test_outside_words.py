@@ -1,36 +1,29 @@
 """Strangers' words for models: only about the tokens, only where a place is set, always quoted."""
 
-from __future__ import annotations
-
 import json
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from agents.lp.briefing import brief_of
 from agents.lp.facts import DeskMemory
 from agents.lp.payloads import SCOUT
+from chain.devnet.launch import DevnetReady
 from chain.tokens.token import Token
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.honest_model import honest
 from tests.agents.lp.made_up_markets import market_context
-from tests.fakes.model_endpoint import says
+from tests.fakes.model_endpoint import ChatRequest, says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from zuno_tui.app.outside_words import about, callbacks_of, names_of, read_hook_code, source_of
 from zuno_tui.cli import main
 from zuno_tui.present.exit_codes import DONE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import pytest
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.model_endpoint import ChatRequest
 
 HOOK = "0x" + "ab" * 20
 SOLIDITY = """

@@ -1,28 +1,22 @@
 """The monitor keeps what pools paid day by day, where somebody began to look."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from agents.monitor.alerts.store import AlertStore
 from agents.scorecard.pool_days import PoolDayStore, chains_to_look_at
 from chain.base.home import Home
 from chain.base.store import Store
 from chain.base.units import DAY
+from chain.devnet.launch import DevnetReady
 from zuno_tui.app.session import SettingsSource
 from zuno_tui.app.watchlist import HomeWatchlist
 from zuno_tui.cli import main
 from zuno_tui.features.lab.pool_watch import keep_pool_days
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.settings import Flags
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from chain.devnet.launch import DevnetReady
 
 CHAIN = 31_337
 

@@ -1,17 +1,17 @@
 """What is let go of, and when: never what is unfinished, never while reading."""
 
-from __future__ import annotations
-
 import json
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chain.base.home import Home
 from chain.base.store import Store
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.execution.outbox.outbox import Outbox
 from chain.history.events import FeeTerms
 from chain.history.hour_reader import HourMemory
@@ -21,11 +21,6 @@ from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from zuno_tui.app.retention import StoredFile, let_go, let_go_when_due, surplus
 from zuno_tui.settings.schema import RetentionSettings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 NOW = 1_790_000_000.0
 DAY = 86_400.0

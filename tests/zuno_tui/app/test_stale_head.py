@@ -1,14 +1,13 @@
 """A chain that stands still: the last known figures with their age, and nothing is signed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from chain.base.home import Home
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from chain.rpc.errors import StaleHead
 from tests.zuno_tui.desk.sitting import opening, sitting
@@ -27,11 +26,6 @@ from zuno_tui.desk.events import (
 from zuno_tui.gate.actions.action import read_wallet
 from zuno_tui.intents.intents import Inspect, ListPools, ShowPortfolio
 from zuno_tui.settings import Settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 STANDING = replace(network_named("devnet"), clock="wall")
 """Judged by the wall's clock the embedded chain's last block is months old."""

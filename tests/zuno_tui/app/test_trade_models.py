@@ -1,9 +1,7 @@
 """The trade desk's models over HTTP, from settings to the record, and the same again from it."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,15 +15,10 @@ from chain.base.home import Home
 from tests.agents.trade.cases import question
 from tests.agents.trade.desks import REQUEST, Seen
 from tests.agents.trade.offices import REPLIES, rising_market
-from tests.fakes.model_endpoint import model_endpoint, says
+from tests.fakes.model_endpoint import ChatRequest, model_endpoint, says
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.models import open_models
 from zuno_tui.settings import Flags, load_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.fakes.model_endpoint import ChatRequest
 
 pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
 

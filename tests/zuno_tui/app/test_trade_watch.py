@@ -1,11 +1,9 @@
 """The trade desk on a clock: a day with kills, lost sources and a budget that is used up."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -27,9 +25,6 @@ from zuno_tui.features.trade.watch import (
     read_watch,
     watch_news,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EVERY, DAY = 900, 86_400
 MIDNIGHT = (OPENS + WEEK) // DAY * DAY

@@ -1,13 +1,13 @@
 """Two monitors and two readers on one home, a fast market, and a chain that fails at random."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,10 +17,6 @@ from chain.base.home import Home
 from tests.embedded_chain import embedded_chain
 from tests.fakes.flaky_proxy import FAULTS, FlakyProxy
 from tests.zuno_tui.monitor_process import MonitorProcess, command
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 SEED = 7
 SPEED = 600.0

@@ -1,15 +1,14 @@
 """Three wallets on two networks: one sum, and a history whose rows add up to it."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +18,7 @@ from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
 from chain.base.home import Home
 from chain.base.units import Known
 from chain.bookkeeping.ledger import EntryKind
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import ETHER, USDC, USDT, WBTC, WETH
 from chain.protocols.reference import v4_position
@@ -31,6 +31,8 @@ from zuno_tui.app.session import Session
 from zuno_tui.present.history import (
     COINTRACKING_COLUMNS,
     KOINLY_COLUMNS,
+    CsvFormat,
+    HistoryChapter,
     HistoryFilter,
     WholeHistory,
     harmless,
@@ -38,13 +40,6 @@ from zuno_tui.present.history import (
     history_rows,
 )
 from zuno_tui.settings import Flags, load_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from zuno_tui.present.history import CsvFormat, HistoryChapter
 
 OTHER_CHAIN = 31338
 WALLETS = {"demo": DEMO_WALLET, "medium": MEDIUM_PROVIDER, "neighbour": NEIGHBOUR}

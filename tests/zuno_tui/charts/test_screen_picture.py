@@ -1,7 +1,5 @@
 """Screens as pictures: every character of them is drawn, those that the font lacks by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

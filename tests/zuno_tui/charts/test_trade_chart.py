@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,6 @@ from agents.trade.indicators import largest_pools
 from agents.trade.services import chart_facts
 from tests.agents.trade.cases import HEDGED, question
 from tests.agents.trade.offices import rising_market
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
 

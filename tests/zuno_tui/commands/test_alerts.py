@@ -1,16 +1,13 @@
 """`zuno alerts`: what stands, acknowledged and muted, as a person and as a program reads it."""
 
-from __future__ import annotations
-
 import json
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import to_builtins
 
-from agents.monitor.alerts.alert import AlertKind, Severity
+from agents.monitor.alerts.alert import AlertKind, Cleared, Raised, Severity
 from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import NAMESPACE, Progress
@@ -18,10 +15,7 @@ from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from agents.monitor.heartbeat import Beat, Holder, PollingLock, Sight, write_beat
 from chain.base.home import Home
 from tests.agents.monitor.delivery_kit import WALLET, cleared, happen, raised
-
-if TYPE_CHECKING:
-    from agents.monitor.alerts.alert import Cleared, Raised
-    from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.conftest import CommandLine
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 """From a plan to the chain and back, with the real commands on an embedded chain of their own."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,16 +12,11 @@ from agents.lp.debate import debate_start
 from agents.lp.facts import MarketContext
 from agents.lp.services import recorded_context
 from agents.numbers.advice import AdviceReason
+from chain.devnet.launch import DevnetReady
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk, assert_nothing_left, assert_within_bounds
 from tests.zuno_tui.terminal import Terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 LONG_AGO = "0" * 64
 

@@ -1,26 +1,20 @@
 """`zuno backtest --bars`: tables, a document and a picture of one file, and what it refuses."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys
 from datetime import UTC, datetime
 from math import exp
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
 from zuno_tui.cli import main
 from zuno_tui.features.lab.commands.backtest import RunBacktest, read_hours
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 HEADER = "time,price,low,high,fees_usd,liquidity_usd"
 START = 1_700_000_000

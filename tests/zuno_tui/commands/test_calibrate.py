@@ -1,14 +1,12 @@
 """`zuno calibrate` and `zuno hedge-check`."""
 
-from __future__ import annotations
-
 import json
 import sys
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from math import exp, sqrt
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +14,6 @@ from agents.numbers.survival import SIGMA_SCATTER
 from tests.printed import printed
 from zuno_tui.cli import main
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @pytest.fixture

@@ -1,21 +1,15 @@
 """The commands that change a position or the wallet, each carried out on the real contracts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chain.contracts.networks import NATIVE
-from tests.zuno_tui.gate.desk import REFUSED, assert_nothing_left
+from chain.devnet.launch import DevnetReady
+from tests.zuno_tui.gate.desk import REFUSED, Desk, assert_nothing_left
 from tests.zuno_tui.gate.taken_back import applied, desk_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.gate.desk import Desk
 
 USAGE = 2
 WETH = "0x06a9f3b1464497d25e7059051084041ef2343ce5"

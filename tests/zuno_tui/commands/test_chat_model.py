@@ -1,7 +1,5 @@
 """A model in the chat picks facts and adds no number, whatever it is asked or says."""
 
-from __future__ import annotations
-
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import strict_schema
 from zuno_tui.features.trade.chat import ChatWords, worded_by_model

@@ -1,21 +1,15 @@
 """Positions opened through the gate: from a create plan to the chain and back."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chain.contracts.networks import NATIVE
-from tests.zuno_tui.gate.desk import REFUSED
+from chain.devnet.launch import DevnetReady
+from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.taken_back import applied, desk_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.gate.desk import Desk
 
 PROMISED_PER_CENT = 96
 

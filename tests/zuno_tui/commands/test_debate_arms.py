@@ -1,9 +1,9 @@
 """`zuno debate-check --arms …` on the embedded chain: written down first, kept, gone on with."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -11,25 +11,19 @@ import pytest
 from agents.scorecard.arms import Arm, ArmAnswer, ChosenForm, TakenRange
 from chain.base.strict_json import canonical, digest
 from chain.base.units import DAY
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.pools import POOLS
 from tests.agents.lp.debating import DEVNET
 from tests.agents.lp.honest_model import honest
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
-from tests.fakes.model_endpoint import says
+from tests.fakes.model_endpoint import ChatRequest, says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from zuno_tui.cli import main
 from zuno_tui.features.lab.debate_arms import ArmsOptions, over_budget
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.model_endpoint import ChatRequest
-
-    Zuno = Callable[..., tuple[int, Any, str]]
+Zuno = Callable[..., tuple[int, Any, str]]
 
 ARMS = ("--arms", "rules,one,vote,self,debate,noise", "--days", "1", "--times", "1")
 

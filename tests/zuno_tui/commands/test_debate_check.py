@@ -1,33 +1,27 @@
 """`zuno debate-check`: recorded situations argued anew, with a server as the model."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agents.bus.record import FileSink, RecordWriter, running_versions
 from agents.bus.worker import Ambient
 from agents.lp.debate import hold_debate
+from agents.lp.facts import CreateContext, MarketContext
 from chain.base.clean_text import Redactor
 from chain.base.home import Home
 from tests.agents.lp.honest_model import honest
 from tests.agents.lp.made_up_markets import FixedEyes, create_context, market_context, start_of
-from tests.fakes.model_endpoint import fails, says
+from tests.fakes.model_endpoint import ChatRequest, Wire, fails, says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from zuno_tui.cli import main
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from agents.lp.facts import CreateContext, MarketContext
-    from tests.fakes.model_endpoint import ChatRequest, Wire
-
-    Zuno = Callable[..., tuple[int, Any, str]]
+Zuno = Callable[..., tuple[int, Any, str]]
 
 NOBODY = ("--network", "devnet", "--rpc", "http://127.0.0.1:9")
 SIZE = 200

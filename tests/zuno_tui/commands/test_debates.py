@@ -1,22 +1,17 @@
 """recommend, create, plan, explain and replay, run as processes against the embedded chain."""
 
-from __future__ import annotations
-
 import json
 import stat
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agents.numbers.rules import CheckedAssumption
+from chain.devnet.launch import DevnetReady
 from tests.agents.conftest import positions_by_state
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from zuno_tui.present.words import screen_words
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 PLAN_FIELDS = {
     *(

@@ -1,14 +1,8 @@
 """The exit drill, run as a process: what it says would come back is what the position holds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
-
-if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.conftest import CommandLine
 
 
 def _ask(devnet: DevnetReady, method: str, *params: object) -> object:

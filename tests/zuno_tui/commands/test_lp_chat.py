@@ -1,24 +1,18 @@
 """What somebody with liquidity asks in a chat, on a home with a plan: sixty questions."""
 
-from __future__ import annotations
-
 import asyncio
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from chain.base.home import Home
+from chain.devnet.launch import DevnetReady
 from tests.printed import printed
 from tests.zuno_tui.gate.taken_back import desk_at
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.chat import chat_answer
 from zuno_tui.settings import Flags, load_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 LEFT = 5
 PLAN, POSITION, EARNED = r"newest plan of #OUT", r"#?(OUT|IN)\b", r"fees|earned|\$"

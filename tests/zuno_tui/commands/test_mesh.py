@@ -1,18 +1,18 @@
 """`zuno mesh`, alone and beside a demo."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chain.base.home import Home
+from chain.devnet.launch import DevnetReady
 from tests.agents.mesh.processes import free_ports, is_listening, nats_program
 from tests.waiting import pauses, wait_until
 from tests.zuno_tui.conftest import CommandLine
@@ -22,11 +22,6 @@ from zuno_tui.catalog.registry import registry
 from zuno_tui.cli import main
 from zuno_tui.features.mesh.commands.mesh import ShowMesh
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, USAGE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 
 @pytest.fixture

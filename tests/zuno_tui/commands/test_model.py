@@ -1,16 +1,16 @@
 """`zuno model`: what is set and by whom, whether it answers, and never the key."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agents.lp.payloads import SCOUT, USUAL_TOKENS
 from chain.wallet.keyring_store import find_keyring
 from tests.chain.wallet.test_keyring_store import Kept, install
-from tests.fakes.model_endpoint import fails, says
+from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire, fails, says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from tests.fakes.model_servers.shapes import bad_request
 from tests.typed_secrets import types
@@ -20,13 +20,7 @@ from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, USAGE
 from zuno_tui.settings import Flags, load_settings
 from zuno_tui.settings.debates import debate_settings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
-
-    Zuno = Callable[..., tuple[int, Any, str]]
+Zuno = Callable[..., tuple[int, Any, str]]
 
 KEY = "sk-canary-MODEL-0123456789abcdef"
 READY = {"words": "I am ready.", "total": 5}

@@ -1,22 +1,25 @@
 """`zuno recommend` and its sisters with a model: processes of their own, an endpoint over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
 from tests.agents.lp.honest_model import honest, sceptical
-from tests.fakes.model_endpoint import ends_early, fails, model_endpoint, says
+from tests.fakes.model_endpoint import (
+    ChatRequest,
+    Conduct,
+    Wire,
+    ends_early,
+    fails,
+    model_endpoint,
+    says,
+)
 from tests.fakes.model_servers.tools import looks_up
-
-if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
-    from tests.zuno_tui.conftest import CommandLine, Spoken
+from tests.zuno_tui.conftest import CommandLine, Spoken
 
 KEY = "sk-canary-COMMAND-0123456789abcdef"
 RPC_KEY = "rpc-canary-0123456789abcdef"

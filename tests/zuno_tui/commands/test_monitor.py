@@ -1,7 +1,5 @@
 """`zuno monitor` as a process: data on stdout, words on stderr, and a clean end."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -13,10 +11,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
@@ -25,14 +23,10 @@ from agents.monitor.alerts.alert import event_document
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.heartbeat import current_holder
 from chain.base.home import Home
+from chain.devnet.launch import DevnetReady
 from tests.fakes.telegram import CHAT, TOKEN, TelegramDouble
+from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.monitor_process import MonitorProcess, command
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.conftest import CommandLine
 
 POLL_FIELDS = {
     "level",

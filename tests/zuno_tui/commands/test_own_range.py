@@ -1,10 +1,8 @@
 """Ranges of one's own, near an edge too, and plain questions."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import isqrt
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec import Struct
@@ -15,6 +13,7 @@ from agents.numbers.shapes import ShapeError
 from chain.base.spelling import one_slip_apart
 from chain.base.units import DAY
 from chain.contracts.networks import NATIVE, network_named
+from chain.devnet.launch import DevnetReady
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.by_day import DayOfRange
 from chain.tokens import Token
@@ -35,11 +34,6 @@ from zuno_tui.intents.phrase_error import PhraseError
 from zuno_tui.present.glossary import GLOSSARY, term_named
 from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 WETH, USDC = "0x" + "11" * 20, "0x" + "22" * 20
 ETHEREUM = network_named("ethereum")

@@ -1,10 +1,9 @@
 """What a pool paid over its risk, recomputed from its logs by other code: v3, v4, every fee."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import log
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import httpx2
 import pytest
@@ -14,11 +13,7 @@ from eth_hash.auto import keccak
 from chain.contracts.networks import network_named
 from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.conftest import CommandLine
 
 NETWORK = network_named("devnet")
 HOUR, PIPS = 3600, 10**6

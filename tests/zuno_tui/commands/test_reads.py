@@ -1,15 +1,11 @@
 """The reading commands, run as processes against the embedded chain."""
 
-from __future__ import annotations
-
 import stat
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.conftest import CommandLine
+from chain.devnet.launch import DevnetReady
+from tests.zuno_tui.conftest import CommandLine
 
 WALLET_FIELDS = {"network", "chainId", "block", "owner", "found", "balanceOf", "positions"}
 POSITION_FIELDS = {

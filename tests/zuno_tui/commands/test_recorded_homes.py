@@ -1,14 +1,13 @@
 """Homes that earlier versions left behind: all of it is read or named, and plans are applied."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import tarfile
+from collections.abc import Iterator
 from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,14 +19,10 @@ from agents.mesh.peers import (
     read_book,
     read_member,
 )
+from chain.devnet.launch import DevnetReady
 from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.taken_back import applied, desk_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.gate.desk import Desk
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "homes"
 OLDER, OLD, WITH_V3 = "2de4571", "f118b784", "940c6c1b"

@@ -1,10 +1,9 @@
 """Records and plans held against each other: forged, edited, damaged, of another version."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +21,7 @@ from agents.bus.replay import (
 )
 from agents.bus.worker import Ambient
 from agents.lp.debate import hold_debate
+from agents.lp.facts import MarketContext
 from agents.lp.payloads import A_NEW_POSITION, UNFINISHED, UNKNOWN, summarise
 from agents.lp.plan_document import plan_document, plan_in, was_edited
 from chain.base.clean_text import Redactor
@@ -32,12 +32,6 @@ from zuno_tui.app.replay import run_replay
 from zuno_tui.cli import main
 from zuno_tui.desk.pages import record_rows
 from zuno_tui.present.exit_codes import FAILED, REFUSED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from agents.lp.facts import MarketContext
 
 OTHER_RULES = {"zuno": "0.0.1", RULES: "000000000000"}
 CONTEXT = Market(0.03, 1.2).position()

@@ -1,11 +1,10 @@
 """One file makes a command: on the command line, at the prompt, in the palette and in the help."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +13,7 @@ from chain.base.units import read_numeral
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.screen.scenes import desk_app
+from zuno_tui.catalog.command import Command
 from zuno_tui.catalog.completion import completions
 from zuno_tui.catalog.interpret import understand
 from zuno_tui.catalog.registry import command_named, registry
@@ -43,15 +43,7 @@ from zuno_tui.present.exit_codes import DONE
 from zuno_tui.screen.app.palette import DeskCommands
 from zuno_tui.screen.screens.help import HelpScreen
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from zuno_tui.catalog.command import Command
-
 _NEW_COMMAND = """
-from __future__ import annotations
-
 from typing import ClassVar
 
 from zuno_tui.catalog.command import Command, Group, Verb

@@ -1,18 +1,18 @@
 """`zuno scorecard`, and the line it adds under a plan."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agents.bus.plan_store import PlanStore
 from agents.lp import FLOW
-from agents.lp.plan import plan_identity
+from agents.lp.plan import Plan, plan_identity
 from agents.scorecard.score import AdviceKind, ScoreStore
 from agents.scorecard.track_record import record_of
 from chain.base.store import Store
+from chain.devnet.launch import DevnetReady
 from chain.execution.outbox.outbox import Outbox
 from tests import node_rpc
 from tests.agents.lp.made_up import Market
@@ -23,13 +23,6 @@ from zuno_tui.catalog.registry import command_named
 from zuno_tui.cli import main
 from zuno_tui.features.lab.commands.scorecard import ShowScorecard
 from zuno_tui.present.exit_codes import DONE, NETWORK
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
-
-    from agents.lp.plan import Plan
-    from chain.devnet.launch import DevnetReady
 
 NOBODY = ("--network", "devnet", "--rpc", "http://127.0.0.1:9")
 

@@ -1,15 +1,13 @@
 """Help, the tour, settings and homes from a shell."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
 from shlex import split
-from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.zuno_tui.conftest import CommandLine
 from zuno_tui.app.tour import STEPS
 from zuno_tui.catalog.registry import registry
 from zuno_tui.cli import main
@@ -20,9 +18,6 @@ from zuno_tui.commands.catalog.shell_completion import (
     takes_position,
 )
 from zuno_tui.present.exit_codes import USAGE
-
-if TYPE_CHECKING:
-    from tests.zuno_tui.conftest import CommandLine
 
 NAMES = [command.name for command in registry().on_command_line()]
 

@@ -1,12 +1,14 @@
 """`zuno telegram`: waiting reports are sent, questions answered from facts, nothing is traded."""
 
-from __future__ import annotations
-
 import json
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from agents.monitor.deliver.telegram import KeptOffset
+import pytest
+
+from agents.bus.plan_store import PlanDocument
+from agents.monitor.deliver.telegram import KeptOffset, TelegramSettings
+from agents.trade.plan import TradePlan
 from chain.base.home import Home
 from tests.agents.trade.cases import HEDGED, question
 from tests.agents.trade.desks import REQUEST, argue, observer
@@ -20,15 +22,6 @@ from zuno_tui.features.trade.report import report_files, report_run, send_waitin
 from zuno_tui.present.exit_codes import DONE, NETWORK, USAGE
 from zuno_tui.settings import Flags, load_settings
 from zuno_tui.settings.channels import channel_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from agents.bus.plan_store import PlanDocument
-    from agents.monitor.deliver.telegram import TelegramSettings
-    from agents.trade.plan import TradePlan
 
 PNG = b"\x89PNG\r\n\x1a\nnot much of a picture"
 

@@ -1,15 +1,15 @@
 """The trade desk from the command line: argued, approved and applied on the embedded chain."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chain.base.home import Home
 from chain.devnet.defaults import control_url
+from chain.devnet.launch import DevnetReady
 from chain.exchange.orders.journal import JournalState, TradeJournal
 from chain.exchange.orders.order import OrderSide, OrderType
 from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
@@ -20,11 +20,6 @@ from zuno_tui.cli import main
 from zuno_tui.features.trade.intents import Trade, read_subject
 from zuno_tui.features.trade.venue import EMBEDDED
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, REFUSED
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 
 class Desk:

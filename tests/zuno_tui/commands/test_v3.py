@@ -1,15 +1,18 @@
 """A wallet with positions of Uniswap v3 and v4: in every command, by names that never meet."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import PositionRef, v3_position, v4_position
 from tests.embedded_chain import embedded_chain
+from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.catalog.command import Command
 from zuno_tui.catalog.interpret import interpret
 from zuno_tui.catalog.only_read import OtherProtocolError, refuse_other_protocols
 from zuno_tui.catalog.registry import registry
@@ -19,14 +22,6 @@ from zuno_tui.intents.context import PhraseContext, SpokenPosition
 from zuno_tui.intents.intent import Intent, flat
 from zuno_tui.intents.intents import Inspect, Recommend
 from zuno_tui.prompt.create_phrase import parse_create
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.conftest import CommandLine
-    from zuno_tui.catalog.command import Command
 
 FIGURES = ("liquidity", "amount0", "amount1", "fees0", "fees1", "tick", "sqrtPriceX96")
 ARGUED = "--deterministic"

@@ -1,11 +1,10 @@
 """Where orders go: paper unless it is set otherwise, and never an account without its keys."""
 
-from __future__ import annotations
-
 import json
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import keyring
 import pytest
@@ -35,9 +34,6 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, REFUSED, USAGE
 from zuno_tui.settings import Settings
 from zuno_tui.settings.schema import TradeTable
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SECRET = "s3cr3t-0f-the-account"
 

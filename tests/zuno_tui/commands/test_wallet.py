@@ -1,18 +1,17 @@
 """`zuno wallet` at a terminal and without one, on a machine that has no keyring."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from chain.base.home import Home
+from chain.devnet.launch import DevnetReady
 from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.keystore_file import keystore_path, read_keystore, write_keystore
 from chain.wallet.secrets import Passphrase, PrivateKey
@@ -21,11 +20,6 @@ from tests.fork_server import fork_server
 from tests.zuno_tui.conftest import Spoken
 from tests.zuno_tui.terminal import Terminal
 from zuno_tui.cli import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 WATCHED = "0x00000000219ab540356cbb839cbe05303d7705fa"
 OTHER = "0x" + "77" * 20

@@ -1,20 +1,15 @@
 """A world each test may change: what it did is taken back."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
 from tests.process_guard import opened_again
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from chain.devnet.launch import DevnetReady
-
-    Node = Callable[..., Any]
+Node = Callable[..., Any]
 
 
 @pytest.fixture

@@ -1,23 +1,18 @@
 """A person at the desk without a screen: asks, and hears what is told."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 from chain.base.home import Home
 from zuno_tui.app.session import Session
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.desk import Desk
+from zuno_tui.desk.events import Event
+from zuno_tui.intents.intent import Intent
 from zuno_tui.settings import Flags, load_settings
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-    from pathlib import Path
-
-    from zuno_tui.desk.events import Event
-    from zuno_tui.intents.intent import Intent
 
 E = TypeVar("E")
 PATIENCE = 60.0

@@ -1,18 +1,17 @@
 """Alerts at the desk: the monitor's own, kept by the desk when nobody else watches."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time
 from collections import Counter
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from agents.monitor.alerts.alert import Alert
 from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import NAMESPACE, Progress
@@ -20,19 +19,14 @@ from agents.monitor.heartbeat import Beat, Holder, PollingLock, Sight, write_bea
 from chain.base.home import Home
 from chain.base.store import Store
 from chain.contracts.addresses import shorten_address
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from tests.agents.monitor.delivery_kit import WALLET, happen, raised
+from tests.zuno_tui.desk.conftest import Node
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.handed_over import HandedOver, hand_over, take_handed_over
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.intents.intents import Acknowledge, MuteAlert
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.monitor.alerts.alert import Alert
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.desk.conftest import Node
 
 
 @pytest.fixture

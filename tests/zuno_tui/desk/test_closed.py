@@ -1,32 +1,26 @@
 """Closed positions, their hours and their days."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.base.units import DAY, HOUR, Known, Unknown
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.prices.price import WorthUnit
 from chain.protocols.reference import v4_position
 from chain.wallet.keystore import watch
 from tests.zuno_tui.desk.sitting import Sitting, opening
+from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.details import days_sum
 from zuno_tui.desk.events import OutageChanged, PageReady, PositionsChanged, Said, StatusChanged
 from zuno_tui.desk.portfolio import ClosedHours
 from zuno_tui.intents.intents import Doctor, Recommend, SwitchNetwork, UseWallet
 from zuno_tui.present.past_day import MILLION, HourGain
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from zuno_tui.desk.context import DeskOpening
-    from zuno_tui.present.position import KeyFigure
+from zuno_tui.present.position import KeyFigure
 
 STRANGER = "0x" + "11" * 20
 

@@ -1,17 +1,17 @@
 """Debates at the desk: heard as they run, ended when asked, replayed from their record."""
 
-from __future__ import annotations
-
 import json
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from tests.agents.lp.honest_model import honest
 from tests.fakes.model_endpoint import fails, model_endpoint, says
 from tests.fakes.model_servers import hosted
 from tests.fakes.model_servers.shapes import THINKING
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
+from tests.zuno_tui.desk.conftest import Node
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.desk.events import (
     DebateChanged,
@@ -32,13 +32,6 @@ from zuno_tui.intents.intents import (
     Show,
     ShowPlan,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.proxy import Answer, Call
-    from tests.zuno_tui.desk.conftest import Node
 
 
 async def test_a_debate_can_be_ended_while_it_runs(

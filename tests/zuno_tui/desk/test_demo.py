@@ -1,24 +1,28 @@
 """The demo at the desk, and what works behind it."""
 
-from __future__ import annotations
-
 import asyncio
 import queue
 import subprocess
 import sys
 import threading
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from tests.virtual_time import pass_time
 from tests.waiting import HUNG_SECONDS
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.desk.conftest import Node
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.commands.position_actions import CollectFees
+from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.events import (
     ConfirmationAsked,
+    Event,
     HelpAsked,
     HintChanged,
     PlanChanged,
@@ -30,16 +34,6 @@ from zuno_tui.desk.thread import DeskThread
 from zuno_tui.features.trade.events import TradeChanged
 from zuno_tui.features.trade.intents import Hedge, Trade
 from zuno_tui.intents.intents import Apply, Approve, Help, Quit, Show
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.conftest import CommandLine
-    from tests.zuno_tui.desk.conftest import Node
-    from zuno_tui.desk.context import DeskOpening
-    from zuno_tui.desk.events import Event
 
 
 @pytest.fixture

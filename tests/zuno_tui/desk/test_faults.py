@@ -1,29 +1,21 @@
 """The desk when something else fails: one calm line, the last rows, and it goes on."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+import pytest
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from chain.base.store import Store, StoreError
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from chain.rpc.requests import RequestLimits
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import OutageChanged, PositionsChanged, QuitAsked, Said, StatusChanged
 from zuno_tui.intents.intents import Inspect, Quit, Recommend, Refresh, SwitchNetwork
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import pytest
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.proxy import Answer, Call
 
 _KEY = "a-key-that-is-never-shown"
 

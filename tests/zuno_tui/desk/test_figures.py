@@ -1,10 +1,10 @@
 """Every figure of the desk found by another path: raw amounts, raw hours, and floats."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import httpx2
 import pytest
@@ -12,35 +12,28 @@ import pytest
 from chain.base.units import Known
 from chain.contracts.calldata import Burn, CloseCurrency, Mint
 from chain.contracts.networks import NATIVE
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.history.events import read_marks
-from chain.positions.overview import read_overview, read_worths
-from chain.positions.performance import read_performance
+from chain.history.hours import PoolHours
+from chain.positions.overview import Overview, Sources, read_overview, read_worths
+from chain.positions.performance import Performance, read_performance
 from chain.prices.pool_prices import pool_name
 from chain.prices.price import WorthUnit
+from chain.protocols.past import LiquidityChange
 from chain.protocols.reference import position_label, v4_token_id
+from chain.protocols.snapshot import PositionSnapshot
 from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain
+from tests.zuno_tui.desk.conftest import Node
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.app.earned import wallet_earned
 from zuno_tui.commands.position_actions import CollectFees
+from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.events import DetailReady, PlanChanged, PortfolioChanged, PositionsChanged
 from zuno_tui.intents.intents import Inspect, Refresh, ShowPortfolio
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from chain.history.hours import PoolHours
-    from chain.positions.overview import Overview, Sources
-    from chain.positions.performance import Performance
-    from chain.protocols.past import LiquidityChange
-    from chain.protocols.snapshot import PositionSnapshot
-    from tests.zuno_tui.desk.conftest import Node
-    from zuno_tui.desk.context import DeskOpening
-    from zuno_tui.present.pages.earned import EarningPeriod
-    from zuno_tui.present.portfolio import EarnedRow, PortfolioView
+from zuno_tui.present.pages.earned import EarningPeriod
+from zuno_tui.present.portfolio import EarnedRow, PortfolioView
 
 HOUR, DAY, YEAR = 3_600, 86_400, 365
 _CENT = 0.0051

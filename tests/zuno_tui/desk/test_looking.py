@@ -1,18 +1,20 @@
 """Looking without touching: one position, the pools, and commands that answer in lines."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from chain.contracts.delegation import delegated_code
-from chain.protocols.reference import v4_position
+from chain.devnet.launch import DevnetReady
+from chain.protocols.reference import position_label, v4_position
+from tests.zuno_tui.desk.conftest import Node
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.commands.balances import ShowBalances
+from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import ConfirmationAsked, DetailReady, PageReady, PoolsReady, Said
 from zuno_tui.features.orders.intents import OrderClose
 from zuno_tui.intents.intents import (
+    Approve,
     DiffPlan,
     Inspect,
     ListPools,
@@ -20,12 +22,6 @@ from zuno_tui.intents.intents import (
     SetMarketClock,
     SimulatePlan,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.desk.conftest import Node
 
 
 async def test_one_position_is_told_at_once_and_then_drawn(
@@ -134,6 +130,19 @@ async def test_the_markets_clock_is_turned_and_told(
     assert slowed == 1
     assert node("zuno_status")["speed"] == 0
     assert "Market paused" in desk.heard_last(Said).words
+
+
+async def test_what_is_approved_already_is_not_looked_for_among_plans(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = v4_position(node("zuno_status")["positions"]["healthy"])
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(CollectFees((token_id,)))
+        await desk.until(Said, lambda said: "approved for ten minutes" in said.words)
+        await desk.ask(Approve())
+        said = await desk.until(Said, lambda said: said.words.startswith("Already approved"))
+
+    assert f"fees of position {position_label(token_id)}. Sign it: apply" in said.words
 
 
 @pytest.mark.usefixtures("changed_world")

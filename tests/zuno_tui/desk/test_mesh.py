@@ -1,27 +1,33 @@
 """The desk with a mesh: where a debate runs and who speaks, and what happens when peers do not."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from agents.bus.bus import FlowSpec
+from agents.bus.envelope import Envelope, Role
 from agents.bus.replay import read_record
+from agents.bus.worker import HandlerContext, Outgoing
 from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, PlanReady
-from agents.lp.plan import plan_identity
+from agents.lp.plan import Plan, plan_identity
 from agents.mesh.gathering import GATHER_SECONDS
 from agents.numbers.rules import JudgmentVerdict
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from tests.agents.mesh.wired import WiredMesh
 from tests.fakes.mesh_wire import Wire
-from tests.zuno_tui.desk.sitting import opening, sitting
+from tests.zuno_tui.desk.conftest import Node
+from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
 from zuno_tui.app import debate_setup as held
 from zuno_tui.app.debate_setup import SECOND
+from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.events import (
     DebateChanged,
     PageReady,
@@ -32,19 +38,6 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.features.mesh.commands.mesh import ShowMesh
 from zuno_tui.intents.intents import Recommend
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-    from pathlib import Path
-
-    from agents.bus.bus import FlowSpec
-    from agents.bus.envelope import Envelope, Role
-    from agents.bus.worker import HandlerContext, Outgoing
-    from agents.lp.plan import Plan
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.desk.conftest import Node
-    from tests.zuno_tui.desk.sitting import Sitting
-    from zuno_tui.desk.context import DeskOpening
 
 ROLES = ("scout", "strategist", "critic", "arbiter")
 

@@ -1,25 +1,19 @@
 """The desk's page, the shell's text and the JSON of an approval hold the same rows and figures."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests.zuno_tui.conftest import CommandLine
-from tests.zuno_tui.desk.sitting import opening, sitting
+from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from zuno_tui.desk.events import ConfirmationAsked
 from zuno_tui.intents.intents import Apply
 from zuno_tui.present.receipt_lines import page_text, receipt_document
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.desk.sitting import Sitting
-    from zuno_tui.present.views import ApprovalView
+from zuno_tui.present.views import ApprovalView
 
 pytestmark = pytest.mark.usefixtures("changed_world")
 

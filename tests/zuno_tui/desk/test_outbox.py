@@ -1,12 +1,12 @@
 """A desk that ends in the middle of an apply: the next one tells the truth and the ways out."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
+from tests.zuno_tui.desk.conftest import Node
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import (
@@ -17,12 +17,6 @@ from zuno_tui.desk.events import (
     Said,
 )
 from zuno_tui.intents.intents import Apply, OpenOutbox, Show
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.desk.conftest import Node
 
 
 @pytest.fixture

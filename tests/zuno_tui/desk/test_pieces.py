@@ -1,10 +1,9 @@
 """The desk's small parts by themselves: jobs, the cleaning gate, the guide, the market's speeds."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import convert
@@ -21,6 +20,7 @@ from zuno_tui.desk.debates import SpeakerProse
 from zuno_tui.desk.desk import Guide
 from zuno_tui.desk.events import (
     DebateChanged,
+    Event,
     PlanChanged,
     PositionsChanged,
     ProseHeard,
@@ -41,11 +41,6 @@ from zuno_tui.present.views import (
     StatusView,
 )
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from zuno_tui.desk.events import Event
 
 HOSTILE = "USDC\x1b]52;c;ZXZpbA==\x07\x9b2J\u202e\nrecipient: 0xEVIL"
 

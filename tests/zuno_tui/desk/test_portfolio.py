@@ -1,14 +1,13 @@
 """The portfolio and its past at the desk."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.base.units import DAY, HOUR
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import position_label, read_position_ref
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.desk.events import PortfolioChanged, PositionsChanged
@@ -17,11 +16,6 @@ from zuno_tui.intents.intents import ShowPortfolio
 from zuno_tui.present.charts import sparkline
 from zuno_tui.present.glance import EtherSample, ether_change
 from zuno_tui.settings.load import Flags
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 _NOWHERE = "http://127.0.0.1:1"
 

@@ -1,28 +1,21 @@
 """Positions at the desk: new blocks and what is judged."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import zuno_tui.desk.desk
 from chain.base.units import DAY, HOUR
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from tests.fakes.tcp_line import tcp_line
-from tests.zuno_tui.desk.sitting import opening, sitting
+from tests.zuno_tui.desk.conftest import Node
+from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
 from zuno_tui.desk.events import PageReady, PlanChanged, PositionsChanged, Said, StatusChanged
 from zuno_tui.desk.reading import Rhythm
 from zuno_tui.features.lab.commands.scorecard import ShowScorecard
 from zuno_tui.intents.intents import Recommend
 from zuno_tui.present.charts import figure
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.desk.conftest import Node
-    from tests.zuno_tui.desk.sitting import Sitting
 
 
 async def test_a_desk_opens_on_every_position(devnet: DevnetReady, tmp_path: Path) -> None:

@@ -1,14 +1,14 @@
 """Ten questions of a provider: within three keys at the desk, by one command in a shell, alike."""
 
-from __future__ import annotations
-
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.screen.scenes import MORNING, ScriptedLink, desk_app, play, text_of
 from zuno_tui.catalog.interpret import FilledLine, understand
@@ -22,18 +22,12 @@ from zuno_tui.desk.events import (
     PositionsChanged,
 )
 from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.intents import Inspect, ShowPortfolio
 from zuno_tui.intents.phrase_error import Misunderstood
 from zuno_tui.present.charts import plain
 from zuno_tui.present.pages.page import draw_page
 from zuno_tui.present.terminal import cell_width
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from zuno_tui.intents.intent import Intent
 
 PAGES = {
     "what did i earn this month": ("E", "zuno earned month"),

@@ -1,13 +1,13 @@
 """From a recommendation to an applied plan without a screen: one word, one effect."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
 from chain.wallet.secrets import Passphrase
+from tests.zuno_tui.desk.conftest import Node
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
 from zuno_tui.commands.position_actions import CollectFees
 from zuno_tui.desk.events import (
@@ -19,13 +19,7 @@ from zuno_tui.desk.events import (
     TurnEnded,
 )
 from zuno_tui.intents.intents import Apply, Approve, Recommend, Refresh
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.desk.conftest import Node
-    from zuno_tui.present.views import ApprovalView, PlanView
+from zuno_tui.present.views import ApprovalView, PlanView
 
 pytestmark = pytest.mark.usefixtures("changed_world")
 

@@ -1,14 +1,14 @@
 """Settings and forms of ranges at the desk."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from agents.bus.plan_store import PlanStore
 from agents.lp.plan_document import plan_in
 from chain.base.home import Home
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
-from tests.zuno_tui.desk.sitting import opening, sitting
+from tests.zuno_tui.desk.conftest import Node
+from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
 from zuno_tui.app.range import plan_request
 from zuno_tui.app.session import Session
 from zuno_tui.desk.context import DeskOpening
@@ -22,13 +22,6 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.intents.intents import ChangeSetting, ChooseRange, Show
 from zuno_tui.settings import Flags, load_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.desk.conftest import Node
-    from tests.zuno_tui.desk.sitting import Sitting
 
 DEAD = "http://127.0.0.1:1/v2/CANARY1"
 

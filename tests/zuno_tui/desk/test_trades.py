@@ -1,10 +1,10 @@
 """The trade desk at the desk: argued before one's eyes, approved, and sent by one typed word."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import v4_position
+from tests.zuno_tui.desk.conftest import Node
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.desk.desk import Guide
 from zuno_tui.desk.events import (
@@ -19,12 +19,6 @@ from zuno_tui.features.trade.events import TradeChanged, TradeOpened
 from zuno_tui.features.trade.intents import Hedge, Trade, Unhedge
 from zuno_tui.intents.intents import Apply, Approve, Refresh, Show
 from zuno_tui.present.receipt_lines import receipt_document
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.desk.conftest import Node
 
 
 async def test_a_hedge_is_watched_approved_and_sent_once_by_the_word(

@@ -1,22 +1,16 @@
 """One embedded chain a worker for the tests of the gate; what a file did is taken back."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
 from tests.embedded_chain import embedded_chain
 from tests.process_guard import opened_again
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 
 @pytest.fixture(scope="session")

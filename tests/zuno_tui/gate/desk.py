@@ -1,28 +1,24 @@
 """A person's desk at an embedded chain of its own, which the tests there change for good."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 from chain.contracts.abi import decode, encode_call
 from chain.contracts.delegation import delegated_code
 from chain.contracts.networks import NATIVE
 from chain.contracts.storage import decode_slot0, pool_slots
+from chain.devnet.launch import DevnetReady
 from chain.math.ticks import tick_at_sqrt_price
 from tests import node_rpc
 from tests.fork_server import fork_server
 from tests.waiting import HUNG_SECONDS
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from zuno_tui.cli import main
-
-if TYPE_CHECKING:
-    import pytest
-
-    from chain.devnet.launch import DevnetReady
 
 REFUSED = 3
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chain.contracts.abi import encode, encode_call
 from chain.contracts.addresses import keccak
@@ -16,14 +17,10 @@ from chain.devnet.world.pools import ETH_USDC, WETH_USDC_LOW
 from chain.execution.plan.facts import Tolerance
 from chain.math.drift import price_band
 from tests import node_rpc
+from tests.chain.moves import Moves
+from tests.fakes.proxy import Answer, Call, Proxy
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.hostile_code import consenting_code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.chain.moves import Moves
-    from tests.fakes.proxy import Answer, Call, Proxy
-    from tests.zuno_tui.gate.desk import Desk
 
 LET_THROUGH = "There is no terminal to type on"
 """What `apply` says when nothing but the typed word is missing."""

@@ -1,13 +1,13 @@
 """A journal as a thief with write access leaves it: other bytes, other terms, sealed anew."""
 
-from __future__ import annotations
-
 import copy
 import json
 import sqlite3
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -17,15 +17,10 @@ from chain.execution.decode.decoder import decode_call, encode_call
 from chain.execution.outbox.journal import unsigned_to_text
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.plan.reading import DecodingError
+from chain.execution.plan.records import Call
+from chain.execution.transaction import UnsignedTransaction
 from zuno_tui.gate.approval_tag import make_tag
 from zuno_tui.gate.approvals import read_approval, seal_again
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from chain.execution.plan.records import Call
-    from chain.execution.transaction import UnsignedTransaction
 
 Document = dict[str, Any]
 

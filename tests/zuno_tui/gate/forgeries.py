@@ -4,19 +4,20 @@ Each forgery changes a draft in place and tells what it did, or gives None where
 nothing of the kind.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from random import Random
+from typing import Any
 
 from msgspec.structs import replace
 
 from chain.contracts.abi import encode_call as abi_call
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address, Contracts
 from chain.devnet.world.accounts import NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import USDC, WBTC, WETH
 from chain.execution.decode.decoder import encode_call
 from chain.execution.plan.records import Deposit, Multicall, Permit2Approval, TokenApproval
 from chain.execution.v4.records import DecodedSweep, ModifyLiquidities, Unsubscribe
+from tests.zuno_tui.gate.forged_journal import Draft
 from tests.zuno_tui.gate.forgeries_in_calls import (
     LAST_TIME,
     NO_LIMIT,
@@ -33,14 +34,7 @@ from tests.zuno_tui.gate.forgeries_in_calls import (
     token,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
-
-    from chain.contracts.networks import Address, Contracts
-    from tests.zuno_tui.gate.forged_journal import Draft
-
-    Forgery = Callable[[Draft, Random, Contracts], str | None]
+Forgery = Callable[[Draft, Random, Contracts], str | None]
 
 
 def target(draft: Draft, random: Random, contracts: Contracts) -> str | None:

@@ -1,11 +1,13 @@
 """What a thief would change inside the calls of an approved plan: who gets what, how much, when."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from random import Random
+from typing import Any
 
 from msgspec.structs import replace
 
+from chain.contracts.networks import Address, Contracts
+from chain.contracts.pool_key import DecodedPoolKey
 from chain.devnet.world.accounts import NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import FAKE_USDC, USDC, USDT, WBTC, WETH
 from chain.execution.plan.records import (
@@ -28,16 +30,9 @@ from chain.execution.v4.records import (
     DecodedTakePair,
     ModifyLiquidities,
 )
+from tests.zuno_tui.gate.forged_journal import Draft
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
-
-    from chain.contracts.networks import Address, Contracts
-    from chain.contracts.pool_key import DecodedPoolKey
-    from tests.zuno_tui.gate.forged_journal import Draft
-
-    Forgery = Callable[[Draft, Random, Contracts], str | None]
+Forgery = Callable[[Draft, Random, Contracts], str | None]
 
 YEARS = 10 * 365 * 86_400
 NO_LIMIT = 2**160 - 1

@@ -1,10 +1,11 @@
 """A thief at somebody's home: approvals of every kind, forged one after the other and applied."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from random import Random
+from typing import Any
 
 import httpx2
 
@@ -13,18 +14,12 @@ from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS, USDC, WETH
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.transaction import UnsignedTransaction
 from tests.chain.moves import NEVER, Moves
+from tests.zuno_tui.conftest import Spoken
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.forged_journal import Draft, KeptJournal, read_draft, write_forged
 from tests.zuno_tui.gate.forgeries import FORGERIES, loosen_terms
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-    from random import Random
-
-    from chain.execution.transaction import UnsignedTransaction
-    from tests.zuno_tui.conftest import Spoken
-    from tests.zuno_tui.gate.desk import Desk
 
 _CREATE = "0.5 WETH and 1500 USDC, 0.05%"
 

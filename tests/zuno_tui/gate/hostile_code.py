@@ -1,16 +1,10 @@
 """Contracts that mean harm, written so that the harm can be read."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from chain.contracts.abi import selector
+from chain.contracts.networks import Address
 from chain.devnet.world.deployment import assemble
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.contracts.networks import Address
 
 TOLL_PARTS = 100
 """A toll token keeps the hundredth part of what is moved."""

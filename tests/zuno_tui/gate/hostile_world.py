@@ -1,18 +1,17 @@
 """Pools and tokens that mean harm on the embedded chain, with the demo wallet caught in each."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import httpx2
 
 from chain.contracts.abi import encode_call
 from chain.contracts.calldata import approve_through_permit2, approve_token, initialize_pool
-from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.networks import NATIVE, Address, network_named
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.storage import decode_slot0, pool_slots
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET, WIDE_PROVIDER
 from chain.devnet.world.deployment import HOSTILE, USDC, WETH
 from chain.devnet.world.pools import WETH_USDC
@@ -25,12 +24,6 @@ from tests.zuno_tui.gate.hostile_code import (
     toll_token_code,
     upgradeable_code,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.contracts.networks import Address
-    from chain.devnet.launch import DevnetReady
 
 EXIT_TAX: Address = "0x7a8000000000000000000000000000000000c101"
 """Bits 8 and 0: told after liquidity is removed, and may keep a part of it."""

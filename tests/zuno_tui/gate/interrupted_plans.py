@@ -1,14 +1,13 @@
 """A plan cut off by kill −9, what befalls its chain then, and what zuno tells of it afterwards."""
 
-from __future__ import annotations
-
 import os
+import random
 import shutil
 import sqlite3
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chain.contracts.abi import encode_call
 from chain.devnet.world.accounts import DEMO_WALLET
@@ -20,9 +19,6 @@ from tests.waiting import HUNG_SECONDS
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from zuno_tui.present.exit_codes import DONE, NETWORK
-
-if TYPE_CHECKING:
-    import random
 
 GWEI = 10**9
 TRIES = 8

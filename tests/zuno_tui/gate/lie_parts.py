@@ -1,13 +1,13 @@
 """The ways to lie: a field of a block, a word of storage, what a contract returns, a receipt."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from math import isqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chain.contracts.abi import selector
 from chain.contracts.addresses import keccak
-from chain.contracts.pool_key import position_key
+from chain.contracts.networks import Address
+from chain.contracts.pool_key import PoolKey, position_key
 from chain.contracts.storage import pool_slots, position_slots
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import SLEEPY
@@ -20,16 +20,10 @@ from tests.fakes.lying_endpoint import (
     results,
     storage_words,
 )
+from tests.fakes.proxy import Call
+from tests.zuno_tui.gate.desk import Desk
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from chain.contracts.networks import Address
-    from chain.contracts.pool_key import PoolKey
-    from tests.fakes.proxy import Call
-    from tests.zuno_tui.gate.desk import Desk
-
-    LieMaker = Callable[[Desk], Lie]
+LieMaker = Callable[[Desk], Lie]
 
 YEARS = 10 * 365 * 86_400
 GWEI = 10**9

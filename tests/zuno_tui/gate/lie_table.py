@@ -1,13 +1,13 @@
 """One lie told while an order is approved and applied: how it ended, and what it changed."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sqlite3
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -18,17 +18,11 @@ from chain.execution.v4.records import DecodedSwapExactIn
 from tests import node_rpc
 from tests.fakes.lying_endpoint import lying_endpoint
 from tests.fakes.proxy import Proxy
-from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.conftest import CommandLine, Spoken
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.forged_journal import read_draft
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from tests.zuno_tui.conftest import Spoken
-    from tests.zuno_tui.gate.desk import Desk
-    from tests.zuno_tui.gate.lies import TestedLie
-    from tests.zuno_tui.gate.unlisted_token import UnlistedPosition
+from tests.zuno_tui.gate.lies import TestedLie
+from tests.zuno_tui.gate.unlisted_token import UnlistedPosition
 
 ONE_OF_ONE, ONE_OF_TWO, ONE_OF_THREE = "1 of 1", "1 of 2", "1 of 3"
 TWO_SILENT = "2 of 3 silent"

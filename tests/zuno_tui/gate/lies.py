@@ -1,15 +1,14 @@
 """Everything one endpoint can tell wrongly that a signature or its outcome might rest on."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from chain.contracts.abi import encode
 from chain.devnet.world.accounts import DEMO_WALLET, STRANGER
 from chain.devnet.world.deployment import CONTRACTS, EXIT_GUARD, USDC, WBTC, WETH
 from chain.devnet.world.pools import DYNAMIC, SLEEPY, WETH_USDC, WETH_USDC_LOW
 from tests.fakes.lying_endpoint import Lie, contract_reads, refused, results
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.lie_parts import (
     GWEI,
     YEARS,
@@ -41,12 +40,7 @@ from tests.zuno_tui.gate.lie_parts import (
 )
 from tests.zuno_tui.gate.unlisted_token import UNLISTED
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.zuno_tui.gate.desk import Desk
-
-    LieMaker = Callable[[Desk], Lie]
+LieMaker = Callable[[Desk], Lie]
 
 
 @dataclass(frozen=True)

@@ -6,21 +6,15 @@ import json
 import os
 import signal
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from chain.devnet.json_rpc import NodeClient
 from chain.devnet.world.accounts import Account, account
-from chain.devnet.world.deployment import USDC
 from chain.devnet.world.safes import found_safe
 from tests.fork_server import fork_server
-from tests.waiting import wait_until
-from tests.zuno_tui.conftest import CommandLine
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.zuno_tui.conftest import Spoken
-    from tests.zuno_tui.gate.desk import Desk
+from tests.zuno_tui.conftest import CommandLine, Spoken
+from tests.zuno_tui.gate.desk import Desk
 
 OWNERS = tuple(account(f"safe owner {number}") for number in range(1, 6))
 
@@ -41,7 +35,6 @@ class SafeDesk:
         with NodeClient(desk.devnet.url) as node:
             safe = found_safe(node, positions, owners, threshold, version=version)
         made = cls(desk, safe, version)
-        wait_until(lambda: desk.held(safe, USDC.address))
         watched = desk.here("wallet", "safe", safe, "--name", "vault")
         assert watched.code == 0, watched.words
         assert desk.here("wallet", "use", "vault").code == 0

@@ -1,21 +1,16 @@
 """A desk at the embedded chain that all tests share: whatever a test does there is taken back."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import pytest
+
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import pytest
-
-    from chain.devnet.launch import DevnetReady
 
 
 @contextmanager

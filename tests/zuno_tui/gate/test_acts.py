@@ -1,7 +1,5 @@
 """Whatever is approved: one hash, one use, ten minutes, on this machine; the same for all kinds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,23 +1,18 @@
 """What counts as agreement, who is named when there is none, and what gas may cost then."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from typing import cast
 
 import pytest
 
 from chain.execution.outbox.delivery import Route
 from chain.execution.plan.facts import FeeCaps
+from chain.rpc.client import RpcClient
 from chain.rpc.records import Block, FeeHistory
 from zuno_tui.gate.agreement import Agreement, Connections, Silent, Witness, compare_statements
 from zuno_tui.gate.basis import WHOLE_TRIAL, Gas, contradicts
 from zuno_tui.gate.prepare import agreed_fees
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from chain.rpc.client import RpcClient
 
 OURS = {"block": "0xaa", "nonce": 7, "gas of exit": Gas(100_000)}
 LIE = {**OURS, "nonce": 8}

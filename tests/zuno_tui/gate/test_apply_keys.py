@@ -1,15 +1,15 @@
 """Signing with a person's own key, from a keystore file and a real keyring, without a trace."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx2
 import pytest
 
 from chain.contracts.abi import encode_call
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.wallet.keystore_file import write_keystore
 from chain.wallet.secrets import Passphrase, PrivateKey
@@ -19,12 +19,6 @@ from tests.zuno_tui.conftest import Spoken
 from tests.zuno_tui.desktop_session import desktop_session, require_gnome_keyring
 from tests.zuno_tui.loud_python import loud_environment, seen_at_terminal
 from tests.zuno_tui.terminal import Terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 ETHER = 10**18
 LOGIN = "login-passphrase"

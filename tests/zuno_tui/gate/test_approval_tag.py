@@ -1,18 +1,13 @@
 """An approval is good on the machine it was given on, and nowhere else."""
 
-from __future__ import annotations
-
 import os
 import tempfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from zuno_tui.gate.approval_tag import is_tagged, make_tag
 from zuno_tui.gate.refusal import GateRefusedError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HASH, OTHER = "ab" * 32, "cd" * 32
 

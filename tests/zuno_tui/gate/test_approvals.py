@@ -1,8 +1,8 @@
 """What an approval stands for: kept whole, used once, here, and within the day's limit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
@@ -34,11 +34,6 @@ from zuno_tui.gate.approvals import (
 )
 from zuno_tui.gate.drift import OtherPosition, PriceLimits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 BASE = network_named("base")
 WALLET, ONE, TWO = "0x" + "aa" * 20, "0x" + "11" * 20, "0x" + "22" * 20

@@ -1,8 +1,6 @@
 """Each endpoint is asked by itself, at the same block, and for no longer than it is worth."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
@@ -10,6 +8,7 @@ from msgspec.structs import replace
 from chain.contracts.networks import network_named
 from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, NamedReader
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import NoEndpoint
 from tests.fakes.told_reader import ToldReader
 from zuno_tui.gate.agreement import (
@@ -21,9 +20,6 @@ from zuno_tui.gate.agreement import (
 )
 from zuno_tui.settings import Settings
 from zuno_tui.settings.schema import LimitsTable
-
-if TYPE_CHECKING:
-    from chain.rpc.client import RpcClient
 
 BASE, DEVNET = network_named("base"), network_named("devnet")
 NODE = ToldReader(lambda *_: None)

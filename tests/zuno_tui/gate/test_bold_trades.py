@@ -1,16 +1,15 @@
 """On paper one may open what the odds refuse: each side and style, from plan to post-mortem."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from agents.bus.plan_store import PlanStore
-from agents.trade.facts import DeskRecord
+from agents.trade.facts import DeskRecord, MarketSnapshot
 from agents.trade.observe.observer import MarketObserver
+from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_document
 from agents.trade.terms import ExecutionStyle, TradeDecision
 from chain.base.home import Home
@@ -24,19 +23,12 @@ from tests.printed import printed
 from tests.samples import some_of
 from tests.zuno_tui.gate.test_trades import Wall, trading
 from zuno_tui.app.session import Session
-from zuno_tui.features.trade.gate import apply_trade, approve_trade, waiting_trade
+from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, waiting_trade
 from zuno_tui.features.trade.lessons import learn, trade_memory
 from zuno_tui.features.trade.run_view import run_of_plan
 from zuno_tui.features.trade.setups import desk_record, judge_setups, keep_setup
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.settings import Settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.trade.facts import MarketSnapshot
-    from agents.trade.plan import TradePlan
-    from zuno_tui.features.trade.gate import Trading
 
 HOUR = 3600
 EMPTY = DeskRecord(resolved=0, won=0, brier=None)

@@ -1,7 +1,5 @@
 """A vetoed move is not approved; a range the person named is, unless the pool speaks against it."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

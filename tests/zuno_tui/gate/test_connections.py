@@ -1,7 +1,5 @@
 """Who is asked besides: every host once where there are several, and nobody where there is one."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 import pytest

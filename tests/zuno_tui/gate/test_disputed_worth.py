@@ -1,7 +1,5 @@
 """What an order counts a token at when the sources of its price disagree."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from chain.base.units import Known, Unknown

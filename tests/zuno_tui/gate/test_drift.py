@@ -1,8 +1,6 @@
 """Drift, and code that is known or another."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
@@ -13,6 +11,7 @@ from chain.contracts.delegation import DELEGATION_MANAGER, NONCES, SIMPLE_ACCOUN
 from chain.contracts.networks import NATIVE, network_named, shipped_code_hashes
 from chain.math.drift import price_band
 from chain.positions.overview import Sources
+from chain.rpc.client import RpcClient
 from tests.fakes.told_reader import ToldReader
 from zuno_tui.gate.contract_code import (
     CodeHashes,
@@ -25,9 +24,6 @@ from zuno_tui.gate.contract_code import (
 )
 from zuno_tui.gate.drift import DriftLimits, WalletState, drifts
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from chain.rpc.client import RpcClient
 
 PRICE = 3 << 96
 LIQUIDITY = 10**18

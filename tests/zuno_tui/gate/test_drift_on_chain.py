@@ -1,15 +1,15 @@
 """Every kind of drift made on the chain between `approve` and `apply`, at its edge and in sizes."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx2
 import pytest
 
 from chain.contracts.abi import encode_call
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.deployment import FEE_STEWARD, UPDATE_FEE
 from chain.devnet.world.pools import DYNAMIC
@@ -21,13 +21,7 @@ from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.drift_kinds import KINDS, LET_THROUGH, Drifting
 from zuno_tui.gate.apply import unused_approval
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from zuno_tui.gate.drift import DriftLimits
+from zuno_tui.gate.drift import DriftLimits
 
 EDGE, MANY = 2, 50
 

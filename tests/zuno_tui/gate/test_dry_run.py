@@ -1,9 +1,8 @@
 """From an action to an approval: what is asked, refused, said and written down."""
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
@@ -14,10 +13,11 @@ from chain.execution.build.builder import Built
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.decoder import decode
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.plan.facts import Tolerance, position_facts
+from chain.execution.plan.facts import ChainFacts, Tolerance, position_facts
 from chain.execution.plan.requests import CloseRequest
 from chain.execution.simulate import Simulation, StepOutcome
 from chain.positions.overview import Sources
+from chain.rpc.client import RpcClient
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import position
 from tests.zuno_tui.gate.test_approvals import EXIT, ONE, TWO
@@ -33,12 +33,6 @@ from zuno_tui.gate.dry_run import (
 )
 from zuno_tui.gate.prepare import Prepared
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.execution.plan.facts import ChainFacts
-    from chain.rpc.client import RpcClient
 
 BASE = network_named("base")
 HELD = position(0)

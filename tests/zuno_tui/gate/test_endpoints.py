@@ -1,22 +1,16 @@
 """Endpoints that differ, are down, keep sends to themselves or cannot simulate, by the commands."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from chain.contracts.storage import pool_slots
 from chain.execution.decode.titles import name_title
 from tests import node_rpc
-from tests.fakes.proxy import Proxy, refuses
+from tests.fakes.proxy import Answer, Call, Proxy, refuses
 from tests.zuno_tui.gate.desk import REFUSED, Desk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.fakes.proxy import Answer, Call
 
 NETWORK_FAULT = 4
 SECRET = "a-key-that-is-never-shown"

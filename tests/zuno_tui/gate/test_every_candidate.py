@@ -1,9 +1,8 @@
 """Every demo position, every candidate the floors let through, and leaving: shown and realised."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
@@ -15,9 +14,6 @@ from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk, assert_nothing_left, assert_within_bounds
 from zuno_tui.present.output import OutputColumn, table
 from zuno_tui.present.words import amount_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DEVNET = network_named("devnet")
 MOST_IDLE = 0.036

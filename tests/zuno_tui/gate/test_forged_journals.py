@@ -1,12 +1,12 @@
 """Somebody rewrote the journal and sealed it anew: nothing of it is signed, whoever confirms it."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
@@ -21,13 +21,7 @@ from tests.zuno_tui.gate.forging import (
 )
 from zuno_tui.desk.events import ConfirmationAsked
 from zuno_tui.intents.intents import Apply
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from zuno_tui.present.views import ApprovalView
+from zuno_tui.present.views import ApprovalView
 
 DONE = 0
 KINDS = (

@@ -1,8 +1,8 @@
 """Forgeries that would make sense by themselves: another order, a worse pool, a dearer copy."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -12,6 +12,7 @@ from chain.contracts.abi import decode, encode_call
 from chain.contracts.calldata import approve_through_permit2, approve_token, initialize_pool
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import DecodedPoolKey, PoolKey
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
 from chain.devnet.world.deployment import CONTRACTS, WETH
 from chain.devnet.world.pools import SLEEPY
@@ -26,7 +27,7 @@ from tests import node_rpc
 from tests.chain.moves import NEVER, Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
-from tests.zuno_tui.gate.forged_journal import KeptJournal, read_draft, write_forged
+from tests.zuno_tui.gate.forged_journal import Draft, KeptJournal, read_draft, write_forged
 from tests.zuno_tui.gate.forging import (
     Forged,
     ThiefAtHome,
@@ -34,13 +35,6 @@ from tests.zuno_tui.gate.forging import (
     signed_in,
     thief_at,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.gate.forged_journal import Draft
 
 _QUOTE = "quoteExactInputSingle(((address,address,uint24,int24,address),bool,uint128,bytes))"
 _UNUSED_TIER = (10_000, 200)

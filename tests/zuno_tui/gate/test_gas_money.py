@@ -1,8 +1,6 @@
 """Gas against the money it is for."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import pytest
@@ -12,11 +10,8 @@ from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import USDC
 from tests.chain.moves import Moves
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.zuno_tui.gate.desk import REFUSED, Desk
-
-if TYPE_CHECKING:
-    from tests.fakes.proxy import Answer, Call
 
 MOVES = {
     "close": ("close", "healthy"),

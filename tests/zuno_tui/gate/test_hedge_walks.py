@@ -1,17 +1,18 @@
 """Random walks over hedges and trades: the journal tells whose is whose, and each hedge closes."""
 
-from __future__ import annotations
-
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.trade.facts import HedgeFacts
 from agents.trade.observe.observer import MarketObserver
+from agents.trade.plan import TradePlan
 from agents.trade.terms import TradeDecision
 from chain.base.home import Home
 from chain.contracts.networks import network_named
 from chain.exchange.orders.engine import current_orders
+from chain.exchange.orders.hedge import HedgeKey
 from chain.protocols.reference import PositionRef, v4_position
 from tests.agents.trade.cases import HEDGED, question
 from tests.agents.trade.desks import Seen, argue
@@ -19,19 +20,11 @@ from tests.fakes.exchange import ExchangeDouble
 from tests.printed import printed
 from tests.zuno_tui.gate.test_trades import Wall, trading
 from zuno_tui.app.session import Session
-from zuno_tui.features.trade.gate import apply_trade, approve_trade
+from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade
 from zuno_tui.features.trade.hedges import owned_short, read_hedges
 from zuno_tui.features.trade.unhedging import unhedge_plans
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.settings import Settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.trade.facts import HedgeFacts
-    from agents.trade.plan import TradePlan
-    from chain.exchange.orders.hedge import HedgeKey
-    from zuno_tui.features.trade.gate import Trading
 
 WALKS, MANY_WALKS = 4, 200
 STEPS = 9

@@ -1,14 +1,14 @@
 """Coins in other coats: staked ether at its rate, and contracts of a thousand coins."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
+from agents.trade.facts import HedgeFacts
 from agents.trade.opinions import RangeExposure
 from chain.contracts.networks import network_named
+from chain.exchange.public.binance import BinancePublic
 from chain.exchange.public.market import FundingState, NoContractError
 from chain.tokens.token import Token, every_listed_token
 from tests.agents.monitor.made_up_positions import KEY, LOWER, UPPER, position
@@ -16,10 +16,6 @@ from tests.agents.trade.cases import HEDGED
 from zuno_tui.features.trade.hedged_position import hedge_legs, in_contracts
 from zuno_tui.features.trade.hedges import coin_of, is_rated
 from zuno_tui.gate.refusal import GateRefusedError
-
-if TYPE_CHECKING:
-    from agents.trade.facts import HedgeFacts
-    from chain.exchange.public.binance import BinancePublic
 
 ETHEREUM = network_named("ethereum")
 

@@ -1,8 +1,6 @@
 """The hash of a hook's code changes with everything that answers for it, on the embedded chain."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import httpx2
 import pytest
@@ -10,14 +8,10 @@ import pytest
 from chain.contracts.addresses import keccak
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.rpc.client import RpcClient
 from tests.chain.moves import Moves
 from zuno_tui.gate.drift import read_hook_code
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-
-    from chain.devnet.launch import DevnetReady
 
 HOOK, BEACON = "0x" + "a1" * 20, "0x" + "b2" * 20
 FIRST, SECOND = "0x" + "11" * 20, "0x" + "22" * 20

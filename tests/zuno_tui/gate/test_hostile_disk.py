@@ -1,30 +1,25 @@
 """Somebody else's hand on the home: what was approved is what is signed, or nothing is."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chain.base.home import Home
 from chain.contracts.addresses import checksum
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
 from tests import node_rpc
 from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.forged_journal import read_draft, write_forged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 Document = dict[str, Any]
 

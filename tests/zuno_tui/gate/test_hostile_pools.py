@@ -1,10 +1,10 @@
 """Pools, tokens and words that mean harm, through the real commands."""
 
-from __future__ import annotations
-
 import re
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +16,8 @@ from chain.base.store import Store
 from chain.contracts.abi import encode, encode_call, selector
 from chain.contracts.addresses import checksum
 from chain.contracts.networks import network_named
+from chain.contracts.pool_key import PoolKey
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import EXIT_GUARD, HOSTILE, SUBSCRIBER, WETH
 from chain.execution.exit_tax import kept_back
@@ -59,14 +61,6 @@ from zuno_tui.gate.prepare import Prepared, prepare
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.failures import explain_unexpected
 from zuno_tui.settings.schema import LimitsTable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from typing import Any
-
-    from chain.contracts.pool_key import PoolKey
-    from chain.devnet.launch import DevnetReady
 
 
 @pytest.fixture(scope="module")

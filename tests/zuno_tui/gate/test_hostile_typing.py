@@ -1,26 +1,21 @@
 """The typed word at a real terminal: pasted, dressed up, too early, too late, by two at once."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
 from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.terminal import Terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 QUESTION = "Type apply"
 

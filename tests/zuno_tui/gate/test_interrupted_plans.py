@@ -3,14 +3,13 @@
 After a restart nothing is sent without a new approval; every end names where the tokens are.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +20,7 @@ from tests.zuno_tui.gate.interrupted_plans import (
     REORG,
     RESTART,
     ROLLBACK,
+    Cut,
     Restartable,
     answered,
     assert_right,
@@ -30,12 +30,6 @@ from tests.zuno_tui.gate.interrupted_plans import (
     look_and_try,
     template,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.zuno_tui.gate.interrupted_plans import Cut
 
 SLICES = 15
 RUNS_A_SLICE = 20

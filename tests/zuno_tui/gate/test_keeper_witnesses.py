@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +29,7 @@ from tests.fakes.lying_endpoint import (
     results,
     storage_words,
 )
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
@@ -52,13 +54,7 @@ from tests.zuno_tui.gate.lie_parts import (
 )
 from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, ordered, push
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.fakes.proxy import Answer, Call
-
-    Maker = Callable[[Desk], Proxy]
+Maker = Callable[[Desk], Proxy]
 
 MOST_LOOKS = 8
 LATER = 3

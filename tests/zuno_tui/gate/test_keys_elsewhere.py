@@ -1,9 +1,8 @@
 """A key on a Ledger or with another program: the word first, then whoever holds it is asked."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -12,14 +11,9 @@ from chain.contracts.delegation import SIMPLE_ACCOUNT
 from chain.devnet.anvil import running_anvil
 from tests import node_rpc
 from tests.fakes.ledger import LedgerDouble
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
+from tests.zuno_tui.conftest import Spoken
 from tests.zuno_tui.gate.desk import REFUSED, Desk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.fakes.proxy import Answer, Call
-    from tests.zuno_tui.conftest import Spoken
 
 FAILED = 1
 PATH = "44'/60'/0'/0/0"

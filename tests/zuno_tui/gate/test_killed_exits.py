@@ -1,15 +1,16 @@
 """A trade that is closed by a plan, cut off anywhere: it is closed, or still has its stop."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 
 from agents.trade.facts import DeskSettings
+from agents.trade.plan import TradePlan
 from agents.trade.terms import TradeDecision
 from chain.exchange.orders.engine import send_orders, tend_orders
 from chain.exchange.orders.journal import TradeJournal
@@ -22,12 +23,6 @@ from tests.chain.exchange.test_binance_venue import BUY, GUARDS, opened
 from tests.fakes.exchange_account import AccountDouble, error
 from tests.zuno_tui.gate.test_trades import Wall, planned, trading, unchanged
 from zuno_tui.features.trade.gate import ApprovedTrade, TradeCost, Trading, apply_trade
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from agents.trade.plan import TradePlan
 
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 

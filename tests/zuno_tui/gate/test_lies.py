@@ -1,11 +1,11 @@
 """One endpoint of three lies: nothing is signed that honest answers would not have had signed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.lie_table import (
@@ -32,12 +32,6 @@ A_SLICE = (
     "receipt missing",
 )
 """Of each kind one that takes little time; others are told to two in a row, below."""
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 
 @pytest.fixture(scope="module")

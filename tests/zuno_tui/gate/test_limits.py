@@ -1,14 +1,13 @@
 """Limits of a day and of a plan, and a person's own."""
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from chain.contracts.networks import NATIVE, all_networks, network_named
 from chain.contracts.pool_key import PoolKey
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import WIDE_PROVIDER
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.lookup import DOUBT_BLOCKS, LEAST_DOUBT_SECONDS
@@ -20,11 +19,6 @@ from zuno_tui.gate.apply import unused_approval
 from zuno_tui.gate.approvals import refuse_past_the_day
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.settings.schema import LimitsTable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 USDC = "0x" + "22" * 20
 KEY = PoolKey(NATIVE, USDC, 500, 10, NATIVE)

@@ -6,8 +6,10 @@ import asyncio
 import os
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 import pytest
 
@@ -26,12 +28,7 @@ from tests.zuno_tui.terminal import Terminal
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, OutboxReady, Said
 from zuno_tui.intents.intents import OpenOutbox as AskedOutbox
 from zuno_tui.intents.intents import Show
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from zuno_tui.present.views import ApprovalView, DispatchView
+from zuno_tui.present.views import ApprovalView, DispatchView
 
 FAILED = 1
 

@@ -1,17 +1,11 @@
 """Endpoints that lag by a block now and then, or take no block hashes: plans get through."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
 
-from tests.fakes.proxy import Proxy
-
-if TYPE_CHECKING:
-    from tests.fakes.proxy import Answer, Call
-    from tests.zuno_tui.gate.desk import Desk
+from tests.fakes.proxy import Answer, Call, Proxy
+from tests.zuno_tui.gate.desk import Desk
 
 NO_BLOCK = {"error": {"code": -32000, "message": "header not found"}}
 NO_HASHES = {"error": {"code": -32602, "message": "invalid argument: cannot unmarshal object"}}

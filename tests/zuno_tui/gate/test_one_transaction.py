@@ -1,9 +1,7 @@
 """A delegated account carries out a plan as one transaction, and is taken back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,12 +12,9 @@ from chain.devnet.world.deployment import CONTRACTS
 from chain.execution.decode.decoder import decode_call, encode_call
 from chain.execution.plan.records import Batch
 from tests import node_rpc
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.printed import printed
 from tests.zuno_tui.gate.desk import Desk, assert_nothing_left, assert_within_bounds
-
-if TYPE_CHECKING:
-    from tests.fakes.proxy import Answer, Call
 
 
 def signed(desk: Desk, *command: str) -> tuple[dict[str, Any], dict[str, Any]]:

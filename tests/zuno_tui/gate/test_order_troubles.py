@@ -1,13 +1,10 @@
 """Orders through reorganisations, hanging looks, cancelled sends, changed hooks and stop words."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading
 import time
 from dataclasses import replace as with_rpc
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -19,9 +16,10 @@ from chain.devnet.world.accounts import WATCH_KEY
 from chain.read.gas import GAS_PRICE_ORACLE
 from chain.standing_orders.order import StandingProgress, StandingState
 from chain.wallet.errors import WalletRefusedError
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Call, Proxy
 from tests.fakes.telegram import CHAT, TOKEN, TelegramDouble
 from tests.waiting import wait_until
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_one_transaction import signed
 from tests.zuno_tui.gate.test_standing_orders import (
     STATE,
@@ -40,10 +38,6 @@ from zuno_tui.features.orders.sight import SeenClock, hold_progress
 from zuno_tui.features.orders.stop_word import hear
 from zuno_tui.settings import Flags, load_settings
 from zuno_tui.settings.channels import channel_settings
-
-if TYPE_CHECKING:
-    from tests.fakes.proxy import Call
-    from tests.zuno_tui.gate.desk import Desk
 
 
 @pytest.fixture

@@ -1,33 +1,36 @@
 """Orders over made-up markets, with spikes, reorganisations, crashes and an endpoint that lies."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
 import random
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import httpx2
 import pytest
-from msgspec import convert
+from msgspec import UNSET, convert
+from msgspec.structs import replace as with_fields
 
 from agents.bus.plan_store import PlanStore
 from chain.base.home import Home
-from chain.contracts.delegation import LIMITED_CALLS
+from chain.contracts.calldata import Burn, Decrease, TakePair
+from chain.contracts.delegation import DELEGATION_MANAGER, LIMITED_CALLS
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import PoolKey
-from chain.contracts.signed_delegation import ask_count
-from chain.devnet.world.accounts import WATCH_KEY
+from chain.contracts.signed_delegation import ask_count, disable
+from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, STRANGER, WATCH_KEY
+from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.positions.by_day import worth
+from chain.protocols.reference import position_name
 from chain.standing_orders.book import StandingOrders
-from chain.standing_orders.call import read_call
+from chain.standing_orders.call import OrderCall, call_in
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,
@@ -35,6 +38,7 @@ from chain.standing_orders.order import (
     PricePast,
     StandingOrder,
     StandingState,
+    delegation_text,
 )
 from chain.wallet.demo import demo_key
 from chain.wallet.local_key import LocalKey
@@ -43,18 +47,15 @@ from tests import node_rpc
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from tests.embedded_chain import embedded_chain
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, redeemable
 from zuno_tui.features.orders.signing import FLOW
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.fakes.proxy import Answer, Call
-
+NETWORK = network_named("devnet")
+WalkKind = Literal["any", "compound", "move"]
 STEPS = 12
 SLICES, WALKS_A_SLICE = 50, 10
 LEASH = 400
@@ -92,6 +93,17 @@ class Walk:
     market: WalkedPool
     start: int
     """The tick from which the price does not go far."""
+    over: tuple[str, int] | None = None
+    """What its owner did that leaves nothing to be carried out, and how often it was by then."""
+
+    @property
+    def call(self) -> OrderCall:
+        return call_in(self.order, NETWORK)
+
+    @property
+    def used(self) -> int:
+        data = "0x" + ask_count(self.order.delegation_signed).hex()
+        return int(self.desk.ask("eth_call", {"to": LIMITED_CALLS, "data": data}, "latest"), 16)
 
     @property
     def block(self) -> dict[str, str]:
@@ -110,8 +122,21 @@ class Walk:
                 return self._lost() * 10_000 > bips
             case FeesOver(_, seconds):
                 last = machine.watching.order().progress.last_done
-                earned = any(int(self._position[name]) for name in ("fees0", "fees1"))
-                return earned and (last is None or now - last >= seconds)
+                return self._is_earned() and (last is None or now - last >= seconds)
+
+    def _is_earned(self) -> bool:
+        """Whether enough fees wait, and they cover the step at a price it was signed for."""
+        told, price, entry = self._position, self.desk.price(self.pool), self.call.entry
+        fees = Amounts(int(told["fees0"]), int(told["fees1"]))
+        condition = self.order.condition
+        assert isinstance(condition, FeesOver)
+        span = Span(told["tickLower"], told["tickUpper"])
+        step = 0 if entry is None else entry.liquidity
+        need = span.holds(price, step, round_up=True)
+        most = fees if entry is None else entry.most
+        return float(worth(fees, price)) >= condition.micro_usd * 0.999 and all(
+            part <= min(there, limit) for part, there, limit in zip(need, fees, most, strict=True)
+        )
 
     @property
     def _position(self) -> dict[str, Any]:
@@ -135,7 +160,7 @@ class Walk:
                 self._move(chance.choice((-250, 250)))
                 self._look()
                 market.push(before - market.tick)
-            case 5:
+            case 5 if self.over is None:
                 self.desk.ask("anvil_reorg", 2, [])
             case 6:
                 for machine in self.machines:
@@ -144,6 +169,26 @@ class Walk:
                 pass
         self.desk.ask("anvil_mine", hex(chance.randrange(2, 7)), "0xc")
         self._look()
+
+    def interfere(self) -> None:
+        """Its owner changes his mind without zuno."""
+        what = self.chance.choice(("burned", "given away", "made smaller", "cancelled"))
+        if self.over is not None or not self.is_open():
+            return
+        moves, token_id = self.market.moves, self.desk.token_id(STATE)
+        pair = TakePair(self.market.key.currency0, self.market.key.currency1, DEMO_WALLET.address)
+        part = int(self._position["liquidity"]) // 3
+        if what == "burned":
+            moves.modify(DEMO_WALLET, Burn(token_id, 0, 0), pair)
+        elif what == "given away":
+            moves.give(DEMO_WALLET, STRANGER.address, token_id)
+        elif what == "made smaller":
+            moves.modify(DEMO_WALLET, Decrease(token_id, part, 0, 0), pair)
+            if self.call.kind == "compound":
+                return  # fees of a smaller position go on
+        else:
+            moves.send(DEMO_WALLET, DELEGATION_MANAGER, disable(self.order.delegation_signed))
+        self.over = what, self.used
 
     def _move(self, ticks: int) -> None:
         if abs(self.market.tick + ticks - self.start) < LEASH:
@@ -207,20 +252,25 @@ def held_long_enough(looks: list[Look]) -> bool:
     )
 
 
-def _sign(desk: Desk, *words: str) -> StandingOrder:
-    """As `apply` does, in this process because that is faster."""
+def sign_here(desk: Desk, *words: str) -> tuple[StandingOrder, ...]:
+    return signed_page(desk, *words)[1]
+
+
+def signed_page(desk: Desk, *words: str) -> tuple[dict[str, Any], tuple[StandingOrder, ...]]:
+    """As `apply` does, in this process because that is faster: what is shown, and all orders of
+    the page."""
     proposed = desk.here("order", *words, "--json")
     assert proposed.code == 0, proposed.words
     home = Home.locate(os.environ, desk.command.home)
     document = PlanStore(home.plans).find(proposed.data["planId"], FLOW)
-    order = convert(document["order"], StandingOrder)
-    with Signer(LocalKey(demo_key(home.cache)), order.chain_id) as signer:
-        done = signer.sign_delegation(order.delegation_signed)
-    from msgspec.structs import replace as with_fields
-
-    from chain.standing_orders.order import delegation_text
-
-    return StandingOrders(home.orders).add(with_fields(order, delegation=delegation_text(done)))
+    orders = convert(document["orders"], tuple[StandingOrder, ...])
+    book = StandingOrders(home.orders)
+    with Signer(LocalKey(demo_key(home.cache)), orders[0].chain_id) as signer:
+        signed = [signer.sign_delegation(order.delegation_signed) for order in orders]
+    return proposed.data, tuple(
+        book.add(with_fields(order, delegation=delegation_text(done)))
+        for order, done in zip(orders, signed, strict=True)
+    )
 
 
 def _liar(desk: Desk, lies: list[str], chance: random.Random) -> Proxy:
@@ -241,8 +291,15 @@ def _pool(desk: Desk) -> str:
     return str(desk.positions()[str(desk.token_id(STATE))]["poolId"])
 
 
-def _words(desk: Desk, chance: random.Random) -> tuple[str, ...]:
+def _words(
+    desk: Desk, chance: random.Random, kind: WalkKind, market: WalkedPool
+) -> tuple[str, ...]:
     token_id = str(desk.token_id(STATE))
+    if kind == "compound":
+        dollars = f"${chance.choice((0.5, 2.0, 5.0, 90.0, 150.0)):.2f}"
+        return ("compound", token_id, "every", "3m", "over", dollars, "times", "2")
+    if kind == "move":
+        return _moving(desk, chance, market)
     match chance.randrange(5):
         case 0:
             return ("close", token_id, "below", level(desk, chance.uniform(0.988, 0.997)))
@@ -254,6 +311,21 @@ def _words(desk: Desk, chance: random.Random) -> tuple[str, ...]:
             return ("collect", token_id, "every", "3m", "over", "$0.000001", "times", "2")
         case _:
             return ("close", token_id, "out-of-range", "3m", "--hold", "2m")
+
+
+def _moving(desk: Desk, chance: random.Random, market: WalkedPool) -> tuple[str, ...]:
+    """Near an end of the range, a little further: once, or into a position that is there."""
+    told, token_id = desk.positions()[str(desk.token_id(STATE))], str(desk.token_id(STATE))
+    _to_an_edge(desk, market, chance)
+    rises = abs(market.tick - told["tickUpper"]) < abs(market.tick - told["tickLower"])
+    shift = chance.randrange(1, 9) * told["tickSpacing"] * (1 if rises else -1)
+    end = told["priceUpper" if rises else "priceLower"] * 1.0001**shift
+    words = ("move", token_id, "up" if rises else "down", "to", f"{end:.4f}")
+    if chance.random() < 0.5:
+        return words
+    ticks = (told["tickLower"] + shift, told["tickUpper"] + shift)
+    market.moves.mint(MEDIUM_PROVIDER, market.key, [ticks], 1, desk.devnet.wallet)
+    return (*words, "--follow", "1")
 
 
 def _key(desk: Desk) -> PoolKey:
@@ -282,7 +354,11 @@ def _entry(desk: Desk, token_id: int) -> tuple[Amounts, Amounts]:
 
 
 def walk(
-    desk: Desk, seed: int, tmp_path: Path, entry: tuple[Amounts, Amounts]
+    desk: Desk,
+    seed: int,
+    tmp_path: Path,
+    entry: tuple[Amounts, Amounts],
+    kind: WalkKind,
 ) -> tuple[str, StandingState]:
     """One market with one order, watched by one or two machines through three endpoints."""
     chance, lies = random.Random(seed), list[str]()
@@ -294,8 +370,8 @@ def walk(
         Proxy(desk.devnet.url) as first,
         Proxy(desk.devnet.url) as second,
     ):
-        order = _sign(desk, *_words(desk, chance))
-        market = WalkedPool(Moves(http, desk.devnet.url, network_named("devnet")), _key(desk))
+        market = WalkedPool(Moves(http, desk.devnet.url, NETWORK), _key(desk))
+        order, *_ = sign_here(desk, *_words(desk, chance, kind, market))
         if isinstance(order.condition, OutOfRange):
             _to_an_edge(desk, market, chance)
         urls = [first.url, second.url, liar.url]
@@ -312,16 +388,20 @@ def walk(
             for home in homes
         ]
         walked = Walk(desk, chance, machines, order, pool, lies, entry, market, market.tick)
-        call = read_call(order.delegation_signed, network_named("devnet"))
+        call = walked.call
         held = [desk.held(call.recipient, each) for each in call.currencies if each != NATIVE]
-        for _ in range(STEPS):
+        upset = chance.randrange(STEPS) if kind != "any" and chance.random() < 0.4 else None
+        for step in range(STEPS):
+            if step == upset:
+                walked.interfere()
             walked.step()
         _settle(walked)
         _assert_as_defined(walked, token_id, held)
     progress = machines[0].watching.order().progress
     # A collect that may come again waits meanwhile.
     state = StandingState.DONE if progress.done else progress.state
-    return type(order.condition).__name__, state
+    told = type(order.condition).__name__ if kind == "any" else call.kind
+    return told if walked.over is None else f"{told}, {walked.over[0]}", state
 
 
 def _settle(walked: Walk) -> None:
@@ -336,23 +416,17 @@ def _settle(walked: Walk) -> None:
 
 def _assert_as_defined(walked: Walk, token_id: int, held: list[int]) -> None:
     desk, order = walked.desk, walked.order
-    call = read_call(order.delegation_signed, network_named("devnet"))
+    call, used = walked.call, walked.used
     closed = str(token_id) not in desk.positions()
-    used = int.from_bytes(
-        bytes.fromhex(
-            desk.ask(
-                "eth_call",
-                {"to": LIMITED_CALLS, "data": "0x" + ask_count(order.delegation_signed).hex()},
-                "latest",
-            )[2:]
-        ),
-        "big",
-    )
-    if call.kind == "close":
+    if walked.over is not None:
+        assert used == walked.over[1], "nothing after its owner ended it"
+    elif call.kind in ("close", "move"):
         assert used == int(closed), "as often as it was signed for"
     else:
         assert not closed
         assert used <= call.times
+    if used and call.traits.shifts:
+        _assert_moved(desk, call, walked)
     acted = [machine for machine in walked.machines if held_long_enough(machine.looks)]
     ready = [
         place
@@ -365,11 +439,28 @@ def _assert_as_defined(walked: Walk, token_id: int, held: list[int]) -> None:
         assert acted or ready, f"its condition did not hold as defined: {told}"
         after = [desk.held(call.recipient, each) for each in call.currencies if each != NATIVE]
         gained = [now - before for now, before in zip(after, held, strict=True)]
-        assert all(got >= least for got, least in zip(gained, call.least, strict=True))
-        assert redeemable(desk, order) is (used < call.times)
+        least = call.least if call.entry is None else Amounts(0, 0)
+        assert all(got >= bound for got, bound in zip(gained, least, strict=True))
+        if call.kind == "collect" or used == call.times:
+            assert redeemable(desk, order) is (used < call.times)
     for token in call.currencies:
         if token != NATIVE:
             assert desk.held(WATCH_KEY.address, token) == 0
+
+
+def _assert_moved(desk: Desk, call: OrderCall, walked: Walk) -> None:
+    """All of the one coin is in the new range, to the unit of liquidity that was signed."""
+    entry, found = call.entry, desk.positions()
+    assert entry is not None
+    assert entry.span is not None
+    became = walked.machines[0].watching.order().progress.became
+    if call.target is not None:
+        assert became in (position_name(call.target), UNSET)
+        became = position_name(call.target)
+    told = found[str(became)]
+    ticks = told["tickLower"], told["tickUpper"]
+    assert ticks == (entry.span.tick_lower, entry.span.tick_upper)
+    assert int(told["liquidity"]) == entry.liquidity + (call.target is not None)
 
 
 @pytest.fixture
@@ -378,7 +469,9 @@ def walking(desk: Desk) -> Desk:
     return desk
 
 
-def _walks(desk: Desk, seeds: range, tmp_path: Path) -> tuple[Counter[StandingState], Counter[str]]:
+def _walks(
+    desk: Desk, seeds: range, tmp_path: Path, walk_kind: WalkKind = "any"
+) -> tuple[Counter[StandingState], Counter[str]]:
     """What became of the orders, and of which conditions those are that were carried out."""
     ended, done = Counter[StandingState](), Counter[str]()
     entry = _entry(desk, desk.token_id(STATE))
@@ -388,7 +481,7 @@ def _walks(desk: Desk, seeds: range, tmp_path: Path) -> tuple[Counter[StandingSt
         desk.ask("anvil_setCoinbase", f"0x{seed:040x}")
         # A reorganisation must not reach behind it.
         desk.ask("anvil_mine", "0x4", "0xc")
-        kind, state = walk(desk, seed, tmp_path, entry)
+        kind, state = walk(desk, seed, tmp_path, entry, walk_kind)
         ended[state] += 1
         done[kind] += state is StandingState.DONE
         home = Home.locate(os.environ, desk.command.home)
@@ -403,6 +496,15 @@ def test_orders_act_when_their_condition_held_and_never_else(walking: Desk, tmp_
     ended, _ = _walks(walking, range(2), tmp_path)
 
     assert sum(ended.values()) == 2
+
+
+@pytest.mark.parametrize("kind", ["compound", "move"])
+def test_compounds_and_moves_act_when_they_may_and_never_else(
+    walking: Desk, tmp_path: Path, kind: WalkKind
+) -> None:
+    ended, _ = _walks(walking, range(3), tmp_path, kind)
+
+    assert sum(ended.values()) == 3
 
 
 @pytest.fixture
@@ -427,5 +529,24 @@ def test_five_hundred_walks(
         printed(
             f"{ended.total()} walks ({part + 1} of {SLICES}): {told}; by condition: {dict(done)}"
         )
+
+    assert ended.total() == WALKS_A_SLICE
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(SLICES))
+@pytest.mark.parametrize("kind", ["compound", "move"])
+def test_five_hundred_walks_of_each(
+    walking_alone: Desk,
+    tmp_path: Path,
+    part: int,
+    kind: WalkKind,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first = 5_000 + part * WALKS_A_SLICE
+    ended, done = _walks(walking_alone, range(first, first + WALKS_A_SLICE), tmp_path, kind)
+    told = ", ".join(f"{ended[state]} {state.value}" for state in StandingState)
+    with capsys.disabled():
+        printed(f"{ended.total()} walks of a {kind} ({part + 1} of {SLICES}): {told}; {dict(done)}")
 
     assert ended.total() == WALKS_A_SLICE

@@ -1,12 +1,11 @@
 """A week of the embedded market with three orders and nobody there, the monitor killed twice."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -21,16 +20,12 @@ from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_standing_orders import STATE, level, ordered
 from tests.zuno_tui.monitor_process import MonitorProcess, command
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 SLICE = 1_500
 """Seconds between two looks: less than the gap after which a condition begins anew."""
 
 
 @contextmanager
-def _watched(desk: Desk) -> Iterator[MonitorProcess]:
+def watched(desk: Desk) -> Iterator[MonitorProcess]:
     arguments = command(
         desk.command.home, desk.devnet.url, interval=5.0, address=desk.devnet.wallet
     )
@@ -38,13 +33,13 @@ def _watched(desk: Desk) -> Iterator[MonitorProcess]:
         yield monitor
 
 
-def _head_time(desk: Desk) -> int:
+def head_time(desk: Desk) -> int:
     return int(desk.ask("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
 
 
-def _slice_until(desk: Desk, monitor: MonitorProcess, book: StandingOrders, end: int) -> None:
+def slice_until(desk: Desk, monitor: MonitorProcess, book: StandingOrders, end: int) -> None:
     """Time passes as fast as the monitor looks."""
-    while (now := _head_time(desk)) < end:
+    while (now := head_time(desk)) < end:
         waiting = [
             kept.order.number for kept in book.all() if kept.progress.state is StandingState.WAITING
         ]
@@ -78,10 +73,10 @@ def test_a_week_with_three_orders_and_nobody_there(
         ordered(desk, "close", token_id, "above", level(desk, 1.015))
         ordered(desk, "collect", other, "every", "1d", "over", "$0.01", "times", "3")
         book = StandingOrders(Home.locate(os.environ, desk.command.home).orders)
-        start = _head_time(desk)
+        start = head_time(desk)
         for part in range(3):
-            with _watched(desk) as monitor:
-                _slice_until(desk, monitor, book, start + (part + 1) * 7 * DAY // 3)
+            with watched(desk) as monitor:
+                slice_until(desk, monitor, book, start + (part + 1) * 7 * DAY // 3)
                 if part < 2:
                     monitor.end(signal.SIGKILL)
                 else:

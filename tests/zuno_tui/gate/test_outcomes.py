@@ -1,24 +1,18 @@
 """What happened, told by endpoints that lie about it: never done twice, never called nothing."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chain.contracts.addresses import keccak
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.taken_back import desk_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.proxy import Answer, Call
-    from tests.zuno_tui.gate.desk import Desk
 
 FAILED = 1
 

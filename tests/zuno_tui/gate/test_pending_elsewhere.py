@@ -1,21 +1,14 @@
 """What waits elsewhere, and what goes together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.writing import sign_transaction
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.zuno_tui.gate.desk import REFUSED, Desk
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from tests.fakes.proxy import Answer, Call
 
 GWEI = 10**9
 

@@ -1,12 +1,10 @@
 """How much less than planned a swap may pay and still be the same plan's."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.lp.plan import Candidate
 from agents.numbers.inventory import PrepSwap
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
@@ -16,9 +14,6 @@ from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up_markets import market_context
 from zuno_tui.gate.actions.plan import planned_span, refuse_worse_than_planned
 from zuno_tui.gate.refusal import GateRefusedError
-
-if TYPE_CHECKING:
-    from agents.lp.plan import Candidate
 
 KEY = PoolKey(NATIVE, "0x" + "22" * 20, 3_000, 60, NATIVE)
 

@@ -1,9 +1,7 @@
 """How an order's headline names a range: by its two prices, or by ticks."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -18,9 +16,6 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
 from zuno_tui.gate.actions.range_prices import pool_name, range_prices
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SPAN = Span(-120, 240)
 KEY = WETH_USDC.key

@@ -1,8 +1,7 @@
 """What a signature rests on, read at one block: its subject, the swap again, whose code runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
@@ -17,6 +16,7 @@ from chain.execution.plan.facts import PoolFacts, position_facts
 from chain.positions.overview import Sources
 from chain.protocols.custody import Custody
 from chain.protocols.reference import v4_position
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import Reverted
 from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import KEY, block, position
@@ -34,11 +34,6 @@ from zuno_tui.gate.drift import (
     read_circumstances,
     read_hook_code,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.rpc.client import RpcClient
 
 BASE, DEVNET = network_named("base"), network_named("devnet")
 HOOKED = PoolKey(KEY.currency0, KEY.currency1, 3_000, 10, "0x" + "00" * 18 + "0080")

@@ -1,24 +1,19 @@
 """On the real mainnet pool's state: a re-range and an exit, through the gate, end as shown."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import pytest
+
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import ETHER
 from chain.devnet.world.pools import ETH_USDC, WETH_USDC, WETH_USDC_LOW
 from chain.rpc.client import RpcClient
 from tests.chain.real_pool import DEVNET, REAL_POOL, RealPool, recorded_pool
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.taken_back import applied, desk_at
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.gate.desk import Desk
 
 LIQUIDITY = 5 * 10**15
 """About a twentieth of what is active at the pool's price."""

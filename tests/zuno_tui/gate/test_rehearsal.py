@@ -1,29 +1,23 @@
 """Rehearsals: what they foretell is what apply then does, and what cannot be copied is said."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.fork_server import fork_server
 from tests.waiting import HUNG_SECONDS, wait_until
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.proxy import Answer, Call
 
 FAILED, REFUSED, NETWORK = 1, 3, 4
 

@@ -1,8 +1,6 @@
 """What came of plans, where they stand, and which of them waits."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
@@ -10,18 +8,20 @@ from msgspec.structs import replace
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.receipts import NativeChange, Realised
-from chain.execution.outbox.records import Dispatch, EndCode, Inclusion, PlanEnd, StepState
+from chain.execution.outbox.records import (
+    Dispatch,
+    EndCode,
+    Inclusion,
+    PlanEnd,
+    PlanStep,
+    StepState,
+)
 from tests.chain.execution.made_up_dispatches import dispatch
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
 from tests.zuno_tui.gate.test_approvals import UNSEALED
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.results import ApplyResult, StepResult, most_told, stands
 from zuno_tui.gate.resume import waiting_dispatch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.execution.outbox.records import PlanStep
 
 S = StepState
 ONE = "0x" + "11" * 20

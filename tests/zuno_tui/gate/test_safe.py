@@ -1,7 +1,5 @@
 """A Safe as the wallet: watched, signed for by enough owners, executed by anybody."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,30 +1,24 @@
 """Files of a Safe that were changed, and signatures that are not enough: nothing is executed."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chain.contracts.abi import encode_call
 from chain.contracts.safe import SafeTransaction
-from chain.devnet.world.accounts import STRANGER
+from chain.devnet.world.accounts import STRANGER, Account
 from chain.safe.plans import SafePlan, plan_file, read_plan
 from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import PrivateKey
 from chain.wallet.signer import Signer
 from tests.printed import printed
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.safes import OWNERS, SafeDesk
 from zuno_tui.features.safe.signing import safe_data
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.world.accounts import Account
-    from tests.zuno_tui.gate.desk import Desk
 
 THRESHOLD = 2
 

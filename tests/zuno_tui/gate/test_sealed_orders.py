@@ -7,13 +7,16 @@ import json
 import os
 import random
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace as with_fields
 
 from agents.monitor.alerts.alert import Severity
+from agents.monitor.heartbeat import Note
 from chain.base.home import Home
 from chain.contracts.delegation import LIMITED_CALLS
 from chain.contracts.networks import network_named
@@ -21,7 +24,7 @@ from chain.contracts.signed_delegation import ask_count
 from chain.devnet.world.accounts import WATCH_KEY
 from chain.standing_orders.book import StandingOrders, order_file
 from chain.standing_orders.call import read_call
-from chain.standing_orders.order import FeesOver, StandingState, delegation_text
+from chain.standing_orders.order import FeesOver, StandingOrder, StandingState, delegation_text
 from chain.standing_orders.seal import salt_of
 from chain.wallet.demo import demo_key
 from chain.wallet.keystore import StoreChoice
@@ -39,13 +42,6 @@ from zuno_tui.app.session import SettingsSource
 from zuno_tui.features.orders.keeper import OrderKeeper
 from zuno_tui.features.orders.news import order_news
 from zuno_tui.settings import Flags
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from agents.monitor.heartbeat import Note
-    from chain.standing_orders.order import StandingOrder
 
 NETWORK = network_named("devnet")
 SOON = {"when": "fees", "microUsd": 0, "everySeconds": 0}

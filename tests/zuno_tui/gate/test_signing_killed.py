@@ -1,30 +1,24 @@
 """kill −9 and a full disk while an order is signed: at most one stands, and none is lost unsaid."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal
 import sqlite3
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from chain.base.home import Home
 from chain.execution.outbox.outbox import Outbox
 from chain.standing_orders.book import StandingOrders
+from chain.standing_orders.order import StandingOrder
 from tests.zuno_tui.conftest import Spoken
-from tests.zuno_tui.gate.desk import REFUSED
+from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.test_standing_orders import STATE, level
 from zuno_tui.cli import main
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.standing_orders.order import StandingOrder
-    from tests.zuno_tui.gate.desk import Desk
 
 MOMENTS = 11
 """How often an apply of an order is about to change its home: six times before the signature, once

@@ -1,19 +1,19 @@
 """Standing orders on the real contracts: carried out when their condition held, and never else."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random
 import re
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agents.monitor.heartbeat import Note
 from chain.base.home import Home
-from chain.contracts.delegation import DELEGATION_MANAGER, NONCES
+from chain.contracts.delegation import DELEGATION_MANAGER, NONCES, BatchCall
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.signed_delegation import (
     ANYBODY,
@@ -24,9 +24,10 @@ from chain.contracts.signed_delegation import (
     terms_in,
 )
 from chain.devnet.world.accounts import DEMO_WALLET, WATCH_KEY
-from chain.standing_orders.book import StandingOrders
+from chain.devnet.world.deployment import CONTRACTS
+from chain.standing_orders.book import KeptOrder, StandingOrders
 from chain.standing_orders.call import OrderRefusedError, call_of, read_call
-from chain.standing_orders.order import PricePast, StandingState
+from chain.standing_orders.order import PricePast, StandingOrder, StandingState
 from chain.wallet.demo import demo_key
 from chain.wallet.errors import WalletRefusedError
 from chain.wallet.local_key import LocalKey
@@ -34,20 +35,12 @@ from chain.wallet.signer import Signer
 from tests import node_rpc
 from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_one_transaction import signed
 from zuno_tui.app.session import SettingsSource
 from zuno_tui.features.orders.keeper import OrderKeeper
 from zuno_tui.features.orders.news import order_news
 from zuno_tui.settings import Flags
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.monitor.heartbeat import Note
-    from chain.contracts.delegation import BatchCall
-    from chain.standing_orders.book import KeptOrder
-    from chain.standing_orders.order import StandingOrder
-    from tests.zuno_tui.gate.desk import Desk
 
 STATE = "healthy"
 
@@ -261,6 +254,19 @@ def test_a_thousand_attempts_with_the_watch_key_take_nothing(delegated: Desk) ->
     printed(f"G30: 1,000 attempts with the watch key and the file, {early + late} taken")
 
     assert (early, late) == (0, 0)
+
+
+@pytest.mark.parametrize("contract", ["delegate", "position_manager"])
+def test_no_order_is_signed_for_code_that_is_not_the_known(delegated: Desk, contract: str) -> None:
+    desk, address = delegated, str(getattr(CONTRACTS, contract))
+    code = str(desk.ask("eth_getCode", address, "latest"))
+    # One byte of its metadata: it does all that it did.
+    desk.ask("anvil_setCode", address, code[:-1] + ("0" if code[-1] != "0" else "1"))
+    refused = desk.here("order", "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    desk.ask("anvil_setCode", address, code)
+
+    assert (refused.code, StandingOrders(desk.command.home / "orders").all()) == (3, ())
+    assert "as they are known. Nothing was signed" in refused.words, refused.words
 
 
 def test_no_delegation_with_a_field_changed_is_signed(delegated: Desk) -> None:

@@ -1,16 +1,11 @@
 """What is signed rests on the state of one block: approving reads no history."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.fakes.proxy import Proxy
-
-if TYPE_CHECKING:
-    from tests.zuno_tui.gate.desk import Desk
+from tests.zuno_tui.gate.desk import Desk
 
 
 @pytest.mark.parametrize("choice", ["0", "exit"])

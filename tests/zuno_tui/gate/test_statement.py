@@ -1,7 +1,5 @@
 """What is stated of a plan, sealed, and held to its time and its parties."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

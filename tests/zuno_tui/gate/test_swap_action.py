@@ -1,13 +1,13 @@
 """`zuno swap`: one token sold for another through the same gate as everything else."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from chain.contracts.addresses import checksum
 from chain.contracts.networks import NATIVE, network_named
+from chain.devnet.launch import DevnetReady
 from chain.tokens import named_tokens
 from tests import node_rpc
 from tests.chain.moves import Moves
@@ -15,12 +15,6 @@ from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from zuno_tui.gate.actions.swap import token_named
 from zuno_tui.gate.refusal import GateRefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 DEVNET = network_named("devnet")
 

@@ -1,9 +1,8 @@
 """The pool a plan's swap goes through: the one that pays most, by the replay and by V4Quoter."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -12,25 +11,19 @@ from agents.lp.plan import Candidate, PrepAction
 from agents.numbers.costs import CostedRecipe, gas_units
 from chain.base.store import Store
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
 from chain.execution.plan.facts import PoolFacts
 from chain.execution.plan.requests import QuotedSwap
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
 from tests import node_rpc
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from zuno_tui.gate.actions.plan import refuse_worse_than_planned
 from zuno_tui.gate.actions.swap import ask_quoter
 from zuno_tui.gate.refusal import GateRefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.proxy import Answer, Call
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """What a trade's typed word may send: the orders themselves are judged, whatever the plan says."""
 
-from __future__ import annotations
-
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -19,6 +17,7 @@ from tests.fakes.exchange import ExchangeDouble
 from tests.printed import printed
 from tests.zuno_tui.gate.test_trades import Wall, planned, trading
 from zuno_tui.features.trade.gate import (
+    Trading,
     apply_trade,
     approval_hash,
     approve_trade,
@@ -26,11 +25,6 @@ from zuno_tui.features.trade.gate import (
     waiting_trade,
 )
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from zuno_tui.features.trade.gate import Trading
 
 FORGERIES = 60
 MANY_FORGERIES = 1_000

@@ -1,17 +1,17 @@
 """The gate of the trade desk: what is approved is looked at again, sent once, and learned from."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from agents.bus.plan_store import PlanStore
-from agents.trade.facts import DeskSettings
+from agents.trade.facts import AccountFacts, DeskSettings, HedgeFacts
 from agents.trade.observe.observer import MarketObserver
+from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_document
 from agents.trade.terms import TradeDecision
 from chain.base.home import Home, locked_if_free
@@ -34,13 +34,6 @@ from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, wa
 from zuno_tui.features.trade.lessons import learn, recall_lessons, trade_memory
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-    from pathlib import Path
-
-    from agents.trade.facts import AccountFacts, HedgeFacts
-    from agents.trade.plan import TradePlan
 
 HOUR = 3600
 

@@ -1,19 +1,15 @@
 """What fails after something may have left, for a reason nobody foresaw: never called nothing."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from tests.fork_server import fork_server
 from tests.waiting import HUNG_SECONDS
-
-if TYPE_CHECKING:
-    from tests.zuno_tui.gate.desk import Desk
+from tests.zuno_tui.gate.desk import Desk
 
 FULL = Path("/dev/full")
 """Takes no byte: a result that is printed there fails after all else is done."""

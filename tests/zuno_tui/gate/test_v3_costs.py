@@ -1,8 +1,7 @@
 """The network cost that a plan counts on and the gas that carrying it out takes, by protocol."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,18 +11,13 @@ from agents.monitor.poll import Watch, poll_once
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.numbers.costs import UNSUBSCRIBING, CostedRecipe, gas_units
 from chain.base.home import Home
+from chain.devnet.launch import DevnetReady
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.test_several_wallets import sources_of
 from tests.embedded_chain import embedded_chain
 from tests.printed import printed
 from tests.samples import some_of
 from tests.zuno_tui.gate.desk import Desk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 UNWRITTEN = {"3:3": 2, "3:4": 0, "3:5": 2, "3:6": 1}
 """In how many tokens each has fees that its manager did not write down yet."""

@@ -1,25 +1,25 @@
 """Standing orders for positions of Uniswap v3, on the real contracts."""
 
-from __future__ import annotations
-
 import random
+from collections.abc import Iterator
 from math import isqrt
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
 from chain.contracts.networks import network_named
 from chain.contracts.signed_delegation import caveats_of, terms_in
+from chain.devnet.launch import DevnetReady
 from chain.execution.decode.decoder import decode_call, encode_call
-from chain.execution.plan.records import Multicall
+from chain.execution.plan.records import Multicall, PlainCall
 from chain.execution.v3.records import BurnToken, Collect, DecreaseLiquidity, RefundCoin
 from chain.math.ticks import tick_at_sqrt_price
 from chain.standing_orders.call import OrderRefusedError, call_in, read_call
-from chain.standing_orders.order import PricePast, StandingState
+from chain.standing_orders.order import PricePast, StandingOrder, StandingState
 from chain.standing_orders.seal import fault_of, is_sealed
 from tests.embedded_chain import embedded_chain
 from tests.printed import printed
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_one_transaction import signed
 from tests.zuno_tui.gate.test_standing_orders import (
     ATTACKER,
@@ -28,14 +28,6 @@ from tests.zuno_tui.gate.test_standing_orders import (
     ordered,
     redeemable,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.devnet.launch import DevnetReady
-    from chain.execution.plan.records import PlainCall
-    from chain.standing_orders.order import StandingOrder
-    from tests.zuno_tui.gate.desk import Desk
 
 NETWORK = network_named("devnet")
 _PRICE_BITS = 184
@@ -110,6 +102,14 @@ def test_a_stop_closes_below_its_price_and_pays_all_that_was_in_it(
     receipt = desk.ask("eth_getTransactionReceipt", progress.results[0])
     printed(f"{ref}: {int(receipt['gasUsed'], 16):,} gas")
     assert not redeemable(desk, order)
+
+
+def test_v3_knows_no_exact_call_that_compounds_or_moves(delegated: Desk) -> None:
+    for words in (("compound", "3:3", "over", "$5"), ("move", "3:3", "up", "to", "3400")):
+        told = delegated.here("order", *words)
+
+        assert told.code == 3
+        assert "its manager pays fees and tokens to the wallet first" in told.words
 
 
 def test_fees_are_collected_as_often_as_signed(delegated: Desk) -> None:

@@ -1,31 +1,25 @@
 """Plans for positions of Uniswap v3, from the command to what the chain holds afterwards."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from chain.contracts.networks import NATIVE, network_named
+from chain.devnet.launch import DevnetReady
 from chain.protocols.v3.pool_key import v3_pool_address
 from tests.embedded_chain import embedded_chain
-from tests.fakes.lying_endpoint import lying_endpoint, results
+from tests.fakes.lying_endpoint import Lie, lying_endpoint, results
+from tests.fakes.providers.profile import Profile
 from tests.fakes.providers.served import ServedProvider
 from tests.fakes.proxy import Proxy
 from tests.samples import some_of
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.lie_parts import code_of, reads
 from tests.zuno_tui.providers.test_zoo_table import SERVING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.lying_endpoint import Lie
-    from tests.fakes.providers.profile import Profile
 
 NETWORK = network_named("devnet")
 WALKS: dict[str, tuple[str, ...]] = {

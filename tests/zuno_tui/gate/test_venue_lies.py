@@ -1,15 +1,16 @@
 """Venues that lie: of fills, worth, positions, orders and the time; nothing is sent for it."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from math import inf, nan
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from agents.trade.observe.observer import MarketObserver
+from agents.trade.plan import TradePlan
 from agents.trade.terms import TradeDecision
 from chain.exchange.orders.engine import tend_orders
 from chain.exchange.orders.order import (
@@ -18,8 +19,9 @@ from chain.exchange.orders.order import (
     OrderState,
     OrderType,
     PerpetualPosition,
+    VenueOrder,
 )
-from chain.exchange.orders.venue import OrderUnansweredError
+from chain.exchange.orders.venue import OrderUnansweredError, VenueAccount
 from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
 from chain.prices.market_http import MarketError
 from tests.agents.trade.cases import HEDGED, question
@@ -30,6 +32,7 @@ from tests.printed import printed
 from tests.samples import some_of
 from tests.zuno_tui.gate.test_trades import Wall, planned, trading
 from zuno_tui.features.trade.gate import (
+    Trading,
     agree,
     apply_trade,
     approve_trade,
@@ -37,15 +40,6 @@ from zuno_tui.features.trade.gate import (
     waiting_trade,
 )
 from zuno_tui.gate.refusal import GateRefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
-    from agents.trade.plan import TradePlan
-    from chain.exchange.orders.order import VenueOrder
-    from chain.exchange.orders.venue import VenueAccount
-    from zuno_tui.features.trade.gate import Trading
 
 ETH, BTC = "ETHUSDT", "BTCUSDT"
 

@@ -1,8 +1,7 @@
 """Actions that would do nothing, or cannot be meant, are refused before anything is read."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -17,10 +16,6 @@ from chain.rpc.requests import RequestLimits
 from zuno_tui.gate.actions.position import action_to_decrease
 from zuno_tui.gate.actions.wallet import action_to_revoke, action_to_unwrap, action_to_wrap
 from zuno_tui.gate.refusal import GateRefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
 
 WALLET = "0x" + "aa" * 20
 

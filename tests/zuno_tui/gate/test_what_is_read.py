@@ -1,20 +1,16 @@
 """What the gate makes of code and allowances read from the chain."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from chain.base.store import Store
 from chain.contracts.addresses import keccak
 from chain.contracts.networks import network_named, shipped_code_hashes
 from chain.execution.plan.facts import SpenderAllowance, TokenAllowances
 from chain.positions.overview import Sources
+from chain.rpc.client import RpcClient
 from tests.fakes.told_reader import ToldReader
 from zuno_tui.gate.allowances import GivenAllowance, allowances_given
 from zuno_tui.gate.contract_code import read_code_hashes
-
-if TYPE_CHECKING:
-    from chain.rpc.client import RpcClient
 
 BASE = network_named("base")
 PERMIT2, MANAGER = BASE.contracts.permit2, BASE.contracts.position_manager

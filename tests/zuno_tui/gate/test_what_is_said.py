@@ -1,36 +1,30 @@
 """Receipts late, lost, doubled, and disks that fill at any write: what is said is what happened."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.zuno_tui.conftest import CommandLine, Spoken
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.lie_table import balances, false_outcome, given_up_after
 from tests.zuno_tui.gate.taken_back import desk_at
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.proxy import Answer, Call
-    from tests.zuno_tui.gate.desk import Desk
-
-    Habit = Callable[[Call], Answer | None]
+Habit = Callable[[Call], Answer | None]
 
 RECEIPT, TRANSACTION = "eth_getTransactionReceipt", "eth_getTransactionByHash"
 SEND = "eth_sendRawTransaction"

@@ -1,22 +1,16 @@
 """An `eth_simulateV1` that is missing, crashes or is forbidden: plans end as they do with it."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.zuno_tui.conftest import CommandLine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.proxy import Answer, Call
-    from tests.zuno_tui.gate.desk import Desk
+from tests.zuno_tui.gate.desk import Desk
 
 METHOD = "eth_simulateV1"
 

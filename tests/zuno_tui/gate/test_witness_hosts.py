@@ -1,7 +1,5 @@
 """Two ways to write one host are one witness; two ports of this machine are two."""
 
-from __future__ import annotations
-
 import pytest
 
 from chain.contracts.networks import network_named

@@ -1,23 +1,17 @@
 """A token that no list vouches for, with a pool and a position of the demo wallet's in it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import httpx2
 
 from chain.contracts.abi import encode_call
 from chain.contracts.calldata import approve_through_permit2, approve_token, initialize_pool
-from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.networks import NATIVE, Address, network_named
 from chain.contracts.pool_key import PoolKey
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET, WIDE_PROVIDER
 from chain.devnet.world.deployment import CONTRACTS, HOSTILE, WETH
 from tests.chain.moves import NEVER, Moves
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from chain.devnet.launch import DevnetReady
 
 UNLISTED: Address = "0x70" + "71" * 19
 _SYMBOL_SLOT = 1

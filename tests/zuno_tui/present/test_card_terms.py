@@ -1,7 +1,5 @@
 """Every word on a card and over a column is explained, and no other."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.zuno_tui.screen.scenes import MORNING, desk_app, play, text_of

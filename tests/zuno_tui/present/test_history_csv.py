@@ -1,19 +1,19 @@
 """A history under the columns of tax programs: exchanges in one line, words made harmless."""
 
-from __future__ import annotations
-
 import csv
 import io
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
 from chain.base.units import Known, Unknown
+from chain.bookkeeping.facts import WalletFacts
 from chain.bookkeeping.ledger import (
     EntryKind,
     LedgerAccount,
+    LedgerEntry,
     LedgerPlace,
     LedgerSubject,
     TokenAtPrice,
@@ -24,6 +24,7 @@ from chain.contracts.networks import NATIVE, network_named
 from chain.tokens import Token
 from zuno_tui.app.history import history_filter
 from zuno_tui.present.history import (
+    CsvFormat,
     HistoryChapter,
     HistoryFilter,
     WholeHistory,
@@ -32,11 +33,6 @@ from zuno_tui.present.history import (
 )
 from zuno_tui.present.portfolio import PortfolioEntry
 from zuno_tui.settings import SettingsError
-
-if TYPE_CHECKING:
-    from chain.bookkeeping.facts import WalletFacts
-    from chain.bookkeeping.ledger import LedgerEntry
-    from zuno_tui.present.history import CsvFormat
 
 WALLET = "0x" + "ab" * 20
 ETH = Token(NATIVE, "ETH", 18, verified=True, suspicious=False)

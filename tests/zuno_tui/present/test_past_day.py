@@ -1,7 +1,5 @@
 """Which way a token is followed to dollars through the pools that are held."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """A plan in one sentence, over every made-up market: what, for how much, and how such did."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

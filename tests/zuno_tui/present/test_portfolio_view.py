@@ -1,7 +1,5 @@
 """Results of several positions through time, in one line."""
 
-from __future__ import annotations
-
 from zuno_tui.present.charts import plain, result_chart
 from zuno_tui.present.portfolio import ResultLine, summed_lines
 

@@ -1,7 +1,5 @@
 """A range moved over one reading: the figures are those of the plan it would become."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

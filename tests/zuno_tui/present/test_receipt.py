@@ -1,7 +1,5 @@
 """The receipt is read out of bytes: what is given, got and paid, in six digits and dollars."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

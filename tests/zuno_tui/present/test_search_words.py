@@ -1,7 +1,5 @@
 """A search for positions in one line: how far, how long at most, and what would help."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from chain.protocols.v4.memory import SearchProgress

@@ -1,10 +1,8 @@
 """What the desk tells of the settings: who said what, and never a secret."""
 
-from __future__ import annotations
-
 import argparse
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -16,9 +14,6 @@ from zuno_tui.app.session import Session
 from zuno_tui.app.setting import session_after
 from zuno_tui.app.settings_rows import change_words, setting_rows
 from zuno_tui.settings import Flags, Settings, load_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CANARY = "canary-5f1e"
 WRITTEN = f"""

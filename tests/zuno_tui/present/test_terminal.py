@@ -1,7 +1,5 @@
 """Lines fit the terminal they are shown on, lose nothing, and are coloured on terminals alone."""
 
-from __future__ import annotations
-
 import re
 from io import StringIO
 

@@ -1,16 +1,11 @@
 """What agents say is read in the words of the screen: Keep and Close, never HOLD and EXIT."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import pytest
 
 from agents.bus.envelope import Role, SpokenCell, SpokenRow, SpokenTable, Thought
 from agents.bus.run import SpokenTurn
 from zuno_tui.desk.debates import turn_view
 from zuno_tui.present.transcript import LiveTranscript, readable, turn_line
-
-if TYPE_CHECKING:
-    import pytest
 
 CRITIC = Role("critic")
 SAID = "HOLD nets 9 % more; EXIT costs 12 USD."

@@ -1,7 +1,5 @@
 """What a half-typed phrase offers to become."""
 
-from __future__ import annotations
-
 import pytest
 
 from chain.protocols.reference import v4_position

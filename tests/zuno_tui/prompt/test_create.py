@@ -1,7 +1,5 @@
 """Phrases that are understood, and what is understood by them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

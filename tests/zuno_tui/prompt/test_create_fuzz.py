@@ -1,7 +1,5 @@
 """Whatever is typed: a goal that can be checked, or a refusal."""
 
-from __future__ import annotations
-
 import random
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Phrases that are refused, and what is said about them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chain.contracts.networks import network_named

@@ -1,7 +1,5 @@
 """Days as people write them, from a moment that is given."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

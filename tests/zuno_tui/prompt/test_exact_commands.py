@@ -1,10 +1,7 @@
 """What is typed and what is understood by it, as a table; what is not understood says so."""
 
-from __future__ import annotations
-
 import re
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -40,6 +37,7 @@ from zuno_tui.intents.intents import (
     Help,
     Inspect,
     ListPools,
+    MarketAction,
     MuteAlert,
     OpenOutbox,
     Quit,
@@ -54,9 +52,6 @@ from zuno_tui.intents.intents import (
     UseWallet,
 )
 from zuno_tui.intents.phrase_error import Misunderstood
-
-if TYPE_CHECKING:
-    from zuno_tui.intents.intents import MarketAction
 
 SOMEBODY = "0x1111111111111111111111111111111111111111"
 DESK = PhraseContext(

@@ -1,13 +1,12 @@
 """What a sentence would change only fills the line: with that command, or with none."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import shlex
+from argparse import ArgumentParser
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,16 +16,11 @@ from zuno_tui.catalog.registry import registry
 from zuno_tui.cli.parser import build_parser
 from zuno_tui.features.orders.intents import CancelOrders, ListOrders
 from zuno_tui.intents.context import PhraseContext
+from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.intents import ChangeSetting, Doctor
 from zuno_tui.intents.phrase_error import Misunderstood, NotReadYetError
 from zuno_tui.prompt.sentences import filling_verbs
 from zuno_tui.prompt.words import grammar, tokens_of
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Iterator
-
-    from zuno_tui.intents.intent import Intent
 
 ORDERS = (
     "shut 26 down",

@@ -1,7 +1,5 @@
 """Text nobody would type in good faith: control bytes, secrets, look-alikes, noise."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A model may propose to look, as a question; whatever it says, nothing that signs is shown."""
 
-from __future__ import annotations
-
 import pytest
 
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage

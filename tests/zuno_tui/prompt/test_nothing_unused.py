@@ -1,7 +1,5 @@
 """Made-up sentences: every number, coin, fee, time and rhythm is in the line or is asked about."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from random import Random

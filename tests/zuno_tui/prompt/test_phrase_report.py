@@ -1,7 +1,5 @@
 """The recorded phrases as a report: their share is held, and nothing of theirs runs unasked."""
 
-from __future__ import annotations
-
 import sys
 
 from tools.phrase_report import (

@@ -1,9 +1,7 @@
 """`zuno say`: a look runs, what moves money or changes a setting is only printed."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +12,6 @@ from zuno_tui.cli import main
 from zuno_tui.commands.catalog.saying import interpretation_document, may_name_positions
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.present.exit_codes import DONE, REFUSED
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _say(phrase: str, home: Path, *flags: str) -> int:

@@ -1,7 +1,5 @@
 """What a sentence names; numbers stay exact from the keyboard to the smallest unit."""
 
-from __future__ import annotations
-
 import ast
 from fractions import Fraction
 from pathlib import Path

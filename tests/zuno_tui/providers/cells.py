@@ -1,14 +1,14 @@
 """What a provider is asked for by each thing people do, on a virtual chain of two years."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec import Struct
 
 from agents.bus.worker import StageFailedError
+from agents.lp.facts import MarketContext
 from agents.lp.observe import ChainObserver
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.poll import Watch, poll_once
@@ -23,6 +23,7 @@ from chain.prices.price import WorthUnit
 from chain.protocols.reference import v4_position
 from chain.rpc.errors import RpcError
 from tests.fakes.providers.clock import VirtualClock
+from tests.fakes.providers.profile import Profile
 from tests.fakes.providers.provider import Provider, client_through
 from tests.fakes.providers.virtual_chain import VirtualChain
 from zuno_tui.app.session import Session
@@ -31,13 +32,6 @@ from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.reading import LIVE, PositionsReader
 from zuno_tui.present.views import StatusView
 from zuno_tui.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-    from pathlib import Path
-
-    from agents.lp.facts import MarketContext
-    from tests.fakes.providers.profile import Profile
 
 HOLDER = "0x" + "11" * 20
 YEARS = 730.0

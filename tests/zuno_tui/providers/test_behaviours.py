@@ -1,26 +1,21 @@
 """Look, recommend, approve, apply and watch through every behaviour: all that can end well does."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests.fakes.providers.behaviours import BEHAVIOURS
+from tests.fakes.providers.profile import Profile
 from tests.fakes.providers.served import ServedProvider
 from tests.fork_server import fork_server
 from tests.waiting import HUNG_SECONDS, pauses
 from tests.zuno_tui.conftest import Spoken
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.taken_back import desk_at
-
-if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.providers.profile import Profile
-    from tests.zuno_tui.gate.desk import Desk
 
 _PATIENCE = 240
 """Seconds: an endpoint that asks for rests is given them."""

@@ -1,20 +1,14 @@
 """Look, recommend, approve and apply while one call in five is answered a block behind."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests.fakes.providers.profile import Profile
 from tests.fakes.providers.served import ServedProvider
 from tests.zuno_tui.gate.taken_back import applied, desk_at
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
 
 BEHIND = Profile("behind", network="devnet", share_behind=0.2)
 SLICE = 10

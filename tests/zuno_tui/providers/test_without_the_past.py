@@ -1,26 +1,20 @@
 """A debate where no endpoint gives the pool's past: judged by its state, the rest unknown."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.fakes.proxy import Proxy
+from chain.devnet.launch import DevnetReady
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.taken_back import desk_at
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.proxy import Answer, Call
-    from tests.zuno_tui.gate.desk import Desk
-
-    Habit = Callable[[Call], Answer | None]
+Habit = Callable[[Call], Answer | None]
 
 
 def _always(answer: Answer) -> Callable[[Desk], Habit]:

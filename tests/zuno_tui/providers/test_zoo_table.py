@@ -1,25 +1,20 @@
 """The table of providers: what everything people do costs through each, and how it ends."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chain.base.units import HOUR
+from chain.devnet.launch import DevnetReady
+from tests.fakes.providers.profile import Profile
 from tests.fakes.providers.profiles import PROFILES, profile_named
 from tests.fakes.providers.served import ServedProvider
 from tests.zuno_tui.gate.taken_back import applied, desk_at
 from tests.zuno_tui.providers.cells import CellCost, ProviderWalk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.providers.profile import Profile
 
 FORTY = [730 * place / 40 for place in range(40)]
 THREE = [300.0, 20.0, 3.0]

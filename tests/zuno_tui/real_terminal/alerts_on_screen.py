@@ -7,15 +7,13 @@ import math
 import re
 import threading
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from tests.zuno_tui.screen_terminal import Terminal
+from tests.zuno_tui.screen_terminal import Terminal
 
 MOST_LAG_SECONDS = 60.0
 """How long the pane may tell what the file told before, on a machine that is busy."""

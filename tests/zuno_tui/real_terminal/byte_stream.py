@@ -1,7 +1,5 @@
 """Every byte that reached a terminal, sorted into the desk's own and what must have been data."""
 
-from __future__ import annotations
-
 import re
 
 from chain.base.clean_text import DROP

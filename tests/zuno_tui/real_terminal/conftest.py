@@ -1,26 +1,20 @@
 """A world each test may change at a real terminal: what it did is taken back."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
 from tests.chain.moves import Moves
-from tests.zuno_tui.real_terminal.ssh_server import ssh_server
+from tests.zuno_tui.real_terminal.ssh_server import SshServer, ssh_server
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.real_terminal.ssh_server import SshServer
-
-    Node = Callable[..., Any]
+Node = Callable[..., Any]
 
 
 @pytest.fixture

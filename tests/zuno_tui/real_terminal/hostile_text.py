@@ -1,16 +1,10 @@
 """What no terminal should obey, as a token's name, a model's prose and a node's complaint."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from chain.contracts.addresses import keccak
+from chain.contracts.networks import Address
 from tests.agents.lp.honest_model import honest
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
-    from tests.chain.moves import Moves
-    from tests.fakes.model_endpoint import ChatRequest
+from tests.chain.moves import Moves
+from tests.fakes.model_endpoint import ChatRequest
 
 EVIL_ADDRESS = "0x" + "E711" * 10
 CONTROLS = (

@@ -1,7 +1,5 @@
 """An SSH server on loopback that gives every session a terminal of its own, as sshd does."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import fcntl
@@ -11,19 +9,16 @@ import struct
 import subprocess
 import termios
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import asyncssh
 
 from tests.waiting import HUNG_SECONDS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    Terminal = list[int | list[bytes | int]]
+Terminal = list[int | list[bytes | int]]
 
 _READ_AT_ONCE = 65_536
 

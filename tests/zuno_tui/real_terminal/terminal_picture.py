@@ -1,20 +1,14 @@
 """What an emulated terminal shows, as a picture with its colours."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+from pyte.screens import Char, Screen
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from tools.screen_drawing import save_picture
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pyte.screens import Char, Screen
 
 _NAMES = {"brown": "yellow"}
 """What the emulator calls otherwise."""

@@ -1,11 +1,9 @@
 """Desk and `zuno monitor` on one home, a fast market, a chain that fails: one truth on both."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +13,6 @@ from tests.fakes.flaky_proxy import FlakyProxy
 from tests.zuno_tui.monitor_process import MonitorProcess, command
 from tests.zuno_tui.real_terminal.alerts_on_screen import AgreementWatch
 from tests.zuno_tui.screen_terminal import Terminal
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SEED = 7
 SPEED = 600.0

@@ -1,21 +1,16 @@
 """The desk at a real terminal: it opens, it is typed at, it leaves no mess however it ends."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests import node_rpc
 from tests.zuno_tui.screen_terminal import Terminal
-
-if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
 
 ZUNO = (sys.executable, "-m", "zuno_tui")
 COLOURS = re.compile(rb"\x1b\[[0-9;]*(?:38|48);[25]")

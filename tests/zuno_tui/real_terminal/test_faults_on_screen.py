@@ -1,33 +1,26 @@
 """What fails around the desk, as it looks there: a calm line, a next step, and it goes on."""
 
-from __future__ import annotations
-
 import resource
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from chain.base.home import Home
 from chain.contracts.abi import encode_call
 from chain.contracts.networks import network_named
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.wallet.address_book import KeyStorage, Wallet, change_book
+from tests.chain.moves import Moves
 from tests.chain.wallet.canary import ADDRESS
 from tests.fakes.model_endpoint import fails
 from tests.fakes.model_in_a_thread import model_in_a_thread
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.waiting import pauses
 from tests.zuno_tui.desktop_session import desktop_session, require_gnome_keyring
+from tests.zuno_tui.real_terminal.conftest import Node
 from tests.zuno_tui.screen_terminal import Terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.chain.moves import Moves
-    from tests.fakes.proxy import Answer, Call
-    from tests.zuno_tui.real_terminal.conftest import Node
 
 PATIENCE = 60.0
 """A letter stands at the prompt well before a slow node answers, on a busy machine too."""

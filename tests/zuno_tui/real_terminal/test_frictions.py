@@ -4,23 +4,19 @@
 of every screen.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from tests.zuno_tui.real_terminal.terminal_picture import save_terminal
 from tests.zuno_tui.screen_terminal import Terminal
 from zuno_tui.settings.schema import ScreenTable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _ZUNO = (sys.executable, "-m", "zuno_tui")
 _PATIENCE = 60.0

@@ -1,19 +1,19 @@
 """Hostile text from chain, model and node through every pane and screen, read back in bytes."""
 
-from __future__ import annotations
-
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from chain.contracts.addresses import checksum
+from chain.devnet.launch import DevnetReady
 from chain.devnet.world.accounts import DEMO_WALLET, WIDE_PROVIDER
 from tests import node_rpc
 from tests.fakes.model_endpoint import says
 from tests.fakes.model_in_a_thread import model_in_a_thread
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.zuno_tui.gate.hostile_world import LIQUIDITY, hostile_world, pool_with_weth
 from tests.zuno_tui.real_terminal.byte_stream import foreign
 from tests.zuno_tui.real_terminal.hostile_text import (
@@ -26,13 +26,6 @@ from tests.zuno_tui.real_terminal.hostile_text import (
     rename,
 )
 from tests.zuno_tui.screen_terminal import Terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.fakes.proxy import Answer, Call
 
 PATIENCE = 60.0
 _FAR_ABOVE = (12_000, 18_000)

@@ -8,10 +8,11 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -22,9 +23,6 @@ from tests.embedded_chain import embedded_chain
 from tests.fakes.flaky_proxy import FlakyProxy
 from tests.zuno_tui.monitor_process import MonitorProcess, command
 from tests.zuno_tui.screen_terminal import Terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SPEED = 60.0
 FAILING_SHARE = 0.1

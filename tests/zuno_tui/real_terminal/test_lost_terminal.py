@@ -1,7 +1,5 @@
 """A terminal that is lost ends what ran in it, whoever leads its processes, and nothing is left."""
 
-from __future__ import annotations
-
 import os
 import select
 import shlex
@@ -10,20 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.chain.devnet.test_kills import runs
 from tests.samples import some_of
+from tests.zuno_tui.real_terminal.ssh_server import SshServer
 from tests.zuno_tui.screen_terminal import Terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.zuno_tui.real_terminal.ssh_server import SshServer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are read from /proc")
 

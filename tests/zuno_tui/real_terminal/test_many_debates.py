@@ -1,23 +1,18 @@
 """One debate after the other at one desk: it takes no more memory than the first few did."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from tests.agents.lp.honest_model import honest
 from tests.fakes.model_endpoint import says
 from tests.fakes.model_in_a_thread import model_in_a_thread
+from tests.zuno_tui.real_terminal.conftest import Node
 from tests.zuno_tui.screen_terminal import Terminal
-
-if TYPE_CHECKING:
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.real_terminal.conftest import Node
 
 DEBATES = 100
 WARM_UP = 20

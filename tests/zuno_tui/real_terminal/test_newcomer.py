@@ -1,23 +1,17 @@
 """`zuno demo` for somebody who knows nothing: what the hint line says is enough to get through."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from tests.zuno_tui.real_terminal.ssh_server import SshServer
 from tests.zuno_tui.screen_terminal import Terminal
 from zuno_tui.settings.schema import ScreenTable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.zuno_tui.real_terminal.ssh_server import SshServer
 
 _PACE = f"ZUNO_READING_PACE={ScreenTable().reading_pace}"
 """As people have it: a debate that goes by at once is not seen."""

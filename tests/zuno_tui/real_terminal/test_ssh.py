@@ -1,20 +1,14 @@
 """The desk over real SSH: worked at, left, and cut off in the middle of an apply."""
 
-from __future__ import annotations
-
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from chain.devnet.launch import DevnetReady
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.real_terminal.conftest import Node
+from tests.zuno_tui.real_terminal.ssh_server import SshServer
 from tests.zuno_tui.screen_terminal import Terminal
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.devnet.launch import DevnetReady
-    from tests.zuno_tui.conftest import CommandLine
-    from tests.zuno_tui.real_terminal.conftest import Node
-    from tests.zuno_tui.real_terminal.ssh_server import SshServer
 
 PATIENCE = 60.0
 """Seconds: everything here passes two terminals and a cipher, beside whatever else is tested."""

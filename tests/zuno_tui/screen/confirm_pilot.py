@@ -1,20 +1,13 @@
 """A confirmation brought to the screen, and what it says."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from tests.zuno_tui.screen.scenes import APPROVAL, APPROVED, play, until
 from zuno_tui.desk.events import ConfirmationAsked, PlanChanged
+from zuno_tui.present.views import ApprovalView
 from zuno_tui.screen.screens.confirm import ConfirmScreen
-
-if TYPE_CHECKING:
-    from textual.pilot import Pilot
-
-    from zuno_tui.present.views import ApprovalView
 
 KEYLESS = replace(APPROVAL, needs_passphrase=False)
 

@@ -1,17 +1,12 @@
 """What the tests of the screen share."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from chain.base.home import Home
+from chain.base.home import Home
 
 
 @pytest.fixture(autouse=True)

@@ -1,20 +1,13 @@
 """The first run as it is gone through by keys, and what it says and is closed with."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from textual.events import Paste
+from textual.pilot import Pilot
 from textual.widgets import Static
 
+from chain.base.home import Home
 from tests.waiting import pauses
 from zuno_tui.app import first_steps
 from zuno_tui.screen.screens.first_run import FirstRunScreen
-
-if TYPE_CHECKING:
-    from textual.pilot import Pilot
-
-    from chain.base.home import Home
 
 ADDRESS = "0x2A66090E5fbA13c69cC270A0B48A8Ee5c73A6F4f".lower()
 KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"

@@ -1,20 +1,15 @@
 """A screen as it stands in the terminal: its lines as text, and every pair of text and ground."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from rich.color import Color
 from textual._context import visible_screen_stack
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.color import Color
-    from textual.pilot import Pilot
-    from textual.strip import Strip
+from textual.pilot import Pilot
+from textual.strip import Strip
 
 KEPT = Path(__file__).parent / "looks"
 SIZES = ((80, 24), (120, 36), (200, 55))

@@ -1,10 +1,8 @@
 """One started app for many tests: each begins anew, at a desk that has heard nothing yet."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tests.zuno_tui.screen.scenes import NOW, ScriptedLink
@@ -12,9 +10,6 @@ from zuno_tui.screen.app import app as app_module
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.last_seen import LastSeen
 from zuno_tui.screen.themes import DEFAULT
-
-if TYPE_CHECKING:
-    from textual.pilot import Pilot
 
 
 class OneApp(ZunoApp):

@@ -1,7 +1,5 @@
 """Two wallets on two networks, of which one could not be read."""
 
-from __future__ import annotations
-
 from math import sin
 
 from tests.zuno_tui.screen.scenes import NOW

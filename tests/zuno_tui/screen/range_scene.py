@@ -1,21 +1,14 @@
 """A pool that was read for a range of one's own: a week of prices, and liquidity around them."""
 
-from __future__ import annotations
-
 from math import exp, sin
-from typing import TYPE_CHECKING
 
-from agents.lp.facts import ROOT_PARTS, PricePathFacts
+from agents.lp.facts import ROOT_PARTS, MarketContext, PricePathFacts
 from chain.tokens import Token
 from chain.tokens.pair import Pair
 from tests.agents.lp.made_up import Market
 from zuno_tui.desk.events import RangeReady
 from zuno_tui.intents.intents import ChooseRange
-from zuno_tui.present.range_form import range_form
-
-if TYPE_CHECKING:
-    from agents.lp.facts import MarketContext
-    from zuno_tui.present.range_form import RangeForm
+from zuno_tui.present.range_form import RangeForm, range_form
 
 _HOURS = 168
 _STEP = 200

@@ -1,24 +1,26 @@
 """Views as a busy morning would bring them, and a desk behind the screen that only listens."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from chain.protocols.reference import stored_position, v4_position
+from chain.wallet.secrets import Passphrase
 from tests.waiting import pauses
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
+    Event,
     HintChanged,
     PlanChanged,
     PositionsChanged,
     Said,
     StatusChanged,
 )
+from zuno_tui.intents.intent import Intent
 from zuno_tui.present.views import (
     AlertRow,
     AlertsView,
@@ -36,26 +38,18 @@ from zuno_tui.present.views import (
     ReceiptView,
     ResultView,
     SentTransaction,
+    Standing,
     StatusView,
     StepPermission,
     StepProgress,
     StepView,
     Struck,
+    Tone,
     TurnView,
 )
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.kept_view import KeptView
 from zuno_tui.screen.themes import DEFAULT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from textual.pilot import Pilot
-
-    from chain.wallet.secrets import Passphrase
-    from zuno_tui.desk.events import Event
-    from zuno_tui.intents.intent import Intent
-    from zuno_tui.present.views import Standing, Tone
 
 NOW = 1_790_000_000.0
 

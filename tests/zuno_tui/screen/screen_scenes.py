@@ -1,9 +1,5 @@
 """Every screen by the events and the keys that lead to it; the main ones have a snapshot."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
 from chain.protocols.reference import v4_position
@@ -27,6 +23,7 @@ from zuno_tui.desk.events import (
     ConfirmationAsked,
     DebateChanged,
     DetailReady,
+    Event,
     OutageChanged,
     OutboxReady,
     PlanChanged,
@@ -51,9 +48,6 @@ from zuno_tui.present.views import (
     ReceiptView,
     StepView,
 )
-
-if TYPE_CHECKING:
-    from zuno_tui.desk.events import Event
 
 KEYLESS = replace(APPROVAL, needs_passphrase=False)
 OUTAGE = OutageView(

@@ -1,15 +1,13 @@
 """The confirmation: what reaches a signature, and everything that does not."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 from textual.events import Key, Paste
 from textual.widgets import Static
 
+from chain.wallet.secrets import Passphrase
 from tests.zuno_tui.screen.confirm_pilot import (
     KEYLESS,
     drawn_text,
@@ -26,14 +24,10 @@ from tests.zuno_tui.screen.scenes import (
     play,
 )
 from zuno_tui.desk.events import ConfirmationEnded, PlanChanged, Said
-from zuno_tui.present.views import RangeView, ReceiptLine, ReceiptView, StepView
+from zuno_tui.present.views import ApprovalView, RangeView, ReceiptLine, ReceiptView, StepView
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.panes.fields import TypedWord
 from zuno_tui.screen.screens.confirm import ConfirmScreen
-
-if TYPE_CHECKING:
-    from chain.wallet.secrets import Passphrase
-    from zuno_tui.present.views import ApprovalView
 
 SIZES = [(80, 24), (120, 36), (200, 50)]
 

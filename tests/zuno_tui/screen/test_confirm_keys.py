@@ -1,17 +1,15 @@
 """When a key on the confirmation counts, and whose it is: by the times keys arrived at."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from textual.events import Key, Paste
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from tests.zuno_tui.screen.confirm_pilot import KEYLESS
 from tests.zuno_tui.screen.scenes import APPROVAL as LOCKED
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app
 from tests.zuno_tui.screen.test_confirm import OpeningLink
+from zuno_tui.present.views import ApprovalView
 from zuno_tui.screen.panes.fields import (
     READING_SECONDS,
     SMALLEST_GAP_SECONDS,
@@ -19,11 +17,6 @@ from zuno_tui.screen.panes.fields import (
     Keystrokes,
 )
 from zuno_tui.screen.screens.confirm import ConfirmScreen
-
-if TYPE_CHECKING:
-    from textual.pilot import Pilot
-
-    from zuno_tui.present.views import ApprovalView
 
 DRAWN = 1_000.0
 """When the page was whole on the screen, by the clock that stamps keys."""

@@ -1,7 +1,5 @@
 """After the signature: how far each step came, and what is called done."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from tests.zuno_tui.screen.confirm_pilot import (

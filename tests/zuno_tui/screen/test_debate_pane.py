@@ -1,10 +1,7 @@
 """The debate as it streams: one block a turn, struck claims struck, the reader left in peace."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
+from textual.pilot import Pilot
 
 from agents.bus.envelope import (
     Role,
@@ -28,9 +25,6 @@ from zuno_tui.desk.debates import turn_view
 from zuno_tui.desk.events import DebateChanged, PlanChanged, ProseHeard, ThinkingHeard, TurnEnded
 from zuno_tui.present.views import DebateView, Struck, TurnView
 from zuno_tui.screen.panes.debate import MOST_TURNS, DebatePane, turn_table, turn_text
-
-if TYPE_CHECKING:
-    from textual.pilot import Pilot
 
 EMPTY = DebateView("req_2", "#9 WETH/USDC 0.05%")
 

@@ -1,13 +1,11 @@
 """What the desk's keys ask for, where the focus goes, and what each size of terminal shows."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 from textual.geometry import Size
+from textual.widget import Widget
 
 from chain.base.units import DAY
 from chain.protocols.reference import v4_position
@@ -40,6 +38,7 @@ from zuno_tui.desk.events import (
     StatusChanged,
     ViewAsked,
 )
+from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.intents import (
     Acknowledge,
     Cancel,
@@ -52,6 +51,7 @@ from zuno_tui.intents.intents import (
     Show,
     SimulatePlan,
 )
+from zuno_tui.present.views import PositionRow
 from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.plan import PlanPane
 from zuno_tui.screen.panes.positions import PositionsPane
@@ -60,13 +60,6 @@ from zuno_tui.screen.panes.selected import selected_lines
 from zuno_tui.screen.screens.desk import DeskScreen
 from zuno_tui.screen.screens.help import HelpScreen
 from zuno_tui.screen.screens.page import PageScreen
-
-if TYPE_CHECKING:
-    from textual.widget import Widget
-
-    from zuno_tui.intents.intent import Intent
-    from zuno_tui.present.views import PositionRow
-
 
 ASKED: tuple[tuple[tuple[str, ...], Intent], ...] = (
     (("1", "enter"), Inspect(v4_position(7))),

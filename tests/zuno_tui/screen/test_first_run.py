@@ -1,13 +1,13 @@
 """The first minute: what is asked, what it leaves on disk, and what never gets there."""
 
-from __future__ import annotations
-
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import Input
 
+from chain.base.home import Home
 from chain.contracts.addresses import checksum
 from chain.names.ens import ResolvedName
 from chain.wallet.address_book import read_book
@@ -32,13 +32,6 @@ from zuno_tui.app import first_steps
 from zuno_tui.app.first_steps import Check, CheckState
 from zuno_tui.screen.panes import endpoint_trial
 from zuno_tui.settings import Flags, load_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from textual.pilot import Pilot
-
-    from chain.base.home import Home
 
 pytestmark = pytest.mark.usefixtures("endpoints_that_serve")
 

@@ -1,14 +1,13 @@
 """Keys that are made or brought in the first minute: where they are kept, and where never."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import keyring
 import pytest
 from keyring.backends import fail
 from textual.widgets import Input, Static
 
+from chain.base.home import Home
 from chain.contracts.addresses import checksum
 from chain.contracts.networks import network_named
 from chain.wallet.address_book import KeyStorage, read_book
@@ -30,11 +29,6 @@ from tests.zuno_tui.screen.first_run_pilot import (
 )
 from tests.zuno_tui.screen.scenes import desk_app
 from zuno_tui.app import first_steps
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.base.home import Home
 
 SEED = "test test test test test test test test test test test junk"
 SECOND_OF_SEED = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"

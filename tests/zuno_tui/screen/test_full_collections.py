@@ -1,16 +1,11 @@
 """Full garbage collections wait for a pause of whoever types, and not for ever."""
 
-from __future__ import annotations
-
 import gc
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from zuno_tui.screen.full_collections import FullCollections
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Clock:

@@ -1,7 +1,5 @@
 """The last gate: whatever a widget draws, no control byte passes, and ASCII can be had alone."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 from rich.segment import Segment
 from textual.color import Color

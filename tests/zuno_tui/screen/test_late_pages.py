@@ -1,35 +1,30 @@
 """A page that arrives late takes no key; it opens where nothing was typed since it was asked."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from textual.app import App
+from textual.events import Event as TextualEvent
 from textual.events import Key
+from textual.screen import Screen
 
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import MORNING, STATUS, ScriptedLink, desk_app, play, text_of
 from tests.zuno_tui.screen.visit_scenes import DETAIL
 from zuno_tui.desk.events import DetailReady, PageReady, StatusChanged
+from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.intents import Cancel, Inspect
 from zuno_tui.present.views import JobView
+from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.screens.desk import DeskScreen
 from zuno_tui.screen.screens.page import PageScreen
 from zuno_tui.screen.screens.position import PositionScreen
-
-if TYPE_CHECKING:
-    from textual.events import Event as TextualEvent
-    from textual.screen import Screen
-
-    from zuno_tui.intents.intent import Intent
-    from zuno_tui.screen.app.app import ZunoApp
 
 PAGE = PageReady("zuno history", ("a line",))
 KEYS = ("down", "r", "v", "colon", "escape", "enter", "1", "G", "space", "ctrl+o")

@@ -3,15 +3,14 @@
 The main screens at 120×36 are the snapshots' affair: theirs are kept at the other two sizes.
 """
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator, Sequence
 from random import Random
-from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import pytest
 import pytest_asyncio
 from textual._compositor import Compositor
+from textual.pilot import Pilot
 
 from tests.zuno_tui.screen.looks import (
     ENOUGH_CONTRAST,
@@ -31,11 +30,6 @@ from zuno_tui.desk.events import ConfirmationAsked, DebateChanged, RecordsReady
 from zuno_tui.features.trade.events import TradeChanged, TradeOpened
 from zuno_tui.screen.panes.debate import FLUSH_SECONDS
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from textual.pilot import Pilot
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

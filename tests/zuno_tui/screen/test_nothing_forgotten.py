@@ -1,10 +1,9 @@
 """Several commands of one sentence follow each other, and a stranger's position offers nothing."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from msgspec.structs import replace
+from textual.screen import Screen
 
 from tests.zuno_tui.screen.scenes import (
     ALERTS,
@@ -24,9 +23,6 @@ from zuno_tui.intents.intents import ShowAlert
 from zuno_tui.screen.panes.alerts import gather_rows
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.screens.active_keys import active_keys
-
-if TYPE_CHECKING:
-    from textual.screen import Screen
 
 
 async def test_collecting_all_is_one_plan() -> None:

@@ -1,16 +1,15 @@
 """Pages, help, logs and bars of the screen."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 from rich.console import Console
-from textual.app import App
+from textual.app import App, ComposeResult
 from textual.containers import ScrollableContainer
 from textual.events import Key
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from chain.protocols.reference import v4_position
@@ -28,12 +27,6 @@ from zuno_tui.screen.panes.text import PlainText
 from zuno_tui.screen.screens.active_keys import ActiveKey
 from zuno_tui.screen.screens.help import in_columns, pane_sections
 from zuno_tui.screen.screens.page import PageScreen
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from textual.app import ComposeResult
-    from textual.pilot import Pilot
 
 LINES = tuple(f"line {number}" for number in range(200))
 

@@ -1,10 +1,7 @@
 """The palette lists what is possible now, and nothing in it can sign."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from textual.command import CommandList, CommandPalette
+from textual.pilot import Pilot
 
 from tests.zuno_tui.screen.scenes import (
     APPLIED,
@@ -21,9 +18,6 @@ from zuno_tui.intents.intents import Apply, Doctor
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.app.palette import DeskCommands
 from zuno_tui.screen.panes.prompt import PromptPane
-
-if TYPE_CHECKING:
-    from textual.pilot import Pilot
 
 
 async def _listed(pilot: Pilot[None]) -> list[str]:

@@ -1,7 +1,5 @@
 """Pictures drawn cell by cell, and recordings, from rows nobody needs a terminal for."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,9 +1,5 @@
 """The plan card: everything side by side in any width, then approval, progress and result."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
@@ -22,11 +18,9 @@ from tests.zuno_tui.screen.scenes import (
     text_of,
 )
 from zuno_tui.desk.events import PlanChanged
+from zuno_tui.present.views import PlanView
 from zuno_tui.screen.panes.plan import PlanPane, compact, comparison, elsewhere, next_step
 from zuno_tui.screen.panes.prompt import PromptPane
-
-if TYPE_CHECKING:
-    from zuno_tui.present.views import PlanView
 
 
 def _lines(plan: PlanView, chosen: int, width: int) -> list[str]:

@@ -1,16 +1,16 @@
 """The prompt as hands find it: completion, history, pastes, and what it passes on."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from textual.events import Key, Paste
+from textual.pilot import Pilot
 
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
 from zuno_tui.commands.position_actions import DecreasePosition
 from zuno_tui.desk.events import PhraseProposed, PlanChanged, PositionsChanged
+from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.intents import (
     Apply,
     Approve,
@@ -23,13 +23,6 @@ from zuno_tui.intents.intents import (
 from zuno_tui.screen.panes.prompt import Offers, PromptPane
 from zuno_tui.screen.panes.text import MessageLine
 from zuno_tui.screen.prompt_history import MOST_KEPT, PhraseHistory, open_history
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from textual.pilot import Pilot
-
-    from zuno_tui.intents.intent import Intent
 
 KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
 

@@ -1,10 +1,7 @@
 """A debate at the pace of somebody who reads it: by a clock of the test's own, never by waiting."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
+from textual.pilot import Pilot
 
 from agents.bus.envelope import SpokenCell, SpokenRow, SpokenTable
 from tests.zuno_tui.screen.scenes import PLAN, TURNS, desk_app, play
@@ -12,9 +9,6 @@ from zuno_tui.desk.events import DebateChanged, PlanChanged, ProseHeard, TurnEnd
 from zuno_tui.present.views import DebateView, TurnView
 from zuno_tui.screen.panes.debate import LEAST_SECONDS, MOST_SECONDS, DebatePane, ReadingPace
 from zuno_tui.screen.screens.desk import DeskScreen
-
-if TYPE_CHECKING:
-    from textual.pilot import Pilot
 
 VIEW = DebateView("req_7", "position #7")
 SPOKEN = [TurnView("scout", 0, f"{name} " * 20) for name in ("one", "two", "three")]

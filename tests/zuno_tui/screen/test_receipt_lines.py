@@ -1,7 +1,5 @@
 """How the receipt and the steps fill the cells there are."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,11 +1,9 @@
 """The tables: the cursor stays with its row, columns fit, and hundreds of rows stay light."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from time import process_time
-from typing import TYPE_CHECKING
 
+import pytest
 from msgspec.structs import replace
 from textual.geometry import Region
 
@@ -30,13 +28,8 @@ from zuno_tui.screen.kept_view import KeptView
 from zuno_tui.screen.panes.alerts import AlertsPane, alert_cells, gather_rows
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptPane
-from zuno_tui.screen.panes.row_table import ColumnPlace, TableLayout
+from zuno_tui.screen.panes.row_table import ColumnPlace, RowTable, TableLayout
 from zuno_tui.screen.screens.portfolio import widen
-
-if TYPE_CHECKING:
-    import pytest
-
-    from zuno_tui.screen.panes.row_table import RowTable
 
 MANY = PositionsView(rows=tuple(position(each) for each in range(1, 501)), read_at=NOW)
 

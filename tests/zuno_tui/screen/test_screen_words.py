@@ -1,10 +1,9 @@
 """Small words of the screen: ages in calm steps, keys by their ids, bars and pictures."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -19,10 +18,6 @@ from zuno_tui.screen.panes.frame import ago, coarse_age
 from zuno_tui.screen.panes.plan import range_line, scale_of
 from zuno_tui.screen.panes.row_table import TableColumn, laid_out
 from zuno_tui.screen.themes import fitting_theme
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from random import Random
 
 ROOT = Path(__file__).parents[3]
 

@@ -1,20 +1,14 @@
 """The main screens as pictures, with their colours: `pytest --snapshot-update` takes them again."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
+from textual.pilot import Pilot
 
 from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.scenes import desk_app, play
 from tests.zuno_tui.screen.screen_scenes import SCENES, SNAPSHOTS
 from zuno_tui.screen.panes.debate import FLUSH_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from textual.pilot import Pilot
 
 _LOOKS_ALIKE = 3
 _MOST_LOOKS = 100

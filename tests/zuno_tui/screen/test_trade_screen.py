@@ -1,9 +1,7 @@
 """The screen of a trade run and the one that asks for the word: what keys do, and what does not."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -23,9 +21,6 @@ from zuno_tui.screen.panes.fields import READING_SECONDS
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.screens.chart import ChartScreen, Picture
 from zuno_tui.screen.screens.confirm import ConfirmScreen
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 async def test_a_run_opens_once_and_goes_on_behind_whoever_left_it() -> None:

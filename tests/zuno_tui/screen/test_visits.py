@@ -1,9 +1,5 @@
 """The screens one goes to from the desk: how they look, and what their keys ask for."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 from textual.events import Key
 from textual.widgets import Input
@@ -17,6 +13,7 @@ from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED,
 from zuno_tui.desk.events import (
     DebateChanged,
     DetailReady,
+    Event,
     OutboxReady,
     PoolsReady,
     PortfolioChanged,
@@ -39,9 +36,6 @@ from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 from zuno_tui.screen.screens.range import RangeScreen
 from zuno_tui.screen.screens.records import ReplayScreen
-
-if TYPE_CHECKING:
-    from zuno_tui.desk.events import Event
 
 EVENTS: dict[str, Event] = {
     "position": DetailReady(DETAIL),

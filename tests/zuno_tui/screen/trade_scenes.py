@@ -1,7 +1,5 @@
 """Runs of the trade desk: under way, acting, holding by judgment and by failure."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from chain.protocols.reference import v4_position

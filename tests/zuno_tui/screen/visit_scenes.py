@@ -1,7 +1,5 @@
 """What the desk tells of one position, of pools, records and what was sent."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

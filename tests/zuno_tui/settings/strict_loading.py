@@ -1,14 +1,9 @@
 """Settings of a file in which every name must be known, as tests of mistakes want them."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def load_strictly(path: Path, environment: Mapping[str, str] | None = None) -> Settings:

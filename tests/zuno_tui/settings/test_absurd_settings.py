@@ -1,27 +1,20 @@
 """Settings that nobody sane would write: each is refused as a setting, none as an accident."""
 
-from __future__ import annotations
-
 import itertools
 from argparse import Namespace
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from chain.contracts.networks import network_named
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.screen.look import read_look
-from zuno_tui.settings import Flags, SettingsError, load_settings
+from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.debates import debate_settings
 from zuno_tui.settings.load import MOST_BYTES, MOST_NESTING
 from zuno_tui.settings.monitor import monitor_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from zuno_tui.settings import Settings
 
 DEEP = 5_000
 

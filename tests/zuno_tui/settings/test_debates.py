@@ -1,9 +1,8 @@
 """What the person chose for debates: each mistake is named, and no limit is silently void."""
 
-from __future__ import annotations
-
 from decimal import Decimal
-from typing import TYPE_CHECKING, get_args
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -23,9 +22,6 @@ from tests.zuno_tui.settings.strict_loading import load_strictly
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import DebateSettings, SetValue, debate_settings
 from zuno_tui.settings.schema import ProviderName
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEY = "sk-canary-SETTINGS-0123456789abcdef"
 PRICED = '[model.prices]\n"gpt-4o-mini" = [0.2, 0.7]\n"own" = [0, 0]\n'

@@ -1,17 +1,12 @@
 """A value kept in settings.toml: the rest of the file stays what the person wrote."""
 
-from __future__ import annotations
-
 import tomllib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.edit import change_setting, keep_setting, with_setting
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOOK = "0x" + "ab" * 20
 BOTH = ["https://a.example", "https://b.example"]

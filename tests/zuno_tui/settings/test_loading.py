@@ -1,12 +1,11 @@
 """Settings from flags, the environment and the file."""
 
-from __future__ import annotations
-
 import re
 from argparse import Namespace
+from collections.abc import Mapping
 from datetime import time
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import pytest
 
@@ -28,9 +27,6 @@ from zuno_tui.settings.schema import (
     ThemeName,
     WebhookTable,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 WALLET = "0x" + "Ab" * 20
 

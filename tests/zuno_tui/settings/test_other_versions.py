@@ -1,16 +1,14 @@
 """Settings of other versions, of models for trades, and of plain HTTP."""
 
-from __future__ import annotations
-
 import tarfile
 from argparse import Namespace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.bus.envelope import Role
+from agents.monitor.rules.thresholds import WatchSettings
 from agents.trade.routing import FALLBACK_MODEL, ROLE_ROUTES, ROUTES
 from chain.base.units import COIN
 from chain.contracts.networks import network_named
@@ -25,9 +23,6 @@ from zuno_tui.settings.check import is_plain
 from zuno_tui.settings.debates import role_choice
 from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.settings.schema import ModelTable, RoleModelTable
-
-if TYPE_CHECKING:
-    from agents.monitor.rules.thresholds import WatchSettings
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "homes"
 

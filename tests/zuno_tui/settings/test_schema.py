@@ -1,9 +1,7 @@
 """The whole file is checked when it is read: every mistake is named by its place, none repeated."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -22,9 +20,6 @@ from zuno_tui.settings.schema import (
     PaceTable,
     ThresholdsTable,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOOK = "0x" + "Ab" * 20
 

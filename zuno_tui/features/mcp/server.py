@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import re
-import signal
 import sys
 import time
 from argparse import Namespace
@@ -18,6 +17,7 @@ from chain.base.home import Home
 from chain.base.store import Store, StoreError
 from zuno_tui.catalog.handed_over import HandedOver, hand_over
 from zuno_tui.features.mcp.bounds import TooLongError, clean, page_of
+from zuno_tui.features.mcp.child import ChildFailedError, Said, run_child, shared_words, unheard
 from zuno_tui.features.mcp.kept_files import home_read, latest_files, read_kept
 from zuno_tui.features.mcp.tools import (
     TOOLS,
@@ -31,14 +31,10 @@ from zuno_tui.present.exit_codes import DONE, USAGE
 from zuno_tui.present.output import Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     import mcp.types as wire
     from mcp.server import Server
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
-
-    Said = Callable[[str], Coroutine[None, None, None]]
 
 INSTRUCTIONS = (
     "zuno reads Uniswap v3 and v4 positions and argues about them. Nothing here approves, signs or "
@@ -65,8 +61,6 @@ _MOST_AT_ONCE = 2
 _MOST_PLANS, _HOUR = 20, 3_600.0
 _BETWEEN_LOOKS = 60.0
 _NOT_FOUND = -32002
-_MOST_LINE = 64 * 1024
-_KEPT_SECRET = re.compile(r"PASS|SECRET|PRIVATE|MNEMONIC|KEYSTORE|SEED", re.IGNORECASE)
 
 
 def serve(arguments: Namespace) -> int:
@@ -76,23 +70,9 @@ def serve(arguments: Namespace) -> int:
         sys.stderr.write("zuno mcp needs its extra: pip install 'zuno-tui[mcp]'\n")
         return USAGE
     home = Home.locate(os.environ, arguments.home)
-    door = Door(home, tuple(_shared_words(arguments)))
+    door = Door(home, shared_words(arguments))
     asyncio.run(door.run())
     return DONE
-
-
-def _shared_words(arguments: Namespace) -> list[str]:
-    """What was said of network, endpoint, wallet and home holds for every child."""
-    words: list[str] = []
-    for name in ("network", "rpc", "address", "unit", "home"):
-        value = getattr(arguments, name, None)
-        if value is not None:
-            words += [f"--{name}", str(value)]
-    return [*words, "--alone"] if getattr(arguments, "alone", None) else words
-
-
-class ChildFailedError(Exception):
-    """What a command said instead of an answer."""
 
 
 class Door:
@@ -199,7 +179,7 @@ class Door:
     async def _refuse(self, tool: Tool, given: dict[str, Any]) -> None:
         """A wallet nobody here watches, and plans without end."""
         if (wallet := given.get("wallet")) is not None:
-            listed = await self._typed(["wallet", "list", "--json"], 60, _unheard)
+            listed = await self._typed(["wallet", "list", "--json"], 60, unheard)
             rows = listed.get("wallets") if isinstance(listed, dict) else None
             known = [str(row.get("address")).lower() for row in rows or [] if isinstance(row, dict)]
             if str(wallet).lower() not in known:
@@ -236,30 +216,11 @@ class Door:
 
     async def _typed(self, words: list[str], seconds: int, said: Said) -> Json:
         """What a child that types this command answers; it ends when the call does."""
-        script = "import sys; from zuno_tui.cli import main; sys.exit(main())"
         async with self._turns:
-            child = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", script, words[0], *self._shared, *words[1:]),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env={name: value for name, value in os.environ.items() if not _is_secret(name)},
-                limit=_MOST_LINE,
-                start_new_session=True,
-            )
-            try:
-                out, lines = await asyncio.wait_for(_heard(child, said), seconds)
-            except TimeoutError:
-                raise ChildFailedError(
-                    f"{words[0]} did not answer within {seconds} seconds."
-                ) from None
-            finally:
-                with suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)
-                await asyncio.shield(child.wait())
-        document = _document(out)
-        if document is None or child.returncode != DONE:
-            said_last = "\n".join(filter(None, lines))
+            answer = await run_child([words[0], *self._shared, *words[1:]], said, seconds=seconds)
+        document = _document(answer.out)
+        if document is None or answer.code != DONE:
+            said_last = "\n".join(answer.last)
             raise ChildFailedError(f"«{said_last}»" if said_last else f"{words[0]} gave no answer.")
         return document
 
@@ -297,7 +258,7 @@ class Door:
 
     async def _alerts(self) -> str:
         try:
-            document = await self._typed(["alerts", "--json"], TOOLS["alerts"].seconds, _unheard)
+            document = await self._typed(["alerts", "--json"], TOOLS["alerts"].seconds, unheard)
         except ChildFailedError as error:
             document = {"trouble": str(error)}
         return json.dumps(page_of(document), ensure_ascii=False)
@@ -366,31 +327,6 @@ class Door:
         return wire.GetPromptResult(description=title, messages=[message])
 
 
-async def _heard(child: asyncio.subprocess.Process, said: Said) -> tuple[bytes, list[str]]:
-    """Its answer, and the last of what it said meanwhile, each line told as it comes."""
-    assert child.stdout is not None
-    assert child.stderr is not None
-    answer = asyncio.ensure_future(child.stdout.read())
-    last: deque[str] = deque(maxlen=5)
-    try:
-        while True:
-            try:
-                line = await child.stderr.readline()
-            except ValueError:  # longer than any line of ours
-                continue
-            if not line:
-                break
-            last.append(clean(line.decode("utf-8", "replace").strip()))
-            await said(last[-1])
-        return await answer, list(last)
-    finally:
-        answer.cancel()
-
-
-async def _unheard(_: str) -> None:
-    """Progress that nobody asked for."""
-
-
 def _document(out: bytes) -> Json:
     try:
         loaded: Json = json.loads(out)
@@ -414,8 +350,3 @@ def _caller(context: ServerRequestContext[Any]) -> str:
     """The client by the name that it gave itself."""
     params = context.session.client_params
     return clean(params.client_info.name)[:40] if params is not None else "another agent"
-
-
-def _is_secret(name: str) -> bool:
-    """A child that reads needs no key to anything that signs."""
-    return _KEPT_SECRET.search(name) is not None

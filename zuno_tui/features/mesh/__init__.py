@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from zuno_tui.features.mesh import agent, mesh  # noqa: F401
+    from zuno_tui.features.mesh import agent, membership, mesh  # noqa: F401
 else:
     from zuno_tui.late import late_modules
 

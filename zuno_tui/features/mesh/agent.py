@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from agents.bus.envelope import CLI, Envelope, FlowTerms, Role
+from agents.bus.envelope import CLI, Envelope, FlowFailed, FlowTerms, Payload, Role, Thought
 from agents.bus.host import AgentHost
 from agents.bus.record import running_versions
 from agents.bus.worker import Ambient, StageFailedError
@@ -23,13 +23,14 @@ from agents.lp.observe import ChainObserver
 from agents.lp.services import DebateServices, Eyes
 from agents.mesh.endpoint import MeshEndpoint
 from agents.mesh.joining import join_mesh
-from agents.mesh.peers import MeshFileError, Peer
+from agents.mesh.peers import PEER_FILE, MeshFileError, Peer
 from agents.mesh.transport import AgentTransport
 from agents.model.budget import Budget
 from agents.model.connection import ModelConnections
 from agents.model.interface import Model
 from agents.monitor.heartbeat import Supervisor
 from agents.numbers.rules import RiskProfile
+from chain.base.clean_text import clean_text
 from chain.base.errors import error_kind
 from chain.base.home import Home, locked_if_free
 from chain.base.store import Store
@@ -131,6 +132,9 @@ def _network(settings: Settings, name: str) -> Network:
 DEFAULT_FOLDER = ".zuno-mesh"
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _LOCK = "agent.lock"
+_MOST_SAID = 2_000
+_BETWEEN_LOOKS = 2.0
+"""Seconds between two looks at the peer file."""
 _PATIENCE = 30.0
 """Seconds that an agent waits for its NATS server, which may be starting too."""
 
@@ -166,10 +170,31 @@ def run(arguments: Namespace) -> int:
         if not free:
             sys.stderr.write(f"Another process plays {arguments.role} from {folder} already.\n")
             return FAILED
-        return asyncio.run(_play(Role(arguments.role), home, settings, debates))
+        while True:
+            known = _book_of(folder)
+            if asyncio.run(_play(Role(arguments.role), home, settings, debates, known)):
+                return DONE
 
 
-async def _play(role: Role, home: Home, settings: Settings, debates: DebateSettings) -> int:
+def _book_of(folder: Path) -> bytes:
+    try:
+        return (folder / PEER_FILE).read_bytes()
+    except OSError:
+        return b""
+
+
+async def _until_peers_change(folder: Path, known: bytes) -> None:
+    changed = False
+    while not changed:
+        await asyncio.sleep(_BETWEEN_LOOKS)
+        changed = _book_of(folder) not in (known, b"")
+    _log({"event": "the peer file has changed"})
+
+
+async def _play(
+    role: Role, home: Home, settings: Settings, debates: DebateSettings, known: bytes
+) -> bool:
+    """Whether it was told to end; else the peer file has changed, and it begins again by that."""
     versions = running_versions(LP_FLOW.package)
     asks = "" if debates.model is None else debates.model.of(role).model
     endpoint, me, member = join_mesh(home.root, versions, asks=asks, patience=_PATIENCE)
@@ -207,13 +232,17 @@ async def _play(role: Role, home: Home, settings: Settings, debates: DebateSetti
         )
         supervisor.ready(f"plays {role}")
         waiting = asyncio.create_task(stop.wait(), name="stop")
-        await asyncio.wait((playing, waiting), return_when=asyncio.FIRST_COMPLETED)
-        supervisor.report_stop()
-        for task in (greeting, playing, waiting):
+        changing = asyncio.create_task(_until_peers_change(home.root, known), name="peers")
+        tasks = (greeting, playing, waiting, changing)
+        await asyncio.wait(tasks[1:], return_when=asyncio.FIRST_COMPLETED)
+        again = changing.done() and not stop.is_set()
+        if not again:
+            supervisor.report_stop()
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(greeting, playing, waiting, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         _log({"event": "stopped", "dropped": dict(endpoint.dropped)})
-    return DONE
+    return not again
 
 
 async def _greet(endpoint: MeshEndpoint, me: Peer) -> None:
@@ -233,10 +262,20 @@ def _log_message(way: str, envelope: Envelope, peer: Peer) -> None:
             "from": envelope.sender,
             "to": envelope.recipient,
             "peer": peer.name,
+            **_said(envelope.payload),
             "bytes": len(envelope.wire),
             "hash": envelope.content_id[:16],
         }
     )
+
+
+def _said(payload: Payload) -> dict[str, str]:
+    """What a person would read of it; a proposal's figures are in the desk's record."""
+    match payload:
+        case Thought(text=words) | FlowFailed(reason=words) if words:
+            return {"says": clean_text(words, limit=_MOST_SAID)}
+        case _:
+            return {}
 
 
 def _log_crash(role: Role, error: Exception) -> None:

@@ -30,6 +30,7 @@ from agents.mesh.peers import (
     read_member,
 )
 from agents.mesh.supervising import Program, bare_environment, supervise
+from chain.base.clean_text import clean_text
 from chain.base.home import Home, locked_if_free, write_atomically
 from zuno_tui.app.demo_place import EMBEDDED_NETWORK, running_demo
 from zuno_tui.app.session import Session, say
@@ -285,7 +286,8 @@ def _status_answer(
 
 def _line(sight: PeerSight, ours: dict[str, str]) -> str:
     peer = sight.peer
-    start = f"  {peer.name:12} {peer.key[:8]}  "
+    owner = f"of {clean_text(peer.owner, limit=32)}, " if peer.owner else ""
+    start = f"  {peer.name:12} {peer.key[:8]}  {owner}"
     if not sight.visible:
         return f"{start}does not answer"
     if sight.introduction.versions != ours:
@@ -301,7 +303,7 @@ def _document(sight: PeerSight, ours: dict[str, str]) -> Json:
     return {**document(sight.peer), **document(sight, "visible", without=("peer",)), "same": same}
 
 
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _CONNECT_SECONDS = 1.0
 
 
@@ -373,7 +375,7 @@ def _server(member: Member, folder: Path, environment: dict[str, str]) -> Iterat
     """A server on this machine, where none listens yet and its program is there."""
     place = urlsplit(member.url)
     host, port = place.hostname or "", place.port or 4222
-    if host not in _LOOPBACK or _listens(host, port):
+    if host not in LOOPBACK or _listens(host, port):
         return
     built = Home.locate(environment).cache / "bin" / "nats-server"
     program = environment.get("ZUNO_NATS_SERVER") or shutil.which("nats-server")

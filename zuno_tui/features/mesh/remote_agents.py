@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chain.base.clean_text import clean_text
 from chain.base.home import Home, locked_if_free
 from zuno_tui.app.agent_places import AgentPlaces, Gathering, SecondCritic
 from zuno_tui.app.session import Session
@@ -40,7 +41,8 @@ def mesh_not_asked(home: Home) -> str:
 
 
 def peer_words(peer: Peer) -> str:
-    return f"{peer.name} {peer.key[:8]}"
+    owner = f" of {clean_text(peer.owner, limit=32)}" if peer.owner else ""
+    return f"{peer.name} {peer.key[:8]}{owner}"
 
 
 @asynccontextmanager
@@ -84,7 +86,8 @@ async def on_the_mesh(session: Session) -> AsyncIterator[Gathering | str]:
         second = None
         if gathered.second is not None:
             second = _second_critic(endpoint, gathered.second, session.network.name)
-        yield Gathering(remote, AgentPlaces(str(member.engine), peers), second)
+        here = tuple(map(str, gathered.here))
+        yield Gathering(remote, AgentPlaces(str(member.engine), peers, here), second)
         await endpoint.wait_drained(_FAREWELL_SECONDS)
 
 

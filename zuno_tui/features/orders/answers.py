@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from agents.bus.plan_store import DamagedPlanError
 from agents.bus.replay import Record
-from chain.execution.plan.requests import CancelOrdersRequest
+from chain.execution.plan.requests import CancelOrdersRequest, CollectRequest
 from chain.positions.overview import Sources, tokens_at
 from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.rpc.errors import RpcError
@@ -30,7 +32,7 @@ from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.feature import RunAgain
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
-from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderNumber
+from zuno_tui.features.orders.intents import OrderAsked, OrderNumber, OrderPlaces
 from zuno_tui.features.orders.keeper import OrderWork
 from zuno_tui.features.orders.list_page import (
     OrderList,
@@ -40,17 +42,19 @@ from zuno_tui.features.orders.list_page import (
     price_of_order,
 )
 from zuno_tui.features.orders.page import headline, order_view
+from zuno_tui.features.orders.planning import move_spans, order_request
 from zuno_tui.features.orders.signing import (
     OrderDraft,
-    keep_signed,
     order_form,
     propose_order,
+    sign_orders,
     waiting_order,
 )
 from zuno_tui.features.orders.terms import CLOSE_USAGE, COLLECT_USAGE
 from zuno_tui.features.orders.what_if import ClosedOrder, what_if
 from zuno_tui.features.orders.witnesses import Witnesses
 from zuno_tui.gate.actions.action import Action, owned_position, read_wallet
+from zuno_tui.gate.actions.position import action_for
 from zuno_tui.gate.apply import WORD
 from zuno_tui.gate.drift import network_now
 from zuno_tui.gate.refusal import GateRefusedError
@@ -64,7 +68,7 @@ from zuno_tui.present.views import ApprovalView
 from zuno_tui.settings import SettingsError
 
 
-async def propose_and_answer(session: Session, asked: OrderClose | OrderCollect) -> CommandAnswer:
+async def propose_and_answer(session: Session, asked: OrderAsked) -> CommandAnswer:
     return _waiting_answer(session, await propose_order(session, asked))
 
 
@@ -114,7 +118,7 @@ def apply_run(session: Session, arguments: Namespace) -> int:
     ):
         # A word and a passphrase take their time, and the chain does not wait for them.
         draft = asyncio.run(waiting_order(session, draft.plan_id))
-        order = keep_signed(session, draft, signer.sign_delegation(draft.order.delegation_signed))
+        order = sign_orders(session, draft, signer.sign_delegation)
         answer = CommandAnswer(
             (f"Order {order.number} stands: {headline(order, draft.call)}.",),
             {
@@ -144,6 +148,11 @@ def _waiting_answer(session: Session, draft: OrderDraft) -> CommandAnswer:
             "least": [str(amount) for amount in draft.call.least],
             "headline": headline(draft.order, draft.call),
             "watchKey": draft.order.delegation_signed.delegate,
+            "besides": [
+                headline(order, call)
+                for order, call in zip(draft.orders[1:], draft.calls[1:], strict=True)
+            ],
+            "effects": None if draft.effects is None else document(draft.effects),
             "receipt": receipt_document(view),
             "expiresAt": draft.approval.expires_at,
         },
@@ -263,6 +272,20 @@ async def make_cancellation(session: Session, sources: Sources, number: OrderNum
         (),
         usd_per_wei=worth.usd_per_wei,
         disputes=worth.disputes,
+    )
+
+
+async def make_places(session: Session, sources: Sources, asked: OrderPlaces) -> Action:
+    """Positions in the ranges that moves go through, paid out of the fees: the ids they go into
+    are in what is signed."""
+    spans = tuple(await move_spans(await order_request(session, sources, asked)))
+    collect = await action_for(sources, "collect", (asked.ref,), session.address)
+    assert isinstance(collect.request, CollectRequest)
+    count = "1 range" if len(spans) == 1 else f"{len(spans)} ranges"
+    return replace(
+        collect,
+        headline=f"Open {count} for {position_label(asked.ref)} and collect its fees",
+        request=replace(collect.request, opens=spans),
     )
 
 

@@ -10,6 +10,7 @@ from chain.positions.overview import Sources, tokens_at
 from chain.prices.ladder import market_prices, read_prices
 from chain.protocols.snapshot import PositionSnapshot
 from chain.standing_orders.call import OrderCall, OrderRefusedError
+from chain.standing_orders.entries import is_covered
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,
@@ -53,8 +54,15 @@ def as_signed(
 
 
 async def is_met(
-    order: StandingOrder, progress: StandingProgress, seen: Seen, witnesses: Witnesses
+    order: StandingOrder,
+    call: OrderCall,
+    progress: StandingProgress,
+    *,
+    seen: Seen,
+    witnesses: Witnesses,
 ) -> bool:
+    if not seen.agrees(lambda sight: _is_possible(order, call, sight.position)):
+        return False
     match order.condition:
         case PricePast() as condition:
             here = seen.agrees(
@@ -91,6 +99,14 @@ async def is_met(
 
     # Each on its own reading; enough must be able to judge, and agree.
     return witnesses.common("the loss or fees", await witnesses.each(ask_witness, seen.witnesses))
+
+
+def _is_possible(order: StandingOrder, call: OrderCall, position: PositionSnapshot | None) -> bool:
+    """Whether the position is filled, and its fees cover the step at a price it was signed for."""
+    if position is None or (call.traits.sized and order.fits(position.liquidity) is None):
+        return False
+    entry = call.entry
+    return entry is None or call.traits.shifts or is_covered(entry, position)
 
 
 async def _market_agrees(

@@ -12,14 +12,21 @@ from zuno_tui.desk.card import Card
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import ConfirmationAsked, Said
 from zuno_tui.desk.questions import Act, Questions
-from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
+from zuno_tui.features.orders.intents import (
+    OrderAsked,
+    OrderClose,
+    OrderCollect,
+    OrderCompound,
+    OrderForm,
+    OrderMove,
+)
 from zuno_tui.features.orders.page import headline, order_view
 from zuno_tui.features.orders.signing import (
     NotDelegatedError,
     OrderDraft,
-    keep_signed,
     order_form,
     propose_order,
+    sign_orders,
     waiting_order,
 )
 from zuno_tui.gate.question import Question
@@ -52,7 +59,7 @@ class Orders:
 
     def take(self, intent: Intent) -> bool:
         match intent:
-            case OrderClose() | OrderCollect():
+            case OrderClose() | OrderCollect() | OrderCompound() | OrderMove():
                 label = position_label(intent.ref)
                 self._open(f"Reading position {label}", lambda: self._propose(intent))
                 return True
@@ -79,7 +86,7 @@ class Orders:
     async def _open_form(self, ref: PositionRef) -> None:
         self._context.tell(await order_form(self._context.session, ref))
 
-    async def _propose(self, intent: OrderClose | OrderCollect) -> None:
+    async def _propose(self, intent: OrderAsked) -> None:
         try:
             draft = await propose_order(self._context.session, intent)
         except NotDelegatedError:
@@ -89,7 +96,7 @@ class Orders:
         words = f"{headline(draft.order, draft.call)}: nothing is signed yet. To sign it: apply"
         self._context.tell(Said(words, "good", intent.twin))
 
-    def _wait(self, intent: OrderClose | OrderCollect) -> None:
+    def _wait(self, intent: OrderAsked) -> None:
         """What was asked for is not typed again: its page follows the delegation."""
         words = "Set your account up for orders once: type delegate. Then ctrl+o opens this order."
         self._context.tell(Said(words, "warn", intent.twin))
@@ -100,7 +107,7 @@ class Orders:
             seconds=_LONGEST_WAIT,
         )
 
-    async def _propose_once_delegated(self, intent: OrderClose | OrderCollect) -> None:
+    async def _propose_once_delegated(self, intent: OrderAsked) -> None:
         while True:
             form = await order_form(self._context.session, intent.ref)
             if form.delegated:
@@ -142,10 +149,7 @@ class Orders:
             with open_signer(
                 session.home, session.network, session.address, give_passphrase, session.devices
             ) as signer:
-                signed = await asyncio.to_thread(
-                    signer.sign_delegation, draft.order.delegation_signed
-                )
-            order = keep_signed(session, draft, signed)
+                order = await asyncio.to_thread(sign_orders, session, draft, signer.sign_delegation)
         except Exception as error:
             self._card.show_failure(shown.plan_id, error)
             raise

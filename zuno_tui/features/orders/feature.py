@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from zuno_tui.app.feature import EndedOrder, PlanFlow
 from zuno_tui.desk.feature import DeskFeature, DeskPart
-from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
+from zuno_tui.features.orders.intents import (
+    OrderClose,
+    OrderCollect,
+    OrderCompound,
+    OrderForm,
+    OrderMove,
+)
 from zuno_tui.present.attachment import Attachment
 
 if TYPE_CHECKING:
@@ -97,6 +103,7 @@ def _ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, ...]:
         return ()
     from chain.standing_orders.book import StandingOrders
     from chain.standing_orders.call import subject_in
+    from chain.standing_orders.kinds import TRAITS
 
     standing = StandingOrders(session.home.orders).of_position(session.network.chain_id, ref)
     return tuple(
@@ -108,7 +115,8 @@ def _ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, ...]:
         for kept in standing
         # What is collected fits a position of any size.
         if kept.order.delegation_signed.delegator == session.address
-        and subject_in(kept.order.delegation_signed) == ("close", ref)
+        and (subject := subject_in(kept.order.delegation_signed)) is not None
+        and TRAITS[subject[0]].sized
     )
 
 
@@ -175,7 +183,7 @@ FEATURE = DeskFeature(
     name="orders",
     flow="orders",
     plan_flow=_plan_flow,
-    intents=(OrderClose, OrderCollect, OrderForm),
+    intents=(OrderClose, OrderCollect, OrderCompound, OrderMove, OrderForm),
     desk_part=_desk_part,
     screen_for=_screen_for,
     attachment=_ATTACHED,

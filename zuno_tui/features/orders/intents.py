@@ -10,6 +10,7 @@ from zuno_tui.intents.arguments import POSITION, read_address, read_file_name
 from zuno_tui.intents.intent import Argument, Intent
 
 if TYPE_CHECKING:
+    from chain.execution.plan.protocol import OrderKind
     from chain.protocols.reference import PositionRef
 
 _SPAN = re.compile(r"(\d{1,5}(?:\.\d+)?)\s*(m|min|h|d|w)", re.ASCII | re.IGNORECASE)
@@ -25,6 +26,24 @@ def read_span(text: str) -> int:
     if found is None:
         raise ValueError(f"{text!r} is not a length of time, like 30m, 2h or 7d")
     return round(float(found[1]) * _SECONDS[found[2].lower()])
+
+
+OrderNumber: TypeAlias = int | Literal["all"]
+
+
+def read_order_number(text: str) -> OrderNumber:
+    if text.lower() == "all":
+        return "all"
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise ValueError(f"{text!r} is not an order's number, like 3, nor all")
+    return int(text)
+
+
+def _read_one(text: str) -> int:
+    number = read_order_number(text)
+    if number == "all":
+        raise ValueError("one order at a time")
+    return number
 
 
 _WORDS = Argument(
@@ -45,8 +64,20 @@ _BY = Argument(
 _HOLD = Argument("--hold", "how long the condition must hold", metavar="TIME", read=read_span)
 
 
+_GROWING = Argument(
+    "words", "over $50, every 7d, times 4, until 1 Dec", metavar="WHEN", several=True
+)
+_MOVING = Argument(
+    "words", "up to 3400 or down to 2800; until 1 Dec", metavar="WHERE", several=True
+)
+_FOLLOW = Argument(
+    "--follow", "so many moves in a row, each as far as the first", metavar="N", read=_read_one
+)
+
+
 class OrderClose(Intent, frozen=True):
     command: ClassVar = ("order", "close")
+    kind: ClassVar[OrderKind] = "close"
     arguments: ClassVar = (POSITION, _WORDS, _HOLD, _BY)
 
     ref: PositionRef
@@ -57,12 +88,52 @@ class OrderClose(Intent, frozen=True):
 
 class OrderCollect(Intent, frozen=True):
     command: ClassVar = ("order", "collect")
+    kind: ClassVar[OrderKind] = "collect"
     arguments: ClassVar = (POSITION, _COLLECTING, _HOLD, _BY)
 
     ref: PositionRef
     words: tuple[str, ...]
     hold: int | None = None
     by: str | None = None
+
+
+class OrderCompound(Intent, frozen=True):
+    command: ClassVar = ("order", "compound")
+    kind: ClassVar[OrderKind] = "compound"
+    arguments: ClassVar = (POSITION, _GROWING, _HOLD, _BY)
+
+    ref: PositionRef
+    words: tuple[str, ...] = ()
+    hold: int | None = None
+    by: str | None = None
+
+
+class OrderMove(Intent, frozen=True):
+    command: ClassVar = ("order", "move")
+    kind: ClassVar[OrderKind] = "move"
+    arguments: ClassVar = (POSITION, _MOVING, _FOLLOW, _HOLD, _BY)
+
+    ref: PositionRef
+    words: tuple[str, ...]
+    follow: int | None = None
+    hold: int | None = None
+    by: str | None = None
+
+
+class OrderPlaces(Intent, frozen=True):
+    """Opens the ranges that moves in a row go through, with nothing to speak of in them."""
+
+    command: ClassVar = ("order", "places")
+    kind: ClassVar[OrderKind] = "move"
+    arguments: ClassVar = (POSITION, _MOVING, _FOLLOW)
+
+    ref: PositionRef
+    words: tuple[str, ...]
+    follow: int | None = None
+    hold: ClassVar[None] = None
+
+
+OrderAsked: TypeAlias = OrderClose | OrderCollect | OrderCompound | OrderMove
 
 
 class OrderForm(Intent, frozen=True):
@@ -72,24 +143,6 @@ class OrderForm(Intent, frozen=True):
     arguments: ClassVar = (POSITION,)
 
     ref: PositionRef
-
-
-OrderNumber: TypeAlias = int | Literal["all"]
-
-
-def read_order_number(text: str) -> OrderNumber:
-    if text.lower() == "all":
-        return "all"
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise ValueError(f"{text!r} is not an order's number, like 3, nor all")
-    return int(text)
-
-
-def _read_one(text: str) -> int:
-    number = read_order_number(text)
-    if number == "all":
-        raise ValueError("one order at a time")
-    return number
 
 
 class CancelOrders(Intent, frozen=True):

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from agents.monitor.heartbeat import Note, Troubled
@@ -24,13 +25,16 @@ from chain.contracts.delegation import DELEGATION_MANAGER
 from chain.contracts.networks import NATIVE, Address, Network, all_networks
 from chain.contracts.pool_key import PoolKey
 from chain.contracts.signed_delegation import redeem, terms_in
+from chain.execution.outbox.receipts import minted_positions
 from chain.execution.plan.protocol import GasLimits
 from chain.execution.transaction import UnsignedTransaction
 from chain.math.price import format_amount
 from chain.pools.depth import read_states
 from chain.positions.overview import tokens_at
+from chain.protocols.reference import position_name
 from chain.protocols.snapshot import PositionSnapshot
-from chain.read.block_reader import OneBlock
+from chain.protocols.v4.events import MODIFY_LIQUIDITY, modify_liquidity_event
+from chain.read.block_reader import EventError, OneBlock
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, SendRefusal, SendRefused, SendUnclear
@@ -46,6 +50,7 @@ from chain.standing_orders.call import (
 )
 from chain.standing_orders.order import (
     ClosedRange,
+    EnteredRange,
     SentCall,
     StandingOrder,
     StandingProgress,
@@ -288,7 +293,7 @@ class OrderWork:
         if seen.agrees(lambda sight: sight.delegate != self._network.contracts.delegate):
             raise OrderRefusedError("The account is not delegated now: zuno wallet delegate")
         signed = as_signed(order, call, seen, self._witnesses)
-        met = await is_met(signed, kept.progress, seen, self._witnesses)
+        met = await is_met(signed, call, kept.progress, seen=seen, witnesses=self._witnesses)
         longest = _LONGEST_GAP if self._network.clock == "wall" else _LONGEST_EMBEDDED_GAP
         progress = self._note(
             order, lambda before: hold_progress(before, seen.clock, met=met, longest_gap=longest)
@@ -395,6 +400,8 @@ class OrderWork:
     async def _send(self, kept: KeptOrder, call: OrderCall, seen: Seen) -> None:
         """Tried on every endpoint that is asked, written down, and only then sent."""
         order = kept.order
+        if self._is_taken(order, call):
+            return
         data = redeem(order.delegation_signed, call_of(order.delegation_signed))
         tried = requests.call(DELEGATION_MANAGER, data, sender=order.delegation_signed.delegate)
         try:
@@ -421,6 +428,15 @@ class OrderWork:
 
         if sent in self._note(order, change).calls:
             await self._broadcast(order, sent)
+
+    def _is_taken(self, order: StandingOrder, call: OrderCall) -> bool:
+        """Whether another order on the position is on its way: after it this one may fit no
+        more."""
+        return any(
+            other.progress.state is StandingState.SENT
+            for other in self._book.of_position(order.chain_id, call.ref)
+            if other.order.number != order.number
+        )
 
     async def _signed(
         self,
@@ -547,6 +563,7 @@ class OrderWork:
                 received=await self._received(client, call, receipt),
                 transaction=receipt.transaction_hash,
                 closed=await self._closed(client, call, progress.closed, receipt),
+                became=_became(call, receipt, self._network),
             )
         elif seen.agrees(lambda sight: sight.used > progress.done):
             return  # included, and not yet deep enough
@@ -587,7 +604,7 @@ class OrderWork:
             )
             return
         signed = as_signed(order, call, seen, self._witnesses)
-        if not await is_met(signed, kept.progress, seen, self._witnesses):
+        if not await is_met(signed, call, kept.progress, seen=seen, witnesses=self._witnesses):
             # What is on its way may still be included; nobody pushes it any more.
             reason = "It was sent while its condition held, and is not included yet."
             self._note(order, lambda before: replace(before, reason=reason))
@@ -646,18 +663,20 @@ class OrderWork:
     async def _closed(
         self, client: RpcClient, call: OrderCall, known: ClosedRange | None, receipt: Receipt
     ) -> ClosedRange | None:
-        """The range with the price it was closed at; None where that is not known any more."""
-        if known is None or call.kind != "close":
+        """The range with the price it was changed at; None where that is not known any more."""
+        if known is None or call.kind == "collect":
             return None
         try:
             block = await client.ask(requests.block(receipt.block_number))
             here = OneBlock(client, self._network, receipt.block_hash)
             states = (await read_states(here, self._network, [known.key])).states
-        except RpcError:
+            known = _entered(known, call, receipt)
+        except (RpcError, EventError):
             return None
         if block is None or not states:
             return None
-        return replace(known, sqrt_price=str(states[0].sqrt_price_x96), time=block.timestamp)
+        price = str(states[0].sqrt_price_x96)
+        return replace(known, sqrt_price=price, time=block.timestamp)
 
     def _finish(
         self,
@@ -669,6 +688,7 @@ class OrderWork:
         received: tuple[str, ...] = (),
         transaction: str = "",
         closed: ClosedRange | None = None,
+        became: str | UnsetType = UNSET,
     ) -> None:
         def change(before: StandingProgress) -> StandingProgress:
             done = before.done + 1
@@ -687,6 +707,7 @@ class OrderWork:
                 happened_at=self._clock(),
                 settled_at=at,
                 closed=closed,
+                became=became,
             )
 
         self._note(order, change)
@@ -709,6 +730,31 @@ def _gas(orders: Iterable[KeptOrder], session: Session) -> int:
 def _final(before: StandingProgress) -> StandingProgress:
     stands = before.state in (StandingState.WAITING, StandingState.SENT)
     return replace(before, settled_at=None, calls=before.calls if stands else ())
+
+
+def _entered(known: ClosedRange, call: OrderCall, receipt: Receipt) -> ClosedRange:
+    """What the transaction took out of the position's range, and what it put into one."""
+    if call.entry is None:
+        return known
+    changes = [
+        modify_liquidity_event(log)
+        for log in receipt.logs
+        if log.topics[:2] == (MODIFY_LIQUIDITY, known.key.pool_id)
+    ]
+    taken = -sum(min(0, change.liquidity_delta) for change in changes)
+    put = [change for change in changes if change.liquidity_delta > 0]
+    if not put:
+        return known
+    given = str(sum(change.liquidity_delta for change in put))
+    into = EnteredRange(put[0].tick_lower, put[0].tick_upper, given)
+    return replace(known, liquidity=str(taken), entered=into)
+
+
+def _became(call: OrderCall, receipt: Receipt, network: Network) -> str | UnsetType:
+    """The position it is now, where that is another one."""
+    minted = minted_positions(receipt, call.recipient, network)
+    into = call.target or (minted[0] if minted else None)
+    return UNSET if into is None else position_name(into)
 
 
 def _behind(calls: Sequence[SentCall], newest: SentCall) -> tuple[SentCall, ...]:

@@ -6,11 +6,12 @@ from msgspec import Struct
 
 from chain.base.units import age_text, minute_text
 from chain.contracts.networks import Address
+from chain.execution.plan.protocol import OrderKind
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.reference import PositionRef, position_label
 from chain.protocols.snapshot import PositionSnapshot
 from chain.standing_orders.book import KeptOrder
-from chain.standing_orders.call import OrderCall, OrderKind
+from chain.standing_orders.call import OrderCall
 from chain.standing_orders.order import PricePast, StandingOrder, StandingState
 from chain.standing_orders.seal import fault_of
 from chain.tokens.pair import Pair
@@ -68,6 +69,8 @@ class StandingOrderRow(Struct, frozen=True):
     looked_at: float | None
     transactions: tuple[str, ...]
     received: tuple[str, ...]
+    became: str | None
+    """The position that it is now, where that is another one."""
     price: PriceOfOrder | None
     what_if: JudgedClose | None
 
@@ -115,6 +118,7 @@ def order_row(
         looked_at=looked_at,
         transactions=progress.results,
         received=progress.received,
+        became=progress.became or None,
         price=price,
         what_if=what_if,
     )
@@ -152,7 +156,8 @@ def orders_page(listed: OrderList) -> Page:
                 (
                     Words("An order is signed now and carried out while you are away, such as:"),
                     Words("  order close 28 below 2900", "strong"),
-                    Words("  order collect 28 every 7d", "strong"),
+                    Words("  order collect 28 every 7d over $50", "strong"),
+                    Words("  order compound 28 every 7d times 4", "strong"),
                 ),
             ),
         )
@@ -198,20 +203,22 @@ def _table(waiting: list[StandingOrderRow], now: float) -> PageTable:
     return PageTable(columns, tuple(_waiting_cells(row, now) for row in waiting))
 
 
-_DOES: dict[OrderKind, str] = {"close": "close", "collect": "collect"}
-
-
 def _waiting_cells(row: StandingOrderRow, now: float) -> Cells:
     silence = _silence(row, now)
     times = f" ({row.done} of {row.times})" if row.times > 1 else ""
     return (
         PageCell(str(row.number)),
-        PageCell(f"{_DOES[row.kind]} {position_label(row.token_id)}{times}", "strong"),
+        PageCell(f"{_does(row.kind)} {position_label(row.token_id)}{times}", "strong"),
         PageCell(row.condition.removeprefix("the ").replace("price is", "price")),
         _distance(row),
         PageCell(minute_text(row.until)[:10], "dim"),
         PageCell(silence or "just now", "bad" if silence else "good"),
     )
+
+
+def _does(kind: OrderKind) -> str:
+    """Where a move goes its condition says."""
+    return "move" if kind == "follow" else kind
 
 
 def _distance(row: StandingOrderRow) -> PageCell:
@@ -248,11 +255,16 @@ def _ended(over: list[StandingOrderRow]) -> PageTable:
             PageCell(str(row.number), "dim"),
             PageCell(row.headline, "dim"),
             PageCell("done", "good") if row.state is StandingState.DONE else PageCell("ended"),
-            PageCell(" + ".join(row.received) or row.reason or "–"),
+            PageCell(_outcome(row)),
         )
         for row in over
     )
     return PageTable(columns, tuple(rows))
+
+
+def _outcome(row: StandingOrderRow) -> str:
+    now = "" if row.became is None else f"now #{row.became}, "
+    return f"{now}{' + '.join(row.received) or row.reason or '–'}"
 
 
 def _notes(listed: OrderList, waiting: list[StandingOrderRow]) -> Iterator[Words]:

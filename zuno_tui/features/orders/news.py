@@ -60,6 +60,7 @@ def _of_order(kept: KeptOrder, network: Network, now: float) -> Iterator[Feature
         return
     what = headline(kept.order, call)
     got = f" You received {' and '.join(progress.received)}." if progress.received else ""
+    got += f" It is #{progress.became} now." if progress.became else ""
     state, label = f"order {number} is {progress.state.value}", f"order {number}"
     if kept.stands and (against := fault_of(kept.order, call) or progress.reason):
         words = f"Order {number} cannot be carried out: {against}"

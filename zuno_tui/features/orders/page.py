@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from chain.base.units import DAY, HOUR, MICRO, UNKNOWN, minute_text, usd
 from chain.contracts.addresses import checksum, shorten_address
+from chain.execution.plan.protocol import OrderKind
 from chain.math.price import format_amount
 from chain.protocols.reference import position_label
 from chain.standing_orders.book import KeptOrder
-from chain.standing_orders.call import OrderCall, OrderKind
+from chain.standing_orders.call import OrderCall
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,
@@ -19,6 +20,7 @@ from chain.standing_orders.order import (
     StandingOrder,
 )
 from chain.standing_orders.seal import is_sealed
+from zuno_tui.features.orders.effects import MUCH_OF_POOL, EntryEffects
 from zuno_tui.present.views import ApprovalView, PageWords, ReceiptLine, ReceiptView, StepView
 from zuno_tui.present.words import amount_of, percent, round_usd
 
@@ -59,13 +61,14 @@ def order_note(order: StandingOrder, call: OrderCall) -> str:
     match order.condition:
         case PricePast():
             level = order.level
-            return "" if level is None else f"{level.side} {level.price}"
+            moves = "moves " if call.traits.shifts else ""
+            return "" if level is None else f"{moves}{level.side} {level.price}"
         case OutOfRange(seconds):
             return f"out of range {length_text(seconds)}"
         case LossOver(bips):
             return f"loss over {bips / 100:g}%"
         case FeesOver():
-            return "collects"
+            return "compounds" if call.entry else "collects"
 
 
 def is_below(order: StandingOrder) -> bool:
@@ -73,9 +76,10 @@ def is_below(order: StandingOrder) -> bool:
 
 
 def headline(order: StandingOrder, call: OrderCall) -> str:
-    doing = "Close" if call.kind == "close" else "Collect the fees of"
     often = f", up to {call.times} times" if call.times > 1 else ""
-    return f"{doing} {position_label(call.ref)} when {condition_words(order, call)}{often}"
+    into = "" if call.target is None else f" into {position_label(call.target)}"
+    doing = f"{call.traits.doing} {position_label(call.ref)}{into}"
+    return f"{doing} when {condition_words(order, call)}{often}"
 
 
 ORDER_PAGE = PageWords(
@@ -93,15 +97,19 @@ def order_view(draft: OrderDraft, key: SigningKey) -> ApprovalView:
     """What is signed, read out of its bytes, beside what the market says now."""
     call = draft.call
     once = "once" if call.times == 1 else f"up to {call.times} times"
-    does = f"{_DOING[call.kind]} {position_label(call.ref)} {once}, and send everything to you"
+    steps = [f"{_DOES[call.kind].format(position_label(call.ref))} {once}, {_THEN[call.kind]}"]
+    steps += [
+        headline(order, beside)
+        for order, beside in zip(draft.orders[1:], draft.calls[1:], strict=True)
+    ]
     return ApprovalView(
         plan_id=draft.plan_id,
         headline=headline(draft.order, call),
         hash=draft.hash,
         expires_at=draft.approval.expires_at,
         seconds_left=draft.approval.expires_at - draft.now,
-        steps=(StepView("order", (), does),),
-        outcome=(*_jump(draft.order), f"! {_NEEDS}"),
+        steps=tuple(StepView("order", (), does) for does in steps),
+        outcome=(*_meaning(draft), *_jump(draft.order, call), f"! {_NEEDS}"),
         wallet=checksum(call.recipient),
         signs_with=key.words,
         can_sign=key.can_sign,
@@ -135,30 +143,66 @@ def _receipt(draft: OrderDraft) -> ReceiptView:
         None if wei is None or cost.usd_per_wei is None else wei * cost.usd_per_wei
         for wei in (cost.now, cost.wei)
     )
+    what: Literal["comes out", "goes in"] = "comes out" if call.entry is None else "goes in"
     each = " each time" if call.times > 1 else ""
     about = UNKNOWN if cost.now is None else f"about {_coins(cost, cost.now)}"
     limit = f"{_coins(cost, cost.wei)}{each}, set in your limits"
     lines = (
         ReceiptLine("give", f"{position_label(call.ref)}, all of it"),
-        ReceiptLine("get", _expected(draft)),
+        ReceiptLine("get", _GETS[call.kind](draft)),
         ReceiptLine("network", f"{about}{each}; the watch key pays", usd(now)),
         ReceiptLine("pay", each.strip(), usd(now)),
-        ReceiptLine("bound", _least(draft), "", "comes out"),
+        ReceiptLine("bound", _LEAST[call.kind](draft), "", what),
         ReceiptLine("bound", limit, f"≤ {usd(most)}" if most is not None else "", "network"),
     )
-    closes = call.kind == "close"
-    return ReceiptView(
-        lines if closes else lines[1:], swap_cost=0.0, network_cost=now, most_cost=most
-    )
+    shown = lines if call.traits.takes else lines[1:]
+    return ReceiptView(shown, swap_cost=0.0, network_cost=now, most_cost=most)
 
 
 def _coins(cost: NetworkCost, wei: int) -> str:
     return f"{format_amount(wei, 18, 3)} {cost.coin}"
 
 
-def _jump(order: StandingOrder) -> Iterator[str]:
+def _meaning(draft: OrderDraft) -> Iterator[str]:
+    """What a move leaves behind, said first, and what a thief of the watch key could make of it."""
+    effects, level = draft.effects, draft.order.level
+    if effects is None:
+        return
+    if not effects.moves or level is None:
+        yield (
+            f"! A thief of the watch key destroys at most {percent(effects.share)} of the fees put "
+            "in while the price is there; past it, the fees that wait."
+        )
+        return
+    beside = "below" if level.side == "above" else "above"
+    yield (
+        f"! Afterwards it stands {beside} the price, in one coin, and earns only if the price "
+        f"returns to {figure_of(effects, level.side)}."
+    )
+    for place, move in enumerate(effects.moves, 1):
+        step = f"Step {place}: into" if len(effects.moves) > 1 else "Into"
+        yield (
+            f"! {step} {move.low} to {move.high} {effects.unit}. What was traded at "
+            f"{move.sold_at:,.6g} on average comes back at {move.back_at:,.6g}."
+        )
+    dollars = UNKNOWN if effects.dollars is None else usd(effects.dollars)
+    yield f"! A thief of the watch key destroys at most {dollars}, by all of it in a row."
+    if effects.of_pool >= MUCH_OF_POOL:
+        yield (
+            f"! Your position is {percent(effects.of_pool)} of its pool's liquidity: pushing the "
+            "price that far is cheap."
+        )
+
+
+def figure_of(effects: EntryEffects, side: str) -> str:
+    """The end of the last range that the price comes back to first."""
+    move = effects.moves[-1]
+    return move.high if side == "above" else move.low
+
+
+def _jump(order: StandingOrder, call: OrderCall) -> Iterator[str]:
     """No order names the price it is carried out at, only the one from which on it may be."""
-    if level := order.level:
+    if call.traits.takes and (level := order.level):
         past = f"{level.side} {level.price}"
         yield f"! If the price jumps, it closes at whatever price is reached, even far {past}."
 
@@ -207,9 +251,6 @@ def _amounts(draft: OrderDraft, amounts: Sequence[int]) -> str:
     return " + ".join(named) or "nothing"
 
 
-_DOING: dict[OrderKind, str] = {"close": "close", "collect": "collect the fees of"}
-
-
 def _least(draft: OrderDraft) -> str:
     if not any(draft.call.least):
         return "No minimum is signed: you get what is in it then."
@@ -224,6 +265,52 @@ def _least(draft: OrderDraft) -> str:
         return f"{least}."
     verb = "falls" if is_below(draft.order) else "rises"
     return f"{least}. {without[0]} has no minimum: it shrinks as the price {verb}."
+
+
+def _added(draft: OrderDraft) -> str:
+    entry = draft.call.entry
+    assert entry is not None
+    rest = "what is left of the fees follows" if entry.rest else "the rest comes to you"
+    assert draft.effects is not None
+    low, high = draft.effects.band
+    return (
+        f"A fixed step that takes at most {_amounts(draft, entry.most)}, and only while the price "
+        f"is {low} to {high} {draft.effects.unit}; {rest}."
+    )
+
+
+def _moved(draft: OrderDraft) -> str:
+    return f"{_amounts(draft, draft.call.least)}, all of it and of one coin, or it reverts."
+
+
+_DOES: dict[OrderKind, str] = {
+    "close": "close {}",
+    "collect": "collect the fees of {}",
+    "compound": "add the fees of {} to it",
+    "move": "move {} into another range",
+    "follow": "move {} into another range",
+}
+_THEN: dict[OrderKind, str] = {
+    "close": "and send everything to you",
+    "collect": "and send everything to you",
+    "compound": "and send what is over to you",
+    "move": "as a new position of yours, and send its fees to you",
+    "follow": "that of another position of yours, and send its fees to you",
+}
+_GETS: dict[OrderKind, Callable[[OrderDraft], str]] = {
+    "close": _expected,
+    "collect": _expected,
+    "compound": _expected,
+    "move": lambda _: "Its fees.",
+    "follow": lambda _: "Its fees.",
+}
+_LEAST: dict[OrderKind, Callable[[OrderDraft], str]] = {
+    "close": _least,
+    "collect": _least,
+    "compound": _added,
+    "move": _moved,
+    "follow": _moved,
+}
 
 
 def _by(draft: OrderDraft) -> str:

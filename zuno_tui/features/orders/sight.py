@@ -12,7 +12,7 @@ from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import SignedDelegation, ask_count, ask_disabled, ask_nonce
 from chain.positions.batch_reader import read_positions
-from chain.protocols.reference import PositionRef, position_label
+from chain.protocols.reference import position_label
 from chain.protocols.snapshot import PositionSnapshot, RangeStatus
 from chain.protocols.v4.memory import PositionMemory
 from chain.rpc import requests
@@ -41,6 +41,8 @@ class OrderSight(Struct, frozen=True):
     surely_used: int
     """The same some blocks earlier: what a reorganisation hardly takes back."""
     hook_code: str | None
+    target: PositionSnapshot | None = None
+    """The other position that it is about; None where there is none, or it is gone."""
 
     @property
     def time(self) -> int:
@@ -52,13 +54,15 @@ class OrderSight(Struct, frozen=True):
 
 
 async def read_sight(
-    client: RpcClient, network: Network, ref: PositionRef, signed: SignedDelegation
+    client: RpcClient, network: Network, call: OrderCall, signed: SignedDelegation
 ) -> OrderSight:
     """Nothing that another endpoint told before answers for this one."""
     head = await client.head()
     at = head.hash
     memory = PositionMemory(Store.in_memory(), network, lambda: float(head.timestamp))
-    found = (await read_positions(client, network, memory, [ref], at=at)).get(ref)
+    refs = [call.ref, *(() if call.target is None else (call.target,))]
+    positions = await read_positions(client, network, memory, refs, at=at)
+    found, target = positions.get(call.ref), positions.get(call.target or call.ref)
     deep = max(0, head.number - LEAST_BLOCKS)
     code, nonce, disabled, used, surely_used = await client.together(
         requests.code(signed.delegator, at),
@@ -76,6 +80,7 @@ async def read_sight(
         int.from_bytes(used, "big"),
         int.from_bytes(surely_used, "big"),
         await hook_code(client, found, at),
+        None if call.target is None else target,
     )
 
 
@@ -162,9 +167,11 @@ def reasons_against(order: StandingOrder, call: OrderCall, sight: OrderSight) ->
         return
     if position.owner != call.recipient:
         yield f"Position {position_label(call.ref)} has another owner."
+    if call.target is not None and (sight.target is None or sight.target.owner != call.recipient):
+        yield f"Position {position_label(call.target)}, where it goes, is not there any more."
     if not is_sealed(order, call):
         return  # what its file says besides ends nothing
-    if call.kind == "close" and str(position.liquidity) != order.liquidity:
+    if call.traits.sized and order.fits(position.liquidity) is False:
         yield "The position is larger or smaller now: sign a new order, and cancel this one."
     if sight.hook_code != order.hook_code:
         yield "The code of the pool's hook has changed."

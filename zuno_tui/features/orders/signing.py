@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from msgspec import Struct, ValidationError, convert, to_builtins
@@ -23,6 +24,7 @@ from chain.contracts.delegation import (
 from chain.contracts.hooks import hook_passport
 from chain.contracts.networks import Address, Network
 from chain.contracts.signed_delegation import SignedDelegation, ask_nonce
+from chain.execution import protocols
 from chain.execution.outbox.approvals import ActKind, GivenApproval
 from chain.execution.outbox.outbox import Outbox
 from chain.math.drift import Span
@@ -36,22 +38,19 @@ from chain.rpc.records import Block
 from chain.standing_orders.book import StandingOrders
 from chain.standing_orders.call import (
     OrderCall,
-    OrderKind,
+    OrderLimits,
     call_in,
     gas_limits,
     least_amounts,
     propose,
     read_call,
 )
+from chain.standing_orders.entries import span_of
 from chain.standing_orders.order import (
-    FeesOver,
-    LossOver,
     OrderCondition,
-    OutOfRange,
     PricePast,
     StandingOrder,
     delegation_text,
-    price_condition,
 )
 from chain.standing_orders.seal import is_sealed, salt_of
 from chain.tokens import Token
@@ -60,10 +59,16 @@ from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.errors import WalletError
 from chain.wallet.watch_key import is_proven, watch_key
 from zuno_tui.app.session import Session
+from zuno_tui.features.orders.effects import EntryEffects, entry_effects
 from zuno_tui.features.orders.events import OrderFormReady
-from zuno_tui.features.orders.intents import OrderClose, OrderCollect
+from zuno_tui.features.orders.intents import OrderAsked
+from zuno_tui.features.orders.planning import (
+    OrderPlan,
+    OrderRequest,
+    order_request,
+    plan_orders,
+)
 from zuno_tui.features.orders.sight import OrderSight, hook_code, read_sight
-from zuno_tui.features.orders.terms import LEAST_HOLD, OrderTerms, OrderWordsError, read_terms
 from zuno_tui.gate.actions.action import owned_position
 from zuno_tui.gate.acts import (
     make_given_approval,
@@ -117,8 +122,9 @@ class OrderDraft(Struct, frozen=True):
     """An order that waits for the owner's word, with what is told of it."""
 
     plan_id: str
-    order: StandingOrder
-    call: OrderCall
+    orders: tuple[StandingOrder, ...]
+    """The one that was asked for, then what the same page signs with it."""
+    calls: tuple[OrderCall, ...]
     approval: GivenApproval
     now: float
     """By the network's clock."""
@@ -137,6 +143,16 @@ class OrderDraft(Struct, frozen=True):
     """The watch key pays it."""
     outlook: OrderOutlook | None = None
     """None where the position is gone or its tokens' decimals are unknown."""
+    effects: EntryEffects | None = None
+    """Of what it puts back to work; None where it does not."""
+
+    @property
+    def order(self) -> StandingOrder:
+        return self.orders[0]
+
+    @property
+    def call(self) -> OrderCall:
+        return self.calls[0]
 
     @property
     def hash(self) -> str:
@@ -153,70 +169,76 @@ def _refuse_device(session: Session) -> None:
         )
 
 
-async def propose_order(session: Session, asked: OrderClose | OrderCollect) -> OrderDraft:
+async def propose_order(session: Session, asked: OrderAsked) -> OrderDraft:
     _refuse_device(session)
     async with session.sources() as sources, session.connections(sources) as connections:
-        position = await owned_position(sources, asked.ref, session.address, "latest")
-        now = network_time(sources, position.block.timestamp)
-        kind: OrderKind = "close" if isinstance(asked, OrderClose) else "collect"
-        try:
-            terms = read_terms(kind, asked.words, now)
-        except OrderWordsError as error:
-            raise GateRefusedError(str(error)) from None
-        tokens = await tokens_at(
-            sources, (position.pool.key.currency0, position.pool.key.currency1), position.block.hash
-        )
-        condition = _condition(session.network, position, tokens, terms)
+        request = await order_request(session, sources, asked)
+        position, now = request.position, request.now
         key = _delegate(session, asked.by)
-        owner = session.address
-        nonce = await sources.client.ask(requests.call(NONCES, ask_nonce(owner)))
-        unsealed = propose(
-            session.network,
-            position,
-            kind,
-            condition,
-            watch_key=key,
-            times=terms.times,
-            now=now,
-            until=terms.until,
-            nonce=int.from_bytes(nonce, "big"),
+        nonce = await sources.client.ask(requests.call(NONCES, ask_nonce(session.address)))
+        code = await hook_code(sources.client, position, position.block.hash)
+        orders = tuple(
+            _unsigned(
+                request,
+                planned,
+                key,
+                OrderLimits(planned.times, now, int.from_bytes(nonce, "big")),
+                hook_code=code,
+            )
+            for planned in await plan_orders(request)
         )
-        token0, token1 = (tokens[each] for each in position.pool.key.values[:2])
-        pair = pair_of(session.network, token0, token1, position.pool.sqrt_price_x96)
-        known = None not in (token0.decimals, token1.decimals)
-        order = StandingOrder(
-            version=2,
-            number=0,
-            chain_id=session.network.chain_id,
-            delegation="",
-            condition=condition,
-            made_at=float(now),
-            liquidity=str(position.liquidity),
-            hook_code=await hook_code(sources.client, position, position.block.hash),
-            hold_seconds=LEAST_HOLD if asked.hold is None else asked.hold,
-            pair=(token0.label, token1.label),
-            decimals=(token0.decimals or 0, token1.decimals or 0) if known else None,
-            inverted=pair.inverted,
-            secret=secrets.token_hex(16),
+        sights = await _fit_sights(session, sources, connections, orders)
+        pair = request.pair.token0.address, request.pair.token1.address
+        worth = await read_worth(sources, pair, sights[0].head)
+        plan_id = f"plan_{digest(''.join(each.delegation for each in orders).encode())[:16]}"
+        approval = make_given_approval(ActKind.ORDER, plan_id, _sealed(orders, now), {}, now=now)
+        draft = await _draft(
+            session, orders, worth, connections, sights, approval=approval, now=now
         )
-        call = read_call(unsealed, session.network)
-        if not call.currencies:
-            order = replace(order, tokens=(token0.address, token1.address))
-        salt = salt_of(order, call)
-        proposed = unsealed._replace(salt=salt)
-        order = replace(order, delegation=delegation_text(proposed))
-        sight = await read_sight(sources.client, session.network, position.ref, proposed)
-        await _refuse_unfit(session, sources, connections, order, sight)
-        worth = await read_worth(sources, tuple(tokens), sight.head)
-        plan_id = f"plan_{digest(order.delegation.encode())[:16]}"
-        approval = make_given_approval(ActKind.ORDER, plan_id, _sealed(order, now), {}, now=now)
-        draft = await _draft(session, order, worth, connections, sight, approval=approval, now=now)
     PlanStore(session.home.plans).keep(
-        {"planId": draft.plan_id, "flow": FLOW, "order": to_builtins(order)}
+        {"planId": draft.plan_id, "flow": FLOW, "orders": [to_builtins(each) for each in orders]}
     )
     with Outbox.open(session.home.outbox) as outbox:
         outbox.give(draft.approval)
     return draft
+
+
+def _unsigned(
+    request: OrderRequest,
+    planned: OrderPlan,
+    key: Address,
+    limits: OrderLimits,
+    *,
+    hook_code: str | None,
+) -> StandingOrder:
+    """With its seal, before its owner's signature."""
+    network, pair, position = request.session.network, request.pair, request.position
+    unsealed = propose(network, position.pool.key, planned.made, watch_key=key, limits=limits)
+    token0, token1 = pair.token0, pair.token1
+    known = None not in (token0.decimals, token1.decimals)
+    size = planned.made.liquidity or position.liquidity
+    order = StandingOrder(
+        version=2,
+        number=0,
+        chain_id=network.chain_id,
+        delegation="",
+        condition=planned.condition,
+        made_at=float(limits.now),
+        liquidity=str(size),
+        hook_code=hook_code,
+        hold_seconds=planned.hold,
+        pair=(token0.label, token1.label),
+        decimals=(token0.decimals or 0, token1.decimals or 0) if known else None,
+        inverted=pair.inverted,
+        secret=secrets.token_hex(16),
+        size=planned.size,
+        ticks=planned.ticks,
+    )
+    call = read_call(unsealed, network)
+    if not call.currencies:
+        order = replace(order, tokens=(token0.address, token1.address))
+    salt = salt_of(order, call)
+    return replace(order, delegation=delegation_text(unsealed._replace(salt=salt)))
 
 
 async def order_form(session: Session, ref: PositionRef) -> OrderFormReady:
@@ -245,32 +267,34 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
     """What is about to be signed, read again: refused where anything of it has changed."""
     document = PlanStore(session.home.plans).find(plan_id, FLOW)
     try:
-        order = convert(document.get("order"), StandingOrder)
+        orders = convert(document.get("orders"), tuple[StandingOrder, ...])
     except ValidationError:
-        raise DamagedPlanError("This order cannot be read. Ask for it again.") from None
+        orders = ()
+    if not orders:
+        raise DamagedPlanError("This order cannot be read. Ask for it again.")
     with Outbox.open(session.home.outbox) as outbox:
         approval = waiting_approval(
             outbox,
             ActKind.ORDER,
             str(document.get("planId")),
-            happened=lambda _: _is_kept(session, order),
-            lost=_lost(session, order),
+            happened=lambda _: all(_is_kept(session, order) for order in orders),
+            lost=_lost(session, orders[0]),
             kept_elsewhere="approvalHash" in document,
         )
-    refuse_changed(approval, _sealed(order, approval.given_at))
+    refuse_changed(approval, _sealed(orders, approval.given_at))
     async with session.sources() as sources, session.connections(sources) as connections:
-        call = call_in(order, session.network)
-        sight = await read_sight(sources.client, session.network, call.ref, order.delegation_signed)
-        now = network_time(sources, sight.head.timestamp)
+        call = call_in(orders[0], session.network)
+        head = await sources.client.head()
+        now = network_time(sources, head.timestamp)
         refuse_over(approval, now)
-        worth = await read_worth(sources, call.currencies, sight.head)
-        draft = await _draft(session, order, worth, connections, sight, approval=approval, now=now)
-        await _refuse_unfit(session, sources, connections, order, sight)
-    return draft
+        worth = await read_worth(sources, call.currencies, head)
+        sights = await _fit_sights(session, sources, connections, orders)
+        return await _draft(session, orders, worth, connections, sights, approval=approval, now=now)
 
 
-def _sealed(order: StandingOrder, given_at: float) -> str:
-    return seal({"order": to_builtins(order), "givenAt": float(given_at)})
+def _sealed(orders: Sequence[StandingOrder], given_at: float) -> str:
+    told = [to_builtins(order) for order in orders]
+    return seal({"orders": told, "givenAt": float(given_at)})
 
 
 def _is_kept(session: Session, order: StandingOrder) -> bool:
@@ -292,40 +316,50 @@ def _lost(session: Session, order: StandingOrder) -> str:
     )
 
 
-def keep_signed(session: Session, draft: OrderDraft, signed: SignedDelegation) -> StandingOrder:
+def sign_orders(
+    session: Session, draft: OrderDraft, sign: Callable[[SignedDelegation], SignedDelegation]
+) -> StandingOrder:
+    """All of a page, or none is kept; what closes stands before what makes it necessary."""
+    signed = [
+        replace(order, delegation=delegation_text(sign(order.delegation_signed)))
+        for order in draft.orders
+    ]
+    places = sorted(range(len(signed)), key=lambda place: not draft.calls[place].traits.takes)
     with Outbox.open(session.home.outbox) as outbox:
         outbox.use(draft.hash, now=draft.now)
-    order = replace(draft.order, delegation=delegation_text(signed))
-    return StandingOrders(session.home.orders).add(order)
+    book = StandingOrders(session.home.orders)
+    kept = {place: book.add(signed[place]) for place in places}
+    return kept[0]
 
 
 async def _draft(
     session: Session,
-    order: StandingOrder,
+    orders: Sequence[StandingOrder],
     worth: ActionWorth,
     connections: Connections,
-    sight: OrderSight,
+    sights: Sequence[OrderSight],
     *,
     approval: GivenApproval,
     now: float,
 ) -> OrderDraft:
+    order, sight = orders[0], sights[0]
     tokens = dict(worth.tokens)
-    call = call_in(order, session.network)
-    if call.recipient != session.address or order.chain_id != session.network.chain_id:
-        raise GateRefusedError("The order is of another wallet or network. Nothing was signed.")
+    calls = tuple(call_in(each, session.network) for each in orders)
+    call = calls[0]
     embedded = session.network.clock == "head"
     endpoints = 0 if embedded else len(connections.witnesses) or 1
-    level = None if sight.position is None else _enforced_level(sight.position, order)
-    reach = ""
-    if level is not None and sight.position is not None:
+    level = None if sight.position is None else _enforced_level(sight.position, order, call)
+    reach, effects = "", None
+    if sight.position is not None:
         key, price = sight.position.pool.key, sight.position.pool.sqrt_price_x96
         pair = pair_of(session.network, tokens[key.currency0], tokens[key.currency1], price)
-        reach = pair.price_text(level)
+        reach = "" if level is None else pair.price_text(level)
+        effects = entry_effects(calls, sight.position, pair, worth)
     condition = order.condition
     return OrderDraft(
         approval.plan_id,
-        order,
-        call,
+        tuple(orders),
+        calls,
         approval,
         now,
         tokens,
@@ -337,6 +371,7 @@ async def _draft(
         outlook=None
         if sight.position is None
         else _outlook(session.network, condition, sight.position, worth),
+        effects=effects,
     )
 
 
@@ -375,9 +410,13 @@ def _outlook(
     return OrderOutlook(pair.price_text(now), distance, amounts, dollars, before)
 
 
-def _enforced_level(position: PositionSnapshot, order: StandingOrder) -> int | None:
+def _enforced_level(
+    position: PositionSnapshot, order: StandingOrder, call: OrderCall
+) -> int | None:
     """Outside the range amounts no longer change: there its edge is the strictest the chain has."""
     condition = order.condition
+    if isinstance(condition, PricePast) and call.traits.shifts:
+        return int(condition.sqrt_price)  # before that the new range wants the other coin, too
     if not isinstance(condition, PricePast) or not any(least_amounts(position, condition)):
         return None
     lower, upper = (
@@ -387,36 +426,46 @@ def _enforced_level(position: PositionSnapshot, order: StandingOrder) -> int | N
     return min(max(int(condition.sqrt_price), lower), upper)
 
 
-async def _refuse_unfit(
+async def _fit_sights(
     session: Session,
     sources: Sources,
     connections: Connections,
-    order: StandingOrder,
-    sight: OrderSight,
-) -> None:
+    orders: Sequence[StandingOrder],
+) -> list[OrderSight]:
     """Refuse what the chain would not carry out, and what endpoints tell differently."""
+    await _refuse_odd_contracts(session, sources)
+    return [await _fit_sight(session, sources, connections, order) for order in orders]
+
+
+async def _refuse_odd_contracts(session: Session, sources: Sources) -> None:
+    head = await sources.client.head()
+    codes = await read_code_hashes(sources, _ENFORCED_BY, head.hash, pins=sources.store)
+    for address in _ENFORCED_BY:
+        if address not in codes.now or codes.now[address] != codes.pinned.get(address):
+            raise GateRefusedError(
+                "The contracts that hold an order to its terms are not on "
+                f"{session.network.title} as they are known. Nothing was signed.",
+                RefusalCode.CONTRACT_CODE,
+            )
+
+
+async def _fit_sight(
+    session: Session, sources: Sources, connections: Connections, order: StandingOrder
+) -> OrderSight:
     network, call = session.network, call_in(order, session.network)
+    if call.recipient != session.address or order.chain_id != network.chain_id:
+        raise GateRefusedError("The order is of another wallet or network. Nothing was signed.")
+    clients = (sources.client, *(witness.client for witness in connections.witnesses))
     sights = [
-        sight,
-        *[
-            await read_sight(witness.client, network, call.ref, order.delegation_signed)
-            for witness in connections.witnesses
-        ],
+        await read_sight(client, network, call, order.delegation_signed) for client in clients
     ]
-    if len({_compared(sight) for sight in sights}) > 1:
+    sight = sights[0]
+    if len({_compared(each) for each in sights}) > 1:
         raise GateRefusedError(
             "Endpoints disagree on the position, the account or its orders. Nothing was signed. "
             "Try again, or leave out the one you do not trust: --rpc URL,URL",
             RefusalCode.ENDPOINTS_DISAGREE,
         )
-    codes = await read_code_hashes(sources, _ENFORCED_BY, sight.head.hash, pins=sources.store)
-    for address in _ENFORCED_BY:
-        if address not in codes.now or codes.now[address] != codes.pinned.get(address):
-            raise GateRefusedError(
-                f"The contracts that hold an order to its terms are not on {network.title} as they "
-                "are known. Nothing was signed.",
-                RefusalCode.CONTRACT_CODE,
-            )
     if sight.delegate == SIMPLE_ACCOUNT.address:
         raise GateRefusedError(
             f"This account runs {SIMPLE_ACCOUNT.name}, on which no order can stand. Change it: "
@@ -426,20 +475,51 @@ async def _refuse_unfit(
         raise NotDelegatedError(
             "Set your account up for orders once, then ask again: zuno wallet delegate"
         )
+    protocol = protocols.reader_named(call.ref.protocol).contracts(network)
+    relied_on = (*_ENFORCED_BY, sight.delegate, *protocol)
+    codes = await read_code_hashes(sources, relied_on, sight.head.hash, pins=sources.store)
+    for address in relied_on:
+        if address not in codes.now or codes.now[address] != codes.pinned.get(address):
+            raise GateRefusedError(
+                f"The contracts that hold an order to its terms are not on {network.title} as they "
+                "are known. Nothing was signed.",
+                RefusalCode.CONTRACT_CODE,
+            )
     position = sight.position
     if position is None or position.owner != session.address:
         raise GateRefusedError(
             f"Position {position_label(call.ref)} is not this wallet's any more."
         )
-    key, changed = position.pool.key, str(position.liquidity) != order.liquidity
+    key, changed = position.pool.key, order.fits(position.liquidity) is False
     paid = call.currencies == (key.currency0, key.currency1)
     if changed or not paid or sight.hook_code != order.hook_code:
         raise GateRefusedError("The position or its hook has changed. Ask for the order again.")
+    if call.target is not None:
+        _refuse_other_target(session, call, sight)
     if sight.nonce != call.nonce:
         raise GateRefusedError("Orders were cancelled meanwhile. Ask for this one again.")
     if not is_sealed(order, call):
         raise GateRefusedError("What it waits for is not sealed. Ask for the order again.")
     _refuse_hopeless(order, position)
+    return sight
+
+
+def _refuse_other_target(session: Session, call: OrderCall, sight: OrderSight) -> None:
+    """What takes it in is this wallet's, of the same pool, and the range that was sealed."""
+    target, entry = sight.target, call.entry
+    assert call.target is not None
+    if (
+        target is None
+        or sight.position is None
+        or entry is None
+        or target.owner != session.address
+        or target.identity.pool_id != sight.position.identity.pool_id
+        or span_of(target) != entry.span
+    ):
+        raise GateRefusedError(
+            f"Position {position_label(call.target)} is not there to take it in. Ask for the order "
+            "again."
+        )
 
 
 def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
@@ -467,29 +547,11 @@ def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
 
 def _compared(sight: OrderSight) -> tuple[object, ...]:
     position = sight.position
-    held = None if position is None else (position.owner, position.liquidity, position.identity)
-    return (held, sight.delegate, sight.nonce, sight.disabled, sight.hook_code)
-
-
-def _condition(
-    network: Network, position: PositionSnapshot, tokens: dict[Address, Token], terms: OrderTerms
-) -> OrderCondition:
-    match terms.when:
-        case "below" | "above":
-            key = position.pool.key
-            pair = pair_of(
-                network, tokens[key.currency0], tokens[key.currency1], position.pool.sqrt_price_x96
-            )
-            try:
-                return price_condition(pair, terms.price, below=terms.when == "below")
-            except ValueError as error:
-                raise GateRefusedError(str(error)) from None
-        case "out-of-range":
-            return OutOfRange(terms.seconds)
-        case "loss-over":
-            return LossOver(terms.bips)
-        case "every":
-            return FeesOver(terms.micro_usd, terms.seconds)
+    held, target = (
+        None if at is None else (at.owner, at.liquidity, at.identity)
+        for at in (position, sight.target)
+    )
+    return (held, target, sight.delegate, sight.nonce, sight.disabled, sight.hook_code)
 
 
 async def _key_of(session: Session, named: Address) -> Literal["own", "recorded", "elsewhere"]:

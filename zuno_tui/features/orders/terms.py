@@ -1,5 +1,6 @@
 """What is typed behind `order close 28`: a condition, an end, and how often."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal
 
@@ -7,10 +8,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import DAY, NumeralError, read_numeral
+from chain.execution.plan.protocol import OrderKind
 from zuno_tui.features.orders.intents import is_span, read_span
 from zuno_tui.prompt.figures import read_day
 
-When = Literal["below", "above", "out-of-range", "loss-over", "every"]
+When = Literal["below", "above", "out-of-range", "loss-over", "every", "up", "down"]
 LEAST_HOLD = 120
 """Seconds a condition must hold where nobody says otherwise."""
 _DEFAULT_DAYS, _MOST_DAYS = 30, 90
@@ -35,15 +37,22 @@ class OrderWordsError(ValueError):
 
 CLOSE_USAGE = "Say when: below 2900, above 3400, out-of-range 2h or loss-over 5%."
 COLLECT_USAGE = "Say when: every 7d over $50, and times 4 where it is not once."
+COMPOUND_USAGE = "Say how often: every 7d, over $50 of fees, and times 4 where it is not once."
+MOVE_USAGE = "Say where its far end goes: up to 3400, or down to 2800."
+_NO_OTHER_COIN = (
+    "An order cannot collect in another coin: its call is fixed when it is signed, Uniswap's "
+    "PositionManager cannot swap, and a swap of a fixed amount would sell coins of your wallet. "
+    "Collect as it is, and swap yourself: zuno swap"
+)
 
 
-def read_terms(kind: Literal["close", "collect"], words: tuple[str, ...], now: int) -> OrderTerms:
+def read_terms(kind: OrderKind, words: tuple[str, ...], now: int) -> OrderTerms:
     """Words in any order; each may be said once."""
     left = [word.lower().rstrip(",") for word in words]
     until = _until(left, now)
-    terms = _collecting(left) if kind == "collect" else _closing(left)
+    read, usage = _READERS[kind]
+    terms = read(left)
     if left:
-        usage = CLOSE_USAGE if kind == "close" else COLLECT_USAGE
         raise OrderWordsError(f"{' '.join(left)!r} is not understood. {usage}")
     return replace(terms, until=until)
 
@@ -64,14 +73,31 @@ def _closing(left: list[str]) -> OrderTerms:
 
 
 def _collecting(left: list[str]) -> OrderTerms:
-    seconds = _time(_after(left, "every")) if "every" in left else 7 * DAY
+    if left[-2:-1] == ["in"]:
+        raise OrderWordsError(_NO_OTHER_COIN)
     if "over" not in left:
         raise OrderWordsError(COLLECT_USAGE)
-    dollars = _number(_after(left, "over").removeprefix("$"))
+    return _compounding(left)
+
+
+def _compounding(left: list[str]) -> OrderTerms:
+    """Without a sum it is chosen by the fees of the past."""
+    seconds = _time(_after(left, "every")) if "every" in left else 7 * DAY
+    dollars = _number(_after(left, "over").removeprefix("$")) if "over" in left else Fraction(0)
     times = int(_number(_after(left, "times"))) if "times" in left else 1
     if not 1 <= times <= _MOST_TIMES:
         raise OrderWordsError(f"An order is carried out once to {_MOST_TIMES} times.")
     return OrderTerms("every", seconds=seconds, micro_usd=round(dollars * 10**6), times=times)
+
+
+def _moving(left: list[str]) -> OrderTerms:
+    sides: tuple[When, When] = ("up", "down")
+    for side in sides:
+        if side in left:
+            left.remove(side)
+            if "to" in left:
+                return OrderTerms(side, price=_number(_after(left, "to")))
+    raise OrderWordsError(MOVE_USAGE)
 
 
 def _after(left: list[str], word: str) -> str:
@@ -98,6 +124,14 @@ def _time(text: str) -> int:
         return read_span(text)
     except ValueError as error:
         raise OrderWordsError(f"{error}.") from None
+
+
+_READERS: dict[OrderKind, tuple[Callable[[list[str]], OrderTerms], str]] = {
+    "close": (_closing, CLOSE_USAGE),
+    "collect": (_collecting, COLLECT_USAGE),
+    "compound": (_compounding, COMPOUND_USAGE),
+    "move": (_moving, MOVE_USAGE),
+}
 
 
 def _until(left: list[str], now: int) -> int:

@@ -3,13 +3,20 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from agents.numbers.edges import TickRange
 from agents.numbers.outlook import Stake
-from agents.scorecard.scoring import KeptOrClosed, kept_or_closed, price_course, price_of
+from agents.scorecard.scoring import (
+    KeptOrClosed,
+    changed_or_not,
+    kept_or_closed,
+    price_course,
+    price_of,
+)
 from chain.base.units import DAY, HOUR, time_text
 from chain.contracts.networks import Address
+from chain.execution.plan.protocol import OrderKind
 from chain.history.events import fee_terms
 from chain.history.hour_reader import HourMemory, read_hours
 from chain.pools.depth import read_states
@@ -18,7 +25,8 @@ from chain.read.block_reader import OneBlock
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
 from chain.standing_orders.book import KeptOrder, StandingOrders
-from chain.standing_orders.order import ClosedRange, StandingState
+from chain.standing_orders.call import subject_in
+from chain.standing_orders.order import ClosedRange
 from chain.tokens.pair import Pair, pair_of
 from chain.tokens.token import amount_text
 from zuno_tui.app.session import Session
@@ -43,9 +51,20 @@ class JudgedClose(Struct, frozen=True):
     words: str
 
 
-class ClosedOrder(Struct, frozen=True):
-    """An order that closed its position, judged by the swaps of the pool since."""
+_WORDS: dict[OrderKind, tuple[str, str, str]] = {
+    "close": ("with its fees", "for what it paid", "closing"),
+    "collect": ("with its fees", "for what it paid", "collecting"),
+    "compound": ("in the wallet", "at work, with its fees", "compounding"),
+    "move": ("with its fees where it was", "where it is", "moving"),
+    "follow": ("with its fees where it was", "where it is", "moving"),
+}
+"""Without it, with it, and what it did."""
 
+
+class ClosedOrder(Struct, frozen=True):
+    """An order that changed its position, judged by the swaps of the pool since."""
+
+    kind: OrderKind
     number: int
     closed_at: int
     until: int
@@ -70,9 +89,10 @@ class ClosedOrder(Struct, frozen=True):
             self.text(worth, self.last_price) for worth in (self.worths.closed, self.worths.kept)
         )
         side = "better" if self.gain_share >= 0 else "worse"
+        without, having, doing = _WORDS[self.kind]
         return (
-            f"what if it had not: {kept} with its fees by {time_text(self.until)}, against "
-            f"{closed} for what it paid: closing was {abs(self.gain_share):.2%} {side}"
+            f"what if it had not: {kept} {without} by {time_text(self.until)}, against "
+            f"{closed} {having}: {doing} was {abs(self.gain_share):.2%} {side}"
         )
 
     @property
@@ -92,25 +112,27 @@ class ClosedOrder(Struct, frozen=True):
 
 
 async def what_if(sources: Sources, kept: Sequence[KeptOrder]) -> dict[int, ClosedOrder]:
-    """By order; one that is not an hour old, or whose pool is gone, is left out."""
+    """By order, the last time it was carried out; one that is not an hour old, or whose pool is
+    gone, is left out."""
     head = await sources.client.head()
     found: dict[int, ClosedOrder] = {}
     for kept_order in kept:
         closed = kept_order.progress.closed
-        done = kept_order.progress.state is StandingState.DONE and closed is not None
-        if closed is None or not done or not closed.sqrt_price:
+        subject = subject_in(kept_order.order.delegation_signed)
+        if closed is None or not kept_order.progress.done or not closed.sqrt_price:
             continue
-        if head.timestamp - closed.time < HOUR:
+        if subject is None or head.timestamp - closed.time < HOUR:
             continue
         with suppress(RpcError):
-            judged = await _judged(sources, kept_order.order.number, closed, head)
+            number = kept_order.order.number
+            judged = await _judged(sources, subject[0], number, closed, head)
             if judged is not None:
                 found[kept_order.order.number] = judged
     return found
 
 
 async def _judged(
-    sources: Sources, number: int, closed: ClosedRange, head: Block
+    sources: Sources, kind: OrderKind, number: int, closed: ClosedRange, head: Block
 ) -> ClosedOrder | None:
     network, key = sources.network, closed.key
     here = OneBlock(sources.client, network, head.hash)
@@ -133,9 +155,12 @@ async def _judged(
     pair = pair_of(network, tokens[key.currency0], tokens[key.currency1], course.last)
     until = min(head.timestamp, closed.time + _MOST_DAYS * DAY)
     worths = kept_or_closed(course, stake)
-    return (
-        ClosedOrder(number, closed.time, until, worths, course.last, pair) if worths.then else None
-    )
+    if closed.entered is not UNSET:
+        ticks, liquidity = TickRange(*closed.entered.ticks), int(closed.entered.liquidity)
+        worths = changed_or_not(worths, kept_or_closed(course, Stake(ticks, liquidity)))
+    if not worths.then:
+        return None
+    return ClosedOrder(kind, number, closed.time, until, worths, course.last, pair)
 
 
 async def scored_orders(session: Session, sources: Sources) -> Attachment:

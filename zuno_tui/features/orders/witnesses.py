@@ -134,9 +134,7 @@ class Witnesses:
 
     async def sights(self, order: StandingOrder, call: OrderCall) -> Seen:
         network, signed = self.sources.network, order.delegation_signed
-        answers = await self.each(
-            lambda witness: read_sight(witness.client, network, call.ref, signed)
-        )
+        answers = await self.each(lambda witness: read_sight(witness.client, network, call, signed))
         seen = Seen(
             tuple(answer.value for answer in answers),
             self.needed,

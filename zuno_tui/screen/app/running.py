@@ -56,6 +56,8 @@ def run_desk(
     opening: Opening,
     ending: Ending,
     after_first_run: Callable[[FirstChoice], Opening] | None = None,
+    *,
+    keeps_view: bool = True,
 ) -> int:
     """The exit code, once the person has left and everything is put away.
 
@@ -92,7 +94,7 @@ def run_desk(
         bell=look.bell,
         theme=look.theme,
         keymap=look.keymap,
-        history=open_history(home.history),
+        history=open_history(home.history) if keeps_view else None,
         kept=read_kept_view(home.view),
         pictures=look.pictures,
         pace=ReadingPace(look.reading_pace, time.monotonic),
@@ -104,7 +106,8 @@ def run_desk(
     try:
         # Without the mouse a terminal keeps its own selection, over SSH too.
         app.run(mouse=look.mouse)
-        write_kept_view(home.view, app.kept_view)
+        if keeps_view:
+            write_kept_view(home.view, app.kept_view)
     finally:
         room.close()
         room.wait_closed(_CLOSING_SECONDS)

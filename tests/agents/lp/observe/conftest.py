@@ -1,10 +1,8 @@
 """The embedded chain as Scout sees it, and as its people steer it."""
 
-from __future__ import annotations
-
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
@@ -12,16 +10,11 @@ import pytest
 from agents.lp.observe import ChainObserver
 from chain.base.store import Store
 from chain.contracts.networks import Network, network_named
+from chain.devnet.launch import DevnetReady
 from chain.positions.overview import Sources
+from chain.prices.coingecko import CoinGecko
 from chain.rpc.client import RpcClient
 from tests.chain.moves import Moves
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from contextlib import AbstractAsyncContextManager
-
-    from chain.devnet.launch import DevnetReady
-    from chain.prices.coingecko import CoinGecko
 
 DEVNET = network_named("devnet")
 

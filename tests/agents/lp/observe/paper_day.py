@@ -1,11 +1,10 @@
 """Trading on paper, as the live market would do it, and what it pays a range."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from chain.devnet.world.market import live_visits
+from agents.lp.facts import ObservedPool
+from agents.numbers.outlook import Stake
+from chain.devnet.world.market import PlannedSwap, SimulatedMarket, live_visits
 from chain.devnet.world.pools import (
     POOLS,
 )
@@ -14,14 +13,9 @@ from chain.history.fee_rate import LiquidityRange
 from chain.math.fees import unpack_protocol_fee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.past import LogPlace, SwapEvent
+from tests.chain.devnet.paper_market import PaperState
 from tests.chain.history.all_swaps import TimedSwap
 from tests.chain.history.exact_fees import range_fees
-
-if TYPE_CHECKING:
-    from agents.lp.facts import ObservedPool
-    from agents.numbers.outlook import Stake
-    from chain.devnet.world.market import PlannedSwap, SimulatedMarket
-    from tests.chain.devnet.paper_market import PaperState
 
 
 @dataclass

@@ -1,19 +1,14 @@
 """A pool's swaps read and summed a second time, with eth_abi and plain loops."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log, sqrt
-from typing import TYPE_CHECKING
 
 from eth_abi.abi import decode
 from eth_hash.auto import keccak
 
 from chain.contracts.networks import network_named
-
-if TYPE_CHECKING:
-    from tests.chain.moves import Moves
+from tests.chain.moves import Moves
 
 _TOPIC = "0x" + keccak(b"Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)").hex()
 STEPS = 100

@@ -1,8 +1,6 @@
 """What a person hears when nothing can be observed, and what is read again unasked."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -14,12 +12,9 @@ from agents.numbers.rules import RiskProfile
 from chain.base.store import StoreError
 from chain.contracts.abi import AbiError
 from chain.protocols.reference import v4_position
-from tests.agents.lp.observe.conftest import DEVNET, scouting
+from tests.agents.lp.observe.conftest import DEVNET, Chain, scouting
 from tests.chain_view import own_small_world
 from tests.fakes.proxy import Proxy
-
-if TYPE_CHECKING:
-    from tests.agents.lp.observe.conftest import Chain
 
 OBSERVED = RiskProfile.BALANCED
 

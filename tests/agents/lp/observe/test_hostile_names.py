@@ -1,9 +1,5 @@
 """Whatever tokens call themselves, the facts are the same to the last byte."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
@@ -11,12 +7,8 @@ from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.devnet.world.deployment import FAKE_USDC, HOSTILE
 from chain.tokens import token as listed
+from tests.agents.lp.observe.conftest import Chain
 from tests.agents.lp.observe.facts_bytes import all_facts
-
-if TYPE_CHECKING:
-    import pytest
-
-    from tests.agents.lp.observe.conftest import Chain
 
 DEVNET = network_named("devnet")
 ATTACKS = (

@@ -1,26 +1,20 @@
 """A market on paper against the same market on the chain: what is traded, and what it pays."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from msgspec.structs import replace
 
+from agents.lp.facts import MarketContext
 from agents.numbers.edges import TickRange
 from agents.numbers.outlook import Stake
 from agents.numbers.rules import RiskProfile
 from chain.devnet.world.market import HISTORY_ENDS
 from chain.devnet.world.pools import POOLS
 from chain.protocols.reference import v4_position
+from tests.agents.lp.observe.conftest import Chain
 from tests.agents.lp.observe.paper_day import PaperMarket, fees_paid
 from tests.agents.lp.observe.raw_swaps import raw_swaps
 from tests.chain.devnet.paper_market import PaperState
 from tests.chain_view import fresh_chain, small_world
-
-if TYPE_CHECKING:
-    from agents.lp.facts import MarketContext
-    from tests.agents.lp.observe.conftest import Chain
 
 HOUR = 3600
 _CLOSE = 1e-2

@@ -1,10 +1,7 @@
 """The parts of an observation by themselves: movement, earnings, depth, fitting, wording."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import log, sqrt
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -27,7 +24,7 @@ from agents.lp.observe.pool_reading import (
 )
 from agents.numbers.regime import Regime
 from agents.numbers.survival import SigmaWindows
-from chain.base.units import Known, Unknown
+from chain.base.units import Known, Quantity, Unknown
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
@@ -42,9 +39,6 @@ from chain.protocols.pool import PoolState
 from chain.rpc.records import Block
 from tests.chain.history.all_swaps import pool_hours
 from tests.fakes.coingecko import CoinGeckoDouble
-
-if TYPE_CHECKING:
-    from chain.base.units import Quantity
 
 NOW = 1_760_000_000
 HOUR = 3600

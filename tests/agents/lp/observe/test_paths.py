@@ -1,7 +1,5 @@
 """A range taken along the way the price went: what the exact integers say, small enough to send."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

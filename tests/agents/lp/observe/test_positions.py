@@ -1,14 +1,11 @@
 """Every position of the demo world observed, against the contracts and a second reading."""
 
-from __future__ import annotations
-
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import pytest
 from eth_abi.abi import decode
 
-from agents.lp.facts import depth_of
+from agents.lp.facts import MarketContext, depth_of
 from agents.lp.observe import NoSuchPositionError
 from agents.lp.observe.pool_facts import REACH
 from agents.numbers.regime import Regime, read_regime
@@ -21,12 +18,9 @@ from chain.devnet.world.accounts import NEIGHBOUR
 from chain.devnet.world.deployment import USDC
 from chain.protocols.reference import v4_position
 from chain.protocols.snapshot import identify
+from tests.agents.lp.observe.conftest import Chain
 from tests.agents.lp.observe.raw_swaps import fee_rate, provider_fees, raw_swaps, volatility
 from tests.chain.pools.quoting import quote_exact_input
-
-if TYPE_CHECKING:
-    from agents.lp.facts import MarketContext
-    from tests.agents.lp.observe.conftest import Chain
 
 CONTRACTS = network_named("devnet").contracts
 DAY = 24 * 3600

@@ -1,18 +1,12 @@
 """How many HTTP requests an observation takes, new to everything and known."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from agents.lp.facts import Capital, CreateGoal
 from agents.numbers.rules import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import WETH
 from chain.protocols.reference import v4_position
-
-if TYPE_CHECKING:
-    from tests.agents.lp.observe.conftest import Chain
+from tests.agents.lp.observe.conftest import Chain
 
 GOAL = CreateGoal(
     capital=(Capital(token=WETH.address, amount=10**18),),

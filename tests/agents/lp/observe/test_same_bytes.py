@@ -1,20 +1,15 @@
 """The same chain gives the same bytes: in another process, remembered or read anew."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from agents.lp.facts import CreateContext, MarketContext
 from agents.numbers.rules import RiskProfile
 from chain.base.strict_json import digest
 from chain.protocols.reference import v4_position
+from tests.agents.lp.observe.conftest import Chain
 from tests.agents.lp.observe.facts_bytes import all_facts, facts_bytes
-
-if TYPE_CHECKING:
-    from tests.agents.lp.observe.conftest import Chain
 
 STATES = ("healthy", "near the edge", "stable", "native", "dynamic fee", "hooked", "emptied")
 

@@ -1,9 +1,5 @@
 """The pools for a new position: which are offered, in which order, and what is known of each."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from agents.bus.envelope import MOST_BYTES
@@ -20,9 +16,7 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import FAKE_USDC, USDC, USDT, WBTC, WETH
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, SLEEPY, WETH_USDC, WETH_USDC_LOW
 from chain.protocols.reference import v4_position
-
-if TYPE_CHECKING:
-    from tests.agents.lp.observe.conftest import Chain
+from tests.agents.lp.observe.conftest import Chain
 
 POSITION_MANAGER = network_named("devnet").contracts.position_manager
 

@@ -1,10 +1,8 @@
 """The bot against a Telegram of our own: each question once, in its chat, through every trouble."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agents.monitor.deliver.channel import DELIVERY_LIMITS
 from agents.monitor.deliver.telegram import (
@@ -12,17 +10,13 @@ from agents.monitor.deliver.telegram import (
     MOST_UNITS,
     BotConnection,
     ChatBot,
+    ChatQuestion,
     ChatReply,
     read_updates,
     shorten_text,
     text_units,
 )
 from tests.fakes.telegram import CHAT, TOKEN, Conduct, TelegramDouble
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from agents.monitor.deliver.telegram import ChatQuestion
 
 NOW = 1_790_000_000.0
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from agents.monitor.alerts.alert import Cleared, Raised
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.deliver.channel import Delivered
-from agents.monitor.deliver.pace import FOR_PEOPLE
+from agents.monitor.deliver.channel import Delivered, Notification, Outcome
+from agents.monitor.deliver.delivery import ChannelWorker
+from agents.monitor.deliver.pace import FOR_PEOPLE, Pace
+from chain.base.home import Home
 from tests.agents.monitor.delivery_kit import Clock, channel_worker_of, happen, home_in, telegram
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.monitor.alerts.alert import Cleared, Raised
-    from agents.monitor.deliver.channel import Notification, Outcome
-    from agents.monitor.deliver.delivery import ChannelWorker
-    from agents.monitor.deliver.pace import Pace
-    from chain.base.home import Home
 
 MINUTE = 60.0
 HOUR = 3_600.0

@@ -1,9 +1,8 @@
 """What each answer of a receiver means: taken, later, or never."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -15,6 +14,7 @@ from agents.monitor.deliver.channel import (
     ChannelRefused,
     Delayed,
     Delivered,
+    Outcome,
     event_id,
     is_news,
 )
@@ -22,12 +22,6 @@ from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpFailure, HttpLimits
 from tests.agents.monitor.delivery_kit import START, happen, home_in, raised
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from agents.monitor.deliver.channel import Outcome
 
 
 @pytest.fixture

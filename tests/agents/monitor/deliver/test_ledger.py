@@ -1,14 +1,12 @@
 """What a channel remembers of what it told, and what follows for the next: pure, to the second."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import EventKind, Severity
+from agents.monitor.alerts.alert import AlertEvent, EventKind, Severity
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import (
     MERGED_SECONDS,
@@ -25,11 +23,6 @@ from agents.monitor.deliver.ledger import (
 from agents.monitor.deliver.pace import EVERYTHING, FOR_PEOPLE, Pace
 from chain.base.units import DAY, HOUR
 from tests.agents.monitor.delivery_kit import START, happen, home_in, raised
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.monitor.alerts.alert import AlertEvent
 
 THREE = (START, START + 1, START + 2)
 

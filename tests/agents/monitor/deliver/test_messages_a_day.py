@@ -1,19 +1,17 @@
 """How often a person is written to: ten positions, a walking price, minute polls, all defaults."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 from math import log, sqrt
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import Severity
+from agents.monitor.alerts.alert import AlertEvent, Severity
 from agents.monitor.alerts.store_page import Poll, WatchCursor
 from agents.monitor.deliver.channel import RAISING
 from agents.monitor.judge import follow_positions, judge
@@ -28,18 +26,11 @@ from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.search import WalletPositions
 from chain.prices.ladder import price_book
 from chain.protocols.reference import v4_position
-from chain.protocols.snapshot import identify, range_status
-from tests.agents.monitor.deliver.paced_person import Person
+from chain.protocols.snapshot import PositionSnapshot, identify, range_status
+from tests.agents.monitor.deliver.paced_person import Message, Person
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, ONE, TWO, block, position
 from tests.agents.monitor.made_up_readings import PLACE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.monitor.alerts.alert import AlertEvent
-    from chain.protocols.snapshot import PositionSnapshot
-    from tests.agents.monitor.deliver.paced_person import Message
 
 POSITIONS = 10
 DAILY_SIGMA = 0.03

@@ -1,24 +1,17 @@
 """What a person is told at once, what waits, and what they are spared."""
 
-from __future__ import annotations
-
 from datetime import datetime, time
-from typing import TYPE_CHECKING
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import AlertKind, AlertMute, Severity
+from agents.monitor.alerts.alert import AlertKind, AlertMute, Raised, Severity
 from agents.monitor.deliver.ledger import MERGED_SECONDS
 from agents.monitor.deliver.pace import FOR_PEOPLE, Pace, QuietHours
 from tests.agents.monitor.deliver.paced_person import HOUR, MINUTE, Person
 from tests.agents.monitor.delivery_kit import START, cleared, raised, subject
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agents.monitor.alerts.alert import Raised
 
 DAY = 24 * HOUR
 BERLIN = "Europe/Berlin"

@@ -1,10 +1,8 @@
 """Where a channel stands is neither guessed nor lost: nothing is told twice, nothing left out."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -16,6 +14,7 @@ from agents.monitor.deliver.delivery import (
     SUSPECT_AFTER,
     ChannelWorker,
 )
+from chain.base.home import Home
 from tests.agents.monitor.delivery_kit import (
     START,
     Clock,
@@ -28,11 +27,6 @@ from tests.agents.monitor.delivery_kit import (
     telegram,
 )
 from tests.fakes.telegram import TelegramDouble
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from chain.base.home import Home
 
 
 def told(double: TelegramDouble) -> list[int]:

@@ -1,9 +1,7 @@
 """What the pictures show, read as a person would: where the line is, what the figures say."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -11,6 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from zuno_tui.present.charts import (
+    Line,
     book_chart,
     chart_caption,
     day_bars,
@@ -22,11 +21,6 @@ from zuno_tui.present.charts import (
     with_last_day,
 )
 from zuno_tui.present.views import ChartView
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from zuno_tui.present.charts import Line
 
 RISING = ChartView(
     tuple(float(step * 3600) for step in range(49)),

@@ -1,9 +1,6 @@
 """A run of the trade desk as it is shown: message by message, and all of it from its plan."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -26,6 +23,7 @@ from zuno_tui.features.trade.drawing import (
     table_lines,
     without_orphan,
 )
+from zuno_tui.features.trade.run_parts import TradeRunView
 from zuno_tui.features.trade.run_view import (
     run_begun,
     run_failed,
@@ -35,9 +33,6 @@ from zuno_tui.features.trade.run_view import (
 )
 from zuno_tui.present.charts import StyledText, plain
 from zuno_tui.present.output import cell_width
-
-if TYPE_CHECKING:
-    from zuno_tui.features.trade.run_parts import TradeRunView
 
 EXPERTS_HEARD = 4
 """How many cards are filled when the map is drawn."""

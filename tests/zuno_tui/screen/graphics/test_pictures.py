@@ -1,7 +1,5 @@
 """Pictures in a terminal: each way carries the same dots; who says nothing gets blocks."""
 
-from __future__ import annotations
-
 import re
 from base64 import standard_b64decode
 from io import BytesIO

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import ClassVar
 
+from agents.lp import ROLES
 from zuno_tui.catalog.command import Command, Group, Verb, alone, always
 from zuno_tui.features import mesh
 from zuno_tui.intents.intent import Argument, Intent
@@ -70,6 +71,53 @@ class InitMesh(Intent, frozen=True):
     public_peers: tuple[str, ...] = ()
 
 
+class InviteAgent(Intent, frozen=True):
+    command: ClassVar = ("mesh", "invite")
+    arguments: ClassVar = (
+        Argument("role", "which part theirs plays", choices=ROLES),
+        Argument("--name", "how the mesh names it; its role unless named", metavar="NAME"),
+        Argument("--owner", "whose it is, as the debate shows it", metavar="WHO"),
+        Argument("--server", "the NATS server as their machine reaches it", metavar="URL"),
+    )
+
+    role: str
+    name: str | None = None
+    owner: str | None = None
+    server: str | None = None
+
+
+_CODE = Argument("code", "the code in the line that the other side sent", metavar="CODE")
+
+
+class JoinMesh(Intent, frozen=True):
+    command: ClassVar = ("mesh", "join")
+    arguments: ClassVar = (
+        _CODE,
+        Argument("--dir", "the agent's own folder", metavar="DIR", field="dir", read=Path),
+    )
+
+    code: str
+    dir: Path | None = None
+
+
+class AdmitAgent(Intent, frozen=True):
+    command: ClassVar = ("mesh", "admit")
+    arguments: ClassVar = (
+        _CODE,
+        Argument("--same", "the fingerprint that their screen shows", metavar="LETTERS"),
+    )
+
+    code: str
+    same: str | None = None
+
+
+class RevokeAgent(Intent, frozen=True):
+    command: ClassVar = ("mesh", "revoke")
+    arguments: ClassVar = (Argument("name", "which agent, as `zuno mesh` names it"),)
+
+    name: str
+
+
 class RunMesh(Intent, frozen=True):
     command: ClassVar = ("mesh", "up")
     arguments: ClassVar = (_DIR,)
@@ -101,6 +149,34 @@ COMMAND = Command(
             intent=InitMesh,
             reaches_network=False,
             run=lambda arguments: mesh.mesh.run_init(arguments),
+        ),
+        Command(
+            does="invite another person's agent by one line to send them",
+            group=Group.AGENTS,
+            intent=InviteAgent,
+            reaches_network=False,
+            run=lambda arguments: mesh.membership.run_invite(arguments),
+        ),
+        Command(
+            does="join another person's mesh by the line they sent",
+            group=Group.AGENTS,
+            intent=JoinMesh,
+            reaches_network=False,
+            run=lambda arguments: mesh.membership.run_join(arguments),
+        ),
+        Command(
+            does="admit the agent that answered an invitation, once the fingerprint is compared",
+            group=Group.AGENTS,
+            intent=AdmitAgent,
+            reaches_network=False,
+            run=lambda arguments: mesh.membership.run_admit(arguments),
+        ),
+        Command(
+            does="take an agent off the mesh: nothing it says is heard any more",
+            group=Group.AGENTS,
+            intent=RevokeAgent,
+            reaches_network=False,
+            run=lambda arguments: mesh.membership.run_revoke(arguments),
         ),
         Command(
             does="run the nodes and agents of the mesh on this machine, and keep them running",

@@ -1,8 +1,8 @@
-"""`zuno order close|collect ID WHEN`, `order cancel N|all`, `order export|import`."""
+"""`zuno order close|collect|compound|move ID WHEN`, `order cancel N|all`, `order export|import`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from zuno_tui.app.feature import ActionMaker
 from zuno_tui.catalog.command import Command, Group, Verb, of_selected, with_positions
@@ -12,9 +12,13 @@ from zuno_tui.features.orders.intents import (
     ExportOrder,
     ImportOrder,
     ListOrders,
+    OrderAsked,
     OrderClose,
     OrderCollect,
+    OrderCompound,
     OrderForm,
+    OrderMove,
+    OrderPlaces,
     read_order_number,
 )
 from zuno_tui.intents.intent import Intent
@@ -30,7 +34,18 @@ def _cancel(session: Session, intent: CancelOrders) -> ActionMaker:
     return lambda sources: make_cancellation(session, sources, intent.number)
 
 
-_KINDS: dict[str, Literal["close", "collect"]] = {"close": "close", "collect": "collect"}
+def _open_places(session: Session, intent: OrderPlaces) -> ActionMaker:
+    from zuno_tui.features.orders.answers import make_places
+
+    return lambda sources: make_places(session, sources, intent)
+
+
+_KINDS: dict[str, type[OrderAsked]] = {
+    "close": OrderClose,
+    "collect": OrderCollect,
+    "compound": OrderCompound,
+    "move": OrderMove,
+}
 
 
 def _read_cancel(said: Remaining) -> CancelOrders:
@@ -54,16 +69,18 @@ def _read(said: Remaining) -> Intent:
     words = tuple(said.text.split())
     if kind is None and not words:
         return OrderForm(ref)
-    return (OrderCollect if kind == "collect" else OrderClose)(ref, words)
+    return (kind or OrderClose)(ref, words)
 
 
 COMMAND = Command(
     name="order",
-    does="sign an order that closes or collects while you sleep",
+    does="sign an order that closes, collects, compounds or moves while you sleep",
     examples=(
         "zuno order close 28 below 2900 until 1 Dec",
         "zuno order close 28 out-of-range 2h",
         "zuno order collect 28 every 7d over $50 times 4",
+        "zuno order compound 28 every 7d times 4",
+        "zuno order move 28 up to 3400",
         "zuno order cancel all",
     ),
     group=Group.ACTING,
@@ -103,6 +120,24 @@ COMMAND = Command(
             group=Group.ACTING,
             intent=OrderCollect,
             answer=lambda session, intent: orders.answers.propose_and_answer(session, intent),
+        ),
+        Command(
+            does="add its fees to it repeatedly",
+            group=Group.ACTING,
+            intent=OrderCompound,
+            answer=lambda session, intent: orders.answers.propose_and_answer(session, intent),
+        ),
+        Command(
+            does="move its range after the price, without a swap",
+            group=Group.ACTING,
+            intent=OrderMove,
+            answer=lambda session, intent: orders.answers.propose_and_answer(session, intent),
+        ),
+        Command(
+            does="open the ranges that moves in a row go through",
+            group=Group.ACTING,
+            intent=OrderPlaces,
+            action=_open_places,
         ),
         Command(
             does="what an order would depend on; at the desk, a form",
