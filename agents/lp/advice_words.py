@@ -113,7 +113,7 @@ AXES = {
 """What decides between moves whose nets are alike or unknown."""
 _SHORT = {
     AdviceReason.DANGER: "the hook can lock your tokens",
-    AdviceReason.EDGE_UNKNOWN: "nobody knows what the pool pays",
+    AdviceReason.EDGE_UNKNOWN: "what the pool pays is unknown",
     AdviceReason.WORTH_UNKNOWN: "its worth is unknown",
     AdviceReason.MOVE_UNKNOWN: "what a move costs or brings is unknown",
     AdviceReason.STAYING_LOSES: "fees cover too little of what arbitrage takes",
@@ -140,7 +140,7 @@ def coverage_statement(option: str, edge_7d: float | None) -> Statement:
         return Statement(words)
     claims = (claim(option, Relation.PAID, edge_7d),)
     if edge_7d < 1:
-        return Statement(f"{words}: a net loss for whoever provides liquidity", claims)
+        return Statement(f"{words}: a net loss for liquidity providers", claims)
     if edge_7d > MOST_EDGE_MEASURED:
         most = f"{100 * MOST_EDGE_MEASURED:.0f}%"
         words = f"{words}; dollars are computed as if it were {most}, the most we have measured"

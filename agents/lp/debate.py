@@ -229,9 +229,7 @@ def _unanswered(number: int, debate: Proposal, said: dict[int, str]) -> Iterator
         str(objection.point) for objection in _objections(debate) if objection.point not in said
     ]
     if points and not said:
-        yield thought_message(
-            number, "answer", "The Strategist answers none of the Critic's points."
-        )
+        yield thought_message(number, "answer", "The Strategist answered no point of the Critic.")
     elif len(points) == 1:
         yield thought_message(number, "answer", f"Point {points[0]} is left unanswered.")
     elif points:

@@ -357,7 +357,7 @@ async def refuse_unless_rebuilt(
     if differing is not None:
         raise PlanRefusedError(
             PlanFault.OTHER_FACTS,
-            f"The chain, read here, says otherwise than the Scout: {differing}.",
+            f"The chain, read here, contradicts the Scout: {differing}.",
         )
     _refuse_other_advice(plan, record, context, _as_the_desk_knows(seen_here, start))
 
@@ -391,7 +391,7 @@ def _refuse_other_question(
         context.allowed_hooks,
     ):
         raise PlanRefusedError(
-            PlanFault.OTHER_QUESTION, "The Scout looked at something else than was asked for."
+            PlanFault.OTHER_QUESTION, "The Scout did not look at what was asked for."
         )
 
 

@@ -74,7 +74,7 @@ ARM_WORDS = {
     Arm.RULES: "no model",
     Arm.DEBATE: "the debate as it is held",
     Arm.NOISE: "the debate, its Critic's model asked about another situation",
-    Arm.ONE: "one question to one model, told everything",
+    Arm.ONE: "one question to one model, with all facts",
     Arm.VOTE: "the same question several times: most voices, of ranges the median",
     Arm.SELF: "the same question, then asked to find its own mistake",
 }

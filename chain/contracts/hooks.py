@@ -116,11 +116,11 @@ class HookPassport(Struct, frozen=True):
             return ("This pool has no hook.",)
         told = [
             (self.can_refuse_exit, "It can stop you from taking liquidity out."),
-            (self.can_tax_exit, "It can keep a part of what you take out."),
+            (self.can_tax_exit, "It can keep part of what you withdraw."),
             (self.can_tax_entry, "It can take more than you put in as liquidity."),
             (self.can_hold_swaps, "It can take the pool's place in a swap and hold the tokens."),
             (self.can_change_fee, "It can change the fee of this pool at any time."),
-            (self.can_tax_swaps, "It can keep a part of what a swap pays out."),
+            (self.can_tax_swaps, "It can keep part of what a swap pays."),
             (self.can_refuse_entry, "It can stop you from adding liquidity."),
             (self.can_refuse_swaps, "It can refuse swaps."),
             (bool(self.permissions & _REFUSE_DONATIONS), "It can refuse donations."),

@@ -98,7 +98,7 @@ def when_ready(child: Popen[bytes], progress: Progress = _SILENT) -> DevnetReady
 def read_line(line: bytes, progress: Progress = _SILENT) -> DevnetReady | None:
     """What a line of the child says; None for one that says how far it is."""
     if not line:
-        raise DevnetError("The embedded chain ended before it was ready; it said why on stderr.")
+        raise DevnetError("The embedded chain ended before it was ready; the reason is on stderr.")
     fields = json.loads(line)
     if "progress" in fields:
         progress(fields["progress"], fields["of"])

@@ -76,7 +76,7 @@ class WatchHealth(Struct, frozen=True):
         if self.state is WatchStatus.SILENT:
             return f"The monitor is stuck: {who} holds the watch, {seen}."
         if self.troubles:
-            return f"The monitor runs, {seen} ({who}), but not all is well:"
+            return f"The monitor runs, {seen} ({who}), with problems:"
         return f"The monitor is watching, {seen} ({who})."
 
     @property
@@ -243,7 +243,7 @@ def _list(session: Session, store: AlertStore, *, ended: bool, now: float) -> Co
     health = watch_health(session.home, now=now)
     alerts = [alert for alert in store.current() if _is_meant(alert, session.flags)]
     shown = alerts if ended else [alert for alert in alerts if alert.active]
-    nothing = "There has never been an alert." if ended else "There is no open alert."
+    nothing = "No alert so far." if ended else "There is no open alert."
     beat, holder = health.beat, health.holder
     return CommandAnswer(
         heading=() if shown else (nothing,),

@@ -366,7 +366,7 @@ def _settings_checks(session: Session) -> list[Check]:
         Check(
             "settings",
             CheckState.CAUTION,
-            f"{_host(url)} is read over plain http: whoever is on the line may change its answers",
+            f"{_host(url)} is read over plain http: others on the way can change its answers",
             "Write an address that begins with https, or have a second endpoint agree",
         )
         for url in settings.endpoints_for(session.network)

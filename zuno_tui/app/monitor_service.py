@@ -265,7 +265,7 @@ def _living(home: Home, now: float) -> ServiceCheck:
     path = home.root / "zuno.db"
     holder = current_holder(home.monitor_lock) if path.is_file() else None
     if holder is None:
-        return ServiceCheck(False, "watch", "nobody watches this home now: zuno monitor")
+        return ServiceCheck(False, "watch", "nothing watches this home now. Start: zuno monitor")
     try:
         store, _ = Store.open(path, now=now)
     except StoreError as error:
@@ -274,7 +274,7 @@ def _living(home: Home, now: float) -> ServiceCheck:
         beat = last_beat(store)
     who = f"process {holder.pid} on {holder.host}"
     if beat is None:
-        return ServiceCheck(False, "watch", f"{who} has not looked yet")
+        return ServiceCheck(False, "watch", f"{who} has not checked yet")
     seen = f"{who} looked {age_text(round(beat.age(now)))} ago"
     if beat.overdue(now):
         return ServiceCheck(False, "watch", f"{seen}, which is too long: see its log")

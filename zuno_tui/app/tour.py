@@ -23,7 +23,9 @@ class TourStep(Struct, frozen=True):
 
 
 STEPS = (
-    TourStep("What you hold, where the price stands in each range, what waits.", "zuno positions"),
+    TourStep(
+        "What you hold, where the price is in each range, what you can collect.", "zuno positions"
+    ),
     TourStep("What a word on the screen means; any of them.", "zuno glossary edge"),
     TourStep("What the positions earned and lost by day.", "zuno earned week"),
     TourStep("Every position at another price.", "zuno what-if ETH -10"),

@@ -99,6 +99,6 @@ def _long_enough(passphrase: Passphrase) -> Passphrase:
         passphrase.wipe()
         raise WalletError(
             f"That passphrase is too short: at least {SHORTEST_PASSPHRASE} characters, "
-            "since whoever copies the file can guess at leisure."
+            "because anybody who copies the file can try guesses."
         )
     return passphrase

@@ -285,7 +285,7 @@ COMMAND = Command(
         ),
         _action("check", "check that a wallet's key opens and fits, without signing", CheckWallet),
         _action("remove", "delete a wallet's key from this machine", RemoveWallet),
-        _action("watch-key", "the key that carries out orders: see or make it", WatchKeyOf),
+        _action("watch-key", "show or make the key that runs your orders", WatchKeyOf),
         Command(
             does="let the account send plans as one transaction",
             group=Group.SETUP,

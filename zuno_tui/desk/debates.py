@@ -99,7 +99,7 @@ def _readable(heard: str) -> tuple[str, str]:
 
 
 class DebateHearing:
-    """All that was said is kept for the end."""
+    """Every turn of the debate is kept for the end."""
 
     def __init__(self, context: DeskContext, view: DebateView) -> None:
         self._context = context

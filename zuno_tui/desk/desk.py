@@ -172,7 +172,7 @@ _APPROVED = "Nothing is {page.done} yet. To review and {page.verb}: press : and 
 _REFUSED = "Nothing was signed: the market moved. Press : and type approve again"
 _LAPSED = "The approval lapsed: nothing was signed. Press : and type approve again"
 _ORDER_LAPSED = "The approval lapsed: nothing was signed. Give the order again to go on."
-_HOLD = "The plan says keep it: there is nothing to sign. Ask about another position."
+_HOLD = "The plan is to keep it: there is nothing to sign. Ask about another position."
 _WORTH_COLLECTING = 100.0
 """Dollars of fees that a plan to keep a position does not pass over."""
 _MORE = "Applied. More at the prompt: inspect, create, records, exit drill, help"

@@ -203,7 +203,7 @@ def plan_form(
         runs = None
     if wanted == "one" and runs is None:
         raise GateRefusedError(
-            "This account does not run the code that carries out batches, so the plan would be "
+            "This account has no batch-transaction code, so the plan would be "
             "sent in steps. Delegate it first: zuno wallet delegate, or leave out --one"
         )
     if wanted == "safe":
@@ -215,7 +215,7 @@ def plan_form(
     if wanted == "steps":
         return PlanForm(None)
     if taxing:
-        return PlanForm(None, "Sent in steps: the pool's hook may keep a part of what comes out.")
+        return PlanForm(None, "Sent in steps: the pool's hook may keep part of a withdrawal.")
     return PlanForm(runs.form)
 
 

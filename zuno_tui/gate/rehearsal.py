@@ -30,7 +30,7 @@ from zuno_tui.gate.results import ApplyResult, read_result
 
 _BLOCK_SECONDS = 12
 _FOREIGN = (
-    "Another program changed the copy of the chain, so what was rehearsed says nothing. Nothing "
+    "Another program changed the copy of the chain, so the rehearsal is void. Nothing "
     "was signed or sent. Try again: zuno rehearse"
 )
 

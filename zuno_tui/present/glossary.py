@@ -147,7 +147,7 @@ GLOSSARY: tuple[GlossaryTerm, ...] = (
         "Permission to sign one hash, once, for ten minutes. Nothing is signed by it.",
         ("approve",),
     ),
-    GlossaryTerm("outbox", "What was approved, signed and sent, and where it stands."),
+    GlossaryTerm("outbox", "What you approved, signed and sent, and its status."),
     GlossaryTerm(
         "Permit2",
         "A contract that lets a spender take a token up to an amount until a time; `revoke` lists "
@@ -160,7 +160,7 @@ GLOSSARY: tuple[GlossaryTerm, ...] = (
         ("risk profile", "conservative", "balanced", "aggressive"),
     ),
     GlossaryTerm("backtest", "The rules run over past prices, beside the results they must beat."),
-    GlossaryTerm("calibration", "How far stated chances were from what came true.", ("ece",)),
+    GlossaryTerm("calibration", "How far stated chances were from the outcomes.", ("ece",)),
     GlossaryTerm(
         "APR",
         "A past window's fees scaled to a year, as a share of the worth; no promise.",

@@ -611,7 +611,7 @@ def _costs(cost: TotalCost, facts: ReceiptFacts) -> Iterator[ReceiptLine]:
         gas = f"about {format_amount(facts.expected_gas, 18, 4)} {facts.network.native_symbol}"
         network = "" if cost.network is None else usd(cost.network)
     if not facts.gas:
-        gas, network = "is paid by whoever executes it", ""
+        gas, network = "is paid by the account that executes it", ""
         total = total if cost.total else ""
     if cost.swap is not None and cost.swap < _CENT:
         yield ReceiptLine("pay", f"network {gas}", total)

@@ -61,7 +61,7 @@ Meaning = Lines | PhraseQuestion | PlainAnswer
 def _unread_words(typed: str) -> str:
     if typed.startswith("0x"):
         return f"No sentence takes '{typed}': give an address or a hash to a command by its name."
-    return f"I cannot read '{typed}'. Write the number by itself."
+    return f"I cannot read '{typed}'. Write the number alone."
 
 
 def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:

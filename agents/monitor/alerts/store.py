@@ -338,7 +338,7 @@ class AlertStore:
                 self._damaged.add(number)
                 self.notices += (
                     f"Event {number} in zuno.db is damaged and was left out"
-                    f" ({len(self._damaged)} so far). What stands now: zuno alerts",
+                    f" ({len(self._damaged)} so far). See open alerts: zuno alerts",
                 )
 
     def _note(self, error: Exception) -> None:

@@ -218,14 +218,12 @@ def approval_changed(situation: Situation, _: Thresholds, __: bool) -> Finding |
     if custody.approved != baseline.approved and custody.approved is not None:
         told, severity = f"{shorten_address(custody.approved)} may move it now", Severity.CRITICAL
     elif custody.subscriber != baseline.subscriber and custody.subscriber is not None:
-        told = (
-            f"{shorten_address(custody.subscriber)} is told of its changes now and can refuse them"
-        )
+        told = f"{shorten_address(custody.subscriber)} now hears of its changes and can refuse them"
         severity = Severity.WARNING
     elif custody.subscriber != baseline.subscriber:
         told, severity, undo = "its subscription ended", Severity.INFO, ""
     else:
-        told, severity, undo = "nobody else may move it any more", Severity.INFO, ""
+        told, severity, undo = "no other address may move it any more", Severity.INFO, ""
     return Finding(
         AlertKind.APPROVAL_CHANGED,
         severity,

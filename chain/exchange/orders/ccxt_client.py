@@ -152,7 +152,7 @@ _LOOKS = 3
 """How often an order is asked for that was sent and not answered."""
 BETWEEN_LOOKS = 0.5
 _REASONS = {
-    "DDoSProtection": "the venue was asked too often and lets nobody in for a while",
+    "DDoSProtection": "the venue was asked too often and refuses requests for a while",
     "RateLimitExceeded": "the venue was asked too often",
     "InvalidNonce": "this machine's clock is off",
     "InsufficientFunds": "margin is insufficient",

@@ -246,7 +246,7 @@ if TYPE_CHECKING:
 
 STREAM_URL = "wss://fstream.binance.com"
 _LARGEST_MESSAGE = 4_000_000
-_NOT_YET = "its stream has told no book yet"
+_NOT_YET = "its stream has sent no book yet"
 
 
 class StreamLimits(Struct, frozen=True):

@@ -171,7 +171,7 @@ def _read_call(data: bytes) -> records.Call:
     if data[:4] == selector_of(*_EXECUTE_BATCH):
         mode, calls = read(_EXECUTE_BATCH[1], data[4:])
         if mode != _BATCH_MODE:
-            raise DecodingError("The batch is not one that is carried out whole or not at all.")
+            raise DecodingError("The batch is not all-or-nothing.")
         (single_calls,) = read((_CALLS,), calls)
         return records.Batch(tuple(_read_batched(*each) for each in single_calls))
     if data[:4] == selector_of(*_SIMPLE_BATCH):

@@ -57,7 +57,7 @@ def approval_faults(
 ) -> Iterator[str]:
     contracts, direct = context.network.contracts, protocols.direct_spenders(context.network)
     if isinstance(call, Permit2Approval) and call.token not in context.tokens:
-        yield f"it allows {call.token}, which is none of the pair's tokens"
+        yield f"it allows {call.token}, which is not a token of the pair"
     # To take an allowance back is right whoever had it.
     if call.amount == 0:
         return

@@ -95,7 +95,7 @@ def test_a_tax_on_leaving_is_told_before_and_kept_to(desk: Desk, world: HostileW
     assert warning.startswith("The pool's hook keeps ")
     assert warning.endswith(" WETH of what comes out, 2.00% of it.")
     assert (drilled["open"], drilled["warnings"]) == (True, [warning])
-    assert "It can keep a part of what you take out." in inspected.out
+    assert "It can keep part of what you withdraw." in inspected.out
     assert applied.code == 0, applied.words
     assert applied.data["realised"] == approval["quoted"]
     weth = approval["tokens"][0]

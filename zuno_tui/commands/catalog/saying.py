@@ -157,7 +157,7 @@ def _show_only(found: Interpretation, *, as_json: bool) -> int:
 
 def _run_command(intent: Intent, parsed: Namespace) -> int:
     if registry().name_of(intent) in _SIGNING:
-        say("What signs or sends is typed as its own command, never said:")
+        say("What signs or sends must be typed as its own command:")
         print_lines((intent.twin,))
         return REFUSED
     if not intent.twin.startswith("zuno "):

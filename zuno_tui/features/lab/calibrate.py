@@ -65,7 +65,7 @@ def write_reliability(calibration: Calibration, path: Path) -> None:
             said = [each.said for each in horizon.bins]
             stayed = [each.stayed for each in horizon.bins]
             curve.plot(said, stayed, marker=marker, label=f"{name}, ECE {horizon.ece:.3f}")
-    curve.set(xlabel="chance said to stay in range", ylabel="share that stayed", aspect="equal")
+    curve.set(xlabel="stated chance to stay in range", ylabel="share that stayed", aspect="equal")
     curve.legend()
     judged = [each for each in calibration.buffers if each.left_early is not None]
     buffers.bar(
@@ -145,7 +145,7 @@ def _lines(scored: Calibration) -> list[str]:
         if week is None
         else _summary("7 d", week),
         "",
-        "share that stayed, by the chance said: o 24 h, x 7 d, # both, · as said",
+        "share that stayed, by the stated chance: o 24 h, x 7 d, # both, · as said",
         *reliability_curve(curves),
     ]
 

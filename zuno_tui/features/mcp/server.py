@@ -236,7 +236,7 @@ class Door:
             title="What needs somebody",
             uri=ALERTS_URI,
             mime_type="application/json",
-            description="Subscribe, to be told when an alert is raised or ends.",
+            description="Subscribe to hear when an alert opens or ends.",
         )
         return wire.ListResourcesResult(resources=[alerts, *files])
 

@@ -99,8 +99,8 @@ TOOLS: Mapping[str, Tool] = {
         },
     ),
     "explain": Tool(
-        "Why a plan says what it says",
-        "Why a plan says what it says; the latest without an argument.",
+        "The reasons of a plan",
+        "The reasons of a plan; of the latest if you name none.",
         (),
         {"plan": ToolArgument("a plan's id", r"plan_[0-9a-f]{16}")},
     ),

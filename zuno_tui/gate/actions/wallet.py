@@ -88,7 +88,7 @@ async def action_to_delegate(
     network = sources.network
     chosen = next((each for each in delegates_on(network) if each.orders is not by_device), None)
     if chosen is None:
-        raise GateRefusedError(f"No code that carries out batches is known on {network.title}.")
+        raise GateRefusedError(f"zuno knows no batch-transaction code on {network.title}.")
     subject = await read_wallet(sources)
     lent = None if lender is None else await read_lender(sources.client, lender, subject.block.hash)
     account = wallet if lender is None else lender

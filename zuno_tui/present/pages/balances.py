@@ -47,7 +47,7 @@ def balances_page(held: WalletBalances, title: str) -> Page:
     more = f" and {unpriced} without a price" if unpriced else ""
     where = f"{shorten_address(held.owner)} on {title}, block {held.block:,}"
     if not held.balances:
-        nothing = "This wallet holds none of the tokens listed for this network."
+        nothing = "This wallet holds no listed token of this network."
         return Page("Balances", ((PageHeadline(nothing, where),),))
     headline = PageHeadline(f"{worth(total(known), held.unit)}{more}", where)
     return Page(

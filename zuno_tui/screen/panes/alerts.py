@@ -1,6 +1,7 @@
 """The alerts the monitor keeps: how bad, since when, and what to do about it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -8,10 +9,11 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from chain.base.units import age_text
+from chain.prices.price import WorthUnit
 from chain.protocols.reference import PositionRef, position_label
 from zuno_tui.present.alert_words import alert_words
 from zuno_tui.present.views import AlertRow, AlertsView, PositionRow, PositionsView
-from zuno_tui.present.words import round_usd
+from zuno_tui.present.words import money_figure, round_usd
 from zuno_tui.screen.keys import ALERTS
 from zuno_tui.screen.panes.frame import ago, frame, join_parts, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
@@ -69,6 +71,7 @@ class AlertsPane(RowTable):
         super().__init__(_COLUMNS, id="alerts", classes="pane")
         self._view: AlertsView | None = None
         self._positions: Mapping[PositionRef, PositionRow] = {}
+        self._unit = ""
         """As they were read last: an alert's own figures are of when it was raised."""
         self._rows_shown: tuple[AlertRow, ...] = ()
         self._now: float | None = None
@@ -87,7 +90,7 @@ class AlertsPane(RowTable):
         """Prices and fees as they are now."""
         rows = {row.ref: row for row in positions.rows}
         if rows != self._positions:
-            self._positions = rows
+            self._positions, self._unit = rows, positions.unit
             self.show_age(now)
 
     def show_age(self, now: float) -> None:
@@ -97,7 +100,7 @@ class AlertsPane(RowTable):
             return
         self._now = now
         self._rows_shown = gather_rows(
-            [_as_now(row, self._position(row)) for row in view.rows], now
+            [_as_now(row, self._position(row)) for row in view.rows], now, self._all_fees
         )
         # By when they began, not by their words: a column must not come and go as minutes pass.
         begun = sorted(row.since for row in self._rows_shown)
@@ -125,6 +128,14 @@ class AlertsPane(RowTable):
         self.waiting = sum(row.state in ("open", "reopened") for row in self._rows_shown)
         self._retitle()
 
+    def _all_fees(self, rows: Sequence[AlertRow]) -> str:
+        """In the unit of the positions' own columns."""
+        found = [position for position in map(self._position, rows) if position is not None]
+        if not self._unit or len(found) < len(rows):
+            return dollars_of_fees(rows)
+        total = sum(position.fees_worth or 0.0 for position in found)
+        return f"{money_figure(Fraction(total), WorthUnit(self._unit))} {self._unit}"
+
     def _position(self, row: AlertRow) -> PositionRow | None:
         return None if row.ref is None or row.place else self._positions.get(row.ref)
 
@@ -142,7 +153,7 @@ class AlertsPane(RowTable):
             step = _next(row) if row is not None else ""
             does = literal(f"→ {step}", "$primary") if step else ""
             below = join_parts(trouble, watched, does, more)
-        if more and below.cell_length > self.size.width - _FRAME_ENDS:
+        if below.cell_length > self.size.width - _FRAME_ENDS:
             below = join_parts(trouble, _WATCHERS[view.watched_by], more)
         age = self._age_of_all.replace("<", "under ")
         since = f"all {age}" if age else ""
@@ -249,7 +260,15 @@ def _as_now(row: AlertRow, position: PositionRow | None) -> AlertRow:
     return row if worth is None else replace(row, fees=worth, waiting=worth)
 
 
-def gather_rows(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
+def dollars_of_fees(rows: Sequence[AlertRow]) -> str:
+    return round_usd(sum(row.fees or 0.0 for row in rows))
+
+
+def gather_rows(
+    rows: Sequence[AlertRow],
+    now: float,
+    words_of_fees: Callable[[Sequence[AlertRow]], str] = dollars_of_fees,
+) -> tuple[AlertRow, ...]:
     """Those about fees in one row, in the place of the first; those that are over in the last."""
     over = [row for row in rows if row.state == "resolved"]
     if len(over) > 1:
@@ -271,7 +290,7 @@ def gather_rows(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
     if len(waiting) < 2:
         return _most_first(rows)
     total = sum(row.fees or 0.0 for row in waiting)
-    words = f"Fees on {len(waiting)} positions, {round_usd(total)}"
+    words = f"Fees on {len(waiting)} positions, {words_of_fees(waiting)}"
     together = AlertRow(
         alert_id=_FEES,
         severity="info",

@@ -58,7 +58,7 @@ def refusal(order: VenueOrder) -> str:
     if order.type is OrderType.STOP:
         return "Upbit keeps no stops"
     if order.type is OrderType.MAKER:
-        return "no resting order of Upbit ends by itself"
+        return "Upbit's resting orders never expire"
     return ""
 
 
