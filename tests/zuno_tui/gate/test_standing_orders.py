@@ -383,7 +383,7 @@ def test_it_ends_with_its_date(delegated: Desk) -> None:
     ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99), "until", "1h")
     watching = Watching(desk)
     push(desk, watching.order().order, bips=150)
-    desk.ask("anvil_mine", "0x40", "0x96")
+    desk.ask("anvil_mine", "0x190", "0xc")
     order = watching.order().order
     watching.look()
 
