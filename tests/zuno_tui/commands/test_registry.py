@@ -153,7 +153,7 @@ def _everything(commands: tuple[Command, ...]) -> Iterator[Command]:
 
 
 def test_every_command_can_be_run_and_every_argument_is_a_field_of_its_intent() -> None:
-    opens_the_desk = {("desk",), ("demo",), ("init",)}
+    opens_the_desk = {("desk",), ("demo",), ("init",), ("look",)}
     assert all(command_named(one.name) is one for one in registry().commands)
     for command in _everything(registry().commands):
         fields = command.intent.__struct_fields__
