@@ -150,7 +150,7 @@ def _refuse_odd_authorization(
 
 
 def _refuse_odd_delegation(delegation: SignedDelegation, own: Address, chain_id: int) -> None:
-    """To one other key, for one close or collect to the own wallet, until a date: read from it."""
+    """To one other key, for one call of an order to the own wallet, until a date: read from it."""
     odd = (
         delegation.delegator != own
         or _ADDRESS.fullmatch(delegation.delegate) is None

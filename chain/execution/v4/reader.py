@@ -47,9 +47,9 @@ class V4CallReader(ProtocolReader):
     standing_gas: ClassVar[Mapping[OrderKind, GasLimits]] = {
         "close": GasLimits(340_000, 500_000),
         "collect": GasLimits(290_000, 500_000),
-        "compound": GasLimits(320_000, 500_000),
-        "move": GasLimits(500_000, 640_000),
-        "follow": GasLimits(320_000, 500_000),
+        "compound": GasLimits(390_000, 550_000),
+        "move": GasLimits(590_000, 700_000),
+        "follow": GasLimits(430_000, 550_000),
     }
 
     def contracts(self, network: Network) -> dict[Address, str]:

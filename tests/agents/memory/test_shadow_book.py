@@ -295,7 +295,7 @@ def walk(seed: int, count: int, edge: float = 0.0, every: int = 1) -> Walk:
 
 
 DRIFTLESS = [
-    pytest.param(0, 12, 120, id="some"),
+    pytest.param(0, 6, 120, id="some"),
     *(pytest.param(part, 50, 1_000, marks=pytest.mark.soak, id=f"{part}") for part in range(20)),
 ]
 

@@ -1,9 +1,7 @@
 """Invitations: one line there, one back, one fingerprint; whatever was changed is refused."""
 
-from __future__ import annotations
-
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from agents.mesh import inviting
 from agents.mesh.frame import new_key
 from agents.mesh.layout import DESK, MeshPlan, PlannedMember, lay_out
 from agents.mesh.peers import Engine, MeshFileError, read_book, read_member
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = 1_000_000.0
 URL = "nats://10.0.0.1:4222"

@@ -176,7 +176,7 @@ def check(paths: int, limit: float, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_closed_form_against_monte_carlo(capsys: pytest.CaptureFixture[str]) -> None:
-    check(2_500, 4.5, capsys)
+    check(800, 4.5, capsys)
 
 
 @pytest.mark.soak

@@ -5,7 +5,7 @@ import unicodedata
 from math import inf
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain.base.clean_text import (
@@ -122,6 +122,7 @@ def test_the_words_of_others_are_quoted_short_and_bare_of_our_marks(raw: str, sh
     assert quote_words(raw) == shown
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=400))
 def test_no_text_gets_out_of_its_quotes(raw: str) -> None:
     shown = quote_words(raw)

@@ -119,7 +119,7 @@ async def test_a_day_that_is_over_is_told_the_same_for_good(desk: Desk) -> None:
         assert [*again][: len(over)] == over
 
 
-BLOCK, LIVES = 12, 20
+BLOCK, LIVES = 12, 8
 LOWER, UPPER = -198_000, -194_000
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from tests.fakes.providers.profile import Profile
 from tests.fakes.providers.profiles import PROFILES, profile_named
 from tests.fakes.providers.provider import Provider, client_through
 from tests.fakes.providers.virtual_chain import VirtualChain
+from tests.samples import some_of
 
 HOLDER = "0x" + "11" * 20
 OTHER = "0x" + "22" * 20
@@ -98,7 +100,9 @@ def row(profile: Profile, wallet: str, looked: Looked) -> str:
     )
 
 
-@pytest.mark.parametrize("profile", SERVING, ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "profile", some_of(zip(SERVING, strict=True), 6, seed=44), ids=attrgetter("name")
+)
 async def test_every_wallet_is_found_through(profile: Profile) -> None:
     for wallet, ages in WALLETS.items():
         chain = chain_of(profile, ages)

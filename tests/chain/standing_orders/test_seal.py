@@ -134,6 +134,10 @@ def test_everything_that_makes_it_act_or_is_shown_changes_the_salt() -> None:
         replace(good, decimals=None),
         replace(good, inverted=True),
         replace(good, secret="ff" * 16),
+        replace(good, size="grown"),
+        replace(good, size="filled"),
+        replace(good, ticks=(-100, 100)),
+        replace(good, ticks=(-100, 110)),
     ]
     salts = {salt_of(other, call) for other in (good, *others)}
     calls = {
@@ -142,6 +146,8 @@ def test_everything_that_makes_it_act_or_is_shown_changes_the_salt() -> None:
     }
 
     assert len(salts | calls) == len(others) + 3
+    kinds: tuple[OrderKind, ...] = ("close", "collect", "compound", "move", "follow")
+    assert len({salt_of(good, _call(kind, Amounts(1, 0))) for kind in kinds}) == len(kinds)
     # What is collected fits a position of any size.
     collect = _call("collect", Amounts(0, 0))
     assert salt_of(good, collect) == salt_of(replace(good, liquidity="1"), collect)

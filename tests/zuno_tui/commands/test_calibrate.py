@@ -133,7 +133,7 @@ def test_a_whole_hedge_takes_off_more_than_a_part_and_an_adjusted_one_most(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     draws, price, prices = Random(3), 3_000.0, []
-    for _ in range(60 * 168):
+    for _ in range(30 * 168):
         prices.append(round(price, 2))
         price *= exp(draws.gauss(0.0, 0.006))
     none, quarter, _half, once, _wide, adjusted, _narrow = checked(

@@ -68,18 +68,20 @@ def test_a_strangers_words_are_marked_and_cannot_leave_their_marks() -> None:
     assert (row["poolId"], row["kind"]) == ("0xab", "hold")
 
 
+def paged(count: int, page: int) -> Any:
+    rows: Any = [{"tokenId": str(number), "note": "x" * 90} for number in range(count)]
+    told: Any = page_of({"positions": rows, "found": count}, page)
+    assert len(json.dumps(told)) <= MOST_CHARACTERS
+    assert (told["found"], told["paging"]["rows"]) == (count, count)
+    return told
+
+
 def test_ten_thousand_positions_come_in_pages() -> None:
-    rows: Any = [{"tokenId": str(number), "note": "x" * 90} for number in range(10_000)]
-    seen: list[str] = []
-    page, pages = 0, 1
-    while page < pages:
-        page += 1
-        told: Any = page_of({"positions": rows, "found": 10_000}, page)
-        assert len(json.dumps(told)) <= MOST_CHARACTERS
-        assert (told["found"], told["paging"]["rows"]) == (10_000, 10_000)
-        pages = told["paging"]["pages"]
-        seen += [row["tokenId"] for row in told["positions"]]
-    assert seen == [str(number) for number in range(10_000)]
+    last = paged(10_000, 1)["paging"]["pages"]
+    assert paged(10_000, last)["positions"][-1]["tokenId"] == "9999"
+    pages = range(1, paged(500, 1)["paging"]["pages"] + 1)
+    seen = [row["tokenId"] for page in pages for row in paged(500, page)["positions"]]
+    assert seen == [str(number) for number in range(500)]
 
 
 class Client:

@@ -88,7 +88,7 @@ class SafeDesk:
         secret.write_text("a passphrase of some length", "utf-8")
         secret.chmod(0o600)
         name = owner.name.replace(" ", "-")
-        kept = self.desk.command(
+        kept = self.desk.here(
             *("wallet", "import", "--unsafe-key-file", str(plain), "--name", name),
             *("--store", "file", "--passphrase-file", str(secret)),
         )

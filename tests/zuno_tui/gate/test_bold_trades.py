@@ -90,7 +90,7 @@ async def until_closed(desk: Trading, double: ExchangeDouble) -> None:
 
 @pytest.mark.parametrize(
     ("lean", "style"),
-    some_of(product((UP, DOWN), (PASSIVE, SLICED, SNIPER)), 2, seed=50),
+    some_of(product((UP, DOWN), (PASSIVE, SLICED, SNIPER)), 1, seed=50),
     ids=str,
 )
 async def test_each_side_and_style_goes_from_a_refused_setup_to_a_post_mortem(

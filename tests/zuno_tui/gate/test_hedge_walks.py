@@ -26,7 +26,7 @@ from zuno_tui.features.trade.unhedging import unhedge_plans
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.settings import Settings
 
-WALKS, MANY_WALKS = 4, 200
+WALKS, MANY_WALKS = 2, 200
 STEPS = 9
 HOUR = 3600
 _CLOSE = 1e-6

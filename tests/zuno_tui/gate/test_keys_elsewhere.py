@@ -250,62 +250,60 @@ LIES: dict[str, tuple[Callable[[Call], Call], str]] = {
 }
 
 
-@pytest.mark.parametrize("lie", LIES)
-def test_what_another_program_signs_otherwise_is_refused_and_not_kept(
-    desk: Desk, signing_node: str, lie: str
+NO_SIGNATURE: list[tuple[Answer, str]] = [
+    ({"error": {"code": -32601, "message": "no such method"}}, "This wallet only sends"),
+    ({"error": {"code": 4001, "message": "User \x1b[31mrejected"}}, "The wallet refused: User"),
+    ({"result": "0x02c0"}, "another kind of transaction"),
+    ({"result": "0x"}, "another kind of transaction"),
+    ({"result": None}, "holds no bytes"),
+    ({"status": 0}, "did not answer"),
+]
+
+
+def test_what_another_program_signs_otherwise_or_not_at_all_is_refused_and_not_kept(
+    desk: Desk, signing_node: str
 ) -> None:
-    change, words = LIES[lie]
-
-    def answer(call: Call) -> Answer | None:
-        if call["method"] != "eth_signTransaction":
-            return None
-        asked = change(call)
-        return {"result": node_ask(signing_node, asked)}
-
-    refused_by(desk, signing_node, answer, words)
-
-
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        ({"error": {"code": -32601, "message": "no such method"}}, "This wallet only sends"),
-        ({"error": {"code": 4001, "message": "User \x1b[31mrejected"}}, "The wallet refused: User"),
-        ({"result": "0x02c0"}, "another kind of transaction"),
-        ({"result": "0x"}, "another kind of transaction"),
-        ({"result": None}, "holds no bytes"),
-        ({"status": 0}, "did not answer"),
-    ],
-)
-def test_a_program_that_does_not_sign_is_told_by_its_reason(
-    desk: Desk, signing_node: str, answer: Answer, words: str
-) -> None:
-    refused_by(
-        desk,
-        signing_node,
-        lambda call: answer if call["method"] == "eth_signTransaction" else None,
-        words,
-    )
-
-
-def refused_by(desk: Desk, node: str, answer: Callable[[Call], Answer | None], words: str) -> None:
     """The plan stays approved, and an honest program then signs it."""
     desk.ask("anvil_setBalance", OWN, hex(10**18))
-    settings(desk, f'signer = "{node}"')
+    settings(desk, f'signer = "{signing_node}"')
     assert desk.here("wallet", "signer", OWN).code == 0
     approval = desk.approved("wrap", "0.04")
-    with Proxy(node, answer) as liar:
+
+    def signs(change: Callable[[Call], Call]) -> Callable[[Call], Answer]:
+        return lambda call: {"result": node_ask(signing_node, change(call))}
+
+    def answers(answer: Answer) -> Callable[[Call], Answer]:
+        return lambda _call: answer
+
+    cases = [(signs(change), words) for change, words in LIES.values()]
+    cases += [(answers(answer), words) for answer, words in NO_SIGNATURE]
+    for answer, words in cases:
+        refused_by(desk, signing_node, approval, answer, words)
+    settings(desk, f'signer = "{signing_node}"')
+    done = applied(desk, approval)
+
+    assert (done.code, sent(desk)) == (0, 1), done.words
+
+
+def refused_by(
+    desk: Desk,
+    node: str,
+    approval: dict[str, Any],
+    answer: Callable[[Call], Answer],
+    words: str,
+) -> None:
+    def signing(call: Call) -> Answer | None:
+        return answer(call) if call["method"] == "eth_signTransaction" else None
+
+    with Proxy(node, signing) as liar:
         settings(desk, f'signer = "{liar.url}"')
         refused = applied(desk, approval)
-    settings(desk, f'signer = "{node}"')
-    listed = desk.here("outbox", "--json").data
-    done = applied(desk, approval)
+    [dispatch] = desk.here("outbox", "--json").data["dispatches"]
 
     assert refused.code in (REFUSED, FAILED)
     assert words in refused.words
     assert "\x1b" not in refused.words
-    [dispatch] = listed["dispatches"]
     assert [step["hash"] for step in dispatch["steps"]] == [None]
-    assert (done.code, sent(desk)) == (0, 1), done.words
 
 
 def node_ask(url: str, call: Call) -> Any:

@@ -22,14 +22,11 @@ from tests.zuno_tui.gate.unlisted_token import UnlistedPosition, unlisted_positi
 PARTS = 4
 A_SLICE = (
     "head is an older block",
-    "head time + 10 years",
     "simulation of a failure succeeds",
     "token balance × 100",
     "position liquidity ÷ 2",
-    "decimals of an unlisted token + 2",
     "reverted told as success",
     "success told as reverted",
-    "receipt missing",
 )
 """Of each kind one that takes little time; others are told to two in a row, below."""
 

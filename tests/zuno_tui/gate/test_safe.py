@@ -75,7 +75,7 @@ def _created(safe: SafeDesk) -> dict[str, Any]:
     return safe.plan("approve", argued["planId"], "--candidate", str(move["index"]))
 
 
-@pytest.mark.parametrize("version", ["1.3.0", "1.5.0"])
+@pytest.mark.parametrize("version", some_of([("1.3.0",), ("1.5.0",)], 1, seed=51))
 def test_every_version_closes_and_moves_with_a_swap(desk: Desk, version: str) -> None:
     safe = SafeDesk.made(desk, [desk.devnet.wallet], 1, version=version)
     closed = safe.plan("close", str(desk.token_id("native")))
@@ -130,6 +130,7 @@ def test_two_of_three_sign_with_a_key_and_a_ledger(desk: Desk, tmp_path: Path) -
     assert desk.positions()[str(done.data["newTokenId"])]["owner"] == safe.address
 
 
+@pytest.mark.usefixtures("lightly_encrypted")
 def test_three_of_five_sign_in_homes_of_their_own(desk: Desk, tmp_path: Path) -> None:
     safe = SafeDesk.made(desk, [owner.address for owner in OWNERS], 3)
     plan = safe.plan("close", str(desk.token_id("healthy")), str(desk.token_id("native")))
@@ -251,7 +252,7 @@ SIGNING, EXECUTING = 29, 53
 """One more than each makes changes of what is on disk: the last ends in peace."""
 
 
-@pytest.mark.parametrize("moment", some_of(zip(range(1, SIGNING + 1), strict=True), 2, seed=49))
+@pytest.mark.parametrize("moment", some_of(zip(range(1, SIGNING + 1), strict=True), 1, seed=49))
 def test_killed_at_any_change_the_signature_is_given_once(alone: SafeDesk, moment: int) -> None:
     plan = alone.plan("collect", str(alone.desk.token_id("healthy")))
     code = alone.cut_off(moment, "apply", plan["planId"], "--confirm", plan["hash"])
@@ -268,7 +269,7 @@ def test_killed_at_any_change_the_signature_is_given_once(alone: SafeDesk, momen
     assert done.data["realised"] == plan["changes"]
 
 
-@pytest.mark.parametrize("moment", some_of(zip(range(1, EXECUTING + 1), strict=True), 2, seed=50))
+@pytest.mark.parametrize("moment", some_of(zip(range(1, EXECUTING + 1), strict=True), 1, seed=50))
 def test_killed_at_any_change_what_enough_signed_is_executed_once(
     alone: SafeDesk, moment: int
 ) -> None:

@@ -1,6 +1,7 @@
 """The network cost that a plan counts on and the gas that carrying it out takes, by protocol."""
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,10 @@ UNWRITTEN = {"3:3": 2, "3:4": 0, "3:5": 2, "3:6": 1}
 """In how many tokens each has fees that its manager did not write down yet."""
 IN_V4 = ("27", "30", "37")
 SUBSCRIBED = "29"
+WAYS = ("in steps", "as one")
 MOVES = [
     (*move, way)
-    for way in ("in steps", "as one")
+    for way in WAYS
     for move in (*((name, True) for name in (*UNWRITTEN, *IN_V4)), ("3:3", False), ("3:5", False))
 ]
 
@@ -51,21 +53,24 @@ def assert_within(what: str, used: int, most: float) -> None:
     assert 0.72 * most <= used <= most
 
 
-@pytest.mark.parametrize("name", [*UNWRITTEN, "26", "29", "30", "34", "37"])
+LEAVING = {"collect": CostedRecipe.COLLECT, "close": CostedRecipe.EXIT}
+
+
 @pytest.mark.parametrize(
-    ("command", "recipe"), [("collect", CostedRecipe.COLLECT), ("close", CostedRecipe.EXIT)]
+    ("command", "name"),
+    some_of(product(LEAVING, [*UNWRITTEN, "26", SUBSCRIBED, "30", "34", "37"]), 5, seed=4),
 )
-def test_collecting_and_closing_take_what_is_expected(
-    desk: Desk, command: str, recipe: CostedRecipe, name: str
-) -> None:
+def test_collecting_and_closing_take_what_is_expected(desk: Desk, command: str, name: str) -> None:
     protocol = "v3" if name in UNWRITTEN else "v4"
-    most = gas_units(protocol, recipe, UNWRITTEN.get(name, 0), as_one=False)
+    most = gas_units(protocol, LEAVING[command], UNWRITTEN.get(name, 0), as_one=False)
     most += UNSUBSCRIBING if name == SUBSCRIBED else 0
     assert_within(f"{command} {name}", used_by(desk, command, name), most)
 
 
-@pytest.mark.parametrize("name", ["26", "27", "29", "30", "34", "36", "37"])
-@pytest.mark.parametrize("way", ["in steps", "as one"])
+@pytest.mark.parametrize(
+    ("way", "name"),
+    some_of(product(WAYS, ["26", "27", SUBSCRIBED, "30", "34", "36", "37"]), 4, seed=5),
+)
 def test_a_move_without_a_swap_takes_what_is_expected(desk: Desk, name: str, way: str) -> None:
     if way == "as one":
         desk.delegate()
@@ -76,7 +81,7 @@ def test_a_move_without_a_swap_takes_what_is_expected(desk: Desk, name: str, way
     assert_within(f"move {name} {way}", used_by(desk, "move", name, *prices, "--no-swap"), most)
 
 
-@pytest.mark.parametrize(("name", "swaps", "way"), some_of(MOVES, 9, seed=57))
+@pytest.mark.parametrize(("name", "swaps", "way"), some_of(MOVES, 4, seed=57))
 def test_a_move_takes_what_its_plan_counts_on(desk: Desk, name: str, swaps: bool, way: str) -> None:
     if way == "as one":
         desk.delegate()
@@ -112,8 +117,10 @@ async def test_an_alert_counts_collecting_by_the_protocol_of_the_position(
         assert told[name] / told["27"] == pytest.approx(of_v3 / of_v4, rel=0.002)
 
 
-@pytest.mark.parametrize("words", [("3:3",), ("3:4",), ("27", "to", "v3", "0.05%"), ("33",)])
-@pytest.mark.parametrize("way", ["in steps", "as one"])
+@pytest.mark.parametrize(
+    ("way", "words"),
+    some_of(product(WAYS, [("3:3",), ("3:4",), ("27", "to", "v3", "0.05%"), ("33",)]), 3, seed=7),
+)
 def test_a_migration_takes_what_its_plan_counts_on(
     desk: Desk, words: tuple[str, ...], way: str
 ) -> None:

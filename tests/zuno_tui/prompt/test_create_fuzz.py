@@ -103,7 +103,7 @@ def orders(draw: st.DrawFn) -> tuple[str, Network, dict[str, int]]:
     return draw(st.sampled_from((text, text.lower(), text.upper()))), network, capital
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(orders())
 def test_every_order_and_case_names_the_same_capital(
     order: tuple[str, Network, dict[str, int]],

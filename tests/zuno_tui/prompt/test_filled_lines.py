@@ -10,6 +10,7 @@ from itertools import product
 
 import pytest
 
+from tests.samples import some_of
 from tools.phrase_report import DESK, desk_of, list_names, recorded
 from zuno_tui.catalog.interpret import FilledLine, interpret, may_look, understand
 from zuno_tui.catalog.registry import registry
@@ -166,9 +167,10 @@ CLAUSES = {
 }
 
 
-@pytest.mark.parametrize(
-    "join", [" and ", ", ", " but ", " ", " then ", " & ", ". ", "; ", " also "]
-)
+JOINTS = (" and ", ", ", " but ", " ", " then ", " & ", ". ", "; ", " also ")
+
+
+@pytest.mark.parametrize("join", some_of(zip(JOINTS, strict=True), 4, seed=44))
 def test_no_position_gets_the_command_of_another(join: str) -> None:
     wrong = {
         phrase: others

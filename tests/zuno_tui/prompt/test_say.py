@@ -68,6 +68,25 @@ def test_what_is_about_no_position_needs_none(phrase: str) -> None:
     assert not may_name_positions(interpret(phrase, PhraseContext(), registry()))
 
 
+@pytest.mark.parametrize(
+    ("phrase", "lines"),
+    [
+        ("follow 27 up to 3400", ("order move 27 up to 3400",)),
+        ("follow 27 down to 2800", ("order move 27 down to 2800",)),
+        ("compound 27 every week", ("order compound 27 every 7d", "compound 27")),
+        ("compound 27 weekly over $20", ("order compound 27 every 7d over '$20'", "compound 27")),
+        ("order move 27 up to 3,400 --follow 2", ("order move 27 up to 3,400 --follow 2",)),
+        ("follow 27", ("watch-ids 27",)),
+        ("follow 27 up", ()),
+    ],
+)
+def test_what_is_to_happen_later_is_an_order(phrase: str, lines: tuple[str, ...]) -> None:
+    meant = interpret(phrase, DESK, registry())
+    choices = tuple(choice.removeprefix("zuno ") for choice in meant.choices)
+
+    assert (choices or meant.lines) == lines
+
+
 def test_keys_of_the_desk_are_an_answer_and_no_command() -> None:
     document = interpretation_document(interpret("cancel that", DESK, registry()))
 

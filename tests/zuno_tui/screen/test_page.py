@@ -17,7 +17,14 @@ from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.scenes import MORNING, POSITIONS, ScriptedLink, desk_app, play, until
 from tests.zuno_tui.screen.screen_scenes import ORDER_FORM
 from zuno_tui.desk.events import PageReady
-from zuno_tui.features.orders.intents import OrderClose, OrderCollect, OrderForm
+from zuno_tui.features.orders.intents import (
+    OrderAsked,
+    OrderClose,
+    OrderCollect,
+    OrderCompound,
+    OrderForm,
+    OrderMove,
+)
 from zuno_tui.features.orders.screen import OrderFormScreen
 from zuno_tui.screen.app.app import SpacedScrollBar
 from zuno_tui.screen.app.running import close_log, open_log
@@ -265,16 +272,22 @@ async def test_a_key_at_the_row_opens_it() -> None:
             OrderClose(v4_position(28), ("loss-over", "5%")),
         ),
         (
-            ("k", "enter", *"$50", "enter"),
+            ("k", "k", "k", "k", "enter", *"$50", "enter"),
             OrderCollect(v4_position(28), ("every", "7d", "times", "4", "over", "$50")),
         ),
+        (
+            ("k", "k", "k", "enter", *"$50", "enter"),
+            OrderCompound(v4_position(28), ("every", "7d", "times", "4", "over", "$50")),
+        ),
+        (("k", "k", "enter", *"3400", "enter"), OrderMove(v4_position(28), ("up", "to", "3400"))),
+        (("k", "enter", *"2700", "enter"), OrderMove(v4_position(28), ("down", "to", "2700"))),
         (("enter", "enter"), None),
         (("enter", *"soon", "enter"), None),
         (("enter", *"2800", "tab", *"1y", "enter"), None),
     ],
 )
 async def test_what_is_filled_in_is_what_is_asked_for(
-    keys: tuple[str, ...], asked: OrderClose | OrderCollect | None
+    keys: tuple[str, ...], asked: OrderAsked | None
 ) -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test(size=(80, 24)) as pilot:

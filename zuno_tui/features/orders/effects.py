@@ -29,10 +29,10 @@ class MoveEffect(Struct, frozen=True):
 
     low: str
     high: str
-    sold_at: float
-    """What the coin that went was worth on average in the old range."""
+    went_at: float
+    """At which price on average the one coin became the other in the old range."""
     back_at: float
-    """And what it costs on average to get it back in the new one."""
+    """And at which it becomes the one again in the new range."""
 
 
 class EntryEffects(Struct, frozen=True):
@@ -49,8 +49,13 @@ class EntryEffects(Struct, frozen=True):
 
 
 def entry_effects(
-    calls: Sequence[OrderCall], position: PositionSnapshot, pair: Pair, worth: ActionWorth
+    calls: Sequence[OrderCall],
+    position: PositionSnapshot,
+    pair: Pair,
+    worth: ActionWorth,
+    standing: int,
 ) -> EntryEffects | None:
+    """`standing` is by how many ticks orders that stand move it besides."""
     entry = calls[0].entry
     if entry is None:
         return None
@@ -66,7 +71,7 @@ def entry_effects(
     spans = [span, *(call.entry.span for call in calls if call.traits.shifts and call.entry)]
     ranges = [each for each in spans if each is not None]
     moves = tuple(_move(before, after, pair) for before, after in pairwise(ranges))
-    share = share_lost_by_shifts(abs(ranges[-1].tick_lower - span.tick_lower))
+    share = share_lost_by_shifts(standing + abs(ranges[-1].tick_lower - span.tick_lower))
     # The most that it is worth in the quote's coin: all of it once the price is past the range.
     held = span.holds(span.sqrt_prices[not pair.inverted], liquidity, round_up=True)
     rate = worth.usd_per_unit.get(pair.quote.address)
@@ -76,9 +81,9 @@ def entry_effects(
 
 
 def _move(before: Span, after: Span, pair: Pair) -> MoveEffect:
-    sold_at, back_at = (_average(span, pair) for span in (before, after))
+    went_at, back_at = (_average(span, pair) for span in (before, after))
     low, high = pair.bounds(after.tick_lower, after.tick_upper)
-    return MoveEffect(low, high, sold_at, back_at)
+    return MoveEffect(low, high, went_at, back_at)
 
 
 def _average(span: Span, pair: Pair) -> float:

@@ -179,14 +179,15 @@ def _meaning(draft: OrderDraft) -> Iterator[str]:
         f"! Afterwards it stands {beside} the price, in one coin, and earns only if the price "
         f"returns to {figure_of(effects, level.side)}."
     )
+    went, back = ("sold", "bought back") if level.side == "above" else ("bought", "sold again")
     for place, move in enumerate(effects.moves, 1):
         step = f"Step {place}: into" if len(effects.moves) > 1 else "Into"
         yield (
-            f"! {step} {move.low} to {move.high} {effects.unit}. What was traded at "
-            f"{move.sold_at:,.6g} on average comes back at {move.back_at:,.6g}."
+            f"! {step} {move.low} to {move.high} {effects.unit}. What was {went} at "
+            f"{move.went_at:,.6g} on average is {back} at {move.back_at:,.6g}."
         )
     dollars = UNKNOWN if effects.dollars is None else usd(effects.dollars)
-    yield f"! A thief of the watch key destroys at most {dollars}, by all of it in a row."
+    yield f"! A thief of the watch key destroys at most {dollars}, by all that is signed in a row."
     if effects.of_pool >= MUCH_OF_POOL:
         yield (
             f"! Your position is {percent(effects.of_pool)} of its pool's liquidity: pushing the "
@@ -300,7 +301,7 @@ _THEN: dict[OrderKind, str] = {
 _GETS: dict[OrderKind, Callable[[OrderDraft], str]] = {
     "close": _expected,
     "collect": _expected,
-    "compound": _expected,
+    "compound": lambda _: "What its range cannot take of the fees.",
     "move": lambda _: "Its fees.",
     "follow": lambda _: "Its fees.",
 }

@@ -66,6 +66,8 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
 _PAST_DAYS = 7
+_MOST_MOVES = 8
+"""In a row: so many ranges one transaction opens."""
 _UNKNOWN_ACTION = selector("UnsupportedAction(uint256)")
 
 
@@ -106,19 +108,23 @@ class OrderRequest(NamedTuple):
 
     @property
     def calls(self) -> list[tuple[KeptOrder, OrderCall]]:
-        """Of the wallet's orders that stand here."""
-        network = self.session.network
-        found = []
-        for kept in StandingOrders(self.session.home.orders).standing_on(network.chain_id):
-            with suppress(OrderRefusedError):
-                found.append((kept, call_in(kept.order, network)))
-        owner = self.position.owner
-        return [(kept, call) for kept, call in found if call.recipient == owner]
+        return standing_calls(self.session, self.position)
 
     def of_kind(self, kind: OrderKind) -> list[tuple[KeptOrder, OrderCall]]:
         """Those of a kind on this position."""
         mine = [each for each in self.calls if each[1].ref == self.ref]
         return [each for each in mine if each[1].kind == kind]
+
+
+def standing_calls(
+    session: Session, position: PositionSnapshot
+) -> list[tuple[KeptOrder, OrderCall]]:
+    """Of the orders of the position's owner that stand here."""
+    found = []
+    for kept in StandingOrders(session.home.orders).standing_on(session.network.chain_id):
+        with suppress(OrderRefusedError):
+            found.append((kept, call_in(kept.order, session.network)))
+    return [(kept, call) for kept, call in found if call.recipient == position.owner]
 
 
 async def order_request(
@@ -335,7 +341,9 @@ async def move_spans(request: OrderRequest) -> list[Span]:
             f"That end of its range is at {now}, and one order moves it as far as {last}: a thief "
             f"of the watch key gains with every step. Ask for a price between, or: zuno move"
         )
-    stands = await _ticks_standing(request)
+    if count > _MOST_MOVES:
+        raise GateRefusedError(f"At most {_MOST_MOVES} moves follow one another. Ask for fewer.")
+    stands = await ticks_standing(request.session, request.sources, position)
     if stands + abs(ticks) * count > MOST_TICKS:
         raise GateRefusedError(
             f"Moves of one position may add up to {MOST_TICKS} ticks, about 4%, and this makes "
@@ -347,10 +355,10 @@ async def move_spans(request: OrderRequest) -> list[Span]:
     ]
 
 
-async def _ticks_standing(request: OrderRequest) -> int:
+async def ticks_standing(session: Session, sources: Sources, position: PositionSnapshot) -> int:
     """By how much orders that stand move it, and whatever they make of it, already."""
-    moves = [call for _, call in request.calls if call.traits.shifts]
-    refs, grew = {request.ref}, True
+    moves = [call for _, call in standing_calls(session, position) if call.traits.shifts]
+    refs, grew = {position.ref}, True
     while grew:
         linked = {
             ref
@@ -359,9 +367,8 @@ async def _ticks_standing(request: OrderRequest) -> int:
             if ref is not None and refs & {call.ref, call.target}
         }
         grew, refs = not linked <= refs, refs | linked
-    sources, at = request.sources, request.position.block.hash
     known = await read_positions(
-        sources.client, sources.network, sources.memory, tuple(refs), at=at
+        sources.client, sources.network, sources.memory, tuple(refs), at=position.block.hash
     )
     return sum(
         abs(call.entry.span.tick_lower - known[call.ref].identity.tick_lower)

@@ -11,7 +11,13 @@ from textual.widgets import Input
 from chain.protocols.reference import position_label
 from zuno_tui.desk.link import DeskLink
 from zuno_tui.features.orders.events import OrderFormReady
-from zuno_tui.features.orders.intents import OrderClose, OrderCollect
+from zuno_tui.features.orders.intents import (
+    OrderAsked,
+    OrderClose,
+    OrderCollect,
+    OrderCompound,
+    OrderMove,
+)
 from zuno_tui.features.orders.terms import OrderWordsError, read_terms
 from zuno_tui.screen.keys import SENDING, TAKING, WRITING
 from zuno_tui.screen.panes.frame import literal
@@ -29,7 +35,22 @@ _CHOICES: tuple[tuple[str, str, str], ...] = (
     ("out-of-range", "close it when it was out of range for", "a time, like 2h or 30m"),
     ("loss-over", "close it when it lost more, against holding, than", "a share, like 5%"),
     ("over", "collect its fees, up to 4 times 7 days apart, when over", "dollars, like $50"),
+    ("", "put its fees back to work, up to 4 times 7 days apart, when over", "dollars, like $50"),
+    ("up", "move its range up, without a swap, until it ends at", "a price, like 3400"),
+    ("down", "move its range down, without a swap, until it ends at", "a price, like 2700"),
 )
+_KINDS: dict[str, type[OrderAsked]] = {
+    "over": OrderCollect,
+    "": OrderCompound,
+    "up": OrderMove,
+    "down": OrderMove,
+}
+_BEFORE: dict[str, tuple[str, ...]] = {
+    "over": ("every", "7d", "times", "4", "over"),
+    "": ("every", "7d", "times", "4", "over"),
+    "up": ("up", "to"),
+    "down": ("down", "to"),
+}
 """The word of the line, what it means, and what follows it."""
 
 
@@ -97,7 +118,7 @@ class OrderFormScreen(SubScreen):
     def _chosen(self) -> int:
         return self.query_one(_WhenList).highlighted or 0
 
-    def _intent(self) -> OrderClose | OrderCollect | str:
+    def _intent(self) -> OrderAsked | str:
         """What is asked for, or what is still missing."""
         value, until = (
             self.query_one(name, Input).value.strip() for name in ("#order-value", "#order-until")
@@ -107,14 +128,13 @@ class OrderFormScreen(SubScreen):
             return "Set your account up for orders once: type delegate at the desk."
         if not value:
             return f"{means.capitalize()} … {expects}."
-        collects = word == "over"
-        often = ("every", "7d", "times", "4") if collects else ()
-        words = (*often, word, value, *(("until", *until.split()) if until else ()))
+        kind, before = _KINDS.get(word, OrderClose), _BEFORE.get(word, (word,))
+        words = (*before, value, *(("until", *until.split()) if until else ()))
         try:
-            read_terms("collect" if collects else "close", words, self._ready.now)
+            read_terms(kind.kind, words, self._ready.now)
         except OrderWordsError as error:
             return str(error)
-        return (OrderCollect if collects else OrderClose)(self._ready.ref, words)
+        return kind(self._ready.ref, words)
 
     def _draw(self) -> None:
         intent = self._intent()

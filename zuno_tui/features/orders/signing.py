@@ -67,6 +67,7 @@ from zuno_tui.features.orders.planning import (
     OrderRequest,
     order_request,
     plan_orders,
+    ticks_standing,
 )
 from zuno_tui.features.orders.sight import OrderSight, hook_code, read_sight
 from zuno_tui.gate.actions.action import owned_position
@@ -193,7 +194,14 @@ async def propose_order(session: Session, asked: OrderAsked) -> OrderDraft:
         plan_id = f"plan_{digest(''.join(each.delegation for each in orders).encode())[:16]}"
         approval = make_given_approval(ActKind.ORDER, plan_id, _sealed(orders, now), {}, now=now)
         draft = await _draft(
-            session, orders, worth, connections, sights, approval=approval, now=now
+            session,
+            orders,
+            worth,
+            connections,
+            sights,
+            sources=sources,
+            approval=approval,
+            now=now,
         )
     PlanStore(session.home.plans).keep(
         {"planId": draft.plan_id, "flow": FLOW, "orders": [to_builtins(each) for each in orders]}
@@ -289,7 +297,16 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
         refuse_over(approval, now)
         worth = await read_worth(sources, call.currencies, head)
         sights = await _fit_sights(session, sources, connections, orders)
-        return await _draft(session, orders, worth, connections, sights, approval=approval, now=now)
+        return await _draft(
+            session,
+            orders,
+            worth,
+            connections,
+            sights,
+            sources=sources,
+            approval=approval,
+            now=now,
+        )
 
 
 def _sealed(orders: Sequence[StandingOrder], given_at: float) -> str:
@@ -312,7 +329,7 @@ def _lost(session: Session, order: StandingOrder) -> str:
     return (
         "No such order is kept here: zuno was stopped while it was signed, or its file was removed "
         "since. Nothing was sent. See what stands: zuno orders. "
-        f"Ask for it again: zuno order {call.kind} {position_name(call.ref)}"
+        f"Ask for it again: zuno order {call.traits.command} {position_name(call.ref)}"
     )
 
 
@@ -339,6 +356,7 @@ async def _draft(
     connections: Connections,
     sights: Sequence[OrderSight],
     *,
+    sources: Sources,
     approval: GivenApproval,
     now: float,
 ) -> OrderDraft:
@@ -354,7 +372,8 @@ async def _draft(
         key, price = sight.position.pool.key, sight.position.pool.sqrt_price_x96
         pair = pair_of(session.network, tokens[key.currency0], tokens[key.currency1], price)
         reach = "" if level is None else pair.price_text(level)
-        effects = entry_effects(calls, sight.position, pair, worth)
+        standing = await ticks_standing(session, sources, sight.position)
+        effects = entry_effects(calls, sight.position, pair, worth, standing)
     condition = order.condition
     return OrderDraft(
         approval.plan_id,
@@ -500,7 +519,7 @@ async def _fit_sight(
         raise GateRefusedError("Orders were cancelled meanwhile. Ask for this one again.")
     if not is_sealed(order, call):
         raise GateRefusedError("What it waits for is not sealed. Ask for the order again.")
-    _refuse_hopeless(order, position)
+    _refuse_hopeless(order, call, position)
     return sight
 
 
@@ -522,7 +541,7 @@ def _refuse_other_target(session: Session, call: OrderCall, sight: OrderSight) -
         )
 
 
-def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
+def _refuse_hopeless(order: StandingOrder, call: OrderCall, position: PositionSnapshot) -> None:
     key, condition = position.pool.key, order.condition
     if position.liquidity == 0:
         raise GateRefusedError(
@@ -541,7 +560,7 @@ def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
     if isinstance(condition, PricePast) and level is not None and condition.is_met(price):
         raise GateRefusedError(
             f"The price is {level.side} that already. "
-            f"To close it now: zuno close {position_name(position.ref)}"
+            f"To do it now: zuno {call.traits.command} {position_name(position.ref)}"
         )
 
 

@@ -73,7 +73,7 @@ def _closing(left: list[str]) -> OrderTerms:
 
 
 def _collecting(left: list[str]) -> OrderTerms:
-    if left[-2:-1] == ["in"]:
+    if "in" in left:
         raise OrderWordsError(_NO_OTHER_COIN)
     if "over" not in left:
         raise OrderWordsError(COLLECT_USAGE)
