@@ -262,7 +262,7 @@ def _refuse_blind_limits(
     for name in (model.of(role).model for role in LP_FLOW.handlers):
         if name not in prices:
             raise SettingsError(
-                f"model.budget limits dollars, but no price is set for {name!r} costs. "
+                f"model.budget limits dollars, but no price is set for {name!r}. "
                 f'Add it under [model.prices], like: "{name}" = [0.15, 0.6], or limit tokens.'
             )
 

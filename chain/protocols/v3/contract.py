@@ -43,9 +43,6 @@ def state_calls(pool: Address) -> tuple[Call, Call]:
     return pool_call(pool, "slot0()"), pool_call(pool, "liquidity()")
 
 
-V3_CUSTODY = "NonfungiblePositionManager"
-
-
 def v3_state(key: V3PoolKey, outcomes: Sequence[CallOutcome]) -> PoolState | None:
     """By the outcomes of `state_calls`; None where there is no such pool, or nobody opened it."""
     if not is_there(outcomes[0]):

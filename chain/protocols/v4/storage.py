@@ -27,7 +27,6 @@ from chain.protocols.snapshot import PositionIdentity, PositionSnapshot, range_s
 from chain.rpc.records import Block
 
 STORAGE = "PoolManager storage"
-CUSTODY = "PositionManager"
 
 _LAYOUTS_KEPT = 50_000
 

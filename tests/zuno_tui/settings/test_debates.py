@@ -220,9 +220,9 @@ def test_a_bad_variable_is_named_and_no_secret_repeated(
 def test_a_limit_in_dollars_needs_the_price_of_every_model_that_is_asked(tmp_path: Path) -> None:
     limit = "[model.budget]\nday_usd = 2\n"
     own, careful = '[model]\nname = "own"\n', '[model.roles.critic]\nname = "careful"\n'
-    with pytest.raises(SettingsError, match=r"nobody said what 'own' costs.*\[model\.pri"):
+    with pytest.raises(SettingsError, match=r"no price is set for 'own'.*\[model\.pri"):
         model_of(tmp_path, own + limit)
-    with pytest.raises(SettingsError, match="nobody said what 'careful' costs"):
+    with pytest.raises(SettingsError, match="no price is set for 'careful'"):
         model_of(tmp_path, own + careful + limit + PRICED)
     model_of(tmp_path, own + limit + PRICED)
     model_of(tmp_path, limit)
