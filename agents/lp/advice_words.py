@@ -334,7 +334,7 @@ def finding_words(finding: RuleFinding, move: Candidate) -> Statement:
         case Rule.GAS_YIELD:
             words = f"gas is {times_words(value)} a day's fees, your ceiling is {limit:g} ×"
         case Rule.BREAK_EVEN:
-            words = f"it earns its cost back in {hours(value)}, your limit is {hours(limit)}"
+            words = f"it earns its cost back in {hours(value)}; the profile allows {hours(limit)}"
             return Statement(words, (broken, claim(name, Relation.PAYS_BACK, value)))
         case _:
             words = finding.words

@@ -8,6 +8,8 @@ from chain.execution.plan.protocol import OrderKind
 class KindTraits(NamedTuple):
     code: int
     """In the seal."""
+    command: str
+    """Behind `zuno order`."""
     doing: str
     """As a sentence begins."""
     fees: bool = False
@@ -21,9 +23,9 @@ class KindTraits(NamedTuple):
 
 
 TRAITS: dict[OrderKind, KindTraits] = {
-    "close": KindTraits(1, "Close", takes=True),
-    "collect": KindTraits(2, "Collect the fees of", fees=True, sized=False),
-    "compound": KindTraits(3, "Compound", fees=True, sized=False),
-    "move": KindTraits(4, "Move", shifts=True),
-    "follow": KindTraits(5, "Move", shifts=True),
+    "close": KindTraits(1, "close", "Close", takes=True),
+    "collect": KindTraits(2, "collect", "Collect the fees of", fees=True, sized=False),
+    "compound": KindTraits(3, "compound", "Compound", fees=True, sized=False),
+    "move": KindTraits(4, "move", "Move", shifts=True),
+    "follow": KindTraits(5, "move", "Move", shifts=True),
 }

@@ -112,7 +112,7 @@ def unsealed_words(order: StandingOrder, call: OrderCall) -> str:
 def _anew(order: StandingOrder, call: OrderCall) -> str:
     return (
         f"Cancel it: zuno order cancel {order.number}, and sign it anew: "
-        f"zuno order {call.kind} {position_name(call.ref)} WHEN"
+        f"zuno order {call.traits.command} {position_name(call.ref)} WHEN"
     )
 
 

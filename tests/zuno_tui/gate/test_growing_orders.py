@@ -18,7 +18,7 @@ from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.execution.decode.decoder import decode_call, encode_call
 from chain.execution.decode.words import names_on
 from chain.execution.protocols import of_call
-from chain.execution.v4.records import ModifyLiquidities
+from chain.execution.v4.records import DecodedCloseCurrency, ModifyLiquidities
 from chain.math.ticks import tick_at_sqrt_price
 from chain.standing_orders.call import OrderRefusedError, call_in, gas_limits, read_call
 from chain.standing_orders.order import PricePast, StandingOrder, StandingState
@@ -283,6 +283,7 @@ def test_hooks_subscribers_and_ranges_out_of_the_price_are_refused(delegated: De
     [
         (("move", "@", "up", "to", "9000"), "one order moves it as far as"),
         (("move", "@", "up", "to", "2000"), "one order moves it as far as"),
+        (("move", "@", "up", "to", "3331", "--follow", "9"), "At most 8 moves"),
         (("move", "@", "sideways"), "up to 3400"),
         (("collect", "@", "over", "$5", "in", "USDC"), "cannot collect in another coin"),
     ],
@@ -339,6 +340,8 @@ def test_what_is_another_call_is_no_order(delegated: Desk) -> None:
         (burn, replace(mint, liquidity=0), take),
         (burn, mint, mint, take),
         (mint, take),
+        # What settles debts would take them from the wallet.
+        (burn, mint, *(DecodedCloseCurrency(each) for each in pool[:2])),
         (burn, mint),
     ]
     for actions in odd:

@@ -62,19 +62,19 @@ def run_invite(arguments: Namespace) -> int:
 def _server(folder: Path, named: str | None) -> str:
     """As the other machine reaches it."""
     url = named
-    if url is None and (folder / MEMBER_FILE).exists():
+    if (folder / MEMBER_FILE).exists():
         member = read_member(folder)
         if member.engine is not Engine.NATS:
             raise MeshFileError(
                 "This mesh is over AXL, where every node must know the others beforehand. "
                 "Invitations need NATS: zuno mesh init --engine nats"
             )
-        url = member.url
-        if urlsplit(url).hostname in LOOPBACK:
+        if named is None and urlsplit(member.url).hostname in LOOPBACK:
             raise MeshFileError(
-                f"The mesh's server is at {url}, which only this machine reaches. Say how theirs "
-                "reaches it: --server nats://HOST:4222"
+                "The mesh's server is on this machine, at an address that only it reaches. Say how "
+                "theirs reaches it: --server nats://HOST:4222"
             )
+        url = named or member.url
     if url is None:
         raise MeshFileError(
             "There is no mesh yet. Name a NATS server that both machines reach: "

@@ -36,7 +36,7 @@ from zuno_tui.intents.intents import Apply, Approve
 from zuno_tui.present.approval_view import signing_key
 from zuno_tui.present.views import ResultView
 
-_PATIENCE = 60.0
+_PATIENCE, _PAST_PATIENCE = 60.0, 600.0
 _LONGEST_WAIT = 1_800.0
 _BETWEEN_LOOKS = 3.0
 _CARRIED_OUT = "Whichever machine has its watch key and runs zuno or zuno monitor carries it out."
@@ -61,7 +61,12 @@ class Orders:
         match intent:
             case OrderClose() | OrderCollect() | OrderCompound() | OrderMove():
                 label = position_label(intent.ref)
-                self._open(f"Reading position {label}", lambda: self._propose(intent))
+                past = isinstance(intent, OrderCompound)  # a week of swaps is read for it
+                self._open(
+                    f"Reading position {label}",
+                    lambda: self._propose(intent),
+                    seconds=_PAST_PATIENCE if past else _PATIENCE,
+                )
                 return True
             case OrderForm(ref):
                 self._open(f"Reading position {position_label(ref)}", lambda: self._open_form(ref))
@@ -78,9 +83,11 @@ class Orders:
     def ask(self, _asked: Apply, plan_id: str) -> None:
         self.show(plan_id)
 
-    def _open(self, words: str, read: Callable[[], Awaitable[None]]) -> None:
+    def _open(
+        self, words: str, read: Callable[[], Awaitable[None]], *, seconds: float = _PATIENCE
+    ) -> None:
         self._context.jobs.start(
-            "confirm", words, lambda _: read(), seconds=_PATIENCE, opens_page=True
+            "confirm", words, lambda _: read(), seconds=seconds, opens_page=True
         )
 
     async def _open_form(self, ref: PositionRef) -> None:

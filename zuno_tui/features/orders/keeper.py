@@ -47,7 +47,9 @@ from chain.standing_orders.call import (
     call_in,
     call_of,
     gas_limits,
+    subject_in,
 )
+from chain.standing_orders.kinds import TRAITS
 from chain.standing_orders.order import (
     ClosedRange,
     EnteredRange,
@@ -431,12 +433,13 @@ class OrderWork:
 
     def _is_taken(self, order: StandingOrder, call: OrderCall) -> bool:
         """Whether another order on the position is on its way: after it this one may fit no
-        more."""
-        return any(
-            other.progress.state is StandingState.SENT
+        more. A close waits for another close alone."""
+        sent = [
+            subject_in(other.order.delegation_signed)
             for other in self._book.of_position(order.chain_id, call.ref)
-            if other.order.number != order.number
-        )
+            if other.order.number != order.number and other.progress.state is StandingState.SENT
+        ]
+        return any(each and TRAITS[each[0]].takes >= call.traits.takes for each in sent)
 
     async def _signed(
         self,

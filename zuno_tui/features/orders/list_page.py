@@ -12,6 +12,7 @@ from chain.protocols.reference import PositionRef, position_label
 from chain.protocols.snapshot import PositionSnapshot
 from chain.standing_orders.book import KeptOrder
 from chain.standing_orders.call import OrderCall
+from chain.standing_orders.kinds import TRAITS
 from chain.standing_orders.order import PricePast, StandingOrder, StandingState
 from chain.standing_orders.seal import fault_of
 from chain.tokens.pair import Pair
@@ -208,17 +209,12 @@ def _waiting_cells(row: StandingOrderRow, now: float) -> Cells:
     times = f" ({row.done} of {row.times})" if row.times > 1 else ""
     return (
         PageCell(str(row.number)),
-        PageCell(f"{_does(row.kind)} {position_label(row.token_id)}{times}", "strong"),
+        PageCell(f"{TRAITS[row.kind].command} {position_label(row.token_id)}{times}", "strong"),
         PageCell(row.condition.removeprefix("the ").replace("price is", "price")),
         _distance(row),
         PageCell(minute_text(row.until)[:10], "dim"),
         PageCell(silence or "just now", "bad" if silence else "good"),
     )
-
-
-def _does(kind: OrderKind) -> str:
-    """Where a move goes its condition says."""
-    return "move" if kind == "follow" else kind
 
 
 def _distance(row: StandingOrderRow) -> PageCell:

@@ -66,6 +66,8 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import read_worth
 
 _PAST_DAYS = 7
+_MOST_MOVES = 8
+"""In a row: so many ranges one transaction opens."""
 _UNKNOWN_ACTION = selector("UnsupportedAction(uint256)")
 
 
@@ -339,6 +341,8 @@ async def move_spans(request: OrderRequest) -> list[Span]:
             f"That end of its range is at {now}, and one order moves it as far as {last}: a thief "
             f"of the watch key gains with every step. Ask for a price between, or: zuno move"
         )
+    if count > _MOST_MOVES:
+        raise GateRefusedError(f"At most {_MOST_MOVES} moves follow one another. Ask for fewer.")
     stands = await ticks_standing(request.session, request.sources, position)
     if stands + abs(ticks) * count > MOST_TICKS:
         raise GateRefusedError(

@@ -329,7 +329,7 @@ def _lost(session: Session, order: StandingOrder) -> str:
     return (
         "No such order is kept here: zuno was stopped while it was signed, or its file was removed "
         "since. Nothing was sent. See what stands: zuno orders. "
-        f"Ask for it again: zuno order {call.kind} {position_name(call.ref)}"
+        f"Ask for it again: zuno order {call.traits.command} {position_name(call.ref)}"
     )
 
 
@@ -519,7 +519,7 @@ async def _fit_sight(
         raise GateRefusedError("Orders were cancelled meanwhile. Ask for this one again.")
     if not is_sealed(order, call):
         raise GateRefusedError("What it waits for is not sealed. Ask for the order again.")
-    _refuse_hopeless(order, position)
+    _refuse_hopeless(order, call, position)
     return sight
 
 
@@ -541,7 +541,7 @@ def _refuse_other_target(session: Session, call: OrderCall, sight: OrderSight) -
         )
 
 
-def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
+def _refuse_hopeless(order: StandingOrder, call: OrderCall, position: PositionSnapshot) -> None:
     key, condition = position.pool.key, order.condition
     if position.liquidity == 0:
         raise GateRefusedError(
@@ -560,7 +560,7 @@ def _refuse_hopeless(order: StandingOrder, position: PositionSnapshot) -> None:
     if isinstance(condition, PricePast) and level is not None and condition.is_met(price):
         raise GateRefusedError(
             f"The price is {level.side} that already. "
-            f"To close it now: zuno close {position_name(position.ref)}"
+            f"To do it now: zuno {call.traits.command} {position_name(position.ref)}"
         )
 
 

@@ -76,6 +76,9 @@ class Doorkeeper:
     def __init__(self, port: int, new_secret: Callable[[], str]) -> None:
         self.port, self.place = port, f"{_HOST}:{port}"
         self.token = new_secret()
+        self.path = f"/{new_secret()}"
+        """Everything is below it: a browser sends cookies to every port of a host, and this path
+        keeps ours from whoever listens at another one."""
         self._cookie = new_secret()
         self._used = False
         self.looking = False
@@ -109,8 +112,8 @@ def run_window(door: Doorkeeper, command: str) -> None:
 
     class LookingServer(Server):
         async def make_app(self) -> web.Application:
-            app = await self._make_app()
-            app.middlewares.append(guard)
+            app = web.Application(middlewares=[guard])
+            app.add_subapp(door.path, await self._make_app())
             return app
 
         async def on_startup(self, app: web.Application) -> None:
@@ -136,7 +139,7 @@ def run_window(door: Doorkeeper, command: str) -> None:
             told.get("host"),
             told.get("origin"),
             request.cookies.get(_COOKIE, ""),
-            talks=request.path == "/ws",
+            talks=request.path == f"{door.path}/ws",
         )
         if refusal or request.method != "GET":
             raise web.HTTPForbidden(text=refusal or _NO)
@@ -166,8 +169,9 @@ def _entered(door: Doorkeeper, token: str, host: str | None) -> web.Response:
     if cookie is None:
         raise web.HTTPForbidden(text=_NO)
     # The token leaves the address line, so no history or referrer keeps it.
-    answer = web.Response(status=HTTPStatus.SEE_OTHER, headers={"location": "/", **_headers(door)})
-    answer.set_cookie(_COOKIE, cookie, httponly=True, samesite="Strict", path="/")
+    headers = {"location": f"{door.path}/", **_headers(door)}
+    answer = web.Response(status=HTTPStatus.SEE_OTHER, headers=headers)
+    answer.set_cookie(_COOKIE, cookie, httponly=True, samesite="Strict", path=f"{door.path}/")
     return answer
 
 
