@@ -1,24 +1,19 @@
 """The agents in an editor: looks and debates as they come, cancelled at once, and no act ever."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from chain.devnet.launch import DevnetReady
 from chain.execution.outbox.outbox import Outbox
 from tests import node_rpc
 from tests.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from chain.devnet.launch import DevnetReady
 
 SERVER = "import sys; from zuno_tui.cli import main; sys.exit(main())"
 INVALID_PARAMS = -32602

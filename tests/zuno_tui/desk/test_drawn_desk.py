@@ -1,27 +1,20 @@
 """The desk of the demo's wallet as it is drawn: three sizes, two units, four themes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
+from chain.devnet.launch import DevnetReady
 from chain.protocols.reference import position_label
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.screen.looks import front_of, lines_of
 from tests.zuno_tui.screen.scenes import desk_app, play
 from zuno_tui.desk.events import AlertsChanged, PositionsChanged
 from zuno_tui.present.terminal import cell_width
+from zuno_tui.present.views import PositionRow
 from zuno_tui.present.words import UNKNOWN
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from textual.pilot import Pilot
-
-    from chain.devnet.launch import DevnetReady
-    from zuno_tui.present.views import PositionRow
 
 SIZES = ((80, 24), (120, 36), (200, 50))
 THEMES = [name for name in THEME_NAMES if name != COLOURLESS]

@@ -1,11 +1,9 @@
 """A week of the embedded market: moves in a row and compounds, against the same left alone."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -28,9 +26,6 @@ from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_order_walks import sign_here
 from tests.zuno_tui.gate.test_orders_week import head_time, slice_until, watched
 from tests.zuno_tui.gate.test_standing_orders import STATE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NETWORK = network_named("devnet")
 MOVES, SHIFT, HALF = 3, 100, 100

@@ -1,11 +1,10 @@
 """Orders that put fees back to work and move ranges, on the real contracts."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace as with_rpc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import pytest
@@ -22,20 +21,14 @@ from chain.execution.protocols import of_call
 from chain.execution.v4.records import DecodedCloseCurrency, ModifyLiquidities
 from chain.math.ticks import tick_at_sqrt_price
 from chain.standing_orders.call import OrderRefusedError, call_in, gas_limits, read_call
-from chain.standing_orders.order import PricePast, StandingState
+from chain.standing_orders.order import PricePast, StandingOrder, StandingState
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
-from tests.fakes.proxy import Proxy
+from tests.fakes.proxy import Answer, Call, Proxy
 from tests.printed import printed
+from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_one_transaction import signed
 from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, ordered, redeemable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from chain.standing_orders.order import StandingOrder
-    from tests.fakes.proxy import Answer, Call
-    from tests.zuno_tui.gate.desk import Desk
 
 NETWORK = network_named("devnet")
 GROWING = ("over", "$0.5", "every", "10m", "times", "2")

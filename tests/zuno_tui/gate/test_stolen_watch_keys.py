@@ -1,12 +1,12 @@
 """What whoever steals the watch key makes of compounds and moves by pushing the price."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -20,7 +20,7 @@ from chain.devnet.world.accounts import MEDIUM_PROVIDER, WATCH_KEY
 from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.standing_orders.call import call_in, call_of
-from chain.standing_orders.order import PricePast
+from chain.standing_orders.order import PricePast, StandingOrder
 from tests import node_rpc
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import CallFailedError, Moves
@@ -31,12 +31,6 @@ from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_growing_orders import tick_of, walked_to
 from tests.zuno_tui.gate.test_order_walks import signed_page
 from tests.zuno_tui.gate.test_standing_orders import STATE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from chain.standing_orders.order import StandingOrder
 
 NETWORK = network_named("devnet")
 SLICES, TRIES_A_SLICE = 10, 20
