@@ -20,6 +20,7 @@ from agents.numbers.survival import (
     HOURS_PER_DAY,
     SIGMA_SCATTER,
     WEEK_PARTS,
+    ReliabilityBin,
     buffer_hours,
     mixed_survival,
 )
@@ -118,16 +119,6 @@ def _unbroken(ends: Floats) -> tuple[Integers, Integers]:
 
 
 BINS = 10
-
-
-class ReliabilityBin(NamedTuple):
-    """Windows whose chance was said to lie within a tenth."""
-
-    windows: int
-    said: float
-    """Their mean chance to stay."""
-    stayed: float
-    """The share of them that did."""
 
 
 class WidthReliability(NamedTuple):

@@ -30,6 +30,16 @@ after them, which had no part in it, the chances that follow come true.
 """
 
 
+class ReliabilityBin(NamedTuple):
+    """Windows whose chance was said to lie within a tenth."""
+
+    windows: int
+    said: float
+    """Their mean chance to stay."""
+    stayed: float
+    """The share of them that did."""
+
+
 class SigmaWindows(StrEnum):
     """What an estimate was made of."""
 

@@ -7,14 +7,12 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from enum import StrEnum
 from math import ceil
 from statistics import fmean, median, stdev
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, to_builtins
 
+from agents.numbers.survival import ReliabilityBin
 from chain.base.store import Store, read_as
-
-if TYPE_CHECKING:
-    from agents.calibration.calibrate import ReliabilityBin
 
 HORIZON_DAYS = (1, 7, 30)
 

@@ -15,11 +15,11 @@ from agents.calibration.calibrate import (
     Calibration,
     HorizonReliability,
     HourlyBars,
-    ReliabilityBin,
     WidthReliability,
     calibrate,
     read_hourly_bars,
 )
+from agents.numbers.survival import ReliabilityBin
 from chain.base.units import time_text
 from zuno_tui.charts.drawing import require_chart_packages, write_png
 from zuno_tui.present.answer import CommandAnswer
