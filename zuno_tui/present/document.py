@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
@@ -96,9 +97,14 @@ def _names(kind: type) -> tuple[tuple[str, str], ...]:
 @cache
 def _hint(kind: type, name: str) -> object:
     named = getattr(kind, name, None)
-    if isinstance(named, property):
-        return get_type_hints(named.fget, include_extras=True)["return"]
-    return get_type_hints(kind, include_extras=True)[name]
+    told, part = (named.fget, "return") if isinstance(named, property) else (kind, name)
+    try:
+        return get_type_hints(told, include_extras=True)[part]
+    except NameError:
+        # Some type beside it is imported for the type checker alone: of this one `Units` counts.
+        written = (vars(each).get("__annotations__", {}) for each in getattr(told, "__mro__", ()))
+        own = told.__annotations__ if isinstance(named, property) else ChainMap(*written)
+        return Units if "Units" in str(own.get(part)) else None
 
 
 def _is_text(hint: object) -> bool:
