@@ -10,7 +10,6 @@ from functools import cache
 from typing import get_type_hints
 
 from msgspec import Struct
-from msgspec.structs import fields
 
 from chain.base.units import AS_TEXT, Known, Units, Unknown
 from chain.protocols.reference import PositionRef, position_name
@@ -90,7 +89,8 @@ def _plain(value: object, *, as_text: bool) -> str | int | float | bool | None:
 @cache
 def _names(kind: type) -> tuple[tuple[str, str], ...]:
     if issubclass(kind, Struct):
-        return tuple((each.name, _wire_name(each.encode_name)) for each in fields(kind))
+        named = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+        return tuple((name, _wire_name(encoded)) for name, encoded in named)
     return tuple((name, _wire_name(name)) for name in getattr(kind, "_fields", ()))
 
 
