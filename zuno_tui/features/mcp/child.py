@@ -22,7 +22,9 @@ _KEPT_SECRET = re.compile(
     r"PASS|SECRET|PRIVATE|MNEMONIC|KEYSTORE|SEED|TOKEN|TELEGRAM|WEBHOOK|CREDENTIAL|_KEY",
     re.IGNORECASE,
 )
-_OF_MODELS = re.compile(r"(OPENAI|ANTHROPIC|OPENROUTER|ZUNO_MODEL|ZUNO_COINGECKO)\w*")
+_OF_MODELS = re.compile(
+    r"(OPENAI|ANTHROPIC|GEMINI|OPENROUTER|DEEPSEEK|GROQ)_\w+|ZUNO_(MODEL|COINGECKO)\w*"
+)
 """What a debate speaks to its models with, and what prices are read with."""
 
 
