@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace as with_rpc
@@ -24,6 +25,7 @@ from chain.execution.decode.words import names_on
 from chain.execution.protocols import of_call
 from chain.execution.v4.records import DecodedCloseCurrency, ModifyLiquidities
 from chain.math.ticks import tick_at_sqrt_price
+from chain.protocols.reference import position_name
 from chain.standing_orders.call import OrderRefusedError, call_in, gas_limits, read_call
 from chain.standing_orders.order import (
     PricePast,
@@ -42,6 +44,7 @@ from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_one_transaction import signed
 from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, ordered, redeemable
 from zuno_tui.app.session import Session
+from zuno_tui.features.orders.news import order_news
 from zuno_tui.features.orders.signing import sign_orders, waiting_order
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.settings import Flags, load_settings
@@ -185,6 +188,9 @@ def test_a_stop_outlives_compounding(delegated: Desk) -> None:
         assert watching.order(3).progress.done == 4
         assert watching.order(1).progress.state is StandingState.ENDED
         grown = watching.order(2)
+        home = Home.locate(os.environ, desk.command.home)
+        news = [each.finding.message for each in order_news(home, NETWORK, time.time())]
+        assert any("order 2 replaced it" in words for words in news), news
         walked_to(market, market.tick - 700)
     looked(watching)
 
@@ -301,6 +307,7 @@ def test_hooks_subscribers_and_ranges_out_of_the_price_are_refused(delegated: De
         (("move", "@", "up", "to", "2000"), "one order moves it as far as"),
         (("move", "@", "up", "to", "3331", "--follow", "9"), "At most 8 moves"),
         (("move", "@", "sideways"), "up to 3400"),
+        (("collect", "@", "over", "$2000000000"), "The largest sum of fees is $1,125,899,906"),
         (("collect", "@", "over", "$5", "in", "USDC"), "cannot collect in another coin"),
     ],
 )
@@ -345,13 +352,32 @@ def test_a_replaced_close_keeps_its_key_and_every_number_is_named(delegated: Des
     proposed = desk.here("order", "compound", token_id, *GROWING, "--json").data
     signed_now = desk.apply(proposed["planId"], "--confirm", proposed["hash"])
     again = desk.here("order", "compound", token_id, *GROWING, "--json").data
+    grown = desk.here("order", "close", token_id, "below", level(desk, 0.94)).out
     orders = Watching(desk).book.all()
 
     assert refused.code == 3
     assert "Close 1 is carried out by another key" in refused.words
     assert "Orders 2 and 3 stand" in signed_now.out
     assert len({kept.order.delegation_signed.delegate for kept in orders}) == 1
+    assert "Its minimum fits the size at signing" in " ".join(grown.split())
     assert again["besides"] == [], "a grown close stands already"
+
+
+def test_moves_in_a_row_stand_beside_no_loss_stop_and_no_close_of_where_they_go(
+    delegated: Desk,
+) -> None:
+    desk, token_id = delegated, str(delegated.token_id(STATE))
+    followed(desk, count=1, shift=100)
+    place = call_in(Watching(desk).order().order, NETWORK).target
+    assert place is not None
+    close = desk.here("order", "close", position_name(place), "below", level(desk, 0.95))
+    signed(desk, "order", "cancel", "1")
+    ordered(desk, "close", token_id, "loss-over", "5%")
+    row = desk.here("order", "move", token_id, "up", "to", edge(desk, 100), "--follow", "1")
+
+    assert (close.code, row.code) == (3, 3)
+    assert "Order 1 moves" in close.words
+    assert "by its loss" in row.words
 
 
 def test_what_another_machine_carries_out_is_cancelled_here(delegated: Desk) -> None:

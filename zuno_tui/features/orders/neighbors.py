@@ -20,7 +20,7 @@ from chain.rpc.client import RpcClient
 from chain.standing_orders.book import KeptOrder, StandingOrders
 from chain.standing_orders.call import OrderCall, OrderRefusedError, call_in, position_in
 from chain.standing_orders.entries import MOST_TICKS, span_of
-from chain.standing_orders.order import LossOver, OutOfRange, StandingOrder
+from chain.standing_orders.order import LossOver, OutOfRange, StandingOrder, StandingState
 from chain.standing_orders.seal import is_sealed, is_signed
 from zuno_tui.app.session import Session
 from zuno_tui.gate.refusal import GateRefusedError
@@ -113,6 +113,27 @@ def covers(order: StandingOrder, call: OrderCall, other: StandingOrder, until: i
         and order.hold_seconds <= other.hold_seconds
         and order.delegation_signed.delegate == other.delegation_signed.delegate
         and call.until >= until
+    )
+
+
+def replaced_by(
+    kept: KeptOrder, call: OrderCall, orders: Iterable[KeptOrder], network: Network
+) -> int | None:
+    """The number of the order that closes a position at any larger size as this one did, and
+    stands or has done so; None where there is none."""
+    standing = tuple(
+        each
+        for each in orders
+        if (each.stands or each.progress.state is StandingState.DONE) and is_signed(each.order)
+    )
+    closes = Neighbors(standing, network, call.recipient).of_kind("close", call.ref)
+    return next(
+        (
+            other.order.number
+            for other, by in closes
+            if is_sealed(other.order, by) and covers(other.order, by, kept.order, call.until)
+        ),
+        None,
     )
 
 

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec import UNSET, Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
 from agents.bus.plan_store import DamagedPlanError, PlanStore
@@ -141,8 +141,8 @@ class OrderDraft(Struct, frozen=True):
     reach: str
     """The price from which on the chain refuses it; empty where it cannot tell."""
     falls_short: bool
-    """Whether the chain lets it pass before its condition: always where that is no price, and
-    between the range's edge and a level outside it."""
+    """Whether the chain lets it pass before its condition: always where that is no price,
+    between the range's edge and a level outside it, and where the position may grow."""
     key: Literal["own", "recorded", "elsewhere"]
     """The watch key: this home's, opened; this home's by its record, which nothing here checks; or
     one of which only the address is known."""
@@ -390,11 +390,13 @@ async def _draft(
     embedded = session.network.clock == "head"
     endpoints = 0 if embedded else len(connections.witnesses) or 1
     level = None if sight.position is None else _enforced_level(sight.position, order, call)
+    # Its minimum fits the size at signing: a larger position pays that before the price.
+    grows = call.traits.takes and order.size is not UNSET
     reach, effects = "", None
     if sight.position is not None:
         key, price = sight.position.pool.key, sight.position.pool.sqrt_price_x96
         pair = pair_of(session.network, tokens[key.currency0], tokens[key.currency1], price)
-        reach = "" if level is None else pair.price_text(level)
+        reach = "" if level is None or grows else pair.price_text(level)
         moves = read_neighbors(session, facts.over).moves
         standing = ticks_moved(sight.position.ref, moves, facts.spans)
         effects = entry_effects(calls, sight.position, pair, worth, standing)
@@ -408,7 +410,9 @@ async def _draft(
         tokens,
         endpoints,
         reach,
-        falls_short=not isinstance(condition, PricePast) or level != int(condition.sqrt_price),
+        falls_short=grows
+        or not isinstance(condition, PricePast)
+        or level != int(condition.sqrt_price),
         key=await _key_of(session, order.delegation_signed.delegate),
         network_cost=_network_cost(session, call, worth, sight.head),
         facts=facts,
