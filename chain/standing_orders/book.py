@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -93,22 +93,36 @@ class StandingOrders:
 
     def add(self, order: StandingOrder) -> StandingOrder:
         """Kept under the next number; the same signature a second time is the same order."""
+        return self.add_all((order,))[0]
+
+    def add_all(
+        self, orders: Sequence[StandingOrder], *, before: Callable[[], None] = lambda: None
+    ) -> list[StandingOrder]:
+        """In this order; what is done before them may refuse them, and no other comes between."""
         try:
             with self._locked():
-                kept = self._same(order)
-                # A copy mends what was changed here.
-                number = self._next_number() if kept is None else kept.number
-                numbered = replace(order, number=number)
-                _write(self._path(number), numbered)
-                return numbered
+                before()
+                return [self._put(order) for order in orders]
         except OSError as error:
-            kept = self._same(order)
-            if kept is not None and kept == replace(order, number=kept.number):
+            same = [self._same(order) for order in orders]
+            kept = [found for found in same if found is not None]
+            # Numbers are given here, so the rest must be alike.
+            if [replace(found, number=0) for found in kept] == [
+                replace(order, number=0) for order in orders
+            ]:
                 return kept
             raise StandingOrdersError(
                 f"The order could not be written to {self.folder} ({error.strerror}), so none was "
                 "kept. Nothing was sent. Mend that, then ask for the order again."
             ) from error
+
+    def _put(self, order: StandingOrder) -> StandingOrder:
+        kept = self._same(order)
+        # A copy mends what was changed here.
+        number = self._next_number() if kept is None else kept.number
+        numbered = replace(order, number=number)
+        _write(self._path(number), numbered)
+        return numbered
 
     def _same(self, order: StandingOrder) -> StandingOrder | None:
         return next(

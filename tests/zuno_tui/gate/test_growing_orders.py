@@ -1,6 +1,10 @@
 """Orders that put fees back to work and move ranges, on the real contracts."""
 
+import asyncio
+import json
+import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace as with_rpc
@@ -10,6 +14,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from chain.base.home import Home
 from chain.contracts.abi import selector
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
@@ -20,8 +25,17 @@ from chain.execution.decode.words import names_on
 from chain.execution.protocols import of_call
 from chain.execution.v4.records import DecodedCloseCurrency, ModifyLiquidities
 from chain.math.ticks import tick_at_sqrt_price
+from chain.protocols.reference import position_name
 from chain.standing_orders.call import OrderRefusedError, call_in, gas_limits, read_call
-from chain.standing_orders.order import PricePast, StandingOrder, StandingState
+from chain.standing_orders.order import (
+    PricePast,
+    StandingOrder,
+    StandingState,
+    delegation_text,
+)
+from chain.wallet.demo import demo_key
+from chain.wallet.local_key import LocalKey
+from chain.wallet.signer import Signer
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from tests.fakes.proxy import Answer, Call, Proxy
@@ -29,6 +43,11 @@ from tests.printed import printed
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_one_transaction import signed
 from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, ordered, redeemable
+from zuno_tui.app.session import Session
+from zuno_tui.features.orders.news import order_news
+from zuno_tui.features.orders.signing import sign_orders, waiting_order
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.settings import Flags, load_settings
 
 NETWORK = network_named("devnet")
 GROWING = ("over", "$0.5", "every", "10m", "times", "2")
@@ -169,6 +188,9 @@ def test_a_stop_outlives_compounding(delegated: Desk) -> None:
         assert watching.order(3).progress.done == 4
         assert watching.order(1).progress.state is StandingState.ENDED
         grown = watching.order(2)
+        home = Home.locate(os.environ, desk.command.home)
+        news = [each.finding.message for each in order_news(home, NETWORK, time.time())]
+        assert any("order 2 replaced it" in words for words in news), news
         walked_to(market, market.tick - 700)
     looked(watching)
 
@@ -285,6 +307,7 @@ def test_hooks_subscribers_and_ranges_out_of_the_price_are_refused(delegated: De
         (("move", "@", "up", "to", "2000"), "one order moves it as far as"),
         (("move", "@", "up", "to", "3331", "--follow", "9"), "At most 8 moves"),
         (("move", "@", "sideways"), "up to 3400"),
+        (("collect", "@", "over", "$2000000000"), "The largest sum of fees is $1,125,899,906"),
         (("collect", "@", "over", "$5", "in", "USDC"), "cannot collect in another coin"),
     ],
 )
@@ -317,6 +340,121 @@ def test_nothing_is_left_unprotected_in_silence(delegated: Desk) -> None:
     assert "which this close would not cover" in close.words
     assert more.code == 0
     assert "may add up to 400 ticks" in most.words
+
+
+ELSEWHERE = "0x" + "ab" * 20
+
+
+def test_a_replaced_close_keeps_its_key_and_every_number_is_named(delegated: Desk) -> None:
+    desk, token_id = delegated, str(delegated.token_id(STATE))
+    ordered(desk, "close", token_id, "below", level(desk, 0.95))
+    refused = desk.here("order", "compound", token_id, *GROWING, "--by", ELSEWHERE)
+    proposed = desk.here("order", "compound", token_id, *GROWING, "--json").data
+    signed_now = desk.apply(proposed["planId"], "--confirm", proposed["hash"])
+    again = desk.here("order", "compound", token_id, *GROWING, "--json").data
+    grown = desk.here("order", "close", token_id, "below", level(desk, 0.94)).out
+    orders = Watching(desk).book.all()
+
+    assert refused.code == 3
+    assert "Close 1 is carried out by another key" in refused.words
+    assert "Orders 2 and 3 stand" in signed_now.out
+    assert len({kept.order.delegation_signed.delegate for kept in orders}) == 1
+    assert "Its minimum fits the size at signing" in " ".join(grown.split())
+    assert again["besides"] == [], "a grown close stands already"
+
+
+def test_moves_in_a_row_stand_beside_no_loss_stop_and_no_close_of_where_they_go(
+    delegated: Desk,
+) -> None:
+    desk, token_id = delegated, str(delegated.token_id(STATE))
+    followed(desk, count=1, shift=100)
+    place = call_in(Watching(desk).order().order, NETWORK).target
+    assert place is not None
+    close = desk.here("order", "close", position_name(place), "below", level(desk, 0.95))
+    signed(desk, "order", "cancel", "1")
+    ordered(desk, "close", token_id, "loss-over", "5%")
+    row = desk.here("order", "move", token_id, "up", "to", edge(desk, 100), "--follow", "1")
+
+    assert (close.code, row.code) == (3, 3)
+    assert "Order 1 moves" in close.words
+    assert "by its loss" in row.words
+
+
+def test_what_another_machine_carries_out_is_cancelled_here(delegated: Desk) -> None:
+    desk, token_id = delegated, str(delegated.token_id(STATE))
+    ordered(desk, "close", token_id, "below", level(desk, 0.95), "--by", ELSEWHERE)
+    before = desk.here("order", "compound", token_id, *GROWING)
+    signed(desk, "order", "cancel", "1")
+    after = desk.here("order", "compound", token_id, *GROWING)
+
+    assert "Close 1 is carried out by another key" in before.words
+    assert after.code == 0, after.words
+
+
+def test_what_waits_to_be_signed_is_held_to_what_stands_by_then(delegated: Desk) -> None:
+    desk, token_id = delegated, str(delegated.token_id(STATE))
+    moves = [
+        desk.here("order", "move", token_id, "up", "to", edge(desk, shift), "--json").data
+        for shift in (190, 180, 170)
+    ]
+    compound = desk.here("order", "compound", token_id, *GROWING, "--json").data
+    close = desk.here("order", "close", token_id, "below", level(desk, 0.95), "--json").data
+
+    def applied(shown: dict[str, Any]) -> str:
+        spoken = desk.apply(shown["planId"], "--confirm", shown["hash"])
+        return " ".join((spoken.out + spoken.words).split())
+
+    assert "Order 1 stands" in applied(moves[0])
+    assert "which this close would not cover" in applied(close)
+    assert "Order 2 stands" in applied(moves[1])
+    assert "may add up to 400 ticks" in applied(moves[2])
+    assert "Order 3 stands" in applied(compound)
+    assert len(Watching(desk).book.all()) == 3
+
+
+def test_what_is_signed_at_the_same_moment_is_held_to_it_too(delegated: Desk) -> None:
+    """Read again, then another process signs first: the book's lock is where it is decided."""
+    desk, token_id = delegated, str(delegated.token_id(STATE))
+    close = desk.here("order", "close", token_id, "below", level(desk, 0.95), "--json").data
+    compound = desk.here("order", "compound", token_id, *GROWING, "--json").data
+    session = session_of(desk)
+    drafts = [asyncio.run(waiting_order(session, each["planId"])) for each in (close, compound)]
+    signer = Signer(LocalKey(demo_key(session.home.cache)), NETWORK.chain_id)
+    sign_orders(session, drafts[0], signer.sign_delegation)
+    with pytest.raises(GateRefusedError, match="Order 1 closes"):
+        sign_orders(session, drafts[1], signer.sign_delegation)
+
+    assert len(Watching(desk).book.all()) == 1
+
+
+@pytest.mark.parametrize("what", ["condition", "holdSeconds", "delegation"])
+def test_an_edited_close_is_not_copied_into_one_that_is_signed(delegated: Desk, what: str) -> None:
+    desk, token_id = delegated, str(delegated.token_id(STATE))
+    ordered(desk, "close", token_id, "below", level(desk, 0.95))
+    watching = Watching(desk)
+    path = watching.book.folder / "1.json"
+    document = json.loads(path.read_text())
+    edits = {
+        "condition": {**document["condition"], "sqrtPrice": "4295128740"},
+        "holdSeconds": 10**9,
+        "delegation": delegation_text(
+            watching.order().order.delegation_signed._replace(signature=bytes(65))
+        ),
+    }
+    path.write_text(json.dumps({**document, what: edits[what]}))
+    compound = desk.here("order", "compound", token_id, *GROWING)
+    row = desk.here("order", "move", token_id, "up", "to", edge(desk, 50), "--follow", "1")
+
+    for refused in (compound, row):
+        assert refused.code == 3
+        assert "orders/1.json" in refused.words
+
+
+def session_of(desk: Desk) -> Session:
+    home = Home.locate(os.environ, desk.command.home)
+    flags = Flags(network="devnet", rpc=desk.rpc or desk.devnet.url)
+    settings = load_settings(home.settings, os.environ, flags)
+    return Session(home, settings, settings.chosen_network(), as_json=True, narrate=print)
 
 
 def test_what_is_another_call_is_no_order(delegated: Desk) -> None:

@@ -22,8 +22,9 @@ from zuno_tui.cli import main
 
 MOMENTS = 11
 """How often an apply of an order is about to change its home: six times before the signature, once
-for the approval's use, four times for the order's file, the last when that is in its place."""
-SIGNED, USED, KEPT = 7, 8, 11
+for the book's lock, once for the approval's use, three times for the order's file, the last when
+that is in its place."""
+SIGNED, USED, KEPT = 7, 9, 11
 """The first moments after the signature, the approval's use and the order's file."""
 _CHANGES = os.O_WRONLY | os.O_RDWR | os.O_DIRECTORY
 

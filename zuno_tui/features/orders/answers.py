@@ -48,6 +48,7 @@ from zuno_tui.features.orders.signing import (
     order_form,
     propose_order,
     sign_orders,
+    stand_words,
     waiting_order,
 )
 from zuno_tui.features.orders.terms import CLOSE_USAGE, COLLECT_USAGE
@@ -118,11 +119,13 @@ def apply_run(session: Session, arguments: Namespace) -> int:
     ):
         # A word and a passphrase take their time, and the chain does not wait for them.
         draft = asyncio.run(waiting_order(session, draft.plan_id))
-        order = sign_orders(session, draft, signer.sign_delegation)
+        orders = sign_orders(session, draft, signer.sign_delegation)
+        order = orders[0]
         answer = CommandAnswer(
-            (f"Order {order.number} stands: {headline(order, draft.call)}.",),
+            (f"{stand_words(orders)}: {headline(order, draft.call)}.",),
             {
                 "number": order.number,
+                "numbers": sorted(each.number for each in orders),
                 "planId": draft.plan_id,
                 "watchKey": order.delegation_signed.delegate,
             },

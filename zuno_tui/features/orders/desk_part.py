@@ -27,6 +27,7 @@ from zuno_tui.features.orders.signing import (
     order_form,
     propose_order,
     sign_orders,
+    stand_words,
     waiting_order,
 )
 from zuno_tui.gate.question import Question
@@ -156,13 +157,15 @@ class Orders:
             with open_signer(
                 session.home, session.network, session.address, give_passphrase, session.devices
             ) as signer:
-                order = await asyncio.to_thread(sign_orders, session, draft, signer.sign_delegation)
+                orders = await asyncio.to_thread(
+                    sign_orders, session, draft, signer.sign_delegation
+                )
         except Exception as error:
             self._card.show_failure(shown.plan_id, error)
             raise
-        words = f"Order {order.number} stands: {headline(order, draft.call)}."
+        order, title = orders[0], stand_words(orders)
+        words = f"{title}: {headline(order, draft.call)}."
         lines = (words, _CARRIED_OUT, f"To end it: order cancel {order.number}")
-        title = f"Order {order.number} stands"
         result = ResultView(draft.plan_id, "signed", lines, None, done=True, headline=title)
         self._card.show_end(result)
         self._context.tell(Said(words, "good", f"zuno apply {draft.plan_id}"))

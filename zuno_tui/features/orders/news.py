@@ -1,6 +1,6 @@
 """What the monitor tells of orders: carried out, ended, kept from it, and a key without gas."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.poll import FeatureNews
@@ -9,17 +9,19 @@ from chain.base.units import DAY
 from chain.contracts.networks import Network
 from chain.protocols.reference import PositionRef
 from chain.standing_orders.book import KeptOrder, StandingOrders
-from chain.standing_orders.call import OrderRefusedError, call_in
+from chain.standing_orders.call import OrderCall, OrderRefusedError, call_in
 from chain.standing_orders.order import StandingState
 from chain.standing_orders.seal import fault_of, is_signed
+from zuno_tui.features.orders.neighbors import replaced_by
 from zuno_tui.features.orders.page import headline
+from zuno_tui.features.orders.sight import OUTGROWN
 
 
 def order_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, ...]:
     book = StandingOrders(home.orders)
     every = book.all()
     mine = [kept for kept in every if kept.order.chain_id == network.chain_id]
-    told = [found for kept in mine for found in _of_order(kept, network, now)]
+    told = [found for kept in mine for found in _of_order(kept, mine, network, now)]
     # Of which chain they are is not known, so every one tells of them.
     told += [_lost(path.name) for path in book.damaged_files]
     told += [
@@ -48,7 +50,9 @@ def _lost(name: str) -> FeatureNews:
     return _news(words, f"orders/{name} cannot be read", f"file {name}")
 
 
-def _of_order(kept: KeptOrder, network: Network, now: float) -> Iterator[FeatureNews]:
+def _of_order(
+    kept: KeptOrder, every: Sequence[KeptOrder], network: Network, now: float
+) -> Iterator[FeatureNews]:
     """What happened is told for a day, what keeps it from being carried out for as long as it
     does."""
     progress, number = kept.progress, kept.order.number
@@ -68,6 +72,9 @@ def _of_order(kept: KeptOrder, network: Network, now: float) -> Iterator[Feature
     if not fresh:
         return
     if progress.state is StandingState.ENDED:
+        if progress.reason == OUTGROWN and call.traits.takes:
+            yield _outgrown(kept, call, replaced_by(kept, call, every, network), state, label)
+            return
         words = f"Order {number} has ended: {progress.reason}"
         yield _news(words, state, label, Severity.INFO, ref=call.ref)
     elif progress.state is StandingState.DONE:
@@ -77,6 +84,17 @@ def _of_order(kept: KeptOrder, network: Network, now: float) -> Iterator[Feature
         times = f"{progress.done} of {call.times} times"
         words = f"Order {number} was carried out, {times}: {what}.{got}"
         yield _news(words, state, f"{label} time {progress.done}", Severity.INFO, ref=call.ref)
+
+
+def _outgrown(
+    kept: KeptOrder, call: OrderCall, by: int | None, state: str, label: str
+) -> FeatureNews:
+    """Without another close in its place nothing closes the position any more."""
+    number = kept.order.number
+    if by is None:
+        return _news(f"Order {number} has ended: {OUTGROWN}", state, label, ref=call.ref)
+    words = f"Order {number} has ended: the position is larger now, and order {by} replaced it."
+    return _news(words, state, label, Severity.INFO, ref=call.ref)
 
 
 def _news(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import UNSET
+
 from chain.base.units import DAY, HOUR, MICRO, UNKNOWN, minute_text, usd
 from chain.contracts.addresses import checksum, shorten_address
 from chain.execution.plan.protocol import OrderKind
@@ -325,6 +327,11 @@ def _by(draft: OrderDraft) -> str:
 
 def _reach(draft: OrderDraft) -> str:
     """Where the chain itself refuses, whoever has the watch key."""
+    if draft.call.traits.takes and draft.order.size is not UNSET:
+        return (
+            ". Its minimum fits the size at signing: once the position has grown, the chain lets "
+            "it pass before its price"
+        )
     if not draft.reach:
         return ""
     level = draft.order.level

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
@@ -16,6 +15,7 @@ from chain.base.units import DAY, MICRO
 from chain.contracts.abi import selector
 from chain.contracts.calldata import EVERYTHING
 from chain.contracts.hooks import NO_HOOK
+from chain.contracts.networks import Address
 from chain.execution.build.writers import writer_of
 from chain.execution.plan.protocol import OrderKind, StandingCall, StandingEntry
 from chain.history.events import fee_terms
@@ -24,7 +24,6 @@ from chain.math.drift import Span
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick, tick_at_sqrt_price
 from chain.pools.depth import read_states
-from chain.positions.batch_reader import read_positions
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Sources, tokens_at
 from chain.protocols.reference import PositionRef, position_label, position_name
@@ -32,17 +31,16 @@ from chain.protocols.registry import manager_of
 from chain.protocols.snapshot import PositionSnapshot
 from chain.read.block_reader import OneBlock
 from chain.rpc import requests
+from chain.rpc.client import RpcClient
 from chain.rpc.errors import Reverted
-from chain.standing_orders.book import KeptOrder, StandingOrders
+from chain.standing_orders.book import KeptOrder
 from chain.standing_orders.call import (
     OrderCall,
-    OrderRefusedError,
-    call_in,
     closing_call,
     is_offered,
     plain_call,
 )
-from chain.standing_orders.entries import MOST_STEP_TICKS, MOST_TICKS, growth, shift, span_of
+from chain.standing_orders.entries import MOST_STEP_TICKS, growth, shift, span_of
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,
@@ -54,6 +52,16 @@ from chain.standing_orders.order import (
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.app.session import Session
 from zuno_tui.features.orders.intents import OrderAsked, OrderMove, OrderPlaces
+from zuno_tui.features.orders.neighbors import (
+    NeighborFacts,
+    Neighbors,
+    closes_to_copy,
+    read_facts,
+    read_neighbors,
+    refuse_company,
+    refuse_far,
+    ticks_moved,
+)
 from zuno_tui.features.orders.terms import (
     LEAST_HOLD,
     OrderTerms,
@@ -91,6 +99,7 @@ class OrderRequest(NamedTuple):
     pair: Pair
     now: int
     """By the network's clock."""
+    facts: NeighborFacts
 
     @property
     def ref(self) -> PositionRef:
@@ -107,28 +116,19 @@ class OrderRequest(NamedTuple):
         return asked.follow if isinstance(asked, OrderMove | OrderPlaces) else None
 
     @property
-    def calls(self) -> list[tuple[KeptOrder, OrderCall]]:
-        return standing_calls(self.session, self.position)
+    def neighbors(self) -> Neighbors:
+        return read_neighbors(self.session, self.facts.over)
 
     def of_kind(self, kind: OrderKind) -> list[tuple[KeptOrder, OrderCall]]:
         """Those of a kind on this position."""
-        mine = [each for each in self.calls if each[1].ref == self.ref]
-        return [each for each in mine if each[1].kind == kind]
-
-
-def standing_calls(
-    session: Session, position: PositionSnapshot
-) -> list[tuple[KeptOrder, OrderCall]]:
-    """Of the orders of the position's owner that stand here."""
-    found = []
-    for kept in StandingOrders(session.home.orders).standing_on(session.network.chain_id):
-        with suppress(OrderRefusedError):
-            found.append((kept, call_in(kept.order, session.network)))
-    return [(kept, call) for kept, call in found if call.recipient == position.owner]
+        return self.neighbors.of_kind(kind, self.ref)
 
 
 async def order_request(
-    session: Session, sources: Sources, asked: OrderAsked | OrderPlaces
+    session: Session,
+    sources: Sources,
+    asked: OrderAsked | OrderPlaces,
+    clients: Sequence[RpcClient] = (),
 ) -> OrderRequest:
     position = await owned_position(sources, asked.ref, session.address, "latest")
     now = network_time(sources, position.block.timestamp)
@@ -140,10 +140,11 @@ async def order_request(
     tokens = await tokens_at(sources, (key.currency0, key.currency1), position.block.hash)
     price = position.pool.sqrt_price_x96
     pair = pair_of(session.network, tokens[key.currency0], tokens[key.currency1], price)
-    return OrderRequest(session, sources, asked, terms, position, pair, now)
+    facts = await read_facts(session, sources, clients or (sources.client,), (asked.ref,))
+    return OrderRequest(session, sources, asked, terms, position, pair, now, facts)
 
 
-async def plan_orders(request: OrderRequest) -> tuple[OrderPlan, ...]:
+async def plan_orders(request: OrderRequest, key: Address) -> tuple[OrderPlan, ...]:
     """The order that was asked for first, then what it would leave unprotected without."""
     kind = request.asked.kind
     if not is_offered(kind, request.ref):
@@ -153,6 +154,8 @@ async def plan_orders(request: OrderRequest) -> tuple[OrderPlan, ...]:
         )
     if kind not in ("close", "collect") and request.position.pool.key.hooks != NO_HOOK:
         raise GateRefusedError(f"No order can {kind} in a pool with a hook, which may interfere.")
+    row = kind == "move" and request.follows is not None
+    refuse_company("follow" if row else kind, request.ref, key, request.neighbors)
     return await _PLANNERS[kind](request)
 
 
@@ -175,12 +178,6 @@ def _condition(request: OrderRequest) -> OrderCondition:
 
 async def _close(request: OrderRequest) -> tuple[OrderPlan, ...]:
     condition = _condition(request)
-    for kept, _ in (*request.of_kind("move"), *request.of_kind("follow")):
-        raise GateRefusedError(
-            f"Order {kept.order.number} moves {position_label(request.ref)} to another number, "
-            "which this close would not cover. Cancel it first, then sign both: zuno order cancel "
-            f"{kept.order.number}"
-        )
     grows = bool(request.of_kind("compound"))
     made = closing_call(request.position, condition, request.terms.until)
     size: Literal["grown"] | UnsetType = "grown" if grows else UNSET
@@ -199,8 +196,6 @@ async def _compound(request: OrderRequest) -> tuple[OrderPlan, ...]:
             f"Position {position_label(request.ref)} is out of its range and earns no fees to "
             "compound. Move it, or ask again once it earns."
         )
-    if request.of_kind("close") and request.of_kind("follow"):
-        raise GateRefusedError(_GROWS_BEHIND.format(position_label(request.ref)))
     step = await _step(request)
     made = plain_call(position, "compound", terms.until)._replace(entry=step.entry)
     condition = FeesOver(step.micro_usd, terms.seconds)
@@ -288,41 +283,18 @@ async def adds_rest(sources: Sources, position: PositionSnapshot, until: int) ->
 
 def _replacements(request: OrderRequest) -> Iterator[OrderPlan]:
     """A close fits the size that it was signed for: of each that stands one for any larger size."""
-    for kept, call in request.of_kind("close"):
-        if kept.order.size is UNSET:
-            made = closing_call(request.position, kept.order.condition, call.until)
-            yield OrderPlan(made, kept.order.condition, kept.order.hold_seconds, size="grown")
+    for kept, call in closes_to_copy(request.neighbors, request.ref, outgrown=True):
+        made = closing_call(request.position, kept.order.condition, call.until)
+        yield OrderPlan(made, kept.order.condition, kept.order.hold_seconds, size="grown")
 
 
 async def _move(request: OrderRequest) -> tuple[OrderPlan, ...]:
     """Without a swap into a range as wide, once the price is past it; several in a row go into
     positions that are there beforehand, so that what closes them can be signed with them."""
     spans = await move_spans(request)
-    closes = request.of_kind("close")
     if request.follows is None:
-        for kept, _ in closes:
-            raise GateRefusedError(
-                f"Order {kept.order.number} closes {position_label(request.ref)}, and would not "
-                "know the position that a move makes. With --follow 1 it goes into one that is "
-                "there, and the same page signs what closes that."
-            )
         return (_moved_once(request, spans[0]),)
-    for kept, _ in closes:
-        if isinstance(kept.order.condition, OutOfRange):
-            raise GateRefusedError(
-                f"Order {kept.order.number} closes {position_label(request.ref)} out of its range, "
-                "which is where every move leaves it. Cancel it first: zuno order cancel "
-                f"{kept.order.number}"
-            )
-    if closes and request.of_kind("compound"):
-        raise GateRefusedError(_GROWS_BEHIND.format(position_label(request.ref)))
     return await _followed(request, spans)
-
-
-_GROWS_BEHIND = (
-    "What is compounded into {} would stay there after a move, and nothing would close it. Cancel "
-    "its compound or its moves first: zuno orders"
-)
 
 
 async def move_spans(request: OrderRequest) -> list[Span]:
@@ -343,38 +315,12 @@ async def move_spans(request: OrderRequest) -> list[Span]:
         )
     if count > _MOST_MOVES:
         raise GateRefusedError(f"At most {_MOST_MOVES} moves follow one another. Ask for fewer.")
-    stands = await ticks_standing(request.session, request.sources, position)
-    if stands + abs(ticks) * count > MOST_TICKS:
-        raise GateRefusedError(
-            f"Moves of one position may add up to {MOST_TICKS} ticks, about 4%, and this makes "
-            f"{stands + abs(ticks) * count}. Ask for fewer, or cancel one: zuno orders"
-        )
+    before = ticks_moved(position.ref, request.neighbors.moves, request.facts.spans)
+    refuse_far(before + abs(ticks) * count)
     return [
         Span(span.tick_lower + ticks * step, span.tick_upper + ticks * step)
         for step in range(1, count + 1)
     ]
-
-
-async def ticks_standing(session: Session, sources: Sources, position: PositionSnapshot) -> int:
-    """By how much orders that stand move it, and whatever they make of it, already."""
-    moves = [call for _, call in standing_calls(session, position) if call.traits.shifts]
-    refs, grew = {position.ref}, True
-    while grew:
-        linked = {
-            ref
-            for call in moves
-            for ref in (call.ref, call.target)
-            if ref is not None and refs & {call.ref, call.target}
-        }
-        grew, refs = not linked <= refs, refs | linked
-    known = await read_positions(
-        sources.client, sources.network, sources.memory, tuple(refs), at=position.block.hash
-    )
-    return sum(
-        abs(call.entry.span.tick_lower - known[call.ref].identity.tick_lower)
-        for call in moves
-        if call.ref in known and call.entry is not None and call.entry.span is not None
-    )
 
 
 async def _followed(request: OrderRequest, spans: Sequence[Span]) -> tuple[OrderPlan, ...]:
@@ -394,7 +340,7 @@ async def _followed(request: OrderRequest, spans: Sequence[Span]) -> tuple[Order
         size: Literal["grown", "filled"] = "filled" if moves else "grown"
         moves.append(OrderPlan(made, condition, request.hold, size=size, ticks=ticks))
         at = replace(place, liquidity=goes.entry.liquidity)
-        for kept, call in request.of_kind("close"):
+        for kept, call in closes_to_copy(request.neighbors, request.ref, outgrown=False):
             made = closing_call(at, kept.order.condition, call.until)
             hold = kept.order.hold_seconds
             closes.append(OrderPlan(made, kept.order.condition, hold, size="filled"))
@@ -404,7 +350,7 @@ async def _followed(request: OrderRequest, spans: Sequence[Span]) -> tuple[Order
 async def _places(request: OrderRequest, spans: Sequence[Span]) -> list[PositionSnapshot]:
     """The wallet's empty positions in these ranges, that no other order goes into."""
     sources, key = request.sources, request.position.pool.key
-    taken = {call.target for _, call in request.calls}
+    taken = {call.target for call in request.neighbors.moves}
     wallet = await Discovery(sources.client, sources.network, sources.memory).read(
         request.position.owner
     )

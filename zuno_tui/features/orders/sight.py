@@ -27,6 +27,8 @@ from zuno_tui.gate.drift import read_hook_code
 LEAST_BLOCKS = 3
 """Blocks a condition must have held for, and a transaction must lie deep."""
 
+OUTGROWN = "The position is larger or smaller now: sign a new order, and cancel this one."
+
 
 class OrderSight(Struct, frozen=True):
     head: Block
@@ -172,6 +174,6 @@ def reasons_against(order: StandingOrder, call: OrderCall, sight: OrderSight) ->
     if not is_sealed(order, call):
         return  # what its file says besides ends nothing
     if call.traits.sized and order.fits(position.liquidity) is False:
-        yield "The position is larger or smaller now: sign a new order, and cancel this one."
+        yield OUTGROWN
     if sight.hook_code != order.hook_code:
         yield "The code of the pool's hook has changed."

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec import UNSET, Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
 from agents.bus.plan_store import DamagedPlanError, PlanStore
@@ -62,12 +62,18 @@ from zuno_tui.app.session import Session
 from zuno_tui.features.orders.effects import EntryEffects, entry_effects
 from zuno_tui.features.orders.events import OrderFormReady
 from zuno_tui.features.orders.intents import OrderAsked
+from zuno_tui.features.orders.neighbors import (
+    NeighborFacts,
+    read_facts,
+    read_neighbors,
+    refuse_page,
+    ticks_moved,
+)
 from zuno_tui.features.orders.planning import (
     OrderPlan,
     OrderRequest,
     order_request,
     plan_orders,
-    ticks_standing,
 )
 from zuno_tui.features.orders.sight import OrderSight, hook_code, read_sight
 from zuno_tui.gate.actions.action import owned_position
@@ -135,13 +141,14 @@ class OrderDraft(Struct, frozen=True):
     reach: str
     """The price from which on the chain refuses it; empty where it cannot tell."""
     falls_short: bool
-    """Whether the chain lets it pass before its condition: always where that is no price, and
-    between the range's edge and a level outside it."""
+    """Whether the chain lets it pass before its condition: always where that is no price,
+    between the range's edge and a level outside it, and where the position may grow."""
     key: Literal["own", "recorded", "elsewhere"]
     """The watch key: this home's, opened; this home's by its record, which nothing here checks; or
     one of which only the address is known."""
     network_cost: NetworkCost
     """The watch key pays it."""
+    facts: NeighborFacts
     outlook: OrderOutlook | None = None
     """None where the position is gone or its tokens' decimals are unknown."""
     effects: EntryEffects | None = None
@@ -173,7 +180,8 @@ def _refuse_device(session: Session) -> None:
 async def propose_order(session: Session, asked: OrderAsked) -> OrderDraft:
     _refuse_device(session)
     async with session.sources() as sources, session.connections(sources) as connections:
-        request = await order_request(session, sources, asked)
+        clients = (sources.client, *(each.client for each in connections.witnesses))
+        request = await order_request(session, sources, asked, clients)
         position, now = request.position, request.now
         key = _delegate(session, asked.by)
         nonce = await sources.client.ask(requests.call(NONCES, ask_nonce(session.address)))
@@ -186,9 +194,10 @@ async def propose_order(session: Session, asked: OrderAsked) -> OrderDraft:
                 OrderLimits(planned.times, now, int.from_bytes(nonce, "big")),
                 hook_code=code,
             )
-            for planned in await plan_orders(request)
+            for planned in await plan_orders(request, key)
         )
         sights = await _fit_sights(session, sources, connections, orders)
+        facts = await _fit_neighbors(session, sources, connections, orders)
         pair = request.pair.token0.address, request.pair.token1.address
         worth = await read_worth(sources, pair, sights[0].head)
         plan_id = f"plan_{digest(''.join(each.delegation for each in orders).encode())[:16]}"
@@ -199,7 +208,7 @@ async def propose_order(session: Session, asked: OrderAsked) -> OrderDraft:
             worth,
             connections,
             sights,
-            sources=sources,
+            facts=facts,
             approval=approval,
             now=now,
         )
@@ -297,13 +306,14 @@ async def waiting_order(session: Session, plan_id: str | None) -> OrderDraft:
         refuse_over(approval, now)
         worth = await read_worth(sources, call.currencies, head)
         sights = await _fit_sights(session, sources, connections, orders)
+        facts = await _fit_neighbors(session, sources, connections, orders)
         return await _draft(
             session,
             orders,
             worth,
             connections,
             sights,
-            sources=sources,
+            facts=facts,
             approval=approval,
             now=now,
         )
@@ -335,18 +345,31 @@ def _lost(session: Session, order: StandingOrder) -> str:
 
 def sign_orders(
     session: Session, draft: OrderDraft, sign: Callable[[SignedDelegation], SignedDelegation]
-) -> StandingOrder:
+) -> list[StandingOrder]:
     """All of a page, or none is kept; what closes stands before what makes it necessary."""
     signed = [
         replace(order, delegation=delegation_text(sign(order.delegation_signed)))
         for order in draft.orders
     ]
     places = sorted(range(len(signed)), key=lambda place: not draft.calls[place].traits.takes)
-    with Outbox.open(session.home.outbox) as outbox:
-        outbox.use(draft.hash, now=draft.now)
+    page = list(zip(draft.orders, draft.calls, strict=True))
+
+    def use_approval() -> None:
+        refuse_page(page, read_neighbors(session, draft.facts.over), draft.facts)
+        with Outbox.open(session.home.outbox) as outbox:
+            outbox.use(draft.hash, now=draft.now)
+
     book = StandingOrders(session.home.orders)
-    kept = {place: book.add(signed[place]) for place in places}
-    return kept[0]
+    orders = book.add_all([signed[place] for place in places], before=use_approval)
+    return [orders[places.index(place)] for place in range(len(signed))]
+
+
+def stand_words(orders: Sequence[StandingOrder]) -> str:
+    """`Order 3 stands`, or every number that does."""
+    *others, last = sorted(order.number for order in orders)
+    if not others:
+        return f"Order {last} stands"
+    return f"Orders {', '.join(map(str, others))} and {last} stand"
 
 
 async def _draft(
@@ -356,7 +379,7 @@ async def _draft(
     connections: Connections,
     sights: Sequence[OrderSight],
     *,
-    sources: Sources,
+    facts: NeighborFacts,
     approval: GivenApproval,
     now: float,
 ) -> OrderDraft:
@@ -367,12 +390,15 @@ async def _draft(
     embedded = session.network.clock == "head"
     endpoints = 0 if embedded else len(connections.witnesses) or 1
     level = None if sight.position is None else _enforced_level(sight.position, order, call)
+    # Its minimum fits the size at signing: a larger position pays that before the price.
+    grows = call.traits.takes and order.size is not UNSET
     reach, effects = "", None
     if sight.position is not None:
         key, price = sight.position.pool.key, sight.position.pool.sqrt_price_x96
         pair = pair_of(session.network, tokens[key.currency0], tokens[key.currency1], price)
-        reach = "" if level is None else pair.price_text(level)
-        standing = await ticks_standing(session, sources, sight.position)
+        reach = "" if level is None or grows else pair.price_text(level)
+        moves = read_neighbors(session, facts.over).moves
+        standing = ticks_moved(sight.position.ref, moves, facts.spans)
         effects = entry_effects(calls, sight.position, pair, worth, standing)
     condition = order.condition
     return OrderDraft(
@@ -384,9 +410,12 @@ async def _draft(
         tokens,
         endpoints,
         reach,
-        falls_short=not isinstance(condition, PricePast) or level != int(condition.sqrt_price),
+        falls_short=grows
+        or not isinstance(condition, PricePast)
+        or level != int(condition.sqrt_price),
         key=await _key_of(session, order.delegation_signed.delegate),
         network_cost=_network_cost(session, call, worth, sight.head),
+        facts=facts,
         outlook=None
         if sight.position is None
         else _outlook(session.network, condition, sight.position, worth),
@@ -443,6 +472,20 @@ def _enforced_level(
         for tick in (position.identity.tick_lower, position.identity.tick_upper)
     )
     return min(max(int(condition.sqrt_price), lower), upper)
+
+
+async def _fit_neighbors(
+    session: Session,
+    sources: Sources,
+    connections: Connections,
+    orders: Sequence[StandingOrder],
+) -> NeighborFacts:
+    """Refuse what may not stand beside the orders that stand now."""
+    page = [(order, call_in(order, session.network)) for order in orders]
+    clients = (sources.client, *(witness.client for witness in connections.witnesses))
+    facts = await read_facts(session, sources, clients, [call.ref for _, call in page])
+    refuse_page(page, read_neighbors(session, facts.over), facts)
+    return facts
 
 
 async def _fit_sights(

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.units import DAY, NumeralError, read_numeral
+from chain.base.units import DAY, MICRO, NumeralError, read_numeral
 from chain.execution.plan.protocol import OrderKind
 from zuno_tui.features.orders.intents import is_span, read_span
 from zuno_tui.prompt.figures import read_day
@@ -17,6 +17,8 @@ LEAST_HOLD = 120
 """Seconds a condition must hold where nobody says otherwise."""
 _DEFAULT_DAYS, _MOST_DAYS = 30, 90
 _MOST_TIMES = 64
+_MOST_DOLLARS = (2**50 - 1) // MICRO
+"""What fits in the file of an order."""
 
 
 class OrderTerms(Struct, frozen=True):
@@ -87,6 +89,8 @@ def _compounding(left: list[str]) -> OrderTerms:
     times = int(_number(_after(left, "times"))) if "times" in left else 1
     if not 1 <= times <= _MOST_TIMES:
         raise OrderWordsError(f"An order is carried out once to {_MOST_TIMES} times.")
+    if dollars > _MOST_DOLLARS:
+        raise OrderWordsError(f"The largest sum of fees is ${_MOST_DOLLARS:,}.")
     return OrderTerms("every", seconds=seconds, micro_usd=round(dollars * 10**6), times=times)
 
 
