@@ -103,8 +103,9 @@ def span_question(sentence: Sentence, context: PhraseContext) -> PhraseQuestion 
     """`33-36` may mean two positions, or each that lies between them too."""
     tokens = sentence.tokens
     for place, (first, join) in enumerate(pairwise(tokens)):
-        last = join if join.sign == "-" else next(iter(tokens[place + 2 :]), join)
-        if not (last is join or join.text in _THROUGH) or first.ref is None or last.ref is None:
+        ends = tokens[place + 2 : place + 3] if join.text in _THROUGH else ()
+        last = join if join.sign == "-" else next(iter(ends), None)
+        if last is None or first.ref is None or last.ref is None:
             continue
         low, high = sorted((first.ref, last.ref), key=lambda ref: ref.token_id)
         held = [ref for ref in context.positions if low.token_id <= ref.token_id <= high.token_id]

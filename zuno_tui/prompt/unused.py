@@ -18,7 +18,7 @@ _SPAN = r"(?:second|sec|minute|min|hour|hr|day|week|month|year)s?|while|bit|mome
 _COUNT = r"(?:(?:about|next|few|couple|of|half|one|two|three|four|five|[0-9.]+) )*"
 _CLOCK = re.compile(
     r"(?<!since )\b(?:midnight|noon|midday|tonight|[0-9]+ oclock|[0-9]+(?: : [0-9]+)? [ap]m|"
-    rf"[0-9]+ : [0-9]+|(?:in|within) {_COUNT}(?:{_SPAN}|h))\b"
+    rf"(?:at|by|around|@) [0-9]{{1,2}} : [0-9]{{1,2}}|(?:in|within) {_COUNT}(?:{_SPAN}|h))\b"
 )
 _WORD = re.compile(r"[^\s?;,()'«»:$%]+(?::[0-9]+)?")
 _WHOLE, _TWO = 100, 2
