@@ -21,12 +21,13 @@ from msgspec.structs import replace
 from agents.bus.envelope import CLI
 from agents.mesh import layout, peers
 from agents.mesh.frame import PeerSigningKey
-from chain.base.clean_text import SecretStruct
+from chain.base.clean_text import SecretStruct, clean_text
 from chain.base.home import write_atomically
 
 _PENDING_FILE = "invitations.json"
 _MOST_CODE, _MOST_UNPACKED = 16 << 10, 64 << 10
 _MARK = "zm1."
+_URL = Annotated[str, Meta(pattern=r"^(nats|tls)://[!-~]+$")]
 _SECRET = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$")]
 _GROUPS, _GROUP = 4, 4
 
@@ -35,18 +36,19 @@ class Invited(SecretStruct, frozen=True, forbid_unknown_fields=True):
     """Whom this mesh waits for."""
 
     name: peers.PeerName
-    role: str
+    role: peers.PeerRole
     owner: peers.OwnerName
     secret: _SECRET
     until: int
     """By the clock of whoever invited."""
+    url: _URL
+    """Of the server, as their machine reaches it."""
 
 
 class Invitation(SecretStruct, frozen=True, forbid_unknown_fields=True):
     """Everything that another machine needs to join."""
 
     invited: Invited
-    url: Annotated[str, Meta(pattern=r"^(nats|tls)://\S+$")]
     book: peers.PeerBook
 
 
@@ -59,23 +61,25 @@ class JoinAnswer(Struct, frozen=True, forbid_unknown_fields=True):
 _Document = TypeVar("_Document", Invitation, JoinAnswer)
 
 
-def invite(folder: Path, invited: Invited, url: str) -> str:
+def invite(folder: Path, invited: Invited) -> str:
     """The line's code; an earlier invitation of the same name is void."""
     book = peers.read_book(folder)
+    _checked(invited)
     if book.find(invited.name) is not None:
         raise peers.MeshFileError(
             f"{invited.name} is on the mesh already. Name this one otherwise: --name NAME"
         )
-    _write_pending(folder, (*_others(invitations(folder), invited.name), invited))
-    return _packed(Invitation(invited, url, book))
+    invitation = Invitation(invited, book)
+    _write_pending(folder, (*_others(invitations(folder), invited.name), invitation))
+    return _packed(invitation)
 
 
 def read_invitation(code: str, *, now: float) -> Invitation:
     invitation = _unpacked(code, Invitation, "invitation")
     if invitation.invited.until < now:
         raise peers.MeshFileError("This invitation has lapsed. Ask for a new one.")
-    if not peers.checked_book(invitation.book).of_role(CLI):
-        raise peers.MeshFileError("This invitation names no desk. Ask for a new one.")
+    if len(peers.checked_book(invitation.book).of_role(CLI)) != 1:
+        raise peers.MeshFileError("This invitation names no one desk. Ask for a new one.")
     return invitation
 
 
@@ -90,17 +94,23 @@ def join(folder: Path, invitation: Invitation, key: PeerSigningKey) -> str:
     layout.write_member(
         folder,
         key,
-        peers.Member(invited.name, peers.Engine.NATS, invitation.url),
+        peers.Member(invited.name, peers.Engine.NATS, invited.url),
         peers.checked_book(replace(book, peers=(*book.peers, peer))),
     )
     return _packed(JoinAnswer(invited.name, key.name, _proof(invited, key.name)))
 
 
-def read_answer(folder: Path, code: str, *, now: float) -> peers.Peer:
-    """The peer that was invited, by the key it made; nothing is changed yet."""
+def read_answer(folder: Path, code: str, *, now: float) -> tuple[peers.Peer, str]:
+    """Who was invited, by the key it made, and the fingerprint; nothing is changed yet."""
     answer = _unpacked(code, JoinAnswer, "answer to an invitation")
-    invited = next((each for each in invitations(folder) if each.name == answer.name), None)
-    if invited is None or not hmac.compare_digest(answer.proof, _proof(invited, answer.key)):
+    waiting = (each for each in invitations(folder) if each.invited.name == answer.name)
+    invitation = next(waiting, None)
+    invited = None if invitation is None else invitation.invited
+    if (
+        invitation is None
+        or invited is None
+        or not hmac.compare_digest(answer.proof, _proof(invited, answer.key))
+    ):
         raise peers.MeshFileError(
             "No invitation of this mesh waits for that answer. See who is on it: zuno mesh"
         )
@@ -108,7 +118,8 @@ def read_answer(folder: Path, code: str, *, now: float) -> peers.Peer:
         raise peers.MeshFileError(
             f"The invitation lapsed. Make a new one: zuno mesh invite {invited.role}"
         )
-    return peers.Peer(invited.name, invited.role, answer.key, None, invited.owner)
+    peer = peers.Peer(invited.name, invited.role, answer.key, None, invited.owner)
+    return peer, fingerprint(invitation, answer.key)
 
 
 def admit(folder: Path, members: Iterable[Path], peer: peers.Peer) -> None:
@@ -131,30 +142,40 @@ def revoke(folder: Path, members: Iterable[Path], name: str) -> peers.Peer:
     return peer
 
 
-def fingerprint(book: peers.PeerBook, key: str) -> str:
-    """Of the mesh, whoever invites and whoever joins: for two people to compare."""
-    words = "\n".join(("zuno mesh", book.mesh, book.of_role(CLI)[0].key, key))
-    letters = hashlib.sha256(words.encode()).hexdigest().upper()
+def fingerprint(invitation: Invitation, key: str) -> str:
+    """Of all that the line says and the key that answers it: for two people to compare."""
+    letters = hashlib.sha256(msgspec.json.encode((invitation, key))).hexdigest().upper()
     return "-".join(letters[_GROUP * each : _GROUP * (each + 1)] for each in range(_GROUPS))
 
 
-def invitations(folder: Path) -> tuple[Invited, ...]:
+def invitations(folder: Path) -> tuple[Invitation, ...]:
     path = folder / _PENDING_FILE
     if not path.exists():
         return ()
     try:
-        return msgspec.json.decode(path.read_bytes(), type=tuple[Invited, ...])
+        return msgspec.json.decode(path.read_bytes(), type=tuple[Invitation, ...])
     except msgspec.DecodeError:
         raise peers.MeshFileError(
             f"{path} is damaged. Delete it, and invite again: zuno mesh invite ROLE"
         ) from None
 
 
-def _others(waiting: Iterable[Invited], name: str) -> tuple[Invited, ...]:
-    return tuple(each for each in waiting if each.name != name)
+def _checked(invited: Invited) -> None:
+    """As whoever reads it will check it: nothing is written that nobody can join by."""
+    try:
+        msgspec.json.decode(msgspec.json.encode(invited), type=Invited)
+    except msgspec.ValidationError as error:
+        told = clean_text(str(error))
+        raise peers.MeshFileError(
+            f"That cannot be invited: {told}. A name is small letters, digits and dashes."
+        ) from None
 
 
-def _write_pending(folder: Path, waiting: tuple[Invited, ...]) -> None:
+def _others(waiting: Iterable[Invitation], name: str) -> tuple[Invitation, ...]:
+    return tuple(each for each in waiting if each.invited.name != name)
+
+
+def _write_pending(folder: Path, waiting: tuple[Invitation, ...]) -> None:
     write_atomically(folder / _PENDING_FILE, msgspec.json.encode(waiting))
 
 

@@ -19,6 +19,7 @@ MEMBER_FILE = "member.json"
 KEY_FILE = "key.pem"
 HexKey = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
 PeerName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+PeerRole = Annotated[str, Meta(pattern=r"^[a-z][a-z_]{0,19}$")]
 OwnerName = Annotated[str, Meta(max_length=32)]
 _MOST_BYTES = 1 << 20
 MESH_VERSION = 1
@@ -36,7 +37,7 @@ class MeshFileError(ZunoError):
 
 class Peer(Struct, frozen=True, forbid_unknown_fields=True):
     name: PeerName
-    role: Annotated[str, Meta(pattern=r"^[a-z][a-z_]{0,19}$")]
+    role: PeerRole
     key: HexKey
     """It signs with this key, and may speak as its role alone."""
     node: HexKey | None = None

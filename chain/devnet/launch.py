@@ -58,7 +58,7 @@ def started_devnet(
 
     What it narrates goes to our own stderr, or to `stderr`: a screen passes a file.
     """
-    command = [sys.executable, "-m", "chain.devnet", *devnet_arguments(**choices)]
+    command = [sys.executable, "-P", "-m", "chain.devnet", *devnet_arguments(**choices)]
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=stderr) as child:  # noqa: S603 - our own
         try:
             yield child

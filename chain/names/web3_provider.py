@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from chain.base import strict_json
 from chain.base.errors import Failure, ZunoError
 from chain.base.recursion_limit import kept_recursion_limit
@@ -29,13 +31,22 @@ BLOCK_PARAMS: Mapping[str, int] = {
     "eth_getTransactionCount": 1,
 }
 """What is agreed upon, and which parameter says at what block."""
-_CHANGING = ("eth_send", "eth_sign", "personal_", "wallet_", "anvil_", "evm_", "hardhat_", "debug_")
+READING = frozenset(
+    (
+        *BLOCK_PARAMS,
+        *("eth_blockNumber", "eth_chainId", "eth_estimateGas", "eth_feeHistory", "eth_gasPrice"),
+        *("eth_getBlockByHash", "eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getLogs"),
+        *("eth_getTransactionByHash", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas"),
+        *("eth_syncing", "net_version", "web3_clientVersion"),
+    )
+)
+"""Every method that is answered."""
 _ENOUGH = 2
 _REVERT_CODE = 3
 
 
 class NotForReadingError(ZunoError):
-    """A method that changes something or opens a key."""
+    """A method that is not known to read alone."""
 
 
 class NotAgreedError(ZunoError):
@@ -75,13 +86,15 @@ def reading_provider(
 async def _answer(
     client: RpcClient, method: str, params: tuple[Json, ...], *, agree: bool
 ) -> object:
-    if method.startswith(_CHANGING):
+    if method not in READING:
         raise NotForReadingError(
             f"{method} is not answered here: this connection reads. Sign and send at the desk."
         )
     place = BLOCK_PARAMS.get(method)
     request: Request[object] = Request(method, params, lambda value: value, block_param=place)
-    if agree and place is not None and len(params) > place:
+    if agree and place is not None:
+        if len(params) == place:
+            request = replace(request, params=(*params, "latest"))
         return await _agreed(client, request)
     return await client.ask(request)
 
@@ -94,8 +107,8 @@ async def _agreed(client: RpcClient, request: Request[object]) -> object:
     told = await client.ask_each(request)
     answers = {name: each for name, each in told.items() if not isinstance(each, RpcError)}
     said = Counter(map(_written, answers.values()))
-    words, times = said.most_common(1)[0] if said else ("", 0)
-    if times >= _ENOUGH:
+    (words, times), (_, next_times) = (*said.most_common(2), ("", 0), ("", 0))[:2]
+    if times >= _ENOUGH and times > next_times:
         return next(each for each in answers.values() if _written(each) == words)
     reverts = [each for each in told.values() if isinstance(each, Reverted)]
     if len(reverts) >= _ENOUGH and len({each.data for each in reverts}) == 1:

@@ -297,4 +297,4 @@ def health(home: Home, now: float, *, as_json: bool) -> int:
 
 def _command(home: Path, options: Sequence[str]) -> list[str]:
     """This very zuno, wherever it is installed."""
-    return [sys.executable, "-m", "zuno_tui", "monitor", "--home", str(home), *options]
+    return [sys.executable, "-P", "-m", "zuno_tui", "monitor", "--home", str(home), *options]

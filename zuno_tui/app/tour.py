@@ -94,4 +94,4 @@ def _run_step(step: TourStep, arguments: Namespace) -> None:
         for word in (f"--{name}", str(value))
     ]
     words = [*shlex.split(step.command)[1:], *chosen]
-    subprocess.run([sys.executable, "-m", "zuno_tui", *words], check=False)  # noqa: S603
+    subprocess.run([sys.executable, "-P", "-m", "zuno_tui", *words], check=False)  # noqa: S603

@@ -50,7 +50,8 @@ def may_be_seen(intent: Intent) -> bool:
     if intent.command[:1] and intent.command[0] in _WRITING:
         return False
     # What is drawn as a file for programs would be written into the home.
-    return only_reads(intent, registry()) and not getattr(intent, "csv", False)
+    files = any(getattr(intent, part, None) for part in ("csv", "form"))
+    return only_reads(intent, registry()) and not files
 
 
 class LookingCounter:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from chain.base.units import COIN, Unknown
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address, Network
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.decoder import decode
@@ -195,12 +196,20 @@ class Replacement(Struct, frozen=True):
             return (
                 f"Send {step.title} of {self.dispatch.plan_id} again with the same bytes, {paying}."
             )
-        lends = step.transaction.authorization is not None
-        usable = " Until your next transaction anybody can still use the authorization it carried."
         return (
             f"Send nothing to yourself with nonce {self.transaction.nonce}, so that {step.title} "
-            f"of {self.dispatch.plan_id} can no longer happen, {paying}.{usable if lends else ''}"
+            f"of {self.dispatch.plan_id} can no longer happen, {paying}.{_still_usable(step)}"
         )
+
+
+def _still_usable(step: PlanStep) -> str:
+    lent = step.transaction.authorization
+    if lent is None:
+        return ""
+    until = "your next transaction"
+    if lent.lender:
+        until = f"the next transaction of {checksum(lent.lender)}"
+    return f" Until {until} anybody can still use the authorization it carried."
 
 
 def waiting_dispatch(outbox: Outbox, chain_id: int, plan_id: str | None) -> Dispatch:

@@ -82,6 +82,8 @@ def _sent_as(parties: Parties, *, could_be_one: bool) -> Iterator[Term]:
 def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> Iterator[Term]:
     if parties.lender:
         yield Term("account", f"{checksum(parties.lender)}: its own key signs that it is lent")
+    whom = f" --for {checksum(parties.lender)}" if parties.lender else ""
+    undoing = f"undelegate{whom}"
     for delegate in parties.lent_to:
         if delegate != NOBODY:
             whose = "that account" if parties.lender else "this account"
@@ -94,7 +96,7 @@ def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> It
                     "for it",
                 )
                 yield Term("orders", "none: this code lets no watch key act")
-                yield Term(UNDOING, "undelegate")
+                yield Term(UNDOING, undoing)
                 continue
             yield Term(
                 "who else",
@@ -103,7 +105,7 @@ def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> It
                 "signature of your key; zuno never signs one for the EntryPoint",
             )
             yield Term("pause", "MetaMask can pause orders, never your own transactions")
-            yield Term(UNDOING, "undelegate")
+            yield Term(UNDOING, undoing)
     if parties.spenders:
         yield Term("spender", ", ".join(_named(names, each) for each in parties.spenders))
     yield Term("calls", ", ".join(_named(names, each) for each in parties.called))

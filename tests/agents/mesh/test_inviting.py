@@ -4,16 +4,17 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agents.bus.envelope import CLI, Role
 from agents.mesh import inviting
 from agents.mesh.frame import new_key
-from agents.mesh.layout import DESK, MeshPlan, PlannedMember, lay_out
+from agents.mesh.layout import DESK, MeshPlan, PlannedMember, lay_out, write_document
 from agents.mesh.peers import Engine, MeshFileError, read_book, read_member
 
 NOW = 1_000_000.0
 URL = "nats://10.0.0.1:4222"
-SCOUT = inviting.Invited("scout", "scout", "Bob", "ab" * 16, int(NOW) + 60)
+SCOUT = inviting.Invited("scout", "scout", "Bob", "ab" * 16, int(NOW) + 60, URL)
 
 
 @pytest.fixture
@@ -25,16 +26,16 @@ def desk(tmp_path: Path) -> Path:
 
 
 def answered(desk: Path, folder: Path, invited: inviting.Invited = SCOUT) -> str:
-    code = inviting.invite(desk, invited, URL)
+    code = inviting.invite(desk, invited)
     return inviting.join(folder, inviting.read_invitation(code, now=NOW), new_key())
 
 
 def test_both_sides_end_with_one_book_and_one_fingerprint(desk: Path, tmp_path: Path) -> None:
     theirs, critic = tmp_path / "theirs", tmp_path / "critic"
-    invitation = inviting.read_invitation(inviting.invite(desk, SCOUT, URL), now=NOW)
+    invitation = inviting.read_invitation(inviting.invite(desk, SCOUT), now=NOW)
     key = new_key()
     answer = inviting.join(theirs, invitation, key)
-    peer = inviting.read_answer(desk, answer, now=NOW)
+    peer, shown = inviting.read_answer(desk, answer, now=NOW)
     before = read_book(desk)
     inviting.admit(desk, [critic], peer)
 
@@ -42,9 +43,7 @@ def test_both_sides_end_with_one_book_and_one_fingerprint(desk: Path, tmp_path: 
     assert before.find("scout") is None, "an answer alone admits nobody"
     assert read_book(desk) == read_book(critic) == read_book(theirs)
     assert (read_member(theirs).name, read_member(theirs).url) == ("scout", URL)
-    assert inviting.fingerprint(read_book(desk), peer.key) == inviting.fingerprint(
-        invitation.book, key.name
-    )
+    assert shown == inviting.fingerprint(invitation, key.name)
     with pytest.raises(MeshFileError, match="No invitation"):
         inviting.read_answer(desk, answer, now=NOW)
 
@@ -52,15 +51,15 @@ def test_both_sides_end_with_one_book_and_one_fingerprint(desk: Path, tmp_path: 
 def test_a_line_with_a_letter_changed_is_refused_or_gives_another_fingerprint(
     desk: Path, tmp_path: Path
 ) -> None:
-    code = inviting.invite(desk, SCOUT, URL)
+    code = inviting.invite(desk, SCOUT)
     key = new_key()
-    right = inviting.fingerprint(read_book(desk), key.name)
+    right = inviting.fingerprint(inviting.read_invitation(code, now=NOW), key.name)
     for place in range(len(code)):
         other = code[:place] + ("A" if code[place] != "A" else "B") + code[place + 1 :]
         with suppress(MeshFileError):
             # The last letter may hold bits that stand for nothing.
             changed = inviting.read_invitation(other, now=NOW)
-            assert inviting.fingerprint(changed.book, key.name) == right
+            assert inviting.fingerprint(changed, key.name) == right
             assert place == len(code) - 1
     answer = answered(desk, tmp_path / "theirs")
     for place in range(len(answer) - 1):
@@ -69,18 +68,50 @@ def test_a_line_with_a_letter_changed_is_refused_or_gives_another_fingerprint(
             inviting.read_answer(desk, other, now=NOW)
 
 
-def test_whoever_stands_between_gives_another_fingerprint(desk: Path, tmp_path: Path) -> None:
-    """They read the line, and put in keys of their own on both sides."""
-    invitation = inviting.read_invitation(inviting.invite(desk, SCOUT, URL), now=NOW)
-    their_mesh = (PlannedMember(DESK, CLI),)
-    plan = MeshPlan("zuno-ab", Engine.NATS, their_mesh, 0, URL)
-    own = lay_out(plan, {DESK: tmp_path / "stranger"})
-    joining, between = new_key(), new_key()
-    inviting.join(tmp_path / "between", invitation, between)
+@pytest.mark.parametrize("part", ["server", "role", "owner", "another desk", "another agent"])
+def test_whoever_stands_between_gives_another_fingerprint(
+    desk: Path, tmp_path: Path, part: str
+) -> None:
+    """They read the line and pass another one on; what it says comes back unchanged."""
+    invitation = inviting.read_invitation(inviting.invite(desk, SCOUT), now=NOW)
+    key, invited, book = new_key(), invitation.invited, invitation.book
+    stranger = replace(book.peers[1], name="theirs", key=new_key().name)
+    changed = {
+        "server": replace(invitation, invited=replace(invited, url="nats://10.9.9.9:4222")),
+        "role": replace(invitation, invited=replace(invited, role="critic")),
+        "owner": replace(invitation, invited=replace(invited, owner="Mallory")),
+        "another desk": replace(invitation, book=replace(book, peers=(stranger, *book.peers[1:]))),
+        "another agent": replace(invitation, book=replace(book, peers=(*book.peers, stranger))),
+    }[part]
+    answer = inviting.join(tmp_path / "theirs", changed, key)
 
-    at_the_desk = inviting.fingerprint(invitation.book, between.name)
-    at_theirs = inviting.fingerprint(own, joining.name)
-    assert at_the_desk != at_theirs
+    with suppress(MeshFileError):
+        _, shown = inviting.read_answer(desk, answer, now=NOW)
+        assert shown != inviting.fingerprint(changed, key.name)
+
+
+ODD: list[dict[str, str]] = [
+    {"role": "scout; curl x|sh \x1b[2J"},
+    {"name": "Critic 2"},
+    {"url": "nats://a b"},
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_nobody_could_join_by_is_not_written(desk: Path, odd: dict[str, str]) -> None:
+    with pytest.raises(MeshFileError, match="cannot be invited"):
+        inviting.invite(desk, replace(SCOUT, **odd))
+
+    assert inviting.invitations(desk) == ()
+
+
+def test_an_invitation_is_of_one_desk(desk: Path) -> None:
+    book = read_book(desk)
+    second = replace(book.peers[0], name="desk2", key=new_key().name)
+    write_document(desk / "peers.json", replace(book, peers=(*book.peers, second)))
+
+    with pytest.raises(MeshFileError, match="no one desk"):
+        inviting.read_invitation(inviting.invite(desk, SCOUT), now=NOW)
 
 
 def test_an_answer_to_another_invitation_or_after_its_time_admits_nobody(
@@ -89,22 +120,20 @@ def test_an_answer_to_another_invitation_or_after_its_time_admits_nobody(
     late = answered(desk, tmp_path / "late")
     with pytest.raises(MeshFileError, match="lapsed"):
         inviting.read_answer(desk, late, now=NOW + 61)
-    inviting.invite(desk, inviting.Invited("scout", "scout", "Bob", "cd" * 16, SCOUT.until), URL)
+    inviting.invite(desk, replace(SCOUT, secret="cd" * 16))
     with pytest.raises(MeshFileError, match="No invitation"):
         inviting.read_answer(desk, late, now=NOW)
     with pytest.raises(MeshFileError, match="lapsed"):
-        inviting.read_invitation(inviting.invite(desk, SCOUT, URL), now=NOW + 61)
+        inviting.read_invitation(inviting.invite(desk, SCOUT), now=NOW + 61)
     with pytest.raises(MeshFileError, match="on the mesh already"):
-        inviting.invite(
-            desk, inviting.Invited("critic", "critic", "Bob", "ab" * 16, SCOUT.until), URL
-        )
+        inviting.invite(desk, replace(SCOUT, name="critic", role="critic"))
     with pytest.raises(MeshFileError, match="holds a key already"):
         answered(desk, tmp_path / "late")
 
 
 def test_who_is_revoked_is_in_no_book_here(desk: Path, tmp_path: Path) -> None:
-    answer = answered(desk, tmp_path / "theirs")
-    inviting.admit(desk, [tmp_path / "critic"], inviting.read_answer(desk, answer, now=NOW))
+    peer, _ = inviting.read_answer(desk, answered(desk, tmp_path / "theirs"), now=NOW)
+    inviting.admit(desk, [tmp_path / "critic"], peer)
     inviting.revoke(desk, [tmp_path / "critic"], "scout")
 
     assert [peer.name for peer in read_book(desk).peers] == [DESK, "critic"]

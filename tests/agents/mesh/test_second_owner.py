@@ -94,12 +94,13 @@ async def test_a_second_owner_joins_by_the_lines_is_heard_and_revoked(
     folder = tmp_path / "bob"
     _, joined = theirs(*line_in(invited, "mesh join"), "--dir", str(folder))
     _, asked = ours(*line_in(joined, "mesh admit"))
-    admitting = line_in(asked, "mesh admit")
-    wrong = ours(*admitting[:-1], "0000-1111-2222-3333")
-    _, admitted = ours(*admitting)
-
     [letters] = re.findall(r"by voice: (\S+)", joined)
+    answering = line_in(joined, "mesh admit")
+    wrong = ours(*answering, "--same", "0000-1111-2222-3333")
+    _, admitted = ours(*answering, "--same", letters)
+
     assert letters in asked
+    assert f"--same {letters}" not in asked, "it is compared, not copied"
     assert (wrong[0], "Nobody was admitted" in wrong[1]) == (FAILED, True)
     assert "scout (Bob) is admitted" in admitted, admitted
 

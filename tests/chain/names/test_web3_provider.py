@@ -72,7 +72,10 @@ async def test_two_that_agree_are_believed_and_one_that_lies_is_not(
     assert await balance(chain, *answers) == 7
 
 
-@pytest.mark.parametrize("answers", [(richer, forwards), (forwards,), (refusing, forwards)])
+@pytest.mark.parametrize(
+    "answers",
+    [(richer, forwards), (forwards,), (refusing, forwards), (richer, richer, forwards, forwards)],
+)
 async def test_where_no_two_agree_nothing_is_said(
     chain: ChainView, answers: tuple[object, ...]
 ) -> None:
@@ -81,7 +84,9 @@ async def test_where_no_two_agree_nothing_is_said(
     assert await balance(chain, *answers[::-1], agree=False) == 7
 
 
-@pytest.mark.parametrize("method", ["eth_sendRawTransaction", "eth_sign", "anvil_setBalance"])
+@pytest.mark.parametrize(
+    "method", ["eth_sendRawTransaction", "eth_sign", "anvil_setBalance", "mev_sendBundle"]
+)
 async def test_it_sends_and_signs_nothing(chain: ChainView, method: str) -> None:
     async with RpcClient(NETWORK, (chain.url,)) as client:
         with pytest.raises(NotForReadingError, match="at the desk"):

@@ -22,10 +22,11 @@ INVALID_PARAMS = -32602
 class Editor:
     """A client that grants whatever it is asked for."""
 
-    def __init__(self, home: Path, devnet: DevnetReady) -> None:
+    def __init__(self, home: Path, devnet: DevnetReady, project: Path | None = None) -> None:
         words = ("--network", "devnet", "--rpc", devnet.url, "--address", devnet.wallet)
         self._child = subprocess.Popen(
-            [sys.executable, "-c", SERVER, "acp", "--home", str(home), *words],
+            [sys.executable, "-P", "-c", SERVER, "acp", "--home", str(home), *words],
+            cwd=project,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -150,6 +151,25 @@ def test_a_cancelled_turn_ends_its_debate_and_frees_the_session(
     assert reason == "cancelled"
     assert again[0] == "end_turn"
     assert f"#{token_id}" in again[1]
+
+
+def test_no_code_of_the_project_that_is_open_in_the_editor_runs(
+    token_id: str, tmp_path: Path, devnet: DevnetReady
+) -> None:
+    pytest.importorskip("acp", reason="the extra acp is not installed")
+    project, ran = tmp_path / "project", tmp_path / "ran"
+    code = f"open({str(ran)!r}, 'w').close()"
+    for name in ("zuno_tui/__init__.py", "json.py", "chain/__init__.py"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(code)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    editor = Editor(home, devnet, project)
+    reason, said = editor.say(f"inspect {token_id}")
+    editor.close()
+
+    assert (reason, f"#{token_id}" in said) == ("end_turn", True), said
+    assert not ran.exists()
 
 
 def test_a_session_that_was_never_opened_is_refused(editor: Editor) -> None:

@@ -287,7 +287,7 @@ def test_the_unit_is_written_and_checked_and_says_what_to_type(
     assert written.code == 0
     assert "systemctl --user daemon-reload" in written.out
     text = unit.read_text("utf-8")
-    assert f"{sys.executable} -m zuno_tui monitor --home {home} --metrics 9464" in text
+    assert f"{sys.executable} -P -m zuno_tui monitor --home {home} --metrics 9464" in text
     assert f"LoadCredential=zuno-watch-key:{home}/watch-key.passphrase" in text
     assert "secret" not in text
     assert f"✓ unit      {unit}" in after.out

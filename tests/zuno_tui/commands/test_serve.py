@@ -145,7 +145,7 @@ def looking() -> list[int]:
                 words = (folder / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if words[1:4] == [b"-m", b"zuno_tui", b"look"]:
+            if words[1:5] == [b"-P", b"-m", b"zuno_tui", b"look"]:
                 found.append(int(folder.name))
     return found
 

@@ -14,6 +14,7 @@ from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.catalog.only_reads import READING
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.alerts import ListAlerts
+from zuno_tui.commands.history import ShowHistory
 from zuno_tui.commands.position_actions import ClosePosition, CollectFees
 from zuno_tui.desk.events import (
     AlertsChanged,
@@ -63,6 +64,7 @@ ACTS: tuple[Intent, ...] = (
     SetMarketClock("pause"),
     Show("settings"),
     Show("outbox"),
+    ShowHistory(form="koinly"),
     SwitchNetwork("base"),
     Trade("ETH"),
     UseWallet("main"),

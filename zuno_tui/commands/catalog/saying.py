@@ -165,7 +165,7 @@ def _run_command(intent: Intent, parsed: Namespace) -> int:
         return USAGE
     say(f"$ {intent.twin}")
     words = [*shlex.split(intent.twin)[1:], *_shared(parsed)]
-    return subprocess.run([sys.executable, "-m", "zuno_tui", *words], check=False).returncode  # noqa: S603
+    return subprocess.run([sys.executable, "-P", "-m", "zuno_tui", *words], check=False).returncode  # noqa: S603
 
 
 def _shared(parsed: Namespace) -> Iterator[str]:

@@ -17,7 +17,15 @@ Said = Callable[[str], Coroutine[None, None, None]]
 
 TYPED = "import sys; from zuno_tui.cli import main; sys.exit(main())"
 _MOST_LINE = 64 * 1024
-_KEPT_SECRET = re.compile(r"PASS|SECRET|PRIVATE|MNEMONIC|KEYSTORE|SEED", re.IGNORECASE)
+_MOST_PLANS, _HOUR = 20, 3_600.0
+_KEPT_SECRET = re.compile(
+    r"PASS|SECRET|PRIVATE|MNEMONIC|KEYSTORE|SEED|TOKEN|TELEGRAM|WEBHOOK|CREDENTIAL|_KEY",
+    re.IGNORECASE,
+)
+_OF_MODELS = re.compile(
+    r"(OPENAI|ANTHROPIC|GEMINI|OPENROUTER|DEEPSEEK|GROQ)_\w+|ZUNO_(MODEL|COINGECKO)\w*"
+)
+"""What a debate speaks to its models with, and what prices are read with."""
 
 
 class ChildAnswer(NamedTuple):
@@ -29,6 +37,23 @@ class ChildAnswer(NamedTuple):
 
 class ChildFailedError(Exception):
     """What a command said instead of an answer."""
+
+
+class PlanBound:
+    """How many plans one agent may have argued about: each spends a model's tokens."""
+
+    def __init__(self) -> None:
+        self._argued: deque[float] = deque(maxlen=_MOST_PLANS)
+
+    def refusal(self, now: float) -> str | None:
+        """Counts one more plan, or says why there is none."""
+        if len(self._argued) == _MOST_PLANS and now - self._argued[0] < _HOUR:
+            return (
+                f"{_MOST_PLANS} plans were argued about in the last hour: the most one agent "
+                "may ask for. Read those that are there."
+            )
+        self._argued.append(now)
+        return None
 
 
 def shared_words(arguments: Namespace) -> tuple[str, ...]:
@@ -45,7 +70,7 @@ async def run_child(
     words: Sequence[str], said: Said, *, seconds: float, script: str = TYPED
 ) -> ChildAnswer:
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", script, *words),
+        *(sys.executable, "-P", "-c", script, *words),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -90,5 +115,5 @@ async def _heard(child: asyncio.subprocess.Process, said: Said) -> tuple[bytes, 
 
 
 def _is_secret(name: str) -> bool:
-    """A child that reads needs no key to anything that signs."""
-    return _KEPT_SECRET.search(name) is not None
+    """A child that reads and argues needs no other key."""
+    return _KEPT_SECRET.search(name) is not None and _OF_MODELS.fullmatch(name) is None

@@ -10,12 +10,19 @@ import asyncio
 import json
 import shlex
 import sys
+import time
 from argparse import Namespace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, cast
 
 from zuno_tui.features.mcp.bounds import clean
-from zuno_tui.features.mcp.child import ChildFailedError, run_child, shared_words, unheard
+from zuno_tui.features.mcp.child import (
+    ChildFailedError,
+    PlanBound,
+    run_child,
+    shared_words,
+    unheard,
+)
 from zuno_tui.present.exit_codes import DONE, USAGE
 from zuno_tui.present.output import Json
 
@@ -60,6 +67,7 @@ class EditorAgent:
 
     def __init__(self, shared: tuple[str, ...]) -> None:
         self._shared = shared
+        self._plans = PlanBound()
         self._client: Client | None = None
         self._turns: dict[str, asyncio.Task[None] | None] = {}
         """By session its turn that runs, if one does."""
@@ -87,7 +95,10 @@ class EditorAgent:
         import acp.schema as wire
 
         if len(self._turns) >= _MOST_SESSIONS:
-            raise acp.RequestError.invalid_request({"reason": "Too many sessions are open."})
+            idle = next((each for each, turn in self._turns.items() if turn is None), None)
+            if idle is None:
+                raise acp.RequestError.invalid_request({"reason": "Too many debates run."})
+            del self._turns[idle]
         session = token_hex(16)
         self._turns[session] = None
         commands = [wire.AvailableCommand(name=name, description=does) for name, does in _HELLO]
@@ -119,7 +130,8 @@ class EditorAgent:
         except ChildFailedError as error:
             await self._say(session_id, str(error))
         finally:
-            self._turns[session_id] = None
+            if session_id in self._turns:
+                self._turns[session_id] = None
         return wire.PromptResponse(stop_reason="end_turn")
 
     async def cancel(self, session_id: str, **_: object) -> None:
@@ -157,6 +169,9 @@ class EditorAgent:
         await self._say(session, _fenced(text))
 
     async def _debate(self, session: str, words: list[str]) -> None:
+        if (refused := self._plans.refusal(time.monotonic())) is not None:
+            await self._say(session, refused)
+            return
         call = await self._begin(session, words, "think")
 
         async def turn(line: str) -> None:
@@ -167,7 +182,8 @@ class EditorAgent:
         await self._end(session, call, failed=done.code != DONE)
         plan = _plan_id(done.out) if done.code == DONE else None
         if plan is None:
-            await self._say(session, "No plan came of it.")
+            said = " ".join(f"«{line}»" for line in done.last)
+            await self._say(session, f"No plan came of it. {said}".strip())
             return
         shown = await run_child(["plan", *self._shared, plan], unheard, seconds=_LOOK_SECONDS)
         await self._say(session, _fenced(shown.out.decode("utf-8", "replace")))

@@ -9,7 +9,6 @@ import re
 import sys
 import time
 from argparse import Namespace
-from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,14 @@ from chain.base.home import Home
 from chain.base.store import Store, StoreError
 from zuno_tui.catalog.handed_over import HandedOver, hand_over
 from zuno_tui.features.mcp.bounds import TooLongError, clean, page_of
-from zuno_tui.features.mcp.child import ChildFailedError, Said, run_child, shared_words, unheard
+from zuno_tui.features.mcp.child import (
+    ChildFailedError,
+    PlanBound,
+    Said,
+    run_child,
+    shared_words,
+    unheard,
+)
 from zuno_tui.features.mcp.kept_files import home_read, latest_files, read_kept
 from zuno_tui.features.mcp.tools import (
     TOOLS,
@@ -58,7 +64,6 @@ PROMPTS = {
 ALERTS_URI = "zuno://alerts"
 _POSITION = re.compile(r"(?:3:)?[0-9]{1,78}")
 _MOST_AT_ONCE = 2
-_MOST_PLANS, _HOUR = 20, 3_600.0
 _BETWEEN_LOOKS = 60.0
 _NOT_FOUND = -32002
 
@@ -82,7 +87,7 @@ class Door:
         self._home = home
         self._shared = shared
         self._turns = asyncio.Semaphore(_MOST_AT_ONCE)
-        self._argued: deque[float] = deque(maxlen=_MOST_PLANS)
+        self._plans = PlanBound()
         self._watching: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -187,13 +192,9 @@ class Door:
                     "zuno does not watch that wallet. A person adds it: zuno wallet import ADDRESS"
                 )
         if tool.argues:
-            now = time.monotonic()
-            if len(self._argued) == _MOST_PLANS and now - self._argued[0] < _HOUR:
-                raise ChildFailedError(
-                    f"{_MOST_PLANS} plans were argued about in the last hour: the most one agent "
-                    "may ask for. Read those that are there."
-                )
-            self._argued.append(now)
+            refused = self._plans.refusal(time.monotonic())
+            if refused is not None:
+                raise ChildFailedError(refused)
 
     def _hand_over(self, plan: dict[str, Json], caller: str) -> Json:
         """What the person types, and what their desk is told."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from agents.bus.envelope import CLI, Role
+from agents.lp import ROLES
 from agents.mesh import inviting, layout
 from agents.mesh.frame import new_key
 from agents.mesh.peers import MEMBER_FILE, Engine, MeshFileError, Peer, read_book, read_member
@@ -44,8 +45,9 @@ def run_invite(arguments: Namespace) -> int:
         owner=owner or f"owner of {arguments.name or arguments.role}",
         secret=secrets.token_hex(16),
         until=int(time.time()) + _GOOD_FOR,
+        url=url,
     )
-    code = inviting.invite(folder, invited, url)
+    code = inviting.invite(folder, invited)
     password = " It holds the server's password." if urlsplit(url).password else ""
     line = f"zuno mesh join {code}"
     lines = (
@@ -88,6 +90,8 @@ def _server(folder: Path, named: str | None) -> str:
 def run_join(arguments: Namespace) -> int:
     invitation = inviting.read_invitation(arguments.code, now=time.time())
     invited = invitation.invited
+    if invited.role not in ROLES:
+        raise MeshFileError("This invitation is for no part of a debate. Ask for a new one.")
     chosen: Path | None = arguments.dir
     folder = (chosen or Path.home() / DEFAULT_FOLDER / invited.name).expanduser().absolute()
     own = Home.locate(os.environ, arguments.home).root
@@ -97,8 +101,8 @@ def run_join(arguments: Namespace) -> int:
         )
     key = new_key()
     line = f"zuno mesh admit {inviting.join(folder, invitation, key)}"
-    compared = inviting.fingerprint(invitation.book, key.name)
-    server = clean_text(urlsplit(invitation.url).hostname or "")
+    compared = inviting.fingerprint(invitation, key.name)
+    server = clean_text(urlsplit(invited.url).hostname or "")
     lines = (
         f"You play {invited.role} on their mesh, by the server at {server}. "
         f"Your key is in {folder}.",
@@ -121,8 +125,7 @@ def run_join(arguments: Namespace) -> int:
 def run_admit(arguments: Namespace) -> int:
     home = Home.locate(os.environ, arguments.home)
     folder = mesh_folder(home)
-    peer = inviting.read_answer(folder, arguments.code, now=time.time())
-    compared = inviting.fingerprint(read_book(folder), peer.key)
+    peer, compared = inviting.read_answer(folder, arguments.code, now=time.time())
     same = _letters(arguments.same or "") == _letters(compared)
     if arguments.same and not same:
         raise MeshFileError(
@@ -141,7 +144,7 @@ def run_admit(arguments: Namespace) -> int:
         lines = [
             f"{_words(peer)} answers the invitation, as {peer.role}.",
             f"Compare with what their screen shows, by voice: {compared}",
-            f"If it is the same: zuno mesh admit {arguments.code} --same {compared}",
+            "If it is the same, type your line again with --same and what they read out.",
             "Nobody is admitted yet.",
         ]
     told: Json = {**document(peer), "fingerprint": compared, "admitted": same}

@@ -56,7 +56,7 @@ StartLimitIntervalSec=0
 Type=notify
 NotifyAccess=main
 User=zuno-{name}
-ExecStart={python} -m zuno_tui agent {role} --home {folder}
+ExecStart={python} -P -m zuno_tui agent {role} --home {folder}
 EnvironmentFile=-{folder}/agent.env
 Environment=HOME={folder}
 Restart=always
@@ -348,7 +348,16 @@ def _programs(
     for peer in book.peers:
         if peer.role != CLI and peer.name in homes:
             place = homes[peer.name]
-            command = (sys.executable, "-m", "zuno_tui", "agent", peer.role, "--home", str(place))
+            command = (
+                sys.executable,
+                "-P",
+                "-m",
+                "zuno_tui",
+                "agent",
+                peer.role,
+                "--home",
+                str(place),
+            )
             told = {**bare_environment(environment, place), **extra}
             yield Program(f"agent {peer.name}", command, place, "agent.log", told)
 

@@ -62,7 +62,7 @@ def serve(arguments: Namespace) -> int:
 
 def looking_command(arguments: Namespace) -> str:
     """The process behind the window, as a shell takes it."""
-    words = [sys.executable, "-m", "zuno_tui", "look"]
+    words = [sys.executable, "-P", "-m", "zuno_tui", "look"]
     for name in ("network", "rpc", "address", "unit", "home", "theme"):
         value = getattr(arguments, name, None)
         if value is not None:
