@@ -16,7 +16,7 @@ from chain.contracts.networks import all_networks
 from chain.protocols.reference import position_name
 from zuno_tui.catalog.command import Verb
 from zuno_tui.catalog.registry import CommandRegistry
-from zuno_tui.intents.arguments import positions_named
+from zuno_tui.intents.arguments import positions_named, read_duration
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.phrase_error import Misunderstood, NotReadYetError, PhraseError, UnclearError
@@ -175,6 +175,8 @@ def _drops_words(
     if named or not (found.intents or found.question):
         return False
     filled = {token.text for line in found.lines for token in tokens_of(line)}
+    if any(read_duration(word) is not None for line in found.lines for word in line.split()):
+        filled |= {word for word in by_verb.unread if read_duration(f"1{word}") is not None}
     # What names no position and moves no money is asked in many words, and only its numbers count.
     exact = verb.names in ("positions", "alerts") or verb.money
     return any(

@@ -390,7 +390,7 @@ def _order_condition(_verb: str, sentence: Sentence, _context: PhraseContext) ->
     if sentence.percents and (sentence.has("stop_loss", "losing") or not levels):
         return (f"loss-over {plain(sentence.percents[0].value)}%",)
     if sentence.has("out_of_range") and sentence.seconds is not None:
-        return (f"out-of-range {max(1, sentence.seconds // 60)}m",)
+        return (f"out-of-range {_span(max(60, sentence.seconds))}",)
     if len(levels) != 1 or (below == above and not sentence.has("stop_loss")):
         raise UnclearSlotError("When? Like: order close 28 below 2900, or above 3400")
     return (f"{'above' if above and not below else 'below'} {levels[0].lstrip('$')}",)
@@ -430,6 +430,14 @@ def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[st
     raise UnclearSlotError("Which alert?", [f"{verb} {alert}" for alert in context.alerts])
 
 
+def _removed(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    """A price alert by the number that `alert list` shows."""
+    numbers = [token.text for token in sentence.numbers if token.is_whole]
+    if len(numbers) != 1 or sentence.ids or sentence.symbols:
+        raise UnclearSlotError("Which price alert? `alert` numbers them. Like: alert remove 2")
+    return numbers
+
+
 _VAGUE_TIMES = frozenset(("weekend", "night", "ever", "forever", "always"))
 _SPANS = (("d", 86_400), ("h", _HOUR), ("m", 60), ("s", 1))
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -439,9 +447,12 @@ def _time(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[s
     vague = sentence.has("if", "later") or not _VAGUE_TIMES.isdisjoint(sentence.words)
     if sentence.seconds is None and vague:
         raise UnclearSlotError("For how long? Like: mute 3 for 8h")
-    seconds = _seconds(sentence)
+    return (_span(_seconds(sentence)),)
+
+
+def _span(seconds: int) -> str:
     unit, size = next((unit, size) for unit, size in _SPANS if seconds % size == 0)
-    return (f"{seconds // size}{unit}",)
+    return f"{seconds // size}{unit}"
 
 
 def _seconds(sentence: Sentence) -> int:
@@ -452,12 +463,24 @@ def _seconds(sentence: Sentence) -> int:
     return _HOUR * next((hours for word, hours in spans.items() if word in words), 1)
 
 
-def _candidate(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+_OPTIONS = frozenset(("option", "candidate", "alternative"))
+
+
+def _candidate(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     named = [known for known in context.candidates if known.lower() in sentence.words]
     if len(named) == 1:
         return named
-    lines = [f"approve {known}" for known in context.candidates]
-    raise UnclearSlotError("Approve which option?", lines)
+    lines = [f"{verb} {known}" for known in context.candidates]
+    raise UnclearSlotError(f"{verb.capitalize()} which option?", lines)
+
+
+def _tried(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    """The option that is named; without one, the plan on the card."""
+    words = sentence.words
+    letter = len(words) > 1 and len(words[-1]) == 1 and words[-1].isalpha()
+    if not (letter or _OPTIONS & set(words)):
+        return ("",)
+    return _candidate("simulate", sentence, context)
 
 
 def _change(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
@@ -541,6 +564,7 @@ FILLERS: dict[str, Filler] = {
     "price_alert": _price_alert,
     "prices": _prices,
     "profile": lambda _verb, sentence, _context: (f" {sentence.profile or ''}",),
+    "removed": _removed,
     "several": _several,
     "swap": swap_slot,
     "term": lambda _verb, sentence, _context: (
@@ -549,6 +573,7 @@ FILLERS: dict[str, Filler] = {
     "theme": lambda _verb, sentence, _context: (theme_of(sentence.words) or "",),
     "time": _time,
     "token": token_slot,
+    "tried": _tried,
     "unit": lambda _verb, sentence, _context: (unit_of(sentence) or "",),
     "verb": _help_verb,
     "whole": lambda _verb, sentence, _context: (

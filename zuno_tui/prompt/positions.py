@@ -1,7 +1,8 @@
 """Which positions a sentence means: by number, pair, state, rank, pointing at one, or all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import groupby
 from typing import NamedTuple
 
 from chain.protocols.reference import PositionRef
@@ -32,6 +33,8 @@ _RANKS: dict[str, Callable[[SpokenPosition], Fraction | int | None]] = {
 }
 _BY_RESULT = ("worst", "best", "losing", "winning")
 _BOTH = 2
+_JOINS = frozenset(("and", ",", "&", "+", "or", "nor", ".", "!"))
+_SECOND_WORDS = (("but",), ("than",), ("from",))
 
 
 class PositionsMeant(NamedTuple):
@@ -75,16 +78,25 @@ def _excluded(sentence: Sentence, context: PhraseContext) -> PositionsMeant | No
     split = next((idea.place for idea in sentence.ideas if idea.name == "except"), None)
     if split is None or not sentence.has("all", "them", "positions"):
         return None
-    after = sentence_of(sentence.tokens[split + 1 :], context)
+    # `everything but` and `other than` are two words.
+    begins = split + 1 + (sentence.words[split + 1 : split + 2] in _SECOND_WORDS)
+    after = sentence_of(sentence.tokens[begins:], context)
     if after.percents:
         return None
-    left_out = positions_meant(after, context)
-    if not left_out.named:
+    left_out = [positions_meant(each, context) for each in _joined(after, context)]
+    if not left_out or not all(each.named and each.ids for each in left_out):
         return PositionsMeant(_read_positions(context), sure=False, named=True)
     before = positions_meant(sentence_of(sentence.tokens[:split], context), context)
     kept = before.ids if before.named else _read_positions(context)
-    ids = tuple(ref for ref in kept if ref not in left_out.ids)
+    ids = tuple(ref for ref in kept if not any(ref in each.ids for each in left_out))
     return PositionsMeant(ids, sure=bool(ids), named=True)
+
+
+def _joined(sentence: Sentence, context: PhraseContext) -> Iterator[Sentence]:
+    """`27 and the stable one`: each by itself."""
+    for joins, tokens in groupby(sentence.tokens, lambda token: token.text in _JOINS):
+        if not joins:
+            yield sentence_of(tuple(tokens), context)
 
 
 def _described(sentence: Sentence, context: PhraseContext) -> PositionsMeant | None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from chain.protocols.reference import PositionRef, position_label
+from chain.protocols.reference import PositionRef, position_label, position_name
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.intents.pieces import list_names
@@ -16,7 +16,7 @@ from zuno_tui.prompt.line_slots import FILLERS, theme_of, unit_of
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
 from zuno_tui.prompt.slots import Sentence, is_look, read_sentence, sentence_of
 from zuno_tui.prompt.standing_wishes import order_instead
-from zuno_tui.prompt.unused import spoken_rhythms, unused_of
+from zuno_tui.prompt.unused import clock_times, spoken_rhythms, unused_of
 from zuno_tui.prompt.words import LineRow, SentenceToken, Way, fits, grammar, line_rows
 
 NOTHING_DONE = "Nothing to do: keeping things as they are needs no command."
@@ -24,12 +24,17 @@ NOT_LATER = (
     "That cannot wait for a time or a price: type it when it should happen. An alert tells you "
     "when: alert ETH below 3000. What can wait is an order: order close 28 below 2900"
 )
+NOT_WHILE = (
+    "What waits, waits for something to happen, and not for what is not so: say when, like: if it "
+    "falls below a price, or rises above one."
+)
 ONE_AT_A_TIME = "Those are several things at once. Type them one at a time."
 _TAKEN_WHOLE = re.compile(r"decrease ([0-9]+) 100")
 _SLOT = re.compile(r"\{(\w+)\}")
 _VERB_WEIGHT, _IDEA_WEIGHT, _SLOT_WEIGHT = 8, 4, 2
 _SEPARATORS = frozenset((",", ";", ".", "!", "and", "then", "&", "but", "-", "also"))
 _ANDS = _SEPARATORS | {"+", "plus", "or"}
+_THROUGH = frozenset(("to", "through", "thru", "-"))
 _ORDERS = frozenset(("collect", "compound", "close", "open", "wrap", "unwrap", "sell", "buy"))
 _STARTING = frozenset(("ask", "not", "should", "except"))
 _MOST_LINES = 40
@@ -74,10 +79,41 @@ def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
         return PhraseQuestion(f"{sentence.unclear} can be read in two ways. Write it like 1,000.5")
     if sentence.unread:
         return PhraseQuestion(_unread_words(sentence.unread))
+    asked_back = _unless(sentence, asked="?" in text) or span_question(sentence, context)
+    if asked_back is not None:
+        return asked_back
     clauses = _clauses(sentence, context)
     if len(clauses) > 1:
         return _with_all_used(_by_clauses(clauses, context), sentence, context)
     return _with_all_used(_meaning(sentence, context, asked="?" in text), sentence, context)
+
+
+def _unless(sentence: Sentence, *, asked: bool) -> PhraseQuestion | None:
+    """An order waits for what happens; `unless` names what must not be so."""
+    if "unless" not in sentence.words or _is_question(sentence, asked=asked):
+        return None
+    place = sentence.words.index("unless")
+    return PhraseQuestion(
+        f"«{' '.join(sentence.words[place:])}»: now, where that is not so, or later, once it is no "
+        f"longer so? {NOT_WHILE}"
+    )
+
+
+def span_question(sentence: Sentence, context: PhraseContext) -> PhraseQuestion | None:
+    """`33-36` may mean two positions, or each that lies between them too."""
+    tokens = sentence.tokens
+    for place, (first, join) in enumerate(pairwise(tokens)):
+        ends = tokens[place + 2 : place + 3] if join.text in _THROUGH else ()
+        last = join if join.sign == "-" else next(iter(ends), None)
+        if last is None or first.ref is None or last.ref is None:
+            continue
+        low, high = sorted((first.ref, last.ref), key=lambda ref: ref.token_id)
+        held = [ref for ref in context.positions if low.token_id <= ref.token_id <= high.token_id]
+        if {low, high} <= set(sentence.ids) and {*held} != {low, high}:
+            shown = f": {list_names(map(position_label, held))}" if held else ""
+            span = f"{position_name(first.ref)} to {position_name(last.ref)}"
+            return PhraseQuestion(f"All from {span}{shown}? Name each by its number.")
+    return None
 
 
 def _with_all_used(
@@ -90,9 +126,12 @@ def _with_all_used(
         return meaning if denied else PhraseQuestion(ONE_AT_A_TIME)
     if not isinstance(meaning, Lines):
         return meaning
-    verbs = {line.split()[0] for line in meaning.lines}
+    verbs = {row if row in filling_verbs() else row.split()[0] for row in meaning.lines}
     acts = not all(map(is_look, verbs)) or (verbs == {"recommend"} and _is_wish(sentence))
     left = unused_of(sentence, meaning.lines, context)
+    if acts:
+        said = " ".join(meaning.lines)
+        left = (*left, *(time for time in clock_times(sentence) if time not in said))
     if acts and sentence.twice:
         return PhraseQuestion(f"You named {list_names(sentence.twice)}. Which one?", meaning.lines)
     if not left or not acts:
@@ -128,7 +167,7 @@ def _meaning(sentence: Sentence, context: PhraseContext, *, asked: bool) -> Mean
     if row.line.startswith("? "):
         return PhraseQuestion(row.line[2:])
     held_back = _held_back(row, sentence, ideas)
-    wished = held_back == PhraseQuestion(NOT_LATER) and _is_wish(sentence)
+    wished = held_back == _not_later(sentence) and _is_wish(sentence)
     if held_back is not None and not wished:
         return held_back
     try:
@@ -145,15 +184,22 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
     if "except" in ideas and "{several}" not in row.line and not is_look(verb):
         # Only a list of positions can be told without some of them.
         return PhraseQuestion(ONE_AT_A_TIME)
+    if row.conditional and verb in ("order", "alert") and "not" in ideas:
+        return PhraseQuestion(NOT_WHILE)
     if row.conditional or (is_look(verb) and (verb != "recommend" or "?" in ideas)):
         return None
     if _asks_for_several(sentence, ideas, verb):
         return PhraseQuestion(ONE_AT_A_TIME)
     if _is_denied(sentence, ideas) or _is_called_off(sentence, verb):
         return PlainAnswer(NOTHING_DONE)
-    reminded = "notify" in ideas and verb != "ack"
-    later = reminded or not ideas.isdisjoint(("if", "later"))
-    return PhraseQuestion(NOT_LATER) if later and not is_look(verb) else None
+    reminded = "notify" in ideas and verb not in ("ack", "alert")
+    later = reminded or clock_times(sentence) or not ideas.isdisjoint(("if", "later"))
+    return _not_later(sentence) if later and not is_look(verb) else None
+
+
+def _not_later(sentence: Sentence) -> PhraseQuestion:
+    times = "".join(f"«{time}»: " for time in clock_times(sentence))
+    return PhraseQuestion(f"{times}{NOT_LATER}")
 
 
 def _is_denied(sentence: Sentence, ideas: frozenset[str]) -> bool:

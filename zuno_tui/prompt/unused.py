@@ -14,6 +14,12 @@ from zuno_tui.prompt.positions import position_of
 from zuno_tui.prompt.slots import DOLLARS, Sentence, names_symbol
 from zuno_tui.prompt.words import grammar, plain
 
+_SPAN = r"(?:second|sec|minute|min|hour|hr|day|week|month|year)s?|while|bit|moment"
+_COUNT = r"(?:(?:about|next|few|couple|of|half|one|two|three|four|five|[0-9.]+) )*"
+_CLOCK = re.compile(
+    r"(?<!since )\b(?:midnight|noon|midday|tonight|[0-9]+ oclock|[0-9]+(?: : [0-9]+)? [ap]m|"
+    rf"(?:at|by|around|@) [0-9]{{1,2}} : [0-9]{{1,2}}|(?:in|within) {_COUNT}(?:{_SPAN}|h))\b"
+)
 _WORD = re.compile(r"[^\s?;,()'«»:$%]+(?::[0-9]+)?")
 _WHOLE, _TWO = 100, 2
 _ROUNDED = 1
@@ -21,6 +27,7 @@ _ROUNDED = 1
 _ENDS = frozenset(("until", "till"))
 _TURNED_INTO = frozenset(("into", "to"))
 _PAID_IN = _TURNED_INTO | frozenset(("in", "as", "for", "give", "get", "receive", "want"))
+_PLAINLY = frozenset(("plain", "raw", "real", "native", "pure", "only"))
 _SPOKEN_SPANS = frozenset(("today", "yesterday", "week", "month", "24h"))
 
 
@@ -159,6 +166,13 @@ def _rhythms(sentence: Sentence, there: _Said) -> Iterator[str]:
         yield from (each for each in spoken if each not in there.text)
 
 
+def clock_times(sentence: Sentence) -> tuple[str, ...]:
+    """`5pm`, `noon`, `in 20 minutes`: when something is to happen."""
+    found = _CLOCK.findall(" ".join(sentence.words))
+    hours = (re.sub(r" : ([0-9]+)", lambda minutes: f":{minutes[1]:0>2}", each) for each in found)
+    return tuple(re.sub(r"(?<=[0-9]) (?=[ap]m)", "", each) for each in hours)
+
+
 def spoken_rhythms(sentence: Sentence) -> tuple[str, ...]:
     """`every friday`, `each 7 days`, `every time`, `weekly`: how often, as it was said."""
     return tuple(_often(sentence.words))
@@ -191,7 +205,8 @@ def _limited(sentence: Sentence, there: _Said) -> Iterator[str]:
     words = sentence.words
     takes_out = not there.words.isdisjoint(("close", "collect", "decrease"))
     for place, word in enumerate(words):
-        behind = words[place + 1 : place + 2]
+        plainly = words[place + 1 : place + 2] and words[place + 1] in _PLAINLY
+        behind = words[place + 1 + bool(plainly) : place + 2 + bool(plainly)]
         coin = behind and (behind[0].upper() in sentence.described or behind[0] in DOLLARS)
         # Without a number `in usdc` says which positions are meant.
         into = takes_out and word in (_PAID_IN if sentence.ids else _TURNED_INTO)

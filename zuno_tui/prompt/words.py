@@ -97,7 +97,8 @@ class LineRow(NamedTuple):
 
     @property
     def verb(self) -> str:
-        return self.line.split()[0]
+        # `orders` is a look, `orders stop` is not.
+        return self.line if self.line.startswith("orders ") else self.line.split()[0]
 
 
 class Grammar(Struct, frozen=True, forbid_unknown_fields=True):

@@ -82,7 +82,7 @@ def _filled(phrase: str, context: PhraseContext = DESK) -> tuple[str, ...]:
         ("deploy 2 weth into a weth/usdc position", ("create 2 WETH with USDC",)),
         ("wake me up if eth crashes below 1900", ("alert ETH below 1900",)),
         ("sell 27 if eth falls under 2500", ("order close 27 below 2500",)),
-        ("stop all my orders", ("cancel orders",)),
+        ("cancel all my orders", ("cancel orders",)),
         ("use the dark theme", ("setting screen.theme zuno-dark",)),
         ("show amounts in dollars", ("setting unit usd",)),
         ("get my fees from 36 and 30", ("collect 36 30",)),
@@ -101,6 +101,87 @@ def test_a_sentence_fills_the_line_with_its_exact_command(
     phrase: str, lines: tuple[str, ...]
 ) -> None:
     assert _filled(phrase) == lines
+
+
+ASKS = "asks"
+
+
+@pytest.mark.parametrize(
+    ("phrase", "meant"),
+    [
+        ("close everything but the btc ones", "close 27 29 30 31 33 34 35 36 38"),
+        ("close everything other than the btc ones", "close 27 29 30 31 33 34 35 36 38"),
+        ("close everything except the stable pair", "close 26 27 30 31 33 34 35 36 37 38"),
+        ("close all but the btc and stable ones", "close 27 30 31 33 34 35 36 38"),
+        ("close all but 27 and the stable pair", "close 26 30 31 33 34 35 36 37 38"),
+        ("close all but the dai ones", ASKS),
+        ("close all but 29", "close 26 27 30 31 33 34 35 36 37 38"),
+        ("close 36 unless eth is above 3000", ASKS),
+        ("close 27 unless btc falls under 90000", ASKS),
+        ("close 30 unless it is back in range", ASKS),
+        ("alert me unless eth is above 3000", ASKS),
+        ("close 36 if eth is not above 3000", ASKS),
+        ("close 30 at midnight", ASKS),
+        ("close 30 in an hour", ASKS),
+        ("close 30 in two days", ASKS),
+        ("close 30 at 5pm", ASKS),
+        ("close 30 at 17:30", ASKS),
+        ("swap 1 weth usdc at noon", ASKS),
+        ("swap 1 weth to usdc in 20 minutes", ASKS),
+        ("close 27 below 2900 at noon", ASKS),
+        ("reinvest fees of 33-35", ASKS),
+        ("close 33-35", ASKS),
+        ("close 33 to 36", ASKS),
+        ("claim 33 through 36", ASKS),
+        ("collect 26-27", "collect 26 27"),
+        ("watch only 26 37", "watch-ids 26 37"),
+        ("increase 27: 1 weth", "increase 27 1 WETH"),
+        ("range for 27: 2900 - 3300", "move 27 2900 3300"),
+        ("remove alert 2", "alert remove 2"),
+        ("remove price alert 1", "alert remove 1"),
+        ("cancel alert 1", "alert remove 1"),
+        ("remove alert 27", ASKS),
+        ("dismiss alert 2", "ack 2"),
+        ("pause all my orders", "orders stop"),
+        ("pause orders", "orders stop"),
+        ("resume my orders", "orders go"),
+        ("pause orders for 2 hours", ASKS),
+        ("stop all orders", ASKS),
+        ("stop all my orders", ASKS),
+        ("stop orders", ASKS),
+        ("claim 33 as plain eth", ASKS),
+        ("simulate option B", ASKS),
+        ("simulate B", ASKS),
+        ("close 27 when it has been out of range for 2 hours", "order close 27 out-of-range 2h"),
+        ("close 27 if out of range for 90 minutes", "order close 27 out-of-range 90m"),
+    ],
+)
+def test_nothing_is_turned_into_its_opposite(phrase: str, meant: str) -> None:
+    found = interpret(phrase, DESK, registry())
+
+    assert not found.runs
+    if meant == ASKS:
+        assert found.question is not None
+        assert found.intents == ()
+    else:
+        assert _filled(phrase) == (meant,)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "named"),
+    [
+        ("close 36 unless eth is above 3000", "unless eth is above 3000"),
+        ("close 30 at 5pm", "5pm"),
+        ("close 30 at 17:30", "17:30"),
+        ("swap 1 weth usdc at noon", "noon"),
+        ("close 33-35", "#33, #34 and #35"),
+        ("claim 33 as plain eth", "as eth"),
+    ],
+)
+def test_a_question_names_what_was_said(phrase: str, named: str) -> None:
+    found = interpret(phrase, DESK, registry())
+
+    assert named in (found.question or "")
 
 
 def test_a_condition_on_a_coin_that_the_position_does_not_hold_is_asked_about() -> None:
