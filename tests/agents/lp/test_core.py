@@ -189,7 +189,7 @@ def test_what_is_unknown_stays_unknown_and_is_never_accepted() -> None:
         assert move.judgment.verdict is not ACCEPT
     plan = concluded(context, round_)
     assert plan.choice.kind == "hold"
-    assert "nobody knows" in plan.choice.reasons[0]
+    assert "is unknown" in plan.choice.reasons[0]
 
 
 def test_a_price_nobody_knows_leaves_costs_unknown_and_the_position_held() -> None:

@@ -40,6 +40,8 @@ UNCOMPARED = {
     "waitingValue",
     "undivided",
     "edge7d",
+    "rewards",
+    "rewardsValue",
 }
 """A time of the machine and what another node makes differently, which were not recorded; a day,
 which is measured over closed hours since; what a pool pays, which went by closing liquidity and is
@@ -60,6 +62,7 @@ OF_A_RANGE = {"pair", "pool", "token0", "token1", "unknown"}
 PAGES = {
     "earned": BY_SWAP | OF_A_RANGE | {"byDay", "closedFees", "closedNet"},
     "balances": OF_A_TOKEN,
+    "portfolio": OF_A_TOKEN | {"token", "symbol", "verified"},
     "what-if": OF_A_RANGE | {"amount0Then", "amount1Then"},
     "exit-drill": OF_A_RANGE | {"words", "held", "value", "gas", "total", "unit"},
     "history": {"everything", "poolId", "seconds", "costs", "now", "ofPutIn", "unknown", "fees"},

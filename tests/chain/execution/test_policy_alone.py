@@ -251,7 +251,7 @@ def test_a_wrong_approval_says_what_is_wrong(bench: Bench) -> None:
     for kind, change, sentence in (
         (TokenApproval, {"spender": STRANGER}, "which is not Permit2"),
         (TokenApproval, {"amount": 7}, "it allows 7 units"),
-        (Permit2Approval, {"token": STRANGER}, "none of the pair's tokens"),
+        (Permit2Approval, {"token": STRANGER}, "is not a token of the pair"),
         (Permit2Approval, {"spender": STRANGER}, "which no step of a plan needs"),
         (Permit2Approval, {"amount": 7}, "it allows 7 units"),
         (Permit2Approval, {"expiration": 2**48 - 1}, "does not expire"),

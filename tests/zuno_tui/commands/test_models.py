@@ -178,7 +178,7 @@ async def test_a_setting_that_cannot_be_used_is_a_usage_error(desk: Desk, edge: 
     desk.write('[model]\nname = "own"\n[model.budget]\nday_usd = 1\n')
     spoken, requests = await desk.run(says(honest, size=200), "recommend", edge)
     assert spoken.code == 2
-    assert "nobody said what 'own' costs" in spoken.words
+    assert "no price is set for 'own'" in spoken.words
     assert requests == []
 
 

@@ -291,8 +291,8 @@ def test_the_unit_is_written_and_checked_and_says_what_to_type(
     assert f"LoadCredential=zuno-watch-key:{home}/watch-key.passphrase" in text
     assert "secret" not in text
     assert f"✓ unit      {unit}" in after.out
-    assert "nobody watches this home now" in after.out
-    assert (health.code, "nobody watches" in health.words) == (1, True)
+    assert "nothing watches" in after.out
+    assert (health.code, "nothing watches" in health.words) == (1, True)
 
 
 def test_metrics_are_told_to_this_machine_and_in_full_to_who_knows_the_token(

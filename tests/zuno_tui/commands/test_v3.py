@@ -156,7 +156,7 @@ def _about(document: dict[str, Any]) -> str | None:
 def test_both_tables_name_every_command_that_takes_a_position() -> None:
     named = {name.split()[-1] for name in (*READS, *ACTS, *ONLY_V4)}
     # Orders have a file of their own; theirs are called close and collect, too.
-    assert {command.name for command in _with_positions()} | {"range"} == named | {"form"}
+    assert {command.name for command in _with_positions()} | {"range"} == named | {"form", "places"}
 
 
 def test_a_plan_is_approved_as_one_of_v4_is(zuno: CommandLine, there: tuple[str, ...]) -> None:

@@ -50,6 +50,7 @@ def approved(desk: Desk, *words: str, option: str = "A") -> dict[str, Any]:
     """Of a migration, which is argued about, one of its options."""
     said = desk.here(*words, "--json")
     if words[0] == "migrate":
+        assert said.code == 0, said.words
         plan = json.loads(said.out)["planId"]
         said = desk.here("approve", plan, "--candidate", option, "--json")
     assert said.code == 0, said.words
@@ -362,6 +363,7 @@ THROUGH = SERVING
 WRITES = ("close", "collect", "move without a swap", "migrate")
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(
     ("walk", "profile"),
     some_of(product(WRITES, THROUGH), 2, seed=11),
