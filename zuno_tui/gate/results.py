@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.units import Known, Units
+from chain.contracts.delegation import NOBODY, delegated_code
 from chain.contracts.networks import NATIVE, Address
 from chain.execution.outbox.lookup import Evidence
 from chain.execution.outbox.outbox import Outbox
@@ -312,7 +313,19 @@ async def _effect(
     reads, receipt, did = told[place]
     held = await read_held_changes(reads, receipt, wallet, tokens)
     enough = bool(sound) and alike >= evidence.needed_answers
+    enough = enough and await _is_lent(reads, step, inclusion)
     return _Effect(step, did, held, enough and not contradicts(receipt, did, held))
+
+
+async def _is_lent(reads: Reader, step: PlanStep, inclusion: Inclusion) -> bool:
+    """A transaction succeeds, too, where its authorization was void: the account's nonce had
+    moved. Only the code that stands there tells."""
+    given = step.transaction.authorization
+    if given is None or step.state not in SUCCEEDED:
+        return True
+    account = given.lender or step.transaction.sender
+    code = await reads.ask(requests.code(account, inclusion.block_hash))
+    return code == (b"" if given.delegate == NOBODY else delegated_code(given.delegate))
 
 
 def most_told(told: Sequence[Realised]) -> tuple[int, int]:

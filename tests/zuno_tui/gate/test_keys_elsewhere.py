@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -206,6 +207,26 @@ def test_an_account_that_moved_on_since_is_not_lent_by_another(
     assert (moved.code, "account that is lent" in moved.words) == (REFUSED, True), moved.words
     assert (itself.code, "Leave out --for" in itself.words) == (REFUSED, True), itself.words
     assert ledger.shown == []
+
+
+@pytest.mark.usefixtures("ledger")
+def test_a_delegation_that_came_too_late_is_not_called_done(desk: Desk) -> None:
+    """The transaction succeeds all the same: only the account's code tells."""
+
+    def moves_on(call: Call) -> Answer | None:
+        if call["method"] == "eth_sendRawTransaction":
+            desk.ask("anvil_setNonce", OWN, "0x5")
+        return None
+
+    payer = desk.devnet.wallet
+    lending = desk.approved("--address", payer, "wallet", "delegate", "--for", "stick")
+    with Proxy(desk.devnet.url, moves_on) as proxy:
+        words = (lending["planId"], "--confirm", lending["hash"], "--address", payer)
+        done = replace(desk, rpc=proxy.url).apply(*words)
+
+    assert desk.ask("eth_getCode", OWN, "latest") == "0x"
+    assert done.code != 0, done.words
+    assert "unclear" in done.words.lower() + done.out.lower(), done.words
 
 
 @pytest.fixture
