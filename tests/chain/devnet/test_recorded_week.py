@@ -62,6 +62,7 @@ OF_A_RANGE = {"pair", "pool", "token0", "token1", "unknown"}
 PAGES = {
     "earned": BY_SWAP | OF_A_RANGE | {"byDay", "closedFees", "closedNet"},
     "balances": OF_A_TOKEN,
+    "inspect": {"unknown"},
     "portfolio": OF_A_TOKEN | {"token", "symbol", "verified"},
     "what-if": OF_A_RANGE | {"amount0Then", "amount1Then"},
     "exit-drill": OF_A_RANGE | {"words", "held", "value", "gas", "total", "unit"},
@@ -69,7 +70,11 @@ PAGES = {
 }
 """Told besides or otherwise since these are pages: a pool by its fee, and sums."""
 OF_A_POOL = {"pair", "dynamic", "feeTier", "feesADayUsd", "verified", "unknown"}
-RENAMED = {"operators_known_from_block": "operatorsKnownFromBlock", "result": "profit"}
+RENAMED = {
+    "operators_known_from_block": "operatorsKnownFromBlock",
+    "result": "profit",
+    "againstHolding1": "againstHolding",
+}
 POOL_STATES = {
     "slot0": "getSlot0(bytes32)",
     "liquidity": "getLiquidity(bytes32)",
