@@ -35,7 +35,7 @@ from chain.base.home import locked_if_free
 from zuno_tui.app.feature import obeyed_word
 from zuno_tui.app.session import Session, say
 from zuno_tui.catalog.interpret import FilledLine, understand
-from zuno_tui.catalog.only_reads import only_shows
+from zuno_tui.catalog.looks import only_shows
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.alerts import ListAlerts
 from zuno_tui.commands.positions import ListPositions
