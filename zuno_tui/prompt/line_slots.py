@@ -407,12 +407,15 @@ def _levels(sentence: Sentence) -> list[str]:
     return [*(token.text for token in sentence.numbers), *sentence.dollars]
 
 
+_GAINED = frozenset(("made", "gain", "gained", "profit", "earned", "won", "up"))
+
+
 def _order_condition(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """When an order closes a position: a price, a share lost, or a time out of range."""
     levels = _levels(sentence)
     below, above = _sides(sentence)
     lost = sentence.has("stop_loss", "losing", "lost") and not sentence.described
-    if sentence.percents and lost and not levels and not sentence.has("earn", "take_profit"):
+    if sentence.percents and lost and not levels and _GAINED.isdisjoint(sentence.words):
         percent = f"loss-over {plain(sentence.percents[0].value)}%"
         return (f"{percent}{_order_ends(sentence)}",)
     if sentence.has("out_of_range") and sentence.seconds is not None and not levels:
