@@ -343,6 +343,8 @@ def _by_verb(
         return _with_symbols(verb.read(Remaining(verb.name, words[count:], context)), context)
     except UnclearError as unclear:
         return commands.shell_intent(words, count) or unclear.misunderstood
+    except PhraseError as wrong:
+        return Misunderstood(str(wrong), verb.name)
 
 
 def _with_symbols(intent: Intent, context: PhraseContext) -> Intent:

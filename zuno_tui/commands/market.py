@@ -19,7 +19,10 @@ def _verb(action: MarketAction, does: str, *spoken: str) -> Verb:
     def read(said: Remaining) -> SetMarketClock:
         said.end("market", "demo", "time", "clock", "go", "one")
         if not said.context.has_market:
-            said.refuse("of what: only the demo's market can be paused.", "help demo")
+            said.refuse(
+                "of what: only the demo's market can be paused. Orders: orders stop, orders go.",
+                "help demo",
+            )
         return SetMarketClock(action)
 
     return Verb(

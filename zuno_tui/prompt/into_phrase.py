@@ -10,7 +10,7 @@ from zuno_tui.intents.phrase_error import PhraseError
 
 _FEE = re.compile(r"(?P<percent>[0-9]{1,2}(?:\.[0-9]{1,4})?)%", re.ASCII)
 _PIP_DIGITS = 4
-_FILLING = frozenset(("to", "into", "in", "pool"))
+_FILLING = frozenset(("to", "into", "in", "pool", "at", "with", "the", "fee", "tier", "from"))
 
 
 def read_into(words: Iterable[str]) -> IntoGoal:

@@ -589,8 +589,9 @@ def _change(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence
         if sentence.has("rises") and "doubles" in sentence.words:
             return ("100",)
         raise UnclearSlotError("By how many percent, or to which price? Like: what-if ETH -10")
-    if Fraction(levels[0]) < _WHOLE and sentence.has("falls", "rises"):
-        return (_signed(Fraction(levels[0]), sentence, sentence.numbers[0].sign),)
+    sign = sentence.numbers[0].sign if sentence.numbers else ""
+    if Fraction(levels[0]) < _WHOLE and (sign or sentence.has("falls", "rises")):
+        return (_signed(Fraction(levels[0]), sentence, sign),)
     return (f"at {levels[0]}",)
 
 

@@ -321,6 +321,7 @@ def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozen
         "#range": two_prices(sentence) is not None,
         "#width": width(sentence) is not None,
         "#time": sentence.seconds is not None,
+        "#signed": any(token.sign for token in sentence.numbers),
         "#day": bool(sentence.days),
         "#name": bool(sentence.names),
         "#every": repeated_every(sentence) is not None,

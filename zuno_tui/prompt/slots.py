@@ -333,7 +333,8 @@ class _SlotReader:
         return True
 
     def _is_held(self, token: SentenceToken) -> bool:
-        if token.scaled or not token.is_whole or token.sign == "+":
+        changed = token.sign and symbol_of(self._word(-1)) is not None
+        if token.scaled or not token.is_whole or token.sign == "+" or changed:
             return False
         if token.ref not in self._held:
             return False
