@@ -15,16 +15,13 @@ _RARE = 0.9
 def shell_command_said(words: Sequence[str], paths: Mapping[Path, Command]) -> Path | None:
     """`make a new wallet`, `start the monitor`: both words of a command, or that it be started."""
     said, ideas = _with_stems(words), _ideas(words)
-    asked = _ideas(words[:1]) - {"show"}
+    asked = _ideas(words[:1])
     named = [path for path in paths if path[0] in said]
     several = [path for path in named if path[1:]]
-    # `check my wallet` looks into it; `list wallets` lists them.
-    exact = [
-        path
-        for path in several
-        if path[-1] in said and (path[0] not in words or "show" not in _ideas(path[-1:]))
+    exact = [path for path in several if path[-1] in said and "show" not in _ideas(path[-1:])]
+    alike = [
+        path for path in several if "show" not in asked and asked & _ideas(path[-1].split("-"))
     ]
-    alike = [path for path in several if asked & _ideas(path[-1].split("-"))]
     started = [path for path in named if path[1:] == () and "open" in ideas]
     found = next(filter(None, (exact, alike, started)), [])
     return found[0] if len(found) == 1 else None

@@ -135,10 +135,35 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
     meaning = sentence_meaning(text, context)
     if meaning is None:
         return _nearly(by_verb, words, context, commands)
+    return _of_sentence(meaning, by_verb, text, context, commands)
+
+
+def _of_sentence(
+    meaning: Meaning,
+    by_verb: Intent | Misunderstood,
+    text: str,
+    context: PhraseContext,
+    commands: CommandRegistry,
+) -> Interpretation:
+    """What the sentence means, unless that leaves out what another command's name or help says."""
     found = _of_meaning(meaning, context, commands)
+    words = words_of(text)
+    if not found.runs and (nearer := _of_unread(text, commands)) is not None:
+        return Interpretation(misunderstood=nearer)
     if isinstance(by_verb, Misunderstood) and _drops_words(by_verb, found, words, commands):
         return Interpretation(misunderstood=by_verb)
     return found
+
+
+def _of_unread(text: str, commands: CommandRegistry) -> Misunderstood | None:
+    """`open it in my browser`: the one command whose help has the word that nothing reads."""
+    words = (token.text for token in tokens_of(text))
+    unread = [word for word in words if word.isalpha() and not is_spoken_here(word)]
+    if not unread:
+        return None
+    unknown = Misunderstood(f"I do not know {list_names(map(repr, unread))}.")
+    named = _by_help(unknown, unread, commands)
+    return None if named is unknown else named
 
 
 def _typed_elsewhere(
@@ -317,8 +342,7 @@ def _by_verb(
     try:
         return _with_symbols(verb.read(Remaining(verb.name, words[count:], context)), context)
     except UnclearError as unclear:
-        missing = unclear.misunderstood.missing
-        return (None if missing else commands.shell_intent(words, count)) or unclear.misunderstood
+        return commands.shell_intent(words, count) or unclear.misunderstood
 
 
 def _with_symbols(intent: Intent, context: PhraseContext) -> Intent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -31,14 +32,17 @@ _WRITTEN = re.compile(
     rf"|(?:{_MONTH}) {_DAY}(?: ,? ?{_YEAR})?(?![\w.%])(?! (?:%|[a-z]*(?:eth|btc|usd)))"
     rf"|(?:{_MONTH})(?: {_YEAR})?(?![\w.])"
 )
+_YEAR_ALONE = re.compile(rf"{_YEAR}(?! (?:%|- |to |[a-z]*(?:eth|btc|usd|dai)))(?![\w.,])")
+_BEFORE_YEAR = frozenset(("in", "for", "of", "since", "during", "year", "tax", "taxes", "csv"))
 _LONGEST = 6
 
 
 def day_length(tokens: Sequence[SentenceToken], before: str) -> int:
     """How many tokens name a day, month or year here; 0 where none does."""
     words = [token.text for token in tokens[:_LONGEST]]
-    found = _WRITTEN.match(" ".join(words))
-    if found is None:
+    text = " ".join(words)
+    found = _WRITTEN.match(text) or (before in _BEFORE_YEAR and _YEAR_ALONE.match(text))
+    if not found:
         return 0
     # `dec 26 by 10%` decreases, `may i` asks.
     said = words[0] not in _SHORT or before in _INTRODUCES
@@ -51,6 +55,32 @@ def day_text(tokens: Sequence[SentenceToken]) -> str:
     if "-" in words:
         return "-".join(f"{word:0>2}" for word in words if word != "-")
     return " ".join(word for word in words if word != ",")
+
+
+def span_of(days: Sequence[str], words: Sequence[str]) -> tuple[str, str]:
+    """The first and the last day that are meant, as 2026-01-31; empty where it stays open."""
+    spans = [span for span in map(_first_and_last, days) if span is not None]
+    if not spans or len(spans) != len(days) or len(days) > 2:
+        return "", ""
+    first, last = spans[0][0], spans[-1][1]
+    if len(days) == 1 and not {"since", "after"}.isdisjoint(words):
+        return first, ""
+    return ("", last) if len(days) == 1 and not _ENDING.isdisjoint(words) else (first, last)
+
+
+_ENDING = frozenset(("until", "till", "before", "by"))
+
+
+def _first_and_last(day: str) -> tuple[str, str] | None:
+    """Of a day, a month or a year; of a month without its year it cannot be told."""
+    if re.fullmatch(_YEAR, day):
+        return f"{day}-01-01", f"{day}-12-31"
+    if (seconds := read_day(day, 0)) is None or not re.search(_YEAR, day):
+        return None
+    first = datetime.fromtimestamp(seconds, UTC)
+    whole = not re.search(r"\b[0-9]{1,2}\b", day)
+    last = monthrange(first.year, first.month)[1] if whole else first.day
+    return f"{first:%Y-%m-%d}", f"{first:%Y-%m}-{last:02}"
 
 
 _DAYS = ("%Y-%m-%d", "%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%b %Y", "%B %Y")

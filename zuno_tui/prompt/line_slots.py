@@ -9,6 +9,8 @@ from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.intent import read_ref
 from zuno_tui.intents.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.intents.pieces import list_names
+from zuno_tui.prompt.create_parts import EXPOSURES
+from zuno_tui.prompt.days import span_of
 from zuno_tui.prompt.figures import edges, named_term, two_prices, width
 from zuno_tui.prompt.positions import position_of, positions_meant
 from zuno_tui.prompt.slots import (
@@ -136,7 +138,9 @@ def create_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Seque
     if others:
         parts.append(f"with {others[0]}")
     fee = "" if sentence.fee is None else f"{plain(sentence.fee)}%"
-    parts += filter(None, (sentence.profile, fee))
+    text = " ".join(sentence.words)
+    exposure = (" ".join(said) for said in EXPOSURES if " ".join(said) in text)
+    parts += filter(None, (sentence.profile, fee, next(exposure, "")))
     prices = _create_prices(sentence, [*held, *others], context)
     if prices is not None:
         parts.append(f"between {prices[0]} and {prices[1]}")
@@ -174,7 +178,7 @@ def _create_prices(
 
 _WHOLE = 100
 _ROUNDED_DOWN = frozenset((33, 66))
-_KEPT_PART = re.compile(r"\bto [0-9.]+ (?:%|percent)")
+_KEPT_PART = re.compile(r"\bto (?:one )?(?:[0-9.]+ (?:%|percent)|half|third|quarter|fifth|tenth)\b")
 _HOUR = 3_600
 _ONE_OF_THEM = re.compile(r"\b(?:one|either|any) of\b")
 _NOT_EMPTIED = frozenset(("collect", "compound", "decrease"))
@@ -317,7 +321,8 @@ def _how_much(sentence: Sentence, context: PhraseContext) -> UnclearSlotError:
         name, label = position_name(meant.ids[0]), position_label(meant.ids[0])
         if (share := _share_of_dollars(meant.ids[0], sentence, context)) is not None:
             return share
-        choices = [f"decrease {name} {part}" for part in (25, 50)]
+        said = [token.text for token in sentence.numbers if token.is_whole]
+        choices = [f"decrease {name} {part}" for part in said or (25, 50)]
         return UnclearSlotError(f"How many percent of {label}?", [*choices, f"close {name}"])
     return UnclearSlotError("How many percent, of which position? Like: decrease 7 25")
 
@@ -369,13 +374,24 @@ def _centre(sentence: Sentence) -> Fraction | None:
     return prices[0] if len(prices) == 1 else None
 
 
+_BELOW, _ABOVE = frozenset(("below", "under", "beneath", "<")), frozenset(("above", "over", ">"))
+
+
+def _sides(sentence: Sentence) -> tuple[bool, bool]:
+    """Whether a price below is meant, and one above; `breaks below` is below."""
+    words = frozenset(sentence.words)
+    plainly = not words.isdisjoint(_BELOW), not words.isdisjoint(_ABOVE)
+    if any(plainly):
+        return plainly
+    return sentence.has("below", "falls"), sentence.has("above", "rises", "take_profit")
+
+
 def _price_alert(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
-    levels = _levels(sentence)
+    levels = _levels(sentence) or [amount.number for amount in sentence.amounts]
     if len(levels) != 1 or len(sentence.symbols) != 1:
         raise UnclearSlotError("At which price of which token? Like: alert ETH below 3000")
     symbol, level = common_symbol(sentence.symbols[0], context), levels[0]
-    below = sentence.has("below", "falls") or "<" in sentence.words
-    above = sentence.has("above", "rises") or ">" in sentence.words
+    below, above = _sides(sentence)
     if below == above:
         lines = [f"alert {symbol} {side} {level}" for side in ("below", "above")]
         raise UnclearSlotError(f"When {symbol} falls below {level}, or rises above it?", lines)
@@ -390,8 +406,7 @@ def _levels(sentence: Sentence) -> list[str]:
 def _order_condition(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """When an order closes a position: a price, a share lost, or a time out of range."""
     levels = _levels(sentence)
-    below = sentence.has("below", "falls") or "<" in sentence.words
-    above = sentence.has("above", "rises", "take_profit") or ">" in sentence.words
+    below, above = _sides(sentence)
     lost = sentence.has("stop_loss", "losing", "lost") and not sentence.described
     if sentence.percents and lost and not levels and not sentence.has("earn", "take_profit"):
         percent = f"loss-over {plain(sentence.percents[0].value)}%"
@@ -458,6 +473,51 @@ def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[st
     raise UnclearSlotError("Which alert?", [f"{verb} {alert}" for alert in context.alerts])
 
 
+def _asked_pools(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    """Of which token, and by which figure they are ranked."""
+    symbols = [common_symbol(symbol, context) for symbol in sentence.symbols]
+    moving = [symbol for symbol in symbols if symbol not in STABLE] or symbols
+    text = " ".join(sentence.words)
+    ranked = (f"--by {figure}" for said, figure in _RANKED.items() if said in text)
+    return (" ".join((*moving[: len(symbols) == 1], *list(ranked)[:1])),)
+
+
+_RANKED = {
+    **{f"by {figure}": figure for figure in ("pays", "fees", "calm", "depth")},
+    "by risk": "pays",
+    "calmest": "calm",
+    "deepest": "depth",
+}
+
+
+def _history_csv(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    """For which program, of whose wallet, and from which day to which."""
+    programs = [word for word in ("koinly", "cointracking") if word in sentence.words]
+    parts = [f"--format {programs[0]}"] if programs else ["--csv"] * sentence.has("csv")
+    parts += [f"--wallet {sentence.names[0]}"] if sentence.names else []
+    first, last = span_of(sentence.days, sentence.words)
+    parts += [f"--from {first}"] if first else []
+    parts += [f"--to {last}"] if last else []
+    return ("".join(f" {part}" for part in parts),)
+
+
+_SPENDERS = {
+    "permit2": "Permit2",
+    **dict.fromkeys(("positionmanager", "manager"), "PositionManager"),
+    **dict.fromkeys(("universalrouter", "router"), "UniversalRouter"),
+}
+
+
+def _permission(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    """Of which token, and for whom, a permission is taken back; without these they are listed."""
+    takes = "revoke" in sentence.words or sentence.has("take", "withdraw", "cancel", "undo")
+    if not takes or len(sentence.symbols) > 1:
+        return ("",)
+    spenders = [_SPENDERS[word] for word in sentence.words if word in _SPENDERS]
+    everything = ["all"] if sentence.has("all") else []
+    return (" ".join((*sentence.symbols, *spenders) if sentence.symbols else everything),)
+
+
 def _removed(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """A price alert by the number that `alert list` shows."""
     numbers = [token.text for token in sentence.numbers if token.is_whole]
@@ -506,7 +566,8 @@ def _tried(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[s
     """The option that is named; without one, the plan on the card."""
     words = sentence.words
     letter = len(words) > 1 and len(words[-1]) == 1 and words[-1].isalpha()
-    if not (letter or _OPTIONS & set(words)):
+    named = _OPTIONS.union(map(str.lower, context.candidates)) - {"1", "2"}
+    if not (letter or named & set(words)):
         return ("",)
     return _candidate("simulate", sentence, context)
 
@@ -593,10 +654,14 @@ FILLERS: dict[str, Filler] = {
     "repeats": _order_repeats,
     "where": _order_where,
     "create": create_slot,
-    "csv": lambda _verb, sentence, _context: (" csv" if sentence.has("csv") else "",),
+    "asked_pools": _asked_pools,
+    "csv": _history_csv,
     "each": _each,
     "hedged": _hedged,
     "ids": lambda _verb, sentence, _context: (" ".join(map(position_name, sentence.ids)),),
+    "name": lambda _verb, sentence, _context: sentence.names[:1],
+    "names": lambda _verb, sentence, _context: ("".join(f" {name}" for name in sentence.names),),
+    "raw": lambda _verb, sentence, _context: (" --format raw" if sentence.has("hardware") else "",),
     "network": lambda _verb, sentence, _context: (sentence.network or "",),
     "kept": _kept,
     "number": number_slot,
@@ -607,6 +672,7 @@ FILLERS: dict[str, Filler] = {
     "position_or_none": lambda _verb, sentence, _context: (
         (*map(position_name, sentence.ids),) or ("",)
     ),
+    "permission": _permission,
     "price_alert": _price_alert,
     "prices": _prices,
     "profile": lambda _verb, sentence, _context: (f" {sentence.profile or ''}",),

@@ -85,7 +85,10 @@ def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
     clauses = _clauses(sentence, context)
     if len(clauses) > 1:
         return _with_all_used(_by_clauses(clauses, context), sentence, context)
-    return _with_all_used(_meaning(sentence, context, asked="?" in text), sentence, context)
+    meaning = _meaning(sentence, context, asked="?" in text)
+    if meaning == PhraseQuestion(ONE_AT_A_TIME):
+        return PhraseQuestion(ONE_AT_A_TIME, _each_at_a_time(sentence, context))
+    return _with_all_used(meaning, sentence, context)
 
 
 def _unless(sentence: Sentence, *, asked: bool) -> PhraseQuestion | None:
@@ -318,6 +321,8 @@ def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozen
         "#range": two_prices(sentence) is not None,
         "#width": width(sentence) is not None,
         "#time": sentence.seconds is not None,
+        "#day": bool(sentence.days),
+        "#name": bool(sentence.names),
         "#every": repeated_every(sentence) is not None,
         "#profile": sentence.profile is not None,
         "#network": sentence.network is not None,
@@ -388,6 +393,21 @@ def _clauses(sentence: Sentence, context: PhraseContext) -> tuple[tuple[Sentence
     return tuple(
         _without_ends(sentence.tokens[start:end]) for start, end in zip(cuts, ends, strict=True)
     )
+
+
+def _each_at_a_time(sentence: Sentence, context: PhraseContext) -> tuple[str, ...]:
+    """The lines of what is said behind each `and`, comma or `then`, where each is clear."""
+    starts = [idea.place for idea in sentence.verbs if idea.name != "show"]
+    cuts = [at for at in starts if at and sentence.words[at - 1] in _SEPARATORS]
+    ends = zip((0, *cuts), (*cuts, len(sentence.tokens)), strict=True)
+    lines: list[str] = []
+    for start, end in ends:
+        clause = sentence_of(_without_ends(sentence.tokens[start:end]), context)
+        found = _with_all_used(_meaning(clause, context, asked=False), clause, context)
+        if not isinstance(found, Lines) or clause.has("it", "them") or not cuts:
+            return ()
+        lines += found.lines
+    return tuple(lines)
 
 
 def _clause_start(sentence: Sentence, place: int) -> int:

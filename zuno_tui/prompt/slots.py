@@ -1,6 +1,7 @@
 """What a sentence names: positions, amounts, tokens, parts, prices, times, profiles, networks."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from zuno_tui.prompt.words import (
     SentenceToken,
     find_ideas,
     grammar,
+    is_plain,
     is_spoken,
     plain,
     tokens_of,
@@ -50,6 +52,9 @@ _RISKS = {
 }
 _FEE_WORDS = frozenset(("pool", "tier", "fee", "fees", "one", "position"))
 _FEE_TIERS = frozenset((Fraction(1, 100), Fraction(5, 100), Fraction(3, 10)))
+_TIMES = re.compile(r"x[0-9]{1,3}", re.ASCII)
+_OF_WALLETS = frozenset(("wallet", "wallets", "account", "use", "called", "named"))
+_BEFORE_TIME = frozenset(("for", "every", "each"))
 _REPEATED = frozenset(("times", "moves"))
 _BETWEEN_AMOUNT = frozenset(("of", "more", "worth", "in", "extra", "additional"))
 _LARGEST_FRACTION = 10
@@ -86,7 +91,9 @@ class Sentence(Struct, frozen=True):
     days: tuple[str, ...] = ()
     """Days, months and years, as `until` takes them: `1 dec`, `2026-02-01`."""
     times: int | None = None
-    """`4 times`, `3 moves`."""
+    """`4 times`, `3 moves`, `x3`."""
+    names: tuple[str, ...] = ()
+    """ENS names, and words that nothing reads beside a wallet: `wallet cold`, `use cold`."""
     profile: str | None = None
     network: str | None = None
     twice: tuple[str, ...] = ()
@@ -132,6 +139,7 @@ def sentence_of(tokens: tuple[SentenceToken, ...], context: PhraseContext) -> Se
         reader.seconds,
         tuple(dict.fromkeys(reader.days)),
         reader.times,
+        tuple(dict.fromkeys(_names(words))),
         _profile(words),
         _network(words),
         reader.twice,
@@ -185,8 +193,13 @@ class _SlotReader:
                 self._at += length
             elif token.number is not None:
                 self._number(token, token.number)
+            elif _TIMES.fullmatch(token.text):
+                self.times = int(token.text[1:])
+                self._at += 1
             elif not (self._part(token) or self._two_in_one(token)):
                 symbol = symbol_of(token.text)
+                if self._word(-1) == "for" and (span := read_duration(f"1{token.text}")):
+                    self._time(span, f"a {token.text}")
                 if symbol is not None:
                     self.symbols.append(symbol)
                     self.described.append(symbol)
@@ -279,7 +292,7 @@ class _SlotReader:
         return True
 
     def _is_time(self, token: SentenceToken) -> bool:
-        minutes = token.scaled and self._word(-1) == "for" and token.number is not None
+        minutes = token.scaled and self._word(-1) in _BEFORE_TIME and token.number is not None
         if minutes and token.number is not None:
             self._time(int(token.number * Fraction(60, 10**6)), f"{token.text} m")
             self._at += 1
@@ -423,6 +436,14 @@ def _profile(words: Sequence[str]) -> str | None:
             denied = not {"not", "nothing"}.isdisjoint(words[max(0, place - 2) : place])
             return str((RiskProfile.CONSERVATIVE if denied else known).value)
     return None
+
+
+def _names(words: Sequence[str]) -> Iterator[str]:
+    for place, word in enumerate(words):
+        beside = {*words[max(0, place - 2) : place + 2], "use" if words[:1] == ("use",) else ""}
+        unread = word.isalpha() and not (find_ideas([word]) or is_plain(word) or symbol_of(word))
+        if word.endswith(".eth") or (unread and not _OF_WALLETS.isdisjoint(beside)):
+            yield word
 
 
 def _network(words: Sequence[str]) -> str | None:

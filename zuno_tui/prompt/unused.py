@@ -9,6 +9,7 @@ from itertools import chain
 from chain.protocols.reference import PositionRef, position_label, position_name, read_position_ref
 from zuno_tui.intents.arguments import read_duration
 from zuno_tui.intents.context import PhraseContext, SpokenPosition
+from zuno_tui.prompt.days import span_of
 from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.positions import position_of
 from zuno_tui.prompt.slots import DOLLARS, Percent, Sentence, is_look, is_spoken_here, names_symbol
@@ -164,8 +165,10 @@ def _coins(sentence: Sentence, there: _Said) -> Iterator[str]:
 
 def _days(sentence: Sentence, there: _Said) -> Iterator[str]:
     """Weekdays, months and seasons, which no command takes."""
-    yield from (day for day in sentence.days if day not in there.text)
-    days = _other_days() | {"tomorrow"}
+    ends = [end for end in span_of(sentence.days, sentence.words) if end]
+    within = ends and all(end in there.text for end in ends)
+    yield from (day for day in sentence.days if day not in there.text and not within)
+    days = set() if within else _other_days() | {"tomorrow"}
     if not spoken_rhythms(sentence):
         yield from (word for word in sentence.words if word in days and word not in there.text)
 
@@ -229,7 +232,8 @@ def _unknown(sentence: Sentence, there: _Said) -> Iterator[str]:
     that a preposition leads to, like `in euros`.
     """
     for place, word in enumerate(sentence.words):
-        led = sentence.words[place - 1] in grammar().leads.split() if place else False
+        led = not place or sentence.words[place - 1] in grammar().leads.split()
         meant = led or (there.acts and not there.asked)
-        if meant and word.isalpha() and not is_spoken_here(word) and word not in there.text:
+        read = is_spoken_here(word) or (sentence.times and word == f"x{sentence.times}")
+        if meant and word[0].isalpha() and not read and word not in there.text:
             yield word

@@ -26,6 +26,7 @@ _PIECE = re.compile(
                   (?P<digits> [0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?
                             | [0-9]*\.[0-9]+ | [0-9]+ )
                   (?P<scale> [km] (?![0-9a-z]) )? )
+    | (?P<name>   [a-z0-9-]+ \.eth\b )
     | (?P<word>   [a-z₮&] [a-z0-9₮&]* (?: \.e\b )? )
     | (?P<mark>   ± | \+\s?/?\s?- | ->|=>|→ | [^\s\w] )
     """,
@@ -145,6 +146,7 @@ def tokens_of(text: str) -> tuple[SentenceToken, ...]:
     """The pieces of a text in lower case; numbers in words and scales are made digits."""
     shown = clean_text(text, limit=LONGEST_PHRASE).lower().replace("’", "'").replace("–", "-")
     shown = re.sub(r"(?<=[0-9])'?s\b", "", shown).replace("'", "").replace("..", " - ")
+    shown = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", shown)
     shown = _ANY_POOL.sub(r"\1 new ", _HALF_OF_ONE.sub("0.5 ", shown))
     raw = [_token(match, shown) for match in _PIECE.finditer(shown)]
     known = _with_verb_mended(list(_without_dropped(raw)))
@@ -157,7 +159,13 @@ def _with_verb_mended(tokens: list[SentenceToken]) -> list[SentenceToken]:
     polite = {*grammar().words["polite"].replace(",", " ").split()}
     place = next((place for place, word in enumerate(words) if word not in polite), 0)
     word = "".join(words[place : place + 1])
-    known = len(word) < _SHORTEST_MENDED or word in _single_words() or word in _UNITS
+    # `closed` tells of what was done.
+    known = (
+        len(word) < _SHORTEST_MENDED
+        or word.endswith("ed")
+        or word in _single_words()
+        or word in _UNITS
+    )
     if known or any(idea.is_verb for idea in find_ideas(words)):
         return tokens
     near = {verb for verb in _verb_words() if one_slip_apart(word, verb)}
@@ -216,7 +224,9 @@ def _token(match: re.Match[str], shown: str) -> SentenceToken:
         number = Fraction(0 if ref is None else ref.token_id)
         return SentenceToken(text, number, is_id=True, glued=glued)
     if match["number"] is None:
-        return SentenceToken(match["word"] or match["comma"] or match["mark"].replace(" ", ""))
+        return SentenceToken(
+            match["name"] or match["word"] or match["comma"] or match["mark"].replace(" ", "")
+        )
     try:
         numeral = read_numeral(f"{match['digits']}{match['scale'] or ''}")
     except NumeralError:
