@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from agents.bus.replay import Record, ReplayReport
     from agents.bus.run import SpokenTurn
     from agents.monitor.heartbeat import Note
-    from agents.monitor.poll import FeatureNews
-    from agents.monitor.rules.situation import HedgeSource
+    from agents.monitor.rules.features import AttachedWatch, FeatureAlert, FeatureNews
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.contracts.signed_delegation import SignedDelegation
@@ -91,8 +90,10 @@ class Feature(Struct, frozen=True, kw_only=True):
     """A debate's agents elsewhere, or why they cannot be had; empty where none are set up."""
     agents_note: Callable[[Home], str] | None = None
     """For the status line, before anybody was asked."""
-    watched_hedges: Callable[[Home, Settings, Network], HedgeSource | None] | None = None
-    """What the monitor asks about hedges."""
+    alerts: Callable[[], Mapping[str, FeatureAlert]] | None = None
+    """Every kind of alert that it raises."""
+    watched: Callable[[Home, Settings, Network], AttachedWatch | None] | None = None
+    """What the monitor asks about what it attaches to positions."""
     news: Callable[[Home, Network], Sequence[FeatureNews]] | None = None
     """What the monitor tells of it."""
     headlines: Callable[[Session], Awaitable[tuple[str, ...]]] | None = None
@@ -163,6 +164,12 @@ def obeyed_word(home: Home, words: str) -> str:
 def orders_ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, ...]:
     found = (feature.ended_with for feature in features())
     return tuple(order for tell in found if tell is not None for order in tell(session, ref))
+
+
+def feature_alerts() -> Mapping[str, FeatureAlert]:
+    """By kind, all that features may raise."""
+    tables = (feature.alerts() for feature in features() if feature.alerts is not None)
+    return {kind: alert for table in tables for kind, alert in table.items()}
 
 
 def unknown_attachments() -> tuple[Attachment, ...]:

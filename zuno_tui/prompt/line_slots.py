@@ -20,6 +20,7 @@ from zuno_tui.prompt.slots import (
     names_symbol,
     symbol_of,
 )
+from zuno_tui.prompt.standing_wishes import repeated_every
 from zuno_tui.prompt.unused import spoken_rhythms
 from zuno_tui.prompt.words import plain
 
@@ -369,7 +370,7 @@ def _centre(sentence: Sentence) -> Fraction | None:
 
 
 def _price_alert(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
-    levels = [*(token.text for token in sentence.numbers), *sentence.dollars]
+    levels = _levels(sentence)
     if len(levels) != 1 or len(sentence.symbols) != 1:
         raise UnclearSlotError("At which price of which token? Like: alert ETH below 3000")
     symbol, level = common_symbol(sentence.symbols[0], context), levels[0]
@@ -381,29 +382,56 @@ def _price_alert(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequ
     return (f"{symbol} {'below' if below else 'above'} {level}",)
 
 
+def _levels(sentence: Sentence) -> list[str]:
+    """The prices that are named."""
+    return [*(token.text for token in sentence.numbers), *sentence.dollars]
+
+
 def _order_condition(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """When an order closes a position: a price, a share lost, or a time out of range."""
-    levels = [token.text for token in sentence.numbers if token.ref not in sentence.ids]
-    levels += sentence.dollars
+    levels = _levels(sentence)
     below = sentence.has("below", "falls") or "<" in sentence.words
     above = sentence.has("above", "rises", "take_profit") or ">" in sentence.words
-    if sentence.percents and (sentence.has("stop_loss", "losing") or not levels):
-        return (f"loss-over {plain(sentence.percents[0].value)}%",)
-    if sentence.has("out_of_range") and sentence.seconds is not None:
-        return (f"out-of-range {_span(max(60, sentence.seconds))}",)
+    lost = sentence.has("stop_loss", "losing", "lost") and not sentence.described
+    if sentence.percents and lost and not levels and not sentence.has("earn", "take_profit"):
+        percent = f"loss-over {plain(sentence.percents[0].value)}%"
+        return (f"{percent}{_order_ends(sentence)}",)
+    if sentence.has("out_of_range") and sentence.seconds is not None and not levels:
+        return (f"out-of-range {_span(max(60, sentence.seconds))}{_order_ends(sentence)}",)
     if len(levels) != 1 or (below == above and not sentence.has("stop_loss")):
-        raise UnclearSlotError("When? Like: order close 28 below 2900, or above 3400")
-    return (f"{'above' if above and not below else 'below'} {levels[0].lstrip('$')}",)
+        raise UnclearSlotError(
+            "When? Below or above one price, after a time out of range, or over a share lost, "
+            "like: order close 28 below 2900, out-of-range 2h or loss-over 5%"
+        )
+    side = "above" if above and not below else "below"
+    hold = "" if sentence.seconds is None else f" --hold {_span(sentence.seconds)}"
+    return (f"{side} {levels[0]}{_order_ends(sentence)}{hold}",)
 
 
 def _order_where(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """Where an order moves a range to."""
-    levels = [token.text for token in sentence.numbers if token.ref not in sentence.ids]
-    levels += sentence.dollars
+    levels = _levels(sentence)
     side = "down" if sentence.has("falls", "below", "down_to") else "up"
     if len(levels) != 1:
         raise UnclearSlotError(f"How far {side}? Name the price where its new range ends.")
-    return (f"{side} to {levels[0].lstrip('$')}",)
+    moves = "" if sentence.times is None else f" --follow {sentence.times}"
+    return (f"{side} to {levels[0]}{_order_ends(sentence)}{moves}",)
+
+
+def _order_repeats(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    """How often an order collects or compounds, and from which worth of fees on."""
+    rhythm = repeated_every(sentence)
+    if rhythm is None or len(sentence.dollars) > 1:
+        raise UnclearSlotError(
+            "How often, and from which worth of fees on? Like: order collect 28 every 7d over $50"
+        )
+    least = "".join(f" over ${worth}" for worth in sentence.dollars)
+    times = "" if sentence.times is None else f" times {sentence.times}"
+    return (f"every {rhythm}{least}{times}{_order_ends(sentence)}",)
+
+
+def _order_ends(sentence: Sentence) -> str:
+    return f" until {sentence.days[0]}" if len(sentence.days) == 1 else ""
 
 
 def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
@@ -488,7 +516,7 @@ def _change(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence
     if sentence.percents:
         percent = sentence.percents[0]
         return (_signed(percent.value, sentence, percent.sign),)
-    levels = [*(token.text for token in sentence.numbers), *sentence.dollars]
+    levels = _levels(sentence)
     if len(levels) != 1:
         if sentence.has("rises") and "doubles" in sentence.words:
             return ("100",)
@@ -508,15 +536,31 @@ def _signed(value: Fraction, sentence: Sentence, sign: str) -> str:
 _PERIODS = {each: each for each in ("today", "yesterday", "week", "month")} | {"ever": "all"}
 
 
+_PERIOD_SECONDS = {86_400: "today", 7 * 86_400: "week", 30 * 86_400: "month"}
+
+
 def _period(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     named = next((idea for idea in _PERIODS if sentence.has(idea)), "")
-    known_time = sentence.has("today", "week", "month")
-    if sentence.has("other_period") or (sentence.seconds is not None and not known_time):
+    known_time = sentence.seconds in _PERIOD_SECONDS
+    if not known_time and (sentence.seconds is not None or sentence.has("other_period")):
         raise UnclearSlotError(
             "Fees are counted for today, yesterday, the last week, the last month, or all days.",
             [f"earned {_PERIODS[idea]}" for idea in _PERIODS],
         )
-    return (_PERIODS.get(named, ""),)
+    return (_PERIODS.get(named) or _PERIOD_SECONDS.get(sentence.seconds or 0, ""),)
+
+
+def kept_coin(sentence: Sentence) -> str:
+    """The token that no move may sell: `keep my eth`, `do not sell eth`, `i need eth in march`."""
+    keeps = sentence.has("keep") or (sentence.has("not") and sentence.has("sell", "swap"))
+    needs = keeps or not {"need", "needing"}.isdisjoint(sentence.words)
+    return sentence.described[0] if needs and len(sentence.described) == 1 else ""
+
+
+def _kept(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    coin = kept_coin(sentence)
+    day = f" until {sentence.days[0]}" if len(sentence.days) == 1 else ""
+    return (f" keep {coin}{day}" if coin else "",)
 
 
 def _help_verb(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
@@ -546,6 +590,7 @@ FILLERS: dict[str, Filler] = {
     "candidate": _candidate,
     "change": _change,
     "condition": _order_condition,
+    "repeats": _order_repeats,
     "where": _order_where,
     "create": create_slot,
     "csv": lambda _verb, sentence, _context: (" csv" if sentence.has("csv") else "",),
@@ -553,6 +598,7 @@ FILLERS: dict[str, Filler] = {
     "hedged": _hedged,
     "ids": lambda _verb, sentence, _context: (" ".join(map(position_name, sentence.ids)),),
     "network": lambda _verb, sentence, _context: (sentence.network or "",),
+    "kept": _kept,
     "number": number_slot,
     "one": _one,
     "part": _part,

@@ -105,6 +105,8 @@ class Grammar(Struct, frozen=True, forbid_unknown_fields=True):
     looks: frozenset[str]
     dropped: str
     same: str
+    leads: str
+    plain: str
     verbs: dict[str, str]
     words: dict[str, str]
     rows: dict[str, GrammarRow]
@@ -172,8 +174,29 @@ def _single_words() -> frozenset[str]:
 
 
 def is_spoken(word: str) -> bool:
-    """Whether the grammar has it, alone or in a form of several words."""
-    return word in _single_words() or word in _UNITS or word in _TENS
+    """Whether the grammar has it, alone or in a form of several words, or says it says nothing."""
+    known = _single_words() | _UNITS.keys() | _TENS.keys() | _SCALES.keys()
+    return is_plain(word) or not known.isdisjoint((word, *stems_of(word)))
+
+
+def is_plain(word: str) -> bool:
+    return word in _plain_words()
+
+
+@cache
+def _plain_words() -> frozenset[str]:
+    return frozenset((*grammar().plain.split(), *grammar().leads.split())) | _dropped()
+
+
+_DOUBLED = re.compile(r"([b-df-hj-np-tv-z])\1$")
+
+
+def stems_of(word: str) -> tuple[str, ...]:
+    """What `closing`, `swapping` and `earns` may be forms of; `closed` tells, and asks nothing."""
+    if word.endswith("ing"):
+        stem = word.removesuffix("ing")
+        return stem, f"{stem}e", _DOUBLED.sub(r"\1", stem)
+    return (word.removesuffix("s"),) if word.endswith("s") else ()
 
 
 @cache
@@ -304,18 +327,28 @@ def find_ideas(words: Sequence[str]) -> tuple[Idea, ...]:
     found: list[Idea] = []
     forms, at = _forms(), 0
     while at < len(words):
-        for form, names in forms.get(words[at], ()):
-            if tuple(words[at : at + len(form)]) == form:
-                found += (Idea(name, at, name in grammar().verbs) for name in names)
-                at += len(form)
-                break
-        else:
-            at += 1
+        behind = tuple(words[at:])
+        spelled = ((word, *behind[1:]) for word in (behind[0], *stems_of(behind[0])))
+        form, names = next(filter(None, (_longest(each, forms) for each in spelled)), ((), ()))
+        # `it exits` tells, and asks nothing.
+        tells = form[:1] == (behind[0].removesuffix("s"),) and form[0] != behind[0]
+        meant = (Idea(name, at, name in grammar().verbs) for name in names)
+        found += (idea for idea in meant if not (tells and idea.is_verb))
+        at += max(1, len(form))
     return tuple(found)
 
 
+Form = tuple[tuple[str, ...], tuple[str, ...]]
+"""Words, and the names of what they can mean."""
+
+
+def _longest(words: tuple[str, ...], forms: dict[str, list[Form]]) -> Form | None:
+    known = forms.get(words[0], ())
+    return next((form for form in known if words[: len(form[0])] == form[0]), None)
+
+
 @cache
-def _forms() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+def _forms() -> dict[str, list[Form]]:
     """By their first word, the longest first."""
     known = grammar()
     names: dict[tuple[str, ...], list[str]] = {}
@@ -327,7 +360,7 @@ def _forms() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
     rows = " ".join(f"{row.say} {row.hints} {row.unless}" for row in known.rows.values())
     for literal in {*re.findall(r"(?<![#\w])[a-z]\w*", rows)}.difference(known.words, known.verbs):
         names.setdefault((literal,), []).append(literal)
-    by_first: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+    by_first: dict[str, list[Form]] = {}
     for words, ideas in sorted(names.items(), key=lambda item: -len(item[0])):
         by_first.setdefault(words[0], []).append((words, tuple(dict.fromkeys(ideas))))
     return by_first
