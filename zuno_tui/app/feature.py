@@ -107,6 +107,8 @@ class Feature(Struct, frozen=True, kw_only=True):
         | None
     ) = None
     """What runs beside the monitor for as long as it is its turn; None where there is nothing."""
+    watched: Callable[[Home], str] | None = None
+    """Who carries out what it left with the monitor, in words; empty where there is nothing."""
 
 
 @cache
@@ -163,6 +165,11 @@ def obeyed_word(home: Home, words: str) -> str:
 def orders_ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, ...]:
     found = (feature.ended_with for feature in features())
     return tuple(order for tell in found if tell is not None for order in tell(session, ref))
+
+
+def carried_out_by(home: Home) -> str:
+    told = (feature.watched(home) for feature in features() if feature.watched is not None)
+    return " ".join(filter(None, told))
 
 
 def unknown_attachments() -> tuple[Attachment, ...]:
