@@ -97,6 +97,19 @@ def test_what_must_be_right_is_done_in_one_place(done: str, places: set[str]) ->
     assert found == places
 
 
+def test_children_are_started_in_one_place() -> None:
+    """There the folder that one stands in is kept off their path."""
+    starting = {
+        str(path.relative_to(ROOT))
+        for path in _sources("zuno_tui", "agents", "chain")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.List | ast.Tuple)
+        and any(ast.unparse(part) == "sys.executable" for part in node.elts)
+    }
+
+    assert starting == {"chain/base/own_program.py"}
+
+
 def test_what_a_loop_goes_over_has_a_name() -> None:
     nameless = [
         f"{path.relative_to(ROOT)}:{node.lineno}"

@@ -38,8 +38,9 @@ from agents.monitor.rules.baseline import (
     follow,
     others_in,
 )
+from agents.monitor.rules.features import Attached, FeatureAlert, Found, NothingAttached
 from agents.monitor.rules.risks import RULES, findings, judge_kind
-from agents.monitor.rules.situation import HeldHedge, Situation
+from agents.monitor.rules.situation import Situation
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.base.units import Quantity, Unknown
@@ -133,17 +134,12 @@ def _worth(units: _Units, amount0: int, amount1: int) -> float | None:
     return amount0 * (units.usd0 or 0.0) + amount1 * (units.usd1 or 0.0)
 
 
-def _kinds(found: Iterable[Finding]) -> set[AlertKind]:
+def _kinds(found: Iterable[Finding]) -> set[str]:
     return {finding.kind for finding in found}
 
 
-_OF_HEDGES = (
-    AlertKind.HEDGE_DRIFTED,
-    AlertKind.HEDGE_MARGIN,
-    AlertKind.HEDGE_FUNDING,
-    AlertKind.HEDGE_WANTED,
-    AlertKind.HEDGE_STALE,
-)
+_NOTHING: Attached = NothingAttached()
+_NO_FEATURES: Mapping[str, FeatureAlert] = {}
 
 
 class FollowedPosition(NamedTuple):
@@ -239,13 +235,16 @@ def judge(
     times: Mapping[int, int],
     baselines: Mapping[PositionRef, Mapping[str, object]],
     alerts: Iterable[Alert],
-    hedges: Mapping[PositionRef, HeldHedge] | None = None,
+    attached: Attached | None = _NOTHING,
+    of_features: Mapping[str, FeatureAlert] = _NO_FEATURES,
 ) -> AlertJudgment:
     """All changes in the order they happened, given when each turn's block was made.
 
-    Without what is short on venues, alerts about hedges stay as they are.
+    Where what is attached could not be read, alerts about it stay as they are.
     """
-    judging = _Judging(network, place, reading, times, alerts, hedges=hedges)
+    judging = _Judging(
+        network, place, reading, times, alerts, attached=attached, of_features=of_features
+    )
     changes: list[Change] = []
     later: dict[PositionRef, Mapping[str, object] | None] = {}
     emptied = {ref: each for ref, each in followed.items() if not each.position.liquidity}
@@ -262,12 +261,6 @@ def judge(
     return AlertJudgment(tuple(changes), later)
 
 
-def _of_wallet(
-    hedges: Mapping[PositionRef, HeldHedge], place: WatchPlace
-) -> dict[PositionRef, HeldHedge]:
-    return {ref: hedge for ref, hedge in hedges.items() if hedge.wallet == place.wallet_address}
-
-
 class _Judging:
     """One reading against the alerts that stand."""
 
@@ -279,9 +272,13 @@ class _Judging:
         times: Mapping[int, int],
         alerts: Iterable[Alert],
         *,
-        hedges: Mapping[PositionRef, HeldHedge] | None,
+        attached: Attached | None,
+        of_features: Mapping[str, FeatureAlert],
     ) -> None:
-        self._hedges = None if hedges is None else _of_wallet(hedges, place)
+        self._attached = attached or _NOTHING
+        self._attached_refs = self._attached.refs(place.wallet_address)
+        self._attached_is_known = attached is not None
+        self._of_features = of_features
         self._network = network
         self._place = place
         self._reading = reading
@@ -289,7 +286,7 @@ class _Judging:
         self._head = reading.block.number
         self._now = float(reading.block.timestamp)
         self._valuing = Valuing(network, reading)
-        self._standing: dict[PositionRef | None, dict[AlertKind, Alert]] = defaultdict(dict)
+        self._standing: dict[PositionRef | None, dict[str, Alert]] = defaultdict(dict)
         for alert in alerts:
             here = alert.chain_id == place.chain_id
             if here and alert.active and alert.wallet_address == place.wallet_address:
@@ -304,8 +301,6 @@ class _Judging:
         situation = self._valuing.situation(
             position, course.standing, self._out_since(followed, standing), baseline, there
         )
-        if self._hedges and ref in self._hedges:
-            situation = replace(situation, hedge=self._hedges[ref])
         changes: list[Change] = []
         for turn in course.turns:
             time = float(self._times[turn.block])
@@ -317,14 +312,16 @@ class _Judging:
                 subject = self._subject(ref, AlertKind.OUT_OF_RANGE)
                 changes.append(Cleared(subject, turn.block, time, over))
         found = findings(situation, followed.thresholds, standing)
+        if ref in self._attached_refs:
+            found += self._attached.findings(situation, followed.thresholds, standing)
         changes += [self._raised(ref, each) for each in found]
         kinds = _kinds(found)
         for kind in standing:
-            unknown = (
-                kind is AlertKind.LOSS_LEVEL and loss_is_unknown(situation, followed.thresholds)
-            ) or (kind in _OF_HEDGES and self._hedges is None)
-            if kind not in kinds and not unknown:
-                changes.append(self._cleared(ref, kind, RULES[kind].resolved))
+            unknown = kind == AlertKind.LOSS_LEVEL and loss_is_unknown(
+                situation, followed.thresholds
+            )
+            if kind not in kinds and not unknown and self._is_judged(kind):
+                changes.append(self._cleared(ref, kind, self._resolved(kind)))
         drained = AlertKind.POOL_DRAINED in kinds
         measured = self._reading.reference_depths.get(ref)
         return changes, baseline.follow_position(
@@ -359,8 +356,8 @@ class _Judging:
         held = {position.ref for position in wallet.positions}
         watched = baselines.keys() - {WALLET}
         with_alerts = {ref for ref in self._standing if ref is not None}
-        hedges = self._hedges or {}
-        for ref in sorted((watched | with_alerts | hedges.keys() | emptied.keys()) - followed):
+        attached = self._attached_refs
+        for ref in sorted((watched | with_alerts | attached | emptied.keys()) - followed):
             standing = self._standing.get(ref, {})
             owner = self._reading.owners_of_gone.get(ref)
             if ref in baselines:
@@ -368,23 +365,32 @@ class _Judging:
             if owner is not None and ref in watched:
                 lost = risks.owner_changed(self._network, ref, owner)
                 yield self._raised(ref, lost)
-            stale = None
-            if ref in hedges:
-                stale = risks.hedge_stale(self._network, ref, hedges[ref])
-            if stale is not None:
-                yield self._raised(ref, stale)
-            waits = self._waits(emptied[ref]) if ref in emptied else []
-            yield from (self._raised(ref, each) for each in waits)
-            over = {kind: alert for kind, alert in standing.items() if kind not in _kinds(waits)}
+            found = self._waits(emptied[ref]) if ref in emptied else []
+            if ref in attached:
+                found += self._attached.of_gone(self._network, ref)
+            yield from (self._raised(ref, each) for each in found)
+            over = {kind: alert for kind, alert in standing.items() if kind not in _kinds(found)}
             why = "the position was emptied" if ref in held else "the position left the wallet"
             for kind, alert in over.items():
-                if kind is AlertKind.HEDGE_STALE:
-                    if stale is None and self._hedges is not None:
-                        yield self._cleared(ref, kind, RULES[kind].resolved)
-                elif kind is not AlertKind.OWNER_CHANGED:
+                feature = self._of_features.get(kind)
+                if feature is not None and feature.found is not Found.OF_POSITION:
+                    if self._is_judged(kind):
+                        yield self._cleared(ref, kind, feature.resolved)
+                elif kind != AlertKind.OWNER_CHANGED:
                     yield self._cleared(ref, kind, why)
                 elif alert.state is AlertState.ACKED or ref in held:
                     yield self._cleared(ref, kind, "it is back, or its loss was accepted")
+
+    def _is_judged(self, kind: str) -> bool:
+        """Whether this look says if it still stands."""
+        feature = self._of_features.get(kind)
+        if feature is None:
+            return kind in RULES
+        return self._attached_is_known and feature.found in (Found.OF_POSITION, Found.OF_GONE)
+
+    def _resolved(self, kind: str) -> str:
+        feature = self._of_features.get(kind)
+        return RULES[kind].resolved if feature is None else feature.resolved
 
     def wallet(
         self,
@@ -409,9 +415,7 @@ class _Judging:
         if AlertKind.BLIND in standing:
             yield self._cleared(None, AlertKind.BLIND, RULES[AlertKind.BLIND].resolved)
 
-    def _accepted(
-        self, followed: FollowedPosition, standing: Mapping[AlertKind, Alert]
-    ) -> Baseline:
+    def _accepted(self, followed: FollowedPosition, standing: Mapping[str, Alert]) -> Baseline:
         """What the position is compared with: acknowledging a change accepts it."""
         position = followed.position
         hook_code = self._reading.hook_code(position)
@@ -419,10 +423,11 @@ class _Judging:
         for kind, alert in standing.items():
             if alert.state is not AlertState.ACKED:
                 continue
-            if kind is AlertKind.HOOK_CHANGED:
+            rule = RULES.get(kind)
+            if kind == AlertKind.HOOK_CHANGED:
                 baseline = replace(baseline, hook_code=hook_code)
-            elif (accept := RULES[kind].accept) is not None:
-                baseline = accept(baseline, position)
+            elif rule is not None and rule.accept is not None:
+                baseline = rule.accept(baseline, position)
         return baseline
 
     def _others_there(self, position: PositionSnapshot, baseline: Baseline) -> int | None:
@@ -431,9 +436,7 @@ class _Judging:
         # Where nothing was measured, the price did not move, or the pool is deep enough here.
         return self._reading.reference_depths.get(position.ref, others_in(position))
 
-    def _out_since(
-        self, followed: FollowedPosition, standing: Mapping[AlertKind, Alert]
-    ) -> float | None:
+    def _out_since(self, followed: FollowedPosition, standing: Mapping[str, Alert]) -> float | None:
         if not followed.course.standing.out:
             return None
         if followed.course.turns:
@@ -456,8 +459,8 @@ class _Judging:
             self._now if time is None else time,
         )
 
-    def _cleared(self, ref: PositionRef | None, kind: AlertKind, why: str) -> Cleared:
+    def _cleared(self, ref: PositionRef | None, kind: str, why: str) -> Cleared:
         return Cleared(self._subject(ref, kind), self._head, self._now, why)
 
-    def _subject(self, ref: PositionRef | None, kind: AlertKind) -> AlertSubject:
+    def _subject(self, ref: PositionRef | None, kind: str) -> AlertSubject:
         return AlertSubject(self._place.chain_id, self._place.wallet_address, ref, kind)

@@ -35,8 +35,8 @@ from agents.monitor.judge import (
 )
 from agents.monitor.reader import Reading, Sought, WatchReader, refuse_the_past
 from agents.monitor.rules.baseline import WALLET, Baselines
+from agents.monitor.rules.features import Found, NothingAttached, WatchedFeatures
 from agents.monitor.rules.risks import RULES
-from agents.monitor.rules.situation import HedgeSource
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.monitor.rules.worth_risks import price_crossings
 from chain.base.clean_text import Redactor, clean_text, quote_words
@@ -121,20 +121,7 @@ class PollReport(Struct, frozen=True):
         return sum(event.kind is EventKind.RESOLVED for event in self.events)
 
 
-class FeatureNews(Struct, frozen=True):
-    """What a feature wants told, for as long as it is so."""
-
-    finding: Finding
-    label: str
-    position_id: PositionRef | None = None
-
-
-TOLD_BY_FEATURES = (
-    AlertKind.STANDING_ORDER,
-    AlertKind.WATCH_KEY_LOW,
-    AlertKind.VENUE_KEY_ENDS,
-    AlertKind.TRADE_WATCH,
-)
+_NO_FEATURES = WatchedFeatures()
 
 
 class Watch:
@@ -144,17 +131,15 @@ class Watch:
         self,
         sources: Sources,
         owners: Sequence[Address],
-        hedges: Callable[[], HedgeSource | None] = lambda: None,
+        features: WatchedFeatures = _NO_FEATURES,
         unknown_settings: Mapping[str, str] | None = None,
-        news: Callable[[], Sequence[FeatureNews]] = tuple,
     ) -> None:
         """`unknown_settings` are sentences by the setting's name, where it tells of them."""
         self.unknown_settings = unknown_settings
-        self.news = news
         self.sources = sources
-        self.hedges = hedges
-        self.urgent: Mapping[str, str] | None = {}
-        """By plan, what no alert tells yet; None where a venue cannot be read."""
+        self.features = features
+        self.urgent: Mapping[str, Finding] | None = {}
+        """By its label, what no alert tells yet; None where that cannot be read."""
         self.reader = WatchReader(sources)
         chain_id = sources.network.chain_id
         self.wallets = tuple(WatchedWallet(WatchPlace(chain_id, owner)) for owner in owners)
@@ -182,7 +167,7 @@ async def poll_once(
     """
     client, started = watch.sources.client, loop_time()
     before = client.round_trips
-    # Before the chain is read: a stop that is missing does not wait for an endpoint.
+    # Before the chain is read: what was approved and is missing does not wait for an endpoint.
     untended = await _tend(watch)
     looks = await _looks(watch, watch.wallets, settings, book, now)
     try:
@@ -215,11 +200,11 @@ async def poll_once(
 
 
 async def _tend(watch: Watch) -> str | None:
-    """Trades on venues: what is urgent waits until an alert is written; else what went wrong."""
-    told: Mapping[str, str] | None = None
+    """What is urgent waits until an alert is written; else what went wrong."""
+    told: Mapping[str, Finding] | None = None
     try:
-        hedges = watch.hedges()
-        told = {} if hedges is None else await hedges.tend_trades()
+        attached = watch.features.attached()
+        told = {} if attached is None else await attached.tend()
     except Exception as error:  # the chain is looked at all the same
         return sentence_of(error)
     finally:
@@ -317,8 +302,8 @@ async def _look(
     for alert in book.current():
         alerts[WatchPlace(alert.chain_id, alert.wallet_address)].append(alert)
     crossings = await _crossings(watch, wallets[0].place, book, alerts, readings[0].block)
-    source = watch.hedges()
-    hedges = {} if source is None else await source.held_hedges()
+    source = watch.features.attached()
+    attached = NothingAttached() if source is None else await source.look()
     looks: list[_Looked] = []
     for wallet, state, reading, situations in zip(wallets, states, readings, followed, strict=True):
         if isinstance(situations, RpcError):
@@ -332,7 +317,8 @@ async def _look(
             times=times,
             baselines=state.baselines,
             alerts=alerts[wallet.place],
-            hedges=hedges,
+            attached=attached,
+            of_features=watch.features.alerts,
         )
         head = reading.block
         earlier = _landmarks(state.cursor, head.number)
@@ -343,7 +329,7 @@ async def _look(
             *crossings,
             *_settings(watch, wallet.place, standing, head),
             *_news(watch, wallet.place, standing, head),
-            *_trades(watch, wallet.place, standing, head),
+            *_urgent(watch, wallet.place, standing, head),
         )
         changes = (*judgment.changes, *(besides if wallet is watch.wallets[0] else ()))
         poll = Poll(wallet.place, changes, later, judgment.baselines)
@@ -357,15 +343,23 @@ def _news(
     """What features tell of a wallet, for as long as they tell it."""
     network, at = watch.sources.network, (head.number, float(head.timestamp))
     told = set()
-    for item in watch.news():
+    for item in watch.features.news():
         subject = AlertSubject(
             place.chain_id, place.wallet_address, item.position_id, item.finding.kind, item.label
         )
         told.add(subject)
         yield Raised(subject, network.name, item.finding, *at)
+    for alert, resolved in _standing(watch, alerts, Found.AS_NEWS):
+        if alert.subject not in told:
+            yield Cleared(alert.subject, *at, resolved)
+
+
+def _standing(watch: Watch, alerts: Sequence[Alert], found: Found) -> Iterator[tuple[Alert, str]]:
+    """Alerts of features that stand and are raised in this way, each with what ends it."""
     for alert in alerts:
-        if alert.kind in TOLD_BY_FEATURES and alert.active and alert.subject not in told:
-            yield Cleared(alert.subject, *at, RULES[alert.kind].resolved)
+        feature = watch.features.alerts.get(alert.kind)
+        if alert.active and feature is not None and feature.found is found:
+            yield alert, feature.resolved
 
 
 def _settings(
@@ -387,31 +381,27 @@ def _settings(
         yield Raised(_labelled(place, finding.kind, name), network.name, finding, *at)
     for alert in alerts:
         name = alert.subject.label
-        stands = alert.kind is AlertKind.SETTING_UNKNOWN and alert.active
+        stands = alert.kind == AlertKind.SETTING_UNKNOWN and alert.active
         if stands and name not in watch.unknown_settings:
             yield Cleared(alert.subject, *at, RULES[AlertKind.SETTING_UNKNOWN].resolved)
 
 
-def _trades(
+def _urgent(
     watch: Watch, place: WatchPlace, alerts: Sequence[Alert], head: Block
 ) -> Iterator[Change]:
-    """Trades without a stop; a venue that cannot be read changes nothing."""
+    """What features found in tending; what cannot be read changes nothing."""
     urgent = watch.urgent
     if urgent is None:
         return
-    kind = AlertKind.TRADE_UNPROTECTED
     network, at = watch.sources.network, (head.number, float(head.timestamp))
-    for plan_id, words in urgent.items():
-        finding = Finding(
-            kind, Severity.CRITICAL, words, "a trade without a stop", "zuno trade status", {}
-        )
-        yield Raised(_labelled(place, kind, plan_id), network.name, finding, *at)
-    for alert in alerts:
-        if alert.kind is kind and alert.active and alert.subject.label not in urgent:
-            yield Cleared(alert.subject, *at, RULES[kind].resolved)
+    for label, finding in urgent.items():
+        yield Raised(_labelled(place, finding.kind, label), network.name, finding, *at)
+    for alert, resolved in _standing(watch, alerts, Found.IN_TENDING):
+        if alert.subject.label not in urgent:
+            yield Cleared(alert.subject, *at, resolved)
 
 
-def _labelled(place: WatchPlace, kind: AlertKind, name: str) -> AlertSubject:
+def _labelled(place: WatchPlace, kind: str, name: str) -> AlertSubject:
     return AlertSubject(place.chain_id, place.wallet_address, None, kind, name)
 
 

@@ -170,6 +170,9 @@ def desk_limits(settings: DeskSettings) -> DeskLimits:
 def route_sizing(account: AccountFacts, sizing: Sizing) -> tuple[AccountFacts, Sizing]:
     """Rule 5: spot takes a long within its limits, unlevered; the other venue takes the rest."""
     spot, notional = account.spot, sizing.notional(max(account.equity or 0.0, 0.0))
+    # What the other venue would not take either is no reason to go there.
+    if account.terms.most_usd is not None:
+        notional = min(notional, account.terms.most_usd)
     if spot is None or sizing.decision is not TradeDecision.LONG or not notional:
         return account, sizing
     if notional > min(spot.terms.most_usd or 0.0, spot.cash):

@@ -1,7 +1,6 @@
 """Starting the embedded chain as a child process, and ending it; nothing here is dear to import."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Literal, TypedDict, Unpack
 from msgspec import Struct
 
 from chain.base.errors import ZunoError
+from chain.base.own_program import own_program
 from chain.contracts.networks import Address, Contracts
 
 _PATIENCE = 10.0
@@ -58,7 +58,7 @@ def started_devnet(
 
     What it narrates goes to our own stderr, or to `stderr`: a screen passes a file.
     """
-    command = [sys.executable, "-P", "-m", "chain.devnet", *devnet_arguments(**choices)]
+    command = own_program("chain.devnet", *devnet_arguments(**choices))
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=stderr) as child:  # noqa: S603 - our own
         try:
             yield child

@@ -343,7 +343,7 @@ def _broken(line: str) -> list[str]:
 
 
 def _kind(alert: Alert) -> str:
-    return alert.kind.value.replace("_", " ")
+    return alert.kind.replace("_", " ")
 
 
 def _moment(seconds: float) -> str:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from agents.bus.replay import Record, ReplayReport
     from agents.bus.run import SpokenTurn
     from agents.monitor.heartbeat import Note
-    from agents.monitor.poll import FeatureNews
-    from agents.monitor.rules.situation import HedgeSource
+    from agents.monitor.rules.features import AttachedWatch, FeatureAlert, FeatureNews
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.contracts.signed_delegation import SignedDelegation
@@ -91,8 +90,10 @@ class Feature(Struct, frozen=True, kw_only=True):
     """A debate's agents elsewhere, or why they cannot be had; empty where none are set up."""
     agents_note: Callable[[Home], str] | None = None
     """For the status line, before anybody was asked."""
-    watched_hedges: Callable[[Home, Settings, Network], HedgeSource | None] | None = None
-    """What the monitor asks about hedges."""
+    alerts: Callable[[], Mapping[str, FeatureAlert]] | None = None
+    """Every kind of alert that it raises."""
+    watched: Callable[[Home, Settings, Network], AttachedWatch | None] | None = None
+    """What the monitor asks about what it attaches to positions."""
     news: Callable[[Home, Network], Sequence[FeatureNews]] | None = None
     """What the monitor tells of it."""
     headlines: Callable[[Session], Awaitable[tuple[str, ...]]] | None = None
@@ -107,7 +108,7 @@ class Feature(Struct, frozen=True, kw_only=True):
         | None
     ) = None
     """What runs beside the monitor for as long as it is its turn; None where there is nothing."""
-    watched: Callable[[Home], str] | None = None
+    carried_by: Callable[[Home], str] | None = None
     """Who carries out what it left with the monitor, in words; empty where there is nothing."""
 
 
@@ -168,8 +169,14 @@ def orders_ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, .
 
 
 def carried_out_by(home: Home) -> str:
-    told = (feature.watched(home) for feature in features() if feature.watched is not None)
+    told = (feature.carried_by(home) for feature in features() if feature.carried_by is not None)
     return " ".join(filter(None, told))
+
+
+def feature_alerts() -> Mapping[str, FeatureAlert]:
+    """By kind, all that features may raise."""
+    tables = (feature.alerts() for feature in features() if feature.alerts is not None)
+    return {kind: alert for table in tables for kind, alert in table.items()}
 
 
 def unknown_attachments() -> tuple[Attachment, ...]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from agents.monitor.heartbeat import current_holder, last_beat
 from chain.base.home import Home
+from chain.base.own_program import own_program
 from chain.base.store import Store, StoreError
 from chain.base.units import age_text
 from zuno_tui.app.feature import carried_out_by
@@ -300,4 +301,4 @@ def health(home: Home, now: float, *, as_json: bool) -> int:
 
 def _command(home: Path, options: Sequence[str]) -> list[str]:
     """This very zuno, wherever it is installed."""
-    return [sys.executable, "-P", "-m", "zuno_tui", "monitor", "--home", str(home), *options]
+    return own_program("zuno_tui", "monitor", "--home", str(home), *options)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from chain.base.own_program import own_program
 from zuno_tui.app.session import say
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.exit_codes import DONE
@@ -94,4 +95,4 @@ def _run_step(step: TourStep, arguments: Namespace) -> None:
         for word in (f"--{name}", str(value))
     ]
     words = [*shlex.split(step.command)[1:], *chosen]
-    subprocess.run([sys.executable, "-P", "-m", "zuno_tui", *words], check=False)  # noqa: S603
+    subprocess.run(own_program("zuno_tui", *words), check=False)  # noqa: S603

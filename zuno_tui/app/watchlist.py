@@ -11,8 +11,8 @@ from msgspec import Struct
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import Channel
 from agents.monitor.heartbeat import Note, SubscriptionChanged, Troubled
-from agents.monitor.poll import FeatureNews, PollReport, Watch, Watcher
-from agents.monitor.rules.situation import HedgeSource
+from agents.monitor.poll import PollReport, Watch, Watcher
+from agents.monitor.rules.features import AttachedWatch, FeatureNews, WatchedFeatures
 from agents.monitor.rules.thresholds import WatchSettings
 from chain.base.home import Home
 from chain.base.store import Store, StoreError
@@ -24,7 +24,7 @@ from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import AddressBook, read_book
 from chain.wallet.errors import WalletError
-from zuno_tui.app.feature import features
+from zuno_tui.app.feature import feature_alerts, features
 from zuno_tui.app.session import SettingsSource
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.settings.channels import ChannelSettings, channel_settings
@@ -255,13 +255,16 @@ class HomeWatchlist:
             sources = Sources(client, network, store, coingecko, self._clock)
             # A setting is of no network: the first one tells of it.
             told = None if watches else unknown
-            news = partial(_feature_news, self._chosen.home, network)
-            hedges = partial(self._hedges, network)
-            watches.append(Watch(sources, target.wallets, hedges, told, news))
+            of_features = WatchedFeatures(
+                alerts=feature_alerts(),
+                attached=partial(self._attached, network),
+                news=partial(_feature_news, self._chosen.home, network),
+            )
+            watches.append(Watch(sources, target.wallets, of_features, told))
         return Watcher(watches, self._wanted.watching, self._book, clock=self._clock)
 
-    def _hedges(self, network: Network) -> HedgeSource | None:
-        makers = (feature.watched_hedges for feature in features())
+    def _attached(self, network: Network) -> AttachedWatch | None:
+        makers = (feature.watched for feature in features())
         make = next(filter(None, makers), None)
         return None if make is None else make(self._chosen.home, self._wanted.settings, network)
 

@@ -4,7 +4,7 @@ import json
 import sys
 
 from zuno_tui.catalog.interpret import interpret, typed_line
-from zuno_tui.catalog.only_reads import only_reads
+from zuno_tui.catalog.looks import only_reads
 from zuno_tui.catalog.registry import registry
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.intents import Recommend

@@ -9,8 +9,8 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
+from zuno_tui.catalog.looks import only_reads
 from zuno_tui.catalog.old_block import answer_of
-from zuno_tui.catalog.only_reads import only_reads
 from zuno_tui.catalog.registry import registry
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.details import Details

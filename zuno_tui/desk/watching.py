@@ -57,9 +57,9 @@ def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
         next_command=_phrase(alert, network) if alert.active else "",
         muted_until=alert.muted_until,
         place=" ".join(filter(None, (elsewhere, other))),
-        fees=alert.waiting_usd if alert.subject.kind is AlertKind.FEES_WORTH_COLLECTING else None,
+        fees=alert.waiting_usd if alert.subject.kind == AlertKind.FEES_WORTH_COLLECTING else None,
         waiting=alert.waiting_usd,
-        kind=alert.subject.kind.value,
+        kind=alert.subject.kind,
         numbers=alert.numbers,
     )
 

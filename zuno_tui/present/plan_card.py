@@ -1,6 +1,6 @@
 """The plan card in text: hold, the moves and exit side by side, and what was decided."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -46,7 +46,8 @@ from zuno_tui.present.argued_plan import ArguedPlan, silences_in
 from zuno_tui.present.charts import bar
 from zuno_tui.present.document import parts
 from zuno_tui.present.exit_codes import DONE, FAILED
-from zuno_tui.present.output import OutputColumn, table
+from zuno_tui.present.output import OutputColumn, cell_width, table
+from zuno_tui.present.terminal import line_width
 from zuno_tui.present.transcript import wrap_text
 from zuno_tui.present.words import (
     amount_of,
@@ -217,6 +218,7 @@ def card_statements(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[State
     if plan.choice.kind == "move":
         yield _paid_back(plan.recommended)
     yield from _ruled_out(plan)
+    yield from _only_offered(plan)
     yield from (statement for move in plan.candidates for statement in _broken(move))
 
 
@@ -318,14 +320,9 @@ def plan_lines(
     decided = decided_words(plan)
     yield wrap_text(decided, indent=0)
     yield ""
-    options = {name.upper(): option for name, option in listed_options(plan).items()}
-    columns = [OutputColumn(""), *(OutputColumn(name, "right") for name in options)]
-    rows = [
-        [label, *(tell(option, pools.get(option.pool_id)) for option in options.values())]
-        for label, tell in figures_of(plan).items()
-    ]
-    yield from table(columns, rows)
-    yield ""
+    for lines in _option_tables(plan, pools, line_width()):
+        yield from lines
+        yield ""
     for sentence in (
         *reasons(plan, pools, argued=argued.model is not None),
         *model_talk(argued),
@@ -333,6 +330,28 @@ def plan_lines(
     ):
         if sentence.rstrip(".") not in decided:
             yield wrap_text(f"  {sentence}", indent=2)
+
+
+def _option_tables(plan: Plan, pools: Mapping[str, PlanPool], width: int | None) -> list[list[str]]:
+    """Options side by side; where they are wider than the terminal, in as few tables as fit it."""
+    options, figures = listed_options(plan), figures_of(plan)
+
+    def lines(names: Sequence[str]) -> list[str]:
+        columns = [OutputColumn(""), *(OutputColumn(name.upper(), "right") for name in names)]
+        rows = [
+            [label, *(tell(options[name], pools.get(options[name].pool_id)) for name in names)]
+            for label, tell in figures.items()
+        ]
+        told = [row for row in rows if any(cell != "–" for cell in row[1:])]
+        return table(columns, told)
+
+    names, found = tuple(options), [lines(tuple(options))]
+    for parts_wanted in range(2, len(names) + 1):
+        if width is None or all(cell_width(line) <= width for each in found for line in each):
+            break
+        size = -(-len(names) // parts_wanted)
+        found = [lines(names[start : start + size]) for start in range(0, len(names), size)]
+    return found
 
 
 def listed_options(plan: Plan) -> dict[str, Candidate]:
@@ -438,6 +457,28 @@ def _outside_words(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
         entry = next((each.words for each in findings if each.rule is Rule.ENTERS), None)
         if entry is not None:
             yield f"{option_letter(move.index or 0)} needs no swap, and waits: {entry}."
+    yield from (statement.words for statement in _only_offered(plan))
+
+
+def _only_offered(plan: Plan) -> Iterator[Statement]:
+    """What waits beside the price is advised where nothing else should net more."""
+    for name, move in listed_options(plan).items():
+        findings = () if move.judgment is None else move.judgment.findings
+        if move == plan.recommended or all(each.rule is not Rule.ENTERS for each in findings):
+            continue
+        better = [
+            (more, other_name)
+            for other_name, other in listed_options(plan).items()
+            if (more := gain_over(other.net_7d, move.net_7d)) is not None and more > 0
+        ]
+        if better:
+            more, best = max(better)
+            waits, best = name.partition(" ")[0], best.partition(" ")[0]
+            yield Statement(
+                f"{waits} is offered, not advised: one that waits is advised where nothing else "
+                f"should net more, and {best} should net {usd(more)} more.",
+                (claim(best, Relation.NETS_MORE, more, than=waits),),
+            )
 
 
 def model_talk(argued: ArguedPlan) -> Iterator[str]:

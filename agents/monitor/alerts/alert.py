@@ -19,6 +19,8 @@ Number: TypeAlias = int | float | str | None
 
 
 class AlertKind(StrEnum):
+    """What the monitor itself finds; features name their own."""
+
     OUT_OF_RANGE = "out_of_range"
     NEAR_BOUNDARY = "near_boundary"
     LIKELY_TO_LEAVE = "likely_to_leave"
@@ -33,24 +35,8 @@ class AlertKind(StrEnum):
     PRICE_DISAGREEMENT = "price_disagreement"
     PRICE_LEVEL = "price_level"
     LOSS_LEVEL = "loss_level"
-    HEDGE_DRIFTED = "hedge_drifted"
-    HEDGE_MARGIN = "hedge_margin"
-    HEDGE_FUNDING = "hedge_funding"
-    HEDGE_WANTED = "hedge_wanted"
-    HEDGE_STALE = "hedge_stale"
-    """Something is short for a position that is no more."""
-    TRADE_UNPROTECTED = "trade_unprotected"
-    """A trade without a stop on its venue, or one that was closed for want of it."""
-    VENUE_KEY_ENDS = "venue_key_ends"
-    """What signs on a venue ends soon, or has ended: then nothing can be sent or closed there."""
-    TRADE_WATCH = "trade_watch"
-    """A plan of the trade desk's watch may be approved."""
     PRICE_CROSSED = "price_crossed"
     """A price that a person asked to be told of."""
-    STANDING_ORDER = "standing_order"
-    """A standing order was carried out, has ended, or cannot be carried out now."""
-    WATCH_KEY_LOW = "watch_key_low"
-    """The key that carries out orders has too little coin for gas."""
     SETTING_UNKNOWN = "setting_unknown"
     """A setting that this version does not know: it does not hold, and nothing is signed."""
     BLIND = "blind"
@@ -87,7 +73,7 @@ class AlertSubject(Struct, frozen=True, rename="camel", omit_defaults=True):
     wallet_address: Address
     position_id: PositionRef | None
     """None when it is about the wallet or the network as a whole."""
-    kind: AlertKind
+    kind: str
     label: str = ""
     """What tells apart several of a kind, like "ETH below 3000"."""
 
@@ -150,7 +136,7 @@ class Alert(Struct, frozen=True, rename="camel"):
         return self.subject.position_id
 
     @property
-    def kind(self) -> AlertKind:
+    def kind(self) -> str:
         return self.subject.kind
 
     @property
@@ -193,7 +179,7 @@ class AlertEvent(Struct, frozen=True):
 class Finding(Struct, frozen=True):
     """What a rule says about a position now; the life of its alert makes an alert of it."""
 
-    kind: AlertKind
+    kind: str
     severity: Severity
     message: str
     reason: str
@@ -270,7 +256,7 @@ class AlertMute(Struct, frozen=True):
     chain_id: int | None = None
     wallet_address: Address | None = None
     position_id: PositionRef | None = None
-    kind: AlertKind | None = None
+    kind: str | None = None
 
     @classmethod
     def of(cls, subject: AlertSubject, until: float) -> AlertMute:

@@ -11,7 +11,6 @@ from msgspec import to_builtins
 from agents.monitor.alerts.alert import (
     Alert,
     AlertEvent,
-    AlertKind,
     AlertMute,
     AlertSubject,
     EventKind,
@@ -281,7 +280,7 @@ def _place(place: WatchPlace) -> str:
 
 
 def _pattern(mute: AlertMute) -> str:
-    kind = None if mute.kind is None else mute.kind.value
+    kind = mute.kind
     position = None if mute.position_id is None else str(mute.position_id)
     return json.dumps([mute.chain_id, mute.wallet_address, position, kind])
 
@@ -291,7 +290,7 @@ def _mute(until: float, pattern: object) -> AlertMute:
         raise AlertDocumentError("A mute names four things.")
     chain_id, wallet, position, kind = pattern
     ref = None if position is None else stored_position(str(position))
-    return AlertMute(until, chain_id, wallet, ref, None if kind is None else AlertKind(kind))
+    return AlertMute(until, chain_id, wallet, ref, None if kind is None else str(kind))
 
 
 class OpenedStore(NamedTuple):

@@ -411,7 +411,7 @@ def announcement(event: AlertEvent) -> str:
     alert = event.alert
     over = event.kind is EventKind.RESOLVED
     position = "" if alert.position_id is None else f" {position_label(alert.position_id)}"
-    what = alert.kind.value.replace("_", " ")
+    what = alert.kind.replace("_", " ")
     moment = alert.resolved_at if over and alert.resolved_at is not None else alert.since
     block = "" if alert.block is None else f", block {alert.block:,}"
     lines = [

@@ -1,4 +1,4 @@
-"""The rules by which a position is risky: its range, what others changed, its hedge, its worth."""
+"""The rules by which a position is risky: its range, what others changed, its worth."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.rules import worth_risks
 from agents.monitor.rules.baseline import Baseline, protocol_fee_of
-from agents.monitor.rules.situation import HeldHedge, Situation
+from agents.monitor.rules.situation import Situation
 from agents.monitor.rules.thresholds import Thresholds
 from agents.numbers.edges import TickRange, edges_of, price_tick
 from agents.numbers.regime import daily_ticks
@@ -19,7 +18,6 @@ from agents.numbers.survival import HOURS_PER_DAY, survival
 from chain.base.units import PIPS, percent
 from chain.contracts.addresses import shorten_address
 from chain.contracts.networks import Address, Network
-from chain.exchange.public.margin import is_out_of_band
 from chain.math.ticks import sqrt_price_at_tick
 from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.protocols.snapshot import PositionSnapshot
@@ -266,144 +264,6 @@ def operators_changed(
     )
 
 
-# They suggest a command; nothing is argued, approved or sent by watching.
-_CALMER = 0.8
-"""A standing alert is over when it has drifted less than this part of the threshold."""
-_DUST = 1e-9
-
-
-def hedge_drifted(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
-    """By the coins the position holds now, which is how its worth moves with their price."""
-    hedge = situation.hedge
-    if hedge is None or not thresholds.hedge_drift:
-        return None
-    delta = _coins(situation, hedge)
-    if delta is None:
-        return None
-    wanted = delta * hedge.ratio
-    away = abs(hedge.short - wanted)
-    largest, band = max(wanted, hedge.short), hedge.band or thresholds.hedge_drift
-    calmer = band * (_CALMER if standing else 1)
-    if largest <= _DUST or not is_out_of_band(hedge.short, wanted, calmer):
-        return None
-    drift = away / wanted if wanted > _DUST else None
-    told = "" if drift is None else f", {percent(drift)} away"
-    return Finding(
-        AlertKind.HEDGE_DRIFTED,
-        Severity.WARNING,
-        f"{situation.name} holds {delta:.4g} {hedge.coin} and {hedge.short:.4g} is short for it:"
-        f" its hedge of {hedge.ratio:.0%} would be {wanted:.4g}{told}.",
-        "the hedge no longer fits what the position holds",
-        f"{situation.command('hedge')}{hedge.flags}",
-        {
-            "delta": f"{delta:.6g}",
-            "short": f"{hedge.short:.6g}",
-            "wanted": f"{wanted:.6g}",
-            "drift": None if drift is None else f"{drift:.4g}",
-        },
-    )
-
-
-def hedge_margin(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
-    """How far the price may rise before the venue closes the short."""
-    hedge = situation.hedge
-    if hedge is None or hedge.to_liquidation is None or hedge.short <= _DUST:
-        return None
-    limit = thresholds.hedge_margin
-    if hedge.to_liquidation >= limit * (_CALMER_EDGE if standing else 1):
-        return None
-    critical = hedge.to_liquidation < limit / 2
-    return Finding(
-        AlertKind.HEDGE_MARGIN,
-        Severity.CRITICAL if critical else Severity.WARNING,
-        f"The hedge of {situation.name} is short of margin: {hedge.coin} may rise by about"
-        f" {percent(max(hedge.to_liquidation, 0.0))}, and all else there move as far against the"
-        " account, before the venue closes something."
-        " Add margin there, or close a part.",
-        "the account has little margin left",
-        f"{situation.command('unhedge')} 50",
-        {"toLiquidation": f"{hedge.to_liquidation:.4g}"},
-    )
-
-
-def hedge_funding(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
-    """What it costs to stay short, where shorts pay."""
-    hedge = situation.hedge
-    if hedge is None or hedge.funding_a_day is None or hedge.short <= _DUST:
-        return None
-    limit = thresholds.hedge_funding
-    if not limit or hedge.funding_a_day < limit * (_CALMER if standing else 1):
-        return None
-    return Finding(
-        AlertKind.HEDGE_FUNDING,
-        Severity.INFO,
-        f"Being short for {situation.name} costs {percent(hedge.funding_a_day)} a day by now:"
-        f" funding of {hedge.coin} has turned.",
-        "shorts pay funding",
-        f"{situation.command('hedge')}{hedge.flags}",
-        {"fundingADay": f"{hedge.funding_a_day:.4g}"},
-    )
-
-
-def hedge_wanted(situation: Situation, _: Thresholds, __: bool) -> Finding | None:
-    """It can only be known with the venue answering again."""
-    hedge = situation.hedge
-    if hedge is None or hedge.wanted is None or all(leg.short <= _DUST for leg in hedge.legs):
-        return None
-    return Finding(
-        AlertKind.HEDGE_WANTED,
-        Severity.WARNING,
-        f"You asked to close the hedge of {situation.name} while the venue did not answer."
-        " It answers again; nothing was sent.",
-        "a hedge waits to be closed",
-        f"{situation.command('unhedge')}{hedge.wanted}",
-        {},
-    )
-
-
-def of_any_coin(judge: Judgment) -> Judgment:
-    """The first coin of a position for which it stands: one alert a position, whatever it holds."""
-
-    def judge_first(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
-        legs = () if situation.hedge is None else situation.hedge.legs
-        found = (judge(replace(situation, hedge=leg), thresholds, standing) for leg in legs)
-        return next(filter(None, found), None)
-
-    return judge_first
-
-
-def hedge_stale(network: Network, position_id: PositionRef, hedge: HeldHedge) -> Finding | None:
-    """Of a position that holds nothing in this wallet any more."""
-    legs = [leg for leg in hedge.legs if abs(leg.short) > _DUST]
-    if not legs:
-        return None
-    short = " and ".join(f"{leg.short:.4g} {leg.coin}" for leg in legs)
-    return Finding(
-        AlertKind.HEDGE_STALE,
-        Severity.WARNING,
-        f"{position_label(position_id)} holds nothing here any more, and {short} is still"
-        " short for it. Close the hedge, or hedge the position that took its place.",
-        "the hedge has lost its position",
-        f"zuno --network {network.name} unhedge {position_id}",
-        {"short": f"{legs[0].short:.6g}"},
-    )
-
-
-def _coins(situation: Situation, hedge: HeldHedge) -> float | None:
-    """What the position holds, in what the contract is of; None where it is not of the pair."""
-    position, key = situation.position, situation.position.pool.key
-    amounts = {key.currency0: position.amount0, key.currency1: position.amount1}
-    if hedge.token not in amounts:
-        return None
-    total = 0.0
-    for token in (situation.pair.base, situation.pair.quote):
-        rate = hedge.rate if token.address == hedge.token else hedge.other_rate
-        if rate and token.decimals is None:
-            return None
-        total += amounts[token.address] / 10 ** (token.decimals or 0) * rate
-    return total
-
-
 Judgment: TypeAlias = "Callable[[Situation, Thresholds, bool], Finding | None]"
 """Whether the matter stands; the flag says that its alert does, so that it is left less easily."""
 
@@ -419,7 +279,7 @@ class AlertRule(Struct, frozen=True):
     """What acknowledging it makes the new normal."""
 
 
-RULES: Mapping[AlertKind, AlertRule] = {
+RULES: Mapping[str, AlertRule] = {
     AlertKind.OUT_OF_RANGE: AlertRule("the price is back inside the range", out_of_range),
     AlertKind.NEAR_BOUNDARY: AlertRule("the price is no longer near an edge", near_boundary),
     AlertKind.LIKELY_TO_LEAVE: AlertRule("the range is wide enough again", likely_to_leave),
@@ -449,24 +309,8 @@ RULES: Mapping[AlertKind, AlertRule] = {
     AlertKind.LOSS_LEVEL: AlertRule(
         "the loss is smaller than the level again", worth_risks.loss_level
     ),
-    AlertKind.HEDGE_DRIFTED: AlertRule(
-        "the hedge fits what the position holds again", of_any_coin(hedge_drifted)
-    ),
-    AlertKind.HEDGE_MARGIN: AlertRule(
-        "the hedge has margin enough again", of_any_coin(hedge_margin)
-    ),
-    AlertKind.HEDGE_FUNDING: AlertRule(
-        "being short costs little again", of_any_coin(hedge_funding)
-    ),
-    AlertKind.HEDGE_WANTED: AlertRule("it was asked for again, or closed", hedge_wanted),
-    AlertKind.HEDGE_STALE: AlertRule("nothing is short for it any more"),
-    AlertKind.TRADE_UNPROTECTED: AlertRule("it has its stop again, or is closed"),
-    AlertKind.VENUE_KEY_ENDS: AlertRule("the venue has a key that lasts"),
-    AlertKind.TRADE_WATCH: AlertRule("the plan is over"),
     AlertKind.OWNER_CHANGED: AlertRule("the position is back in this wallet"),
     AlertKind.PRICE_CROSSED: AlertRule("the price is on the other side again"),
-    AlertKind.STANDING_ORDER: AlertRule("the order is fine, or was reported for a day"),
-    AlertKind.WATCH_KEY_LOW: AlertRule("it has coin for gas again"),
     AlertKind.SETTING_UNKNOWN: AlertRule("the settings are understood again"),
     AlertKind.BLIND: AlertRule("the chain can be read again"),
 }
@@ -478,11 +322,11 @@ WHILE_EMPTY = (AlertKind.FEES_WORTH_COLLECTING, AlertKind.WITHDRAWN_WAITS)
 if set(RULES) != set(AlertKind):
     raise AssertionError(f"no rule for {', '.join(sorted(set(AlertKind) - set(RULES)))}")
 
-_NONE_STANDING: frozenset[AlertKind] = frozenset()
+_NONE_STANDING: frozenset[str] = frozenset()
 
 
 def findings(
-    situation: Situation, thresholds: Thresholds, standing: Collection[AlertKind] = _NONE_STANDING
+    situation: Situation, thresholds: Thresholds, standing: Collection[str] = _NONE_STANDING
 ) -> list[Finding]:
     """All that is the matter, given the kinds whose alerts stand already."""
     judgments = (judge_kind(kind, situation, thresholds, kind in standing) for kind in RULES)
@@ -490,7 +334,7 @@ def findings(
 
 
 def judge_kind(
-    kind: AlertKind, situation: Situation, thresholds: Thresholds, stands: bool
+    kind: str, situation: Situation, thresholds: Thresholds, stands: bool
 ) -> Finding | None:
     """Whether one kind of matter stands; always None for what no position shows."""
     judge = RULES[kind].judge

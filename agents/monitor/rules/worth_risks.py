@@ -300,7 +300,7 @@ def price_crossings(
 ) -> Iterator[Change]:
     """Each crossing opens an alert once; an unknown price changes nothing."""
     known = {
-        alert.subject.label: alert for alert in alerts if alert.kind is AlertKind.PRICE_CROSSED
+        alert.subject.label: alert for alert in alerts if alert.kind == AlertKind.PRICE_CROSSED
     }
     at, time = block.number, float(block.timestamp)
     for each in wanted:

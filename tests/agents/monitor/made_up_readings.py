@@ -12,7 +12,7 @@ from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
 from agents.monitor.judge import follow_positions, judge
 from agents.monitor.reader import Reading
 from agents.monitor.rules.baseline import Baselines
-from agents.monitor.rules.situation import HeldHedge
+from agents.monitor.rules.features import Attached, FeatureAlert, NothingAttached
 from agents.monitor.rules.thresholds import WatchSettings
 from agents.monitor.rules.worth_risks import Losses
 from chain.base.units import Known
@@ -37,7 +37,8 @@ class MadeUpChain:
     head: int = 100
     tick: int = 0
     losses: Losses = field(default_factory=lambda: Losses({}, {}))
-    hedges: Mapping[PositionRef, HeldHedge] | None = field(default_factory=dict)
+    attached: Attached | None = field(default_factory=NothingAttached)
+    of_features: Mapping[str, FeatureAlert] = field(default_factory=dict)
     dollars: Mapping[Address, Known[Fraction]] = field(default_factory=dict)
     collect_usd: float | None = None
 
@@ -93,7 +94,8 @@ class MadeUpChain:
             times=times,
             baselines=state.baselines,
             alerts=self.book.current(),
-            hedges=self.hedges,
+            attached=self.attached,
+            of_features=self.of_features,
         )
         now = block(self.head)
         later = WatchCursor(now.number, now.hash, now.timestamp)

@@ -92,7 +92,7 @@ def told_excursions(book: AlertStore) -> dict[int, list[tuple[int, int | None]]]
     told: dict[int, list[tuple[int, int | None]]] = {}
     for event in book.events_after(0, limit=1_000_000):
         alert = event.alert
-        if alert.kind is not AlertKind.OUT_OF_RANGE:
+        if alert.kind != AlertKind.OUT_OF_RANGE:
             continue
         assert alert.position_id is not None
         assert alert.block is not None

@@ -30,7 +30,7 @@ def chain(home: Home) -> MadeUpChain:
     return made
 
 
-def told(events: tuple[AlertEvent, ...]) -> list[tuple[EventKind, AlertKind, int | None]]:
+def told(events: tuple[AlertEvent, ...]) -> list[tuple[EventKind, str, int | None]]:
     return [(one.kind, one.alert.kind, one.alert.block) for one in events]
 
 
@@ -139,7 +139,7 @@ def test_a_position_that_went_to_a_stranger_is_told_until_it_is_accepted(
         (EventKind.RESOLVED, AlertKind.OUT_OF_RANGE),
     }
     assert chain.poll(positions=[]) == ()
-    lost = next(one for one in chain.book.current() if one.kind is AlertKind.OWNER_CHANGED)
+    lost = next(one for one in chain.book.current() if one.kind == AlertKind.OWNER_CHANGED)
     chain.book.ack(lost.id, NOW)
     assert [one.kind for one in chain.poll(positions=[])] == [EventKind.RESOLVED]
 
@@ -180,7 +180,7 @@ def test_acknowledging_a_change_accepts_it(chain: MadeUpChain) -> None:
     one = position(0)
     given = replace(one, custody=replace(one.custody, approved=STRANGER))
     [opened] = chain.poll(positions=[given])
-    assert opened.alert.kind is AlertKind.APPROVAL_CHANGED
+    assert opened.alert.kind == AlertKind.APPROVAL_CHANGED
     chain.book.ack(opened.alert.id, NOW)
 
     assert [event.kind for event in chain.poll(positions=[given])] == [EventKind.RESOLVED]
@@ -190,7 +190,7 @@ def test_acknowledging_a_change_accepts_it(chain: MadeUpChain) -> None:
 def test_an_operator_of_the_whole_wallet_is_one_alert(chain: MadeUpChain) -> None:
     [opened] = chain.poll(operators=(STRANGER,))
 
-    assert opened.alert.kind is AlertKind.APPROVAL_CHANGED
+    assert opened.alert.kind == AlertKind.APPROVAL_CHANGED
     assert opened.alert.position_id is None
     assert [one.kind for one in chain.poll()] == [EventKind.RESOLVED]
 

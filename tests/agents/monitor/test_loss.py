@@ -142,7 +142,7 @@ def test_a_loss_that_cannot_be_judged_for_a_while_is_not_over(home: Home) -> Non
     ):
         chain.losses = losses
         chain.poll()
-        [alert] = [one for one in book.current() if one.kind is AlertKind.LOSS_LEVEL]
+        [alert] = [one for one in book.current() if one.kind == AlertKind.LOSS_LEVEL]
         states.append((alert.state, alert.episode))
 
     assert states == [*[(AlertState.OPEN, 1)] * 3, (AlertState.RESOLVED, 1)]

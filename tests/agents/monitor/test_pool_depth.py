@@ -47,7 +47,7 @@ async def test_liquidity_is_compared_where_the_price_was(
         changing.rpc("evm_mine")
         report = await watchman.poll()
         again = await watchman.poll()
-        drained = [one for one in watchman.book.current() if one.kind is AlertKind.POOL_DRAINED]
+        drained = [one for one in watchman.book.current() if one.kind == AlertKind.POOL_DRAINED]
 
     assert report.trouble is None
     assert bool(drained) is told

@@ -86,7 +86,7 @@ def test_levels_of_one_token_are_alerts_of_their_own(home: Home, book: AlertStor
 
     assert _poll(book, 2800, 10) == [EventKind.OPENED, EventKind.OPENED]
     assert {one.subject.label for one in book.current()} == {"ETH below 3000", "ETH above 2500"}
-    assert all(one.kind is AlertKind.PRICE_CROSSED for one in book.current())
+    assert all(one.kind == AlertKind.PRICE_CROSSED for one in book.current())
 
 
 def test_an_unknown_price_changes_nothing(home: Home, book: AlertStore) -> None:

@@ -17,8 +17,7 @@ from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered, N
 from agents.monitor.deliver.delivery import ChannelWorker, Delivery, SetAside, Step, Stopped
 from agents.monitor.deliver.pace import EVERYTHING
 from chain.base.home import Home
-from chain.base.store import Store, StoreError
-from chain.protocols.reference import v4_position
+from chain.base.store import Store
 from tests.agents.monitor.delivery_kit import (
     START,
     Clock,
@@ -204,60 +203,6 @@ async def _until_refused(told: list[Step], times: int) -> None:
             return
         await pass_time(0.01)
     raise AssertionError(f"it was not refused {times} times within five seconds")
-
-
-async def test_a_book_that_cannot_be_read_does_not_take_the_channel_back(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    channel_worker, channel = bench.channel_worker(lambda _: Delivered())
-    happen(bench.book, raised(1), raised(2), now=bench.clock())
-    await run(channel_worker, bench.clock)
-
-    with monkeypatch.context() as unreadable:
-        for name in ("read_events", "holds_event"):
-            unreadable.setattr(book_tables, name, _io_error)
-        assert channel_worker.wait_seconds() is None
-        assert channel_worker.progress.cursor == 2
-    happen(bench.book, raised(3), now=bench.clock())
-    await run(channel_worker, bench.clock)
-
-    assert channel.taken == [(1, 2), (3,)]
-
-
-async def test_a_book_that_was_begun_anew_is_told_from_its_beginning(bench: Bench) -> None:
-    channel_worker, channel = bench.channel_worker(lambda _: Delivered())
-    happen(bench.book, raised(1), raised(2), now=bench.clock())
-    await run(channel_worker, bench.clock)
-    with closing(sqlite3.connect(bench.home.database)) as connection, connection:
-        connection.execute("DELETE FROM alert_events")
-        connection.execute("DELETE FROM sqlite_sequence WHERE name = 'alert_events'")
-
-    happen(bench.book, raised(3), now=bench.clock())
-    await run(channel_worker, bench.clock)
-
-    assert channel.taken == [(1, 2), (1,)]
-    assert bench.book.events_after(0)[0].alert.position_id == v4_position(3)
-
-
-async def test_a_notebook_that_cannot_be_read_makes_it_wait_not_begin_at_the_first_event(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    channel_worker, channel = bench.channel_worker(lambda _: Delivered())
-    happen(bench.book, raised(1), raised(2), now=bench.clock())
-    await run(channel_worker, bench.clock)
-    happen(bench.book, raised(3), now=bench.clock())
-
-    def locked(*_arguments: object, **_options: object) -> None:
-        raise StoreError("database is locked")
-
-    with monkeypatch.context() as busy:
-        busy.setattr(Store, "open", locked)
-        other, taking = bench.channel_worker(lambda _: Delivered())
-        assert await run(other, bench.clock) == []
-        assert taking.taken == []
-    await run(other, bench.clock)
-
-    assert (channel.taken, taking.taken) == ([(1, 2)], [(3,)])
 
 
 async def test_what_fails_in_silence_is_no_culprit(bench: Bench) -> None:

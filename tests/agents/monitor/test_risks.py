@@ -170,13 +170,7 @@ def test_every_kind_that_a_position_alone_can_have_is_in_the_table() -> None:
         AlertKind.OWNER_CHANGED,
         AlertKind.BLIND,
         AlertKind.PRICE_CROSSED,
-        AlertKind.HEDGE_STALE,
         AlertKind.SETTING_UNKNOWN,
-        AlertKind.STANDING_ORDER,
-        AlertKind.WATCH_KEY_LOW,
-        AlertKind.TRADE_UNPROTECTED,
-        AlertKind.VENUE_KEY_ENDS,
-        AlertKind.TRADE_WATCH,
     }
 
     assert {kind for kind, rule in RULES.items() if rule.judge} == set(AlertKind) - elsewhere

@@ -81,7 +81,7 @@ async def test_a_wallet_whose_swaps_are_left_out_is_blind_alone(
     assert [one.block for one in early] == [None, None]
     assert [[each.alert.kind for each in one.events] for one in early] == [[], [AlertKind.BLIND]]
     assert [one.trouble for one in late] == [None, None]
-    left, *_ = [one for one in late[0].events if one.alert.kind is AlertKind.OUT_OF_RANGE]
+    left, *_ = [one for one in late[0].events if one.alert.kind == AlertKind.OUT_OF_RANGE]
     assert (left.kind, left.alert.position_id) == (EventKind.OPENED, v4_position(number))
     assert {one.alert.wallet_address for one in late[0].events} == {LATE}
 
@@ -107,7 +107,7 @@ async def test_a_wallet_that_came_later_begins_there_also_after_a_reorganisation
     assert {one.requests for one in same} == {2}
     assert (early.trouble, late.trouble) == (None, None)
     assert early.block == late.block
-    out = {one.position_id for one in book.current() if one.kind is AlertKind.OUT_OF_RANGE}
+    out = {one.position_id for one in book.current() if one.kind == AlertKind.OUT_OF_RANGE}
     assert out == set(map(v4_position, numbers))
 
 
@@ -128,7 +128,7 @@ async def test_a_wallet_that_was_there_before_a_reorganisation_hears_of_what_cam
         pool.push(-60)
         await poll_once(both, WatchSettings(), book, NOW + 120)
 
-    out = {one.position_id for one in book.current() if one.kind is AlertKind.OUT_OF_RANGE}
+    out = {one.position_id for one in book.current() if one.kind == AlertKind.OUT_OF_RANGE}
     assert out == {v4_position(number)}
 
 
@@ -183,7 +183,7 @@ async def test_twenty_wallets_take_the_requests_of_one(tmp_path: Path) -> None:
 
 class _Polled(NamedTuple):
     rounds: list[tuple[PollReport, ...]]
-    alerts: set[tuple[PositionRef | None, AlertKind, AlertState, str]]
+    alerts: set[tuple[PositionRef | None, str, AlertState, str]]
 
 
 def _home_in(folder: Path) -> Home:

@@ -23,7 +23,6 @@ from agents.monitor.deliver.delivery import (
 )
 from agents.monitor.deliver.telegram import MOST_UNITS
 from chain.base.http import HttpLimits
-from chain.base.store import Store, StoreError
 from tests.agents.monitor.delivery_kit import (
     IMPATIENT,
     START,
@@ -310,43 +309,6 @@ async def test_the_token_is_nowhere_but_in_the_request(
     assert TOKEN.partition(":")[2] not in shown
     for path in bench.home.root.rglob("*"):
         assert TOKEN.partition(":")[2].encode() not in path.read_bytes()
-
-
-async def test_a_new_channel_is_not_told_of_what_was_long_ago(bench: Bench) -> None:
-    happen(bench.book, raised(7), now=bench.clock())
-    channel_worker = bench.channel_worker()
-    happen(bench.book, raised(8), now=bench.clock())
-
-    await run_until_idle(channel_worker, bench.clock)
-
-    assert numbers_in(one.text for one in bench.double.taken) == [2]
-    await channel_worker.close()
-
-
-async def test_a_place_that_cannot_be_read_is_not_guessed(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Taken for a new channel it would lose what waits; taken for the first it would repeat all."""
-    channel_worker = bench.channel_worker()
-    happen(bench.book, raised(1), now=bench.clock())
-    await run_until_idle(channel_worker, bench.clock)
-    happen(bench.book, raised(2), now=bench.clock())
-
-    def locked(*_arguments: object, **_options: object) -> None:
-        raise StoreError("database is locked")
-
-    with monkeypatch.context() as busy:
-        busy.setattr(Store, "open", locked)
-        other = bench.channel_worker()
-        assert other.wait_seconds() is None
-        other.warn("the disk is full")
-        await run_until_idle(other, bench.clock)
-    assert [numbers_in([one.text]) for one in bench.double.taken] == [[1], []]
-    await run_until_idle(other, bench.clock)
-
-    assert [numbers_in([one.text]) for one in bench.double.taken] == [[1], [], [2]]
-    await channel_worker.close()
-    await other.close()
 
 
 async def test_a_new_channel_waits_to_know_what_is_past(

@@ -7,20 +7,25 @@ from contextlib import suppress
 import pytest
 
 from agents.monitor import poll as worker
-from agents.monitor.alerts.alert import AlertKind, AlertState, Severity
+from agents.monitor.alerts.alert import AlertKind, AlertState, Finding, Severity
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.alerts.store_page import Poll
 from agents.monitor.judge import judge
 from agents.monitor.poll import Watch, Watcher, poll_once
 from agents.monitor.reader import Reading, Sought, WatchReader
-from agents.monitor.rules.situation import HeldHedge
+from agents.monitor.rules.features import (
+    Attached,
+    FeatureAlert,
+    Found,
+    NothingAttached,
+    WatchedFeatures,
+)
 from agents.monitor.rules.thresholds import WatchSettings
 from chain.base.home import Home
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.devnet.launch import DevnetReady
 from chain.positions.overview import Sources
-from chain.protocols.reference import PositionRef
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import RequestLimits
 from tests.agents.monitor.made_up_alerts import NOW
@@ -52,7 +57,7 @@ def blind_wallets(book: AlertStore) -> set[str]:
     return {
         one.wallet_address
         for one in book.current()
-        if one.kind is AlertKind.BLIND and one.active and one.severity is Severity.CRITICAL
+        if one.kind == AlertKind.BLIND and one.active and one.severity is Severity.CRITICAL
     }
 
 
@@ -155,7 +160,7 @@ async def test_looks_from_cron_count_together_until_blindness_is_told(
     network = network_named("devnet")
     quick = RequestLimits(connect_seconds=0.2, rounds=1, pause_seconds=0.0)
 
-    async def look(url: str, minute: int) -> list[AlertKind]:
+    async def look(url: str, minute: int) -> list[str]:
         book = AlertStore.open(home, now=NOW)
         with Store.in_memory() as store:
             async with RpcClient(network, [url], limits=quick) as client:
@@ -163,13 +168,13 @@ async def test_looks_from_cron_count_together_until_blindness_is_told(
                 watch = Watch(sources, [devnet.wallet])
                 [report] = await poll_once(watch, WatchSettings(), book, NOW + 60 * minute)
         book.close()
-        return [one.alert.kind for one in report.events if one.alert.kind is AlertKind.BLIND]
+        return [one.alert.kind for one in report.events if one.alert.kind == AlertKind.BLIND]
 
     dead = [await look(NOBODY_LISTENS, minute) for minute in range(2)]
     await look(devnet.url, 2)
     dead += [await look(NOBODY_LISTENS, minute) for minute in range(3, 6)]
     book = AlertStore.open(home, now=NOW)
-    [blind] = [one for one in book.current() if one.kind is AlertKind.BLIND]
+    [blind] = [one for one in book.current() if one.kind == AlertKind.BLIND]
     book.close()
 
     assert dead == [[], [], [], [], [AlertKind.BLIND]]
@@ -177,7 +182,7 @@ async def test_looks_from_cron_count_together_until_blindness_is_told(
     assert blind.since == NOW + 180
     await look(devnet.url, 6)
     book = AlertStore.open(home, now=NOW)
-    assert [one.state for one in book.current() if one.kind is AlertKind.BLIND] == [
+    assert [one.state for one in book.current() if one.kind == AlertKind.BLIND] == [
         AlertState.RESOLVED
     ]
     book.close()
@@ -204,20 +209,26 @@ async def test_volatility_and_gas_are_renewed_though_the_clock_was_set_back(
     assert renewed == [NOW, NOW - 86_400]
 
 
+OF_VENUE = {"bare": FeatureAlert("it has its stop", Found.IN_TENDING)}
+BARE = Finding(
+    "bare", Severity.CRITICAL, "It was closed for want of a stop.", "no stop", "zuno doctor", {}
+)
+
+
 class VenueWithTrouble:
     """Tells of a trade without a stop, once; or breaks as nobody foresaw."""
 
     def __init__(self) -> None:
         self.tended, self.breaks = 0, False
 
-    async def tend_trades(self) -> dict[str, str]:
+    async def tend(self) -> dict[str, Finding]:
         self.tended += 1
         if self.breaks:
             raise PoisonError
-        return {"plan_1": "It was closed for want of a stop."} if self.tended == 1 else {}
+        return {"plan_1": BARE} if self.tended == 1 else {}
 
-    async def held_hedges(self) -> dict[PositionRef, HeldHedge]:
-        return {}
+    async def look(self) -> Attached:
+        return NothingAttached()
 
 
 async def test_trades_are_tended_and_told_of_though_the_chain_was_unread(
@@ -228,7 +239,7 @@ async def test_trades_are_tended_and_told_of_though_the_chain_was_unread(
     with Store.in_memory() as store:
         async with RpcClient(network, [devnet.url]) as client:
             sources = Sources(client, network, store, None, lambda: NOW)
-            watch = Watch(sources, [devnet.wallet], lambda: venue)
+            watch = Watch(sources, [devnet.wallet], WatchedFeatures(OF_VENUE, lambda: venue))
             read = watch.reader.read
             poisoned(watch.reader, devnet.wallet)
             await poll_once(watch, WatchSettings(), book, NOW)

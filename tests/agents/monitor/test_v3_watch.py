@@ -36,7 +36,7 @@ async def test_it_leaves_its_range_and_its_wallet(
     async with sources_of(devnet) as sources:
         watch = Watch(sources, [NEIGHBOUR.address])
 
-        async def kinds(minute: int) -> set[AlertKind]:
+        async def kinds(minute: int) -> set[str]:
             [report] = await poll_once(watch, settings, book, NOW + 60 * minute)
             assert report.block is not None
             about = [one for one in book.current() if one.position_id == number and one.active]

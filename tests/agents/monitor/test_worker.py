@@ -68,7 +68,7 @@ async def test_what_happened_while_it_was_away_is_told_by_the_next_one(
         report = await watchman.poll()
 
     away = [one for one in report.events if one.alert.position_id == v4_position(number)]
-    assert [one.kind for one in away if one.alert.kind is AlertKind.OUT_OF_RANGE] == [
+    assert [one.kind for one in away if one.alert.kind == AlertKind.OUT_OF_RANGE] == [
         EventKind.OPENED,
         EventKind.RESOLVED,
     ]
@@ -127,7 +127,7 @@ async def test_not_seeing_for_several_polls_is_an_alert_until_it_sees_again(
 
     assert sees.resolved_count == 1
     assert sees.opened_count == len(sees.events) - 1
-    [blind] = [one for one in book.current() if one.kind is AlertKind.BLIND]
+    [blind] = [one for one in book.current() if one.kind == AlertKind.BLIND]
     assert blind.state is AlertState.RESOLVED
 
 
@@ -222,7 +222,7 @@ def _out_of_range(book: AlertStore, number: int) -> AlertState | None:
         (
             one.state
             for one in book.current()
-            if one.position_id == v4_position(number) and one.kind is AlertKind.OUT_OF_RANGE
+            if one.position_id == v4_position(number) and one.kind == AlertKind.OUT_OF_RANGE
         ),
         None,
     )

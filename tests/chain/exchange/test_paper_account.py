@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from chain.exchange.orders.order import OrderSide, OrderState, OrderType, VenueOrder
+from chain.exchange.orders.venues.paper import SPOT_FEES
 from chain.exchange.orders.venues.paper.venue import (
     MarketCourse,
     PaperAccount,
@@ -30,6 +31,24 @@ def test_a_taker_walks_the_book_and_pays_the_fee() -> None:
     assert after.fees == pytest.approx(6004 * 0.0005)
     assert after.cash == pytest.approx(10_000 - 6004 * 0.0005)
     assert after.equity({ETH: 3002.0}) == pytest.approx(after.cash)
+
+
+def test_a_spot_account_sells_what_it_holds_and_borrows_nothing() -> None:
+    spot = replace(moment(), spot=True, fees=SPOT_FEES)
+    bought = place_order(account(), order(BUY, OrderType.MARKET, 2.0), spot)
+    short = place_order(account(), order(SELL, OrderType.MARKET, 0.5, name="short"), spot)
+    more = place_order(bought, order(SELL, OrderType.MARKET, 2.5, name="more"), spot)
+    all_of_it = place_order(bought, order(SELL, OrderType.MARKET, 2.0, name="all"), spot)
+    dear = place_order(account(5_000), order(BUY, OrderType.MARKET, 2.0), spot)
+
+    assert bought.fees == pytest.approx(6004 * 0.001)
+    assert (short.orders["short"].reason, more.orders["more"].reason) == (
+        "only what is held can be sold: 0",
+        "only what is held can be sold: 2",
+    )
+    assert dear.orders["one"].reason == "the cash does not suffice"
+    assert all_of_it.orders["all"].state is OrderState.FILLED
+    assert not all_of_it.positions
 
 
 def test_what_the_book_does_not_hold_is_said_and_not_invented() -> None:

@@ -2,26 +2,22 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from chain.contracts.networks import Network
-from chain.execution.outbox.heads import Genesis, Head
-from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence, NamedReader
+from chain.execution.outbox.heads import Genesis
+from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence
 from chain.execution.outbox.records import EndCode, StepState
 from chain.execution.outbox.resume import StepSituation, look
 from chain.execution.outbox.rules import PlanOverError
 from chain.execution.outbox.same_chain import ChainState, keep_sight, sight_chain
-from chain.rpc.client import RpcClient
-from chain.rpc.errors import REORG_DEPTH, NoEndpoint, Unreachable
+from chain.rpc.errors import REORG_DEPTH
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import transfer
-from tests.chain.execution.sending_kit import QUICK, Bench, bench_on
+from tests.chain.execution.sending_kit import Bench, bench_on
 from tests.chain.moves import Moves
-from tests.fakes.proxy import Proxy
-from tests.fakes.told_reader import ToldReader
 
 
 @pytest.fixture
@@ -56,18 +52,6 @@ async def looked(bench: Bench) -> list[StepSituation]:
         evidence=EMBEDDED,
     )
     return [finding.situation for finding in found]
-
-
-async def test_only_the_highest_head_is_kept(bench: Bench) -> None:
-    assert await state_of(bench, EMBEDDED) is ChainState.KNOWN
-    bench.mine(3)
-    assert await state_of(bench, EMBEDDED) is ChainState.KNOWN
-    kept = bench.outbox.highest_head(chain_of(bench))
-    assert kept is not None
-    assert kept.number == height(bench)
-    bench.outbox.note_head(chain_of(bench), Head(1, "0x" + "11" * 32), now=0)
-    assert bench.outbox.highest_head(chain_of(bench)) == kept
-    assert bench.outbox.highest_head(Genesis(1, "0x")) is None
 
 
 @pytest.mark.parametrize("depth", [1, 3])
@@ -196,51 +180,3 @@ async def test_a_live_network_that_is_lower_and_old_lags_and_ends_nothing(bench:
     lowered = bench.outbox.highest_head(chain_of(bench))
     assert lowered is not None
     assert lowered.number == height(bench)
-
-
-async def test_a_live_network_that_is_a_little_lower_is_not_late_however_old(bench: Bench) -> None:
-    bench.mine(REORG_DEPTH + 2)
-    fresh = bench.head_time() + 5.0
-    assert await state_of(bench, ONE_ENDPOINT, fresh) is ChainState.KNOWN
-    bench.moves.rpc("anvil_rollback", REORG_DEPTH)
-    assert await state_of(bench, ONE_ENDPOINT, bench.head_time() + 61.0) is ChainState.KNOWN
-    bench.moves.rpc("anvil_rollback", 1)
-    assert await state_of(bench, ONE_ENDPOINT, bench.head_time() + 61.0) is ChainState.LAGGING
-
-
-async def test_one_of_three_that_boasts_or_lags_moves_nothing(bench: Bench) -> None:
-    def told(by: int) -> Any:
-        def answer(call: dict[str, Any]) -> dict[str, Any] | None:
-            if call["method"] != "eth_getBlockByNumber" or call["params"][0] != "latest":
-                return None
-            true = bench.moves.rpc(*("eth_getBlockByNumber", "latest", False))
-            return {"result": {**true, "number": hex(int(true["number"], 16) + by)}}
-
-        return answer
-
-    for by in (10**6, -20):
-        with Proxy(bench.moves.url, told(by)) as liar:
-            async with RpcClient(bench.network, [liar.url], limits=QUICK) as lying:
-                witnesses = (
-                    NamedReader("liar", lying),
-                    NamedReader("one", bench.client),
-                    NamedReader("two", bench.client),
-                )
-                several = replace(EMBEDDED, witnesses=witnesses)
-                assert await state_of(bench, several) is ChainState.KNOWN
-        kept = bench.outbox.highest_head(chain_of(bench))
-        assert kept is not None
-        assert kept.number == height(bench)
-
-
-@pytest.mark.parametrize("others", [0, 1])
-async def test_one_that_answers_alone_is_told_from_nobody(bench: Bench, others: int) -> None:
-    silent = ToldReader(lambda *_: Unreachable("it is silent", endpoint="x"))
-    witnesses = (
-        NamedReader("silent", silent),
-        NamedReader("silent too", silent),
-        *[NamedReader("alone", bench.client)] * others,
-    )
-
-    with pytest.raises(NoEndpoint if others else Unreachable):
-        await state_of(bench, replace(EMBEDDED, witnesses=witnesses))

@@ -10,22 +10,15 @@ from msgspec.structs import replace
 
 from chain.contracts.networks import Network
 from chain.execution.outbox.delivery import Route
-from chain.execution.outbox.lookup import (
-    Evidence,
-    NamedReader,
-    NonceState,
-    Sighting,
-    settle_verdict,
-)
-from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.lookup import Evidence, NamedReader
 from chain.execution.outbox.records import Doubt, EndCode, PlanStep, StepState
 from chain.execution.outbox.resume import StepSituation, look
 from chain.execution.outbox.sender import Sender
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, Unreachable
-from chain.rpc.records import Block, Receipt
+from chain.rpc.records import Receipt
 from chain.rpc.requests import Reader, Request
-from tests.chain.execution.outbox_kit import planned, transfer
+from tests.chain.execution.outbox_kit import transfer
 from tests.chain.execution.sending_kit import PATIENCE, Bench, bench_on
 from tests.chain.moves import Moves
 
@@ -33,72 +26,13 @@ Told = Callable[[Request[Any], Any], Any]
 
 T = TypeVar("T")
 
-NONCE = 7
 MADE = "0x" + "aa" * 32
-BLOCK, OTHER_BLOCK = "0x" + "b1" * 32, "0x" + "b2" * 32
 
 
 @pytest.fixture
 async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
     async with bench_on(moves, network, tmp_path / "outbox.db") as made:
         yield made
-
-
-def sighting(
-    *,
-    receipt: Receipt | None = None,
-    nonce: int = NONCE,
-    final: int = 0,
-    waiting: bool = False,
-    head: int = 100,
-) -> Sighting:
-    block = Block(head, BLOCK, BLOCK, 1000, 1, 0, 0)
-    return Sighting(block, final, True, receipt, waiting, nonce, 0)
-
-
-def receipt(*, succeeded: bool = True, block: str = BLOCK, number: int = 90) -> Receipt:
-    sender = "0x" + "01" * 20
-    return Receipt(MADE, 0, number, block, sender, None, None, succeeded, 1, 1, 1, None, ())
-
-
-IN = sighting(receipt=receipt())
-IN_AND_FINAL = sighting(receipt=receipt(), final=95, head=101)
-REVERTED = sighting(receipt=receipt(succeeded=False))
-ELSEWHERE = sighting(receipt=receipt(block=OTHER_BLOCK))
-TAKEN = sighting(nonce=NONCE + 1)
-WAITING = sighting(waiting=True)
-MISSING = sighting()
-
-
-@pytest.mark.parametrize(
-    ("seen", "standing"),
-    [
-        ((IN, IN), NonceState.INCLUDED),
-        ((IN, IN_AND_FINAL), NonceState.INCLUDED),
-        ((IN_AND_FINAL, IN_AND_FINAL), NonceState.FINAL),
-        ((IN, REVERTED), NonceState.UNCLEAR),
-        ((IN, ELSEWHERE), NonceState.UNCLEAR),
-        ((IN, MISSING), NonceState.UNCLEAR),
-        ((IN,), NonceState.UNCLEAR),
-        ((REVERTED, IN, IN), NonceState.INCLUDED),
-        ((IN, REVERTED, REVERTED), NonceState.INCLUDED),
-        ((IN, MISSING, WAITING), NonceState.MISSING),
-        ((TAKEN, MISSING), NonceState.UNCLEAR),
-        ((TAKEN, TAKEN, WAITING), NonceState.REPLACED),
-        ((TAKEN, MISSING, MISSING), NonceState.MISSING),
-        ((WAITING, MISSING), NonceState.MISSING),
-        ((WAITING, WAITING, MISSING), NonceState.PENDING),
-        ((IN, IN, REVERTED, REVERTED), NonceState.UNCLEAR),
-    ],
-)
-def test_two_must_tell_the_same(seen: tuple[Sighting, ...], standing: NonceState) -> None:
-    with Outbox.in_memory() as outbox:
-        outbox.plan(planned(transfer(NONCE)), now=0)
-        [step] = outbox.dispatch("hash").steps
-    found = settle_verdict(step, seen, 2)
-    assert found.standing is standing
-    if seen == (IN, REVERTED, REVERTED):
-        assert found.seen.receipt == REVERTED.receipt
 
 
 @dataclass
@@ -362,14 +296,3 @@ async def test_what_the_first_endpoint_swallows_goes_out_through_the_others(benc
     assert first.swallowed > 1
     assert dispatch.steps[0].state is StepState.INCLUDED
     assert bench.received() == 1
-
-
-async def test_a_first_send_goes_to_one_endpoint_alone(bench: Bench) -> None:
-    bench.approved(bench.plan())
-    other = Swallows(bench.client)
-    sender = replace(witnessed(bench, honest, honest), route=Route(bench.client, others=(other,)))
-
-    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
-
-    assert dispatch.steps[0].state is StepState.INCLUDED
-    assert other.swallowed == 0

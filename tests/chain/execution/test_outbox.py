@@ -1,13 +1,12 @@
 """The journal: what it lets through, what it refuses, and that it is on disk when it says so."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.outbox.journal import OutboxError, hold_apply_lock
+from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import (
     EndCode,
@@ -15,7 +14,6 @@ from chain.execution.outbox.records import (
     PlannedDispatch,
     PlanStep,
     StepState,
-    VersionKind,
 )
 from chain.execution.outbox.rules import PlanOverError
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
@@ -167,14 +165,14 @@ def test_a_nonce_belongs_to_one_plan_at_a_time(outbox: Outbox) -> None:
 
 
 def test_gaps_and_strangers_are_refused(outbox: Outbox) -> None:
-    with pytest.raises(OutboxError, match="consecutive"):
-        outbox.plan(planned(transfer(0), transfer(2)), now=0)
-    with pytest.raises(OutboxError, match="one wallet"):
-        outbox.plan(planned(transfer(0), replace(transfer(1), chain_id=1)), now=0)
+    for nonce in (4, 5, 7):
+        with pytest.raises(OutboxError, match="consecutive"):
+            outbox.plan(planned(transfer(5), transfer(nonce)), now=0)
+    for other in (replace(transfer(6), chain_id=1), replace(transfer(6), sender="0x" + "66" * 20)):
+        with pytest.raises(OutboxError, match="one wallet on one chain"):
+            outbox.plan(planned(transfer(5), other), now=0)
     with pytest.raises(OutboxError, match="without transactions"):
-        outbox.plan(
-            planned(transfer(0)).__class__("h", "p", planned(transfer(0)).anchor, ()), now=0
-        )
+        outbox.plan(replace(planned(transfer(0)), steps=()), now=0)
 
 
 def test_bytes_under_a_wrong_hash_are_refused(outbox: Outbox) -> None:
@@ -187,21 +185,13 @@ def test_bytes_under_a_wrong_hash_are_refused(outbox: Outbox) -> None:
         outbox.record_signed("hash", 0, wrong, now=0)
 
 
-def test_a_replacement_is_dearer_approved_and_used_once(outbox: Outbox) -> None:
+def test_a_replacement_is_approved_and_used_once(outbox: Outbox) -> None:
     step = applied(outbox, planned(transfer(0)))
     faster = dearer(transfer(0))
     with pytest.raises(OutboxError, match="never approved"):
         outbox.consume_replacement("hash", 0, faster, now=3)
     with pytest.raises(OutboxError, match="before its approval"):
         outbox.record_replacement("hash", 0, sign(faster), now=3)
-    with pytest.raises(OutboxError, match=r"12\.5%"):
-        outbox.approve_replacement(
-            "hash", 0, replace(faster, max_fee_per_gas=faster.max_fee_per_gas - 1), now=3
-        )
-    with pytest.raises(OutboxError, match="same as before"):
-        outbox.approve_replacement("hash", 0, replace(faster, value=99), now=3)
-    with pytest.raises(OutboxError, match="nonce"):
-        outbox.approve_replacement("hash", 0, replace(faster, nonce=1), now=3)
     outbox.approve_replacement("hash", 0, faster, now=3)
     with pytest.raises(OutboxError, match="before its approval"):
         outbox.record_replacement("hash", 0, sign(faster), now=3)
@@ -214,17 +204,6 @@ def test_a_replacement_is_dearer_approved_and_used_once(outbox: Outbox) -> None:
     assert [version.kind for version in step.versions] == ["original", "speed-up"]
     with pytest.raises(OutboxError):
         outbox.record_replacement("hash", 0, sign(faster), now=5)
-
-    nothing = dearer(replace(faster, to=faster.sender, value=0, gas=21_000))
-    outbox.approve_replacement("hash", 0, nothing, now=5)
-    outbox.consume_replacement("hash", 0, nothing, now=5)
-    step = outbox.record_replacement("hash", 0, sign(nothing), now=6)
-    assert step.newest is not None
-    assert step.newest.kind is VersionKind.CANCEL
-    with pytest.raises(OutboxError, match="being cancelled"):
-        outbox.approve_replacement("hash", 0, dearer(dearer(faster)), now=7)
-    step = outbox.mark_included(step, included(step), succeeded=True, now=8)
-    assert (step.state, step.reason) == (StepState.REPLACED, "cancelled")
 
 
 def test_a_reorg_takes_a_state_back_until_it_is_settled(outbox: Outbox) -> None:
@@ -291,13 +270,3 @@ def test_what_was_discarded_is_never_signed(outbox: Outbox) -> None:
     outbox.discard_unsigned("hash", now=1, reason="left by a process that ended")
     with pytest.raises(OutboxError, match="discarded"):
         outbox.record_signed("hash", 0, sign(transfer(0)), now=2)
-
-
-def test_one_process_at_a_time_is_applying(tmp_path: Path) -> None:
-    path = tmp_path / "zuno.db"
-    with hold_apply_lock(path) as ours:
-        assert ours
-        with hold_apply_lock(path) as second:
-            assert not second
-    with hold_apply_lock(path) as again:
-        assert again

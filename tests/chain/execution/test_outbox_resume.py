@@ -13,7 +13,6 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.lookup import EMBEDDED, ONE_ENDPOINT, Evidence
 from chain.execution.outbox.records import (
     Anchor,
-    Doubt,
     EndCode,
     Inclusion,
     PlannedDispatch,
@@ -169,21 +168,6 @@ async def test_a_nonce_used_by_another_hash_ends_the_plan(bench: Bench) -> None:
     assert finding.step.settled
     bench.outbox.resolve("hash", now=bench.waits.now)
     assert await looked(bench) == []
-
-
-async def test_on_a_live_network_a_taken_nonce_is_doubted_for_ten_seconds(bench: Bench) -> None:
-    step = signed_and_left(bench, bench.plan())
-    other = signed_by(DEMO_WALLET, transfer(step.transaction.nonce, value=7))
-    node_rpc.broadcast(bench.moves.url, "0x" + other.raw.hex())
-    for waited in (0.0, 4.0, 5.9):
-        bench.waits.now += waited
-        [finding] = await looked(bench, ONE_ENDPOINT)
-        assert finding.situation is StepSituation.UNCLEAR
-        assert finding.step.reason == Doubt.NONCE_TAKEN
-        assert finding.dispatch.ended is None
-    bench.waits.now += 0.1
-    [finding] = await looked(bench, ONE_ENDPOINT)
-    assert finding.situation is StepSituation.OVER
 
 
 async def test_a_reverted_step_is_told_with_where_one_stands(bench: Bench) -> None:

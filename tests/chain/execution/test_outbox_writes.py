@@ -24,7 +24,6 @@ from chain.execution.outbox.rules import (
     PlanOverError,
     check_can_replace,
     check_no_other_effect,
-    check_plan,
     check_replacement,
     check_unspent,
     least_dearer,
@@ -318,16 +317,6 @@ def test_a_journal_on_disk_is_applied_by_one_at_a_time(tmp_path: Path) -> None:
 )
 def test_a_fee_an_eighth_above_another_is_rounded_up(fee: int, least: int) -> None:
     assert least_dearer(fee) == least
-
-
-def test_all_of_a_plan_is_one_wallets_on_one_chain() -> None:
-    check_plan(planned(transfer(5), transfer(6), transfer(7)))
-    for other in (replace(transfer(6), chain_id=1), replace(transfer(6), sender=OTHER)):
-        with pytest.raises(OutboxError, match="one wallet on one chain"):
-            check_plan(planned(transfer(5), other))
-    for nonce in (4, 5, 7):
-        with pytest.raises(OutboxError, match="consecutive"):
-            check_plan(planned(transfer(5), transfer(nonce)))
 
 
 VERSION = sent()[1].versions[0]

@@ -1,7 +1,6 @@
 """Single steps that are wrong in one way each, and the sentence that says so."""
 
 from collections.abc import Callable
-from fractions import Fraction
 
 import pytest
 from msgspec.structs import replace
@@ -27,7 +26,10 @@ from chain.execution.v4.records import (
     ModifyLiquidities,
     Unsubscribe,
 )
+from tests.chain.execution.made_up_plans import NETWORK
 from tests.chain.execution.policy_bench import STRANGER, Bench, altered, reasons, setting, spoil
+
+MANAGER = NETWORK.contracts.position_manager
 
 
 @pytest.fixture(scope="module")
@@ -215,19 +217,6 @@ def test_actions_outside_the_recipes_are_named(bench: Bench) -> None:
         assert f"the actions {named}" in reasons([spoilt], context)
 
 
-@pytest.mark.parametrize("name", ["increase", "compound", "move", "swap"])
-def test_the_limit_of_the_day_counts_every_way_in(bench: Bench, name: str) -> None:
-    step, context = bench.alone(name)
-    ((pool, _),) = context.pools.items()
-    worth = {pool.currency0: Fraction(1, 10**9), pool.currency1: Fraction(1)}
-    limited = replace(context, worth=worth, limits=replace(context.limits, daily_notional=10**30))
-    judged = check([step], limited)
-    assert isinstance(judged, Allowed)
-    assert judged.notional > 0
-    spent = replace(limited, notional_today=10**30)
-    assert "past the day's limit" in reasons([step], spent)
-
-
 def test_small_calls_carry_no_value_and_stay_with_the_plan(bench: Bench) -> None:
     step, context = bench.alone("close")
     (ref,) = context.positions
@@ -250,9 +239,11 @@ def test_a_wrong_approval_says_what_is_wrong(bench: Bench) -> None:
     steps, context = bench.plans["swap"]
     for kind, change, sentence in (
         (TokenApproval, {"spender": STRANGER}, "which is not Permit2"),
+        (TokenApproval, {"spender": MANAGER}, "which is not Permit2"),
         (TokenApproval, {"amount": 7}, "it allows 7 units"),
         (Permit2Approval, {"token": STRANGER}, "is not a token of the pair"),
         (Permit2Approval, {"spender": STRANGER}, "which no step of a plan needs"),
+        (Permit2Approval, {"spender": MANAGER}, "where the plan moves 0"),
         (Permit2Approval, {"amount": 7}, "it allows 7 units"),
         (Permit2Approval, {"expiration": 2**48 - 1}, "does not expire"),
     ):

@@ -113,16 +113,6 @@ def test_the_least_gas_and_the_largest_tip(bench: Bench) -> None:
     assert _is_allowed(step, context, value=1)
 
 
-@pytest.mark.parametrize(("seconds", "good"), [(0, False), (1, True), (900, True), (901, False)])
-@pytest.mark.parametrize("name", ["close", "create", "swap"])
-def test_a_deadline_at_its_limit(bench: Bench, name: str, seconds: int, good: bool) -> None:
-    step, context = bench.alone(name)
-    assert isinstance(step.call, ModifyLiquidities | Execute)
-    call = replace(step.call, deadline=context.head_time + seconds)
-
-    assert isinstance(check([replace(step, call=call)], context), Allowed) is good
-
-
 @pytest.mark.parametrize(("seconds", "good"), [(0, False), (1, True), (1800, True), (1801, False)])
 def test_an_allowance_expires_at_its_limit(bench: Bench, seconds: int, good: bool) -> None:
     steps, context = bench.plans["swap"]
@@ -163,7 +153,7 @@ def test_a_pool_at_the_dearest_fee(bench: Bench, pips: int, good: bool) -> None:
     assert isinstance(check([step], dear), Allowed) is good
 
 
-@pytest.mark.parametrize("name", ["create", "increase", "swap"])
+@pytest.mark.parametrize("name", ["create", "increase", "compound", "move", "swap"])
 def test_the_limit_of_a_day_to_the_last_micro_dollar(bench: Bench, name: str) -> None:
     step, context = bench.alone(name)
     ((key, _),) = context.pools.items()

@@ -15,7 +15,7 @@ from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import PlanStep, StepState
 from chain.execution.outbox.sender import Fees, NotSentError, cancellation, speed_up
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import RpcError, RpcRefused, Unreachable
+from chain.rpc.errors import RpcError, Unreachable
 from chain.rpc.requests import Reader, Request
 from tests import node_rpc
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, signed_by, transfer
@@ -39,20 +39,6 @@ class SilentReads(Reader):
             self.left -= 1
             raise Unreachable("is away", endpoint="the node")
         return await self.client.settle(requests)
-
-
-@dataclass
-class NoFinality(Reader):
-    """An endpoint of a network that calls no block final."""
-
-    client: RpcClient
-
-    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
-        outcomes = await self.client.settle(requests)
-        return [
-            RpcRefused(-32602, "unknown block tag") if "finalized" in request.params else outcome
-            for request, outcome in zip(requests, outcomes, strict=True)
-        ]
 
 
 @pytest.fixture
@@ -142,19 +128,6 @@ async def test_a_refusal_that_is_true_ends_in_dropped(bench: Bench) -> None:
     assert "insufficient funds" in step.reason
     assert fault.sends == 1
     assert bench.received() == 0
-
-
-async def test_a_private_endpoint_is_the_only_one_that_sees_the_bytes(bench: Bench) -> None:
-    public = SendFault(bench.moves.url, True, None, faults=0)
-    private = SendFault(bench.moves.url, False, "the relay is closed")
-    async with (
-        through(public, bench.network) as reads,
-        through(private, bench.network) as sends,
-    ):
-        bench.client = reads
-        dispatch = await bench.apply(bench.plan(), sends)
-    assert dispatch.steps[0].state is StepState.DROPPED
-    assert (public.sends, private.sends) == (0, 1)
 
 
 async def test_a_dropped_transaction_is_sent_again_with_the_same_bytes(bench: Bench) -> None:
@@ -310,14 +283,6 @@ async def test_without_an_answer_nothing_is_begun(bench: Bench) -> None:
     assert bench.outbox.dispatch("hash").consumed_at is None
 
 
-async def test_where_no_block_is_called_final_depth_decides(bench: Bench) -> None:
-    await bench.apply(bench.plan())
-    sender = replace(bench.sender(), reads=NoFinality(bench.client))
-    bench.waits.meanwhile = [lambda: bench.mine(63), lambda: None, lambda: bench.mine(1)]
-    assert (await sender.watch("hash")).steps[0].state is StepState.FINAL
-    assert bench.waits.meanwhile == []
-
-
 async def test_a_plan_of_another_network_is_refused(bench: Bench) -> None:
     bench.approved(bench.plan())
     sender = replace(bench.sender(), chain_id=1)
@@ -346,24 +311,3 @@ async def test_while_one_zuno_applies_another_does_not(bench: Bench) -> None:
         with pytest.raises(OutboxError, match="Another zuno"):
             await bench.sender().apply("hash", bench.signer, at=bench.waits.now)
     assert bench.outbox.dispatch("hash").consumed_at is None
-
-
-@dataclass
-class DownAtFirst(Reader):
-    """Cannot be reached so many times, then takes what it is given."""
-
-    client: RpcClient
-    times: int
-
-    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
-        if self.times:
-            self.times -= 1
-            return [Unreachable("nobody is there", endpoint="x")] * len(requests)
-        return await self.client.settle(requests)
-
-
-async def test_an_endpoint_that_is_down_for_a_moment_is_tried_again(bench: Bench) -> None:
-    dispatch = await bench.apply(bench.plan(), DownAtFirst(bench.client, times=2))
-
-    assert dispatch.steps[0].state is StepState.INCLUDED
-    assert bench.received() == 1

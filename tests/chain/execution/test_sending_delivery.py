@@ -247,18 +247,6 @@ def test_how_long_is_waited() -> None:
     assert APPROVAL_SECONDS == 600
 
 
-@pytest.mark.parametrize(("seconds", "good"), [(0, True), (599.9, True), (600, False)])
-def test_an_approval_lasts_ten_minutes(outbox: Outbox, seconds: float, good: bool) -> None:
-    plan = planned(transfer(NONCE))
-    outbox.plan(plan, now=0)
-    outbox.approve(plan.hash, now=100)
-    if good:
-        outbox.consume(plan.hash, now=100 + seconds)
-        return
-    with pytest.raises(OutboxError, match="ten minutes"):
-        outbox.consume(plan.hash, now=100 + seconds)
-
-
 ELSEWHERE = Node(blocks={ANCHOR.number: block(ANCHOR.number, fork="bb")})
 """An endpoint on whose chain the plan was not approved."""
 

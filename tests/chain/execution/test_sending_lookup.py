@@ -317,6 +317,7 @@ async def test_only_a_live_chain_may_lag(embedded: bool, found: NonceState) -> N
 N = NonceState
 HIGH = block(HEAD + 5)
 IN = receipt_in(HEAD - 1)
+REVERTED = replace(IN, succeeded=False)
 
 
 @pytest.mark.parametrize(
@@ -338,13 +339,20 @@ IN = receipt_in(HEAD - 1)
             HEAD,
         ),
         (({"receipt": IN, "final_number": HEAD},) * 2, 2, N.FINAL, HEAD),
-        (({"receipt": IN}, {"receipt": replace(IN, succeeded=False)}), 2, N.UNCLEAR, HEAD),
+        (({"receipt": IN}, {"receipt": REVERTED}), 2, N.UNCLEAR, HEAD),
         (({"receipt": IN}, {"receipt": receipt_in(HEAD - 1, fork="bb")}), 2, N.UNCLEAR, HEAD),
         (({},), 1, N.MISSING, HEAD),
         (({"head": block(HEAD, timestamp=DEADLINE)}, {}), 2, N.MISSING, HEAD),
         (({"head": block(HEAD, timestamp=DEADLINE)},) * 2, 2, N.EXPIRED, HEAD),
         (({"waiting": True}, {"head": block(HEAD, timestamp=DEADLINE)}), 2, N.EXPIRED, HEAD),
         (({"head": HIGH}, {"nonce": NONCE + 1}), 2, N.UNCLEAR, HEAD),
+        (({"receipt": IN}, {}), 2, N.UNCLEAR, HEAD),
+        (({"receipt": IN},), 2, N.UNCLEAR, HEAD),
+        (({"receipt": REVERTED}, {"receipt": IN}, {"receipt": IN}), 2, N.INCLUDED, HEAD),
+        (({"receipt": IN}, {}, {"waiting": True}), 2, N.MISSING, HEAD),
+        (({"nonce": NONCE + 1},) * 2 + ({"waiting": True},), 2, N.REPLACED, HEAD),
+        (({"nonce": NONCE + 1}, {}, {}), 2, N.MISSING, HEAD),
+        (({"receipt": IN},) * 2 + ({"receipt": REVERTED},) * 2, 2, N.UNCLEAR, HEAD),
     ],
 )
 def test_the_least_that_enough_of_them_say_counts_from_the_lowest_head(
@@ -356,3 +364,9 @@ def test_the_least_that_enough_of_them_say_counts_from_the_lowest_head(
         verdict = settle_verdict(step, order, needed)
         assert verdict == Verdict(found, verdict.seen)
         assert verdict.seen.head.number == head
+
+
+def test_what_most_tell_is_what_is_seen_though_another_tells_otherwise() -> None:
+    _, step = sent()
+    told = [replace(SEEN, receipt=each) for each in (IN, REVERTED, REVERTED)]
+    assert settle_verdict(step, told, 2).seen.receipt == REVERTED

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 
-from agents.monitor.alerts.alert import AlertKind, EventKind
+from agents.monitor.alerts.alert import EventKind
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.poll import Watch, poll_once
+from agents.monitor.rules.features import WatchedFeatures
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.trade.facts import HedgeFacts
 from agents.trade.opinions import floor_to_step
@@ -31,6 +32,7 @@ from chain.protocols.reference import v4_position
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from zuno_tui.app.session import Session
+from zuno_tui.features.trade.alert_kinds import ALERTS, TradeAlert
 from zuno_tui.features.trade.hedged_position import hedge_legs
 from zuno_tui.features.trade.hedges import read_hedge_results, read_hedges
 from zuno_tui.features.trade.trading import open_trading
@@ -230,7 +232,11 @@ async def hedged_days(
     found: list[HedgedDay] = []
     watching = WatchSettings(Thresholds(hedge_drift=drift))
     async with session.sources() as sources:
-        watch = Watch(sources, [OWNER], lambda: HomeHedges(session.home, settings, DEVNET))
+        watch = Watch(
+            sources,
+            [OWNER],
+            WatchedFeatures(ALERTS, lambda: HomeHedges(session.home, settings, DEVNET)),
+        )
         with closing(AlertStore.open(session.home, now=0.0)) as book:
             start = recount.passed()
             recount.traded(*await rehedge(session, sources, token_id, "first"))
@@ -246,7 +252,7 @@ async def hedged_days(
                 drifted = [
                     one
                     for one in report.events
-                    if one.alert.kind is AlertKind.HEDGE_DRIFTED
+                    if one.alert.kind == TradeAlert.HEDGE_DRIFTED
                     and one.kind in (EventKind.OPENED, EventKind.REOPENED)
                 ]
                 if drifted and drifts < most_drifts:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from agents.monitor.alerts.alert import event_document
 from agents.monitor.alerts.store import AlertStore
@@ -311,8 +312,7 @@ def test_metrics_are_told_to_this_machine_and_in_full_to_who_knows_the_token(
         health = httpx2.get(url.replace("/metrics", "/health"))
         mode = (zuno.home / "metrics-token").stat().st_mode & 0o777
 
-    parser = pytest.importorskip("prometheus_client.parser", reason="prometheus_client: optional")
-    names = {family.name for family in parser.text_string_to_metric_families(every.text)}
+    names = {family.name for family in text_string_to_metric_families(every.text)}
     assert {"zuno_up", "zuno_last_round_age_seconds", "zuno_positions", "zuno_block"} <= names
     assert devnet.wallet in every.text
     assert devnet.wallet not in some.text

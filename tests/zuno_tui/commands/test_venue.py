@@ -26,6 +26,7 @@ from tests.printed import printed
 from tests.typed_secrets import types
 from zuno_tui.app.session import Session
 from zuno_tui.cli import main
+from zuno_tui.features.trade.hedge_alerts import AttachedHedges
 from zuno_tui.features.trade.trade import status
 from zuno_tui.features.trade.trading import open_trading
 from zuno_tui.features.trade.unhedging import plan_unhedge
@@ -119,13 +120,13 @@ async def test_whoever_only_looks_goes_on_without_keys(kept: Kept, tmp_path: Pat
     home.prepare()
     settings = Settings(trade=TradeTable(venue="demo"))
     hedges = HomeHedges(home, settings, network_named("ethereum"))
-    assert await hedges.held_hedges() == {}
+    assert await hedges.look() == AttachedHedges({})
     plan_id = "plan_1"
     with TradeJournal.open(home.trades) as journal:
         assert not journal.has_hedges()
         journal.begin(plan_id, "demo:Binance", [], 0.0, start(7))
 
-    assert await hedges.held_hedges() is None
+    assert await hedges.look() is None
     assert kept.entries == {}
 
 
@@ -169,17 +170,17 @@ async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
         journal.mark("entry", JournalState.ACKNOWLEDGED, 0.0, answer)
         settings = Settings(trade=TradeTable(venue=set_by_now))
         watch = HomeHedges(home, settings, network_named("ethereum"))
-        told = await watch.tend_trades()
+        told = await watch.tend()
         journal.mark(
             "stop",
             JournalState.ACKNOWLEDGED,
             0.0,
             replace(answer, order=stop, filled=0.0, average=None, state=OrderState.OPEN),
         )
-        rests = await watch.tend_trades()
+        rests = await watch.tend()
 
     assert told is not None
-    assert "NO STOP" in told["plan_1"]
+    assert "NO STOP" in told["plan_1"].message
     assert rests is None, "nobody can tell, and nothing is known to be wrong"
 
 
@@ -248,7 +249,7 @@ async def test_a_key_that_ends_is_an_alert_with_its_command(
             hyperliquid, "HyperliquidVenue", partial(hyperliquid.HyperliquidVenue, base_url=url)
         )
         for _ in range(3):
-            assert await HomeHedges(home, settings, network).held_hedges() is not None
+            assert await HomeHedges(home, settings, network).look() is not None
         for days in (20, 9, 0, -1):
             told[days] = [
                 (one.finding.severity.value, one.finding.next_command)
@@ -259,7 +260,7 @@ async def test_a_key_that_ends_is_an_alert_with_its_command(
         double.agents = {AGENT: 1}
         with TradeJournal.open(home.trades) as journal:
             journal.forget_key_ends()
-        await HomeHedges(home, settings, network).held_hedges()
+        await HomeHedges(home, settings, network).look()
         [revoked] = key_news(home, network, time.time())
 
     command = "zuno venue hyperliquid"

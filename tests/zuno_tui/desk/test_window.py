@@ -11,7 +11,7 @@ from chain.wallet.secrets import Passphrase
 from tests import node_rpc
 from tests.zuno_tui.desk.conftest import Node
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.catalog.only_reads import READING
+from zuno_tui.catalog.looks import READING
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.alerts import ListAlerts
 from zuno_tui.commands.history import ShowHistory

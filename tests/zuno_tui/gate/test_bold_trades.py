@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from agents.bus.plan_store import PlanStore
-from agents.trade.facts import DeskRecord, MarketSnapshot
+from agents.trade.facts import AccountFacts, DeskRecord, MarketSnapshot
 from agents.trade.observe.observer import MarketObserver
 from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_document
@@ -15,6 +15,7 @@ from agents.trade.terms import ExecutionStyle, TradeDecision
 from chain.base.home import Home
 from chain.contracts.networks import network_named
 from chain.exchange.orders.engine import tend_orders
+from chain.exchange.orders.order import OrderSide
 from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
 from tests.agents.trade.cases import question
 from tests.agents.trade.desks import Seen, argue
@@ -27,8 +28,10 @@ from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, wa
 from zuno_tui.features.trade.lessons import learn, trade_memory
 from zuno_tui.features.trade.run_view import run_of_plan
 from zuno_tui.features.trade.setups import desk_record, judge_setups, keep_setup
+from zuno_tui.features.trade.trading import account_facts, open_trading
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.settings import Settings
+from zuno_tui.settings.schema import TradeTable
 
 HOUR = 3600
 EMPTY = DeskRecord(resolved=0, won=0, brier=None)
@@ -67,8 +70,10 @@ async def drafted(
     style: ExecutionStyle = PASSIVE,
     *,
     anyway: bool = True,
+    of: AccountFacts | None = None,
 ) -> TradePlan:
-    asked = question(of=await desk.account(), record=EMPTY).model_copy(update={"anyway": anyway})
+    account = of or await desk.account()
+    asked = question(of=account, record=EMPTY).model_copy(update={"anyway": anyway})
     seen = await MarketObserver(desk.market, sample_seconds=0).look(asked)
     assert seen.market is not None
     leaning = seen.model_copy(update={"market": _leaning(seen.market, lean, style)})
@@ -142,6 +147,49 @@ async def test_each_side_and_style_goes_from_a_refused_setup_to_a_post_mortem(
         f"{side.value} {style.value}: {plan.orders[0].type} {plan.quantity:g}; {lesson.outcome}; "
         f"shadow {'open' if ended.ended is None else ended.ended.how}"
     )
+
+
+async def test_a_long_that_fits_is_bought_on_spot_and_sold_there(tmp_path: Path) -> None:
+    double = ExchangeDouble()
+    async with double.running() as url:
+        table = TradeTable(url=url, spot_venue="paper-spot")
+        home = Home(tmp_path, tmp_path / "cache")
+        settings = Settings(trade=table)
+        session = Session(home, settings, network_named("devnet"), as_json=True)
+        home.prepare()
+        plan = await long_on_spot(session, double)
+        async with open_trading(session, plan) as opened:
+            desk = replace(opened, clock=Wall())
+            assert desk.venue.name == plan.venue
+            assert plan.decision is TradeDecision.LONG
+            await approve_trade(desk, plan)
+            sent = await apply_trade(
+                desk, await waiting_trade(desk, plan, None), sleep=double.pass_time
+            )
+            entry = sent[0].order
+            double.now += 3 * HOUR
+            await tend_orders(desk.journal, desk.venue)
+            held = (await desk.venue.account()).quantity_of(plan.symbol)
+        async with open_trading(session, coin="ETH") as there:
+            assert there.venue.name == plan.venue, "it is sold where it was bought"
+            await until_closed(there, double)
+            left = await there.venue.account()
+            with trade_memory(session) as memory:
+                await learn(session, there, memory)
+                lesson = next(each for each in memory.all() if each.memory_id == plan.plan_id)
+    assert entry.side is OrderSide.BUY
+    assert 0 < held <= plan.quantity + 1e-9
+    assert (left.funding, left.positions) == (0.0, ())
+    assert lesson.venue.startswith("paper-spot:")
+    printed(f"spot: {entry.type} {held:g} ETH of {plan.quantity:g}; {lesson.outcome}")
+
+
+async def long_on_spot(session: Session, double: ExchangeDouble) -> TradePlan:
+    double.now += 33 * HOUR
+    async with open_trading(session, coin="ETH") as desk:
+        account = await account_facts(session, desk, hedging=False)
+        assert account.spot is not None
+        return await drafted(desk, session.home.root, UP, of=account)
 
 
 async def test_a_real_venue_takes_nothing_against_the_odds(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ async def test_an_alert_counts_collecting_by_the_protocol_of_the_position(
     told = {
         str(one.position_id): float(str(one.numbers["gasUsd"]))
         for one in book.current()
-        if one.kind is AlertKind.FEES_WORTH_COLLECTING
+        if one.kind == AlertKind.FEES_WORTH_COLLECTING
     }
     of_v4 = gas_units("v4", CostedRecipe.COLLECT, as_one=False)
     for name, unwritten in UNWRITTEN.items():

@@ -6,7 +6,6 @@ import asyncio
 import os
 import shlex
 import subprocess
-import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from chain.base.own_program import own_program
 from zuno_tui.app.session import Session, say
 from zuno_tui.catalog.interpret import Interpretation, interpret
 from zuno_tui.catalog.registry import registry
@@ -165,7 +165,7 @@ def _run_command(intent: Intent, parsed: Namespace) -> int:
         return USAGE
     say(f"$ {intent.twin}")
     words = [*shlex.split(intent.twin)[1:], *_shared(parsed)]
-    return subprocess.run([sys.executable, "-P", "-m", "zuno_tui", *words], check=False).returncode  # noqa: S603
+    return subprocess.run(own_program("zuno_tui", *words), check=False).returncode  # noqa: S603
 
 
 def _shared(parsed: Namespace) -> Iterator[str]:

@@ -2,15 +2,15 @@
 
 import asyncio
 import os
-import re
 import signal
-import sys
 from argparse import Namespace
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from chain.base.own_program import own_script
+from chain.base.secret_names import without_secrets
 from zuno_tui.features.mcp.bounds import clean
 
 Said = Callable[[str], Coroutine[None, None, None]]
@@ -18,14 +18,6 @@ Said = Callable[[str], Coroutine[None, None, None]]
 TYPED = "import sys; from zuno_tui.cli import main; sys.exit(main())"
 _MOST_LINE = 64 * 1024
 _MOST_PLANS, _HOUR = 20, 3_600.0
-_KEPT_SECRET = re.compile(
-    r"PASS|SECRET|PRIVATE|MNEMONIC|KEYSTORE|SEED|TOKEN|TELEGRAM|WEBHOOK|CREDENTIAL|_KEY",
-    re.IGNORECASE,
-)
-_OF_MODELS = re.compile(
-    r"(OPENAI|ANTHROPIC|GEMINI|OPENROUTER|DEEPSEEK|GROQ)_\w+|ZUNO_(MODEL|COINGECKO)\w*"
-)
-"""What a debate speaks to its models with, and what prices are read with."""
 
 
 class ChildAnswer(NamedTuple):
@@ -70,11 +62,11 @@ async def run_child(
     words: Sequence[str], said: Said, *, seconds: float, script: str = TYPED
 ) -> ChildAnswer:
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-c", script, *words),
+        *own_script(script, *words),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env={name: value for name, value in os.environ.items() if not _is_secret(name)},
+        env=without_secrets(os.environ),
         limit=_MOST_LINE,
         start_new_session=True,
     )
@@ -112,8 +104,3 @@ async def _heard(child: asyncio.subprocess.Process, said: Said) -> tuple[bytes, 
         return await answer, tuple(filter(None, last))
     finally:
         answer.cancel()
-
-
-def _is_secret(name: str) -> bool:
-    """A child that reads and argues needs no other key."""
-    return _KEPT_SECRET.search(name) is not None and _OF_MODELS.fullmatch(name) is None

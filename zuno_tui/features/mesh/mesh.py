@@ -32,6 +32,7 @@ from agents.mesh.peers import (
 from agents.mesh.supervising import Program, bare_environment, supervise
 from chain.base.clean_text import clean_text
 from chain.base.home import Home, locked_if_free, write_atomically
+from chain.base.own_program import own_program
 from zuno_tui.app.demo_place import EMBEDDED_NETWORK, running_demo
 from zuno_tui.app.session import Session, say
 from zuno_tui.features.mesh.remote_agents import DESK_LOCK, mesh_folder
@@ -348,16 +349,7 @@ def _programs(
     for peer in book.peers:
         if peer.role != CLI and peer.name in homes:
             place = homes[peer.name]
-            command = (
-                sys.executable,
-                "-P",
-                "-m",
-                "zuno_tui",
-                "agent",
-                peer.role,
-                "--home",
-                str(place),
-            )
+            command = tuple(own_program("zuno_tui", "agent", peer.role, "--home", str(place)))
             told = {**bare_environment(environment, place), **extra}
             yield Program(f"agent {peer.name}", command, place, "agent.log", told)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from agents.monitor.heartbeat import Note
-    from agents.monitor.poll import FeatureNews
+    from agents.monitor.rules.features import FeatureAlert, FeatureNews
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.positions.overview import Overview, Sources
@@ -140,6 +140,12 @@ def _screen_for(event: Event, link: DeskLink, _clock: Callable[[], float]) -> Sc
     return OrderFormScreen(link, event)
 
 
+def _alerts() -> Mapping[str, FeatureAlert]:
+    from zuno_tui.features.orders.alert_kinds import ALERTS
+
+    return ALERTS
+
+
 def _news(home: Home, network: Network) -> Sequence[FeatureNews]:
     if not home.orders.exists():
         return ()
@@ -165,7 +171,7 @@ def _keeping(
     return keep()
 
 
-def _watched(home: Home) -> str:
+def _carried_by(home: Home) -> str:
     if not home.orders.exists():
         return ""
     from zuno_tui.features.orders.carrier import carrier_words
@@ -201,9 +207,10 @@ FEATURE = DeskFeature(
     outlives=_outlives,
     notes=_notes,
     ended_with=_ended_with,
+    alerts=_alerts,
     news=_news,
     obeys=_obeys,
     scored=_scored,
     beside_watch=_keeping,
-    watched=_watched,
+    carried_by=_carried_by,
 )

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from agents.monitor.alerts.alert import AlertKind, Finding, Severity
-from agents.monitor.poll import FeatureNews
+from agents.monitor.alerts.alert import Finding, Severity
+from agents.monitor.rules.features import FeatureNews
 from chain.base.home import Home
 from chain.base.units import DAY
 from chain.contracts.networks import Network
@@ -12,6 +12,7 @@ from chain.standing_orders.book import KeptOrder, StandingOrders
 from chain.standing_orders.call import OrderCall, OrderRefusedError, call_in
 from chain.standing_orders.order import StandingState
 from chain.standing_orders.seal import fault_of, is_signed
+from zuno_tui.features.orders.alert_kinds import OrderAlert
 from zuno_tui.features.orders.neighbors import replaced_by
 from zuno_tui.features.orders.page import headline
 from zuno_tui.features.orders.sight import OUTGROWN
@@ -35,7 +36,7 @@ def order_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, .
                 low,
                 "the watch key cannot be used",
                 "gas",
-                kind=AlertKind.WATCH_KEY_LOW,
+                kind=OrderAlert.WATCH_KEY_LOW,
                 command="zuno wallet watch-key",
             )
         )
@@ -104,7 +105,7 @@ def _news(
     severity: Severity = Severity.CRITICAL,
     *,
     ref: PositionRef | None = None,
-    kind: AlertKind = AlertKind.STANDING_ORDER,
+    kind: OrderAlert = OrderAlert.STANDING_ORDER,
     command: str = "zuno orders",
 ) -> FeatureNews:
     return FeatureNews(Finding(kind, severity, words, title, command, {}), label, ref)

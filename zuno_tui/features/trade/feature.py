@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from agents.bus.replay import Record
     from agents.monitor.heartbeat import Note
-    from agents.monitor.poll import FeatureNews
-    from agents.monitor.rules.situation import HedgeSource
+    from agents.monitor.rules.features import AttachedWatch, FeatureAlert, FeatureNews
     from chain.base.home import Home
     from chain.contracts.networks import Network
     from chain.positions.overview import Overview, Sources
@@ -102,7 +101,7 @@ def _notes(session: Session) -> Mapping[PositionRef, str]:
     return short_notes(session.home, session.network.chain_id)
 
 
-def _watched_hedges(home: Home, settings: Settings, network: Network) -> HedgeSource | None:
+def _watched(home: Home, settings: Settings, network: Network) -> AttachedWatch | None:
     """Nothing of trading is loaded for a home that never traded."""
     if not home.trades.exists():
         return None
@@ -123,6 +122,12 @@ def _tending(
     if not home.trade_watch.exists():
         return tend_when_told(chosen, tell)
     return watch_when_asked(chosen, tell)
+
+
+def _alerts() -> Mapping[str, FeatureAlert]:
+    from zuno_tui.features.trade.alert_kinds import ALERTS
+
+    return ALERTS
 
 
 def _news(home: Home, network: Network) -> Sequence[FeatureNews]:
@@ -158,7 +163,8 @@ FEATURE = DeskFeature(
     attached=_attached,
     outlives=_outlives,
     notes=_notes,
-    watched_hedges=_watched_hedges,
+    alerts=_alerts,
+    watched=_watched,
     beside_watch=_tending,
     news=_news,
     headlines=_headlines,

@@ -293,7 +293,7 @@ async def _question(
         coin=symbol.removesuffix("USDT"),
         mode=about.mode,
         objective=objective,
-        account=await _account(session, trading, about),
+        account=await account_facts(session, trading, hedging=about.hedge is not None),
         settings=trading.settings,
         hedge=about.hedge,
         emergency=about.emergency,
@@ -307,10 +307,10 @@ async def _question(
     )
 
 
-async def _account(session: Session, trading: Trading, about: _Subject) -> AccountFacts:
+async def account_facts(session: Session, trading: Trading, *, hedging: bool) -> AccountFacts:
     """With the second venue, where one is set and a trade is asked for."""
     account, name = await trading.account(), session.settings.trade.spot_venue
-    if name in (None, trading.venue.name.partition(":")[0]) or about.hedge is not None:
+    if name in (None, trading.venue.name.partition(":")[0]) or hedging:
         return account
     async with open_venue(session, name) as opened:
         seen = await opened.venue.account()

@@ -16,8 +16,8 @@ from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from agents.model.budget import BudgetLimits, Spent
-from agents.monitor.alerts.alert import AlertKind, Finding, Severity
-from agents.monitor.poll import FeatureNews
+from agents.monitor.alerts.alert import Finding, Severity
+from agents.monitor.rules.features import FeatureNews
 from agents.trade.plan import TradePlan
 from agents.trade.terms import TradeMode
 from chain.base.clean_text import clean_text
@@ -28,6 +28,7 @@ from chain.contracts.networks import Network
 from chain.exchange.public.market import contract_symbol
 from chain.prices.market_http import MarketError
 from zuno_tui.app.session import Session
+from zuno_tui.features.trade.alert_kinds import TradeAlert
 from zuno_tui.features.trade.intents import Trade
 from zuno_tui.features.trade.report import report_run
 from zuno_tui.features.trade.run_view import verdict
@@ -275,7 +276,7 @@ def watch_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, .
     return tuple(
         FeatureNews(
             Finding(
-                AlertKind.TRADE_WATCH,
+                TradeAlert.TRADE_WATCH,
                 Severity.INFO,
                 f"The trade desk on {coin}: {known.headline}",
                 "a plan of the trade watch waits",

@@ -8,10 +8,9 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from agents.monitor.alerts.alert import AlertKind, Finding, Severity
+from agents.monitor.alerts.alert import Finding, Severity
 from agents.monitor.heartbeat import Note, Troubled
-from agents.monitor.poll import FeatureNews
-from agents.monitor.rules.situation import HeldHedge
+from agents.monitor.rules.features import FeatureNews
 from chain.base.errors import ZunoError
 from chain.base.home import Home, locked_if_free
 from chain.base.units import DAY
@@ -24,6 +23,8 @@ from chain.exchange.orders.venue import KEY_WARNED_DAYS, KnowsKeyEnd
 from chain.prices.market_http import MarketError
 from chain.protocols.reference import PositionRef
 from zuno_tui.app.session import Session, SettingsSource
+from zuno_tui.features.trade.alert_kinds import TradeAlert
+from zuno_tui.features.trade.hedge_alerts import AttachedHedges, HeldHedge
 from zuno_tui.features.trade.hedges import (
     hedges_by_position,
     read_hedges,
@@ -61,8 +62,13 @@ class HomeHedges:
         self._settings = settings
         self._network = network
 
-    async def tend_trades(self) -> dict[str, str] | None:
+    async def tend(self) -> dict[str, Finding] | None:
         """What was sent and not brought to its end, unless somebody is sending right now."""
+        urgent = await self._tend_all()
+        return None if urgent is None else {plan: _bare(words) for plan, words in urgent.items()}
+
+    async def _tend_all(self) -> dict[str, str] | None:
+        """By plan, what is urgent."""
         with suppress(sqlite3.Error), locked_if_free(self._home.trades_lock) as nobody_sends:
             unfinished = unfinished_venues(self._home)
             if unfinished and not nobody_sends:
@@ -89,17 +95,17 @@ class HomeHedges:
             return bare or None
         return {notice.plan_id: notice.words for notice in notices if notice.is_urgent}
 
-    async def held_hedges(self) -> dict[PositionRef, HeldHedge] | None:
-        """By position; None where the venue or the journal cannot be read now."""
+    async def look(self) -> AttachedHedges | None:
+        """None where the venue or the journal cannot be read now."""
         session = Session(self._home, self._settings, self._network, as_json=True)
         with suppress(VenueUnreadError, *CLOSED_TO_LOOKERS):
             if not has_hedges(self._home):
-                return {}
+                return AttachedHedges({})
             async with open_venue(session) as opened:
                 await self._look_at_key(opened)
                 found = await read_hedges(opened.journal, opened.venue)
                 wanted = wanted_closings(session)
-                held = {}
+                held: dict[PositionRef, HeldHedge] = {}
                 legs = hedges_by_position(found, self._network.chain_id)
                 for ref, (first, *rest) in legs.items():
                     held[ref] = replace(
@@ -107,7 +113,7 @@ class HomeHedges:
                         others=tuple([await _held(opened, hedge) for hedge in rest]),
                         wanted=wanted.get(str(ref), wanted.get("all")),
                     )
-                return held
+                return AttachedHedges(held)
         return None
 
     async def _look_at_key(self, opened: OpenVenue) -> None:
@@ -121,6 +127,17 @@ class HomeHedges:
         with suppress(MarketError):  # asked again at the next look; what is held comes first
             ends_at, chain_id = await venue.key_ends_at(), self._network.chain_id
             opened.journal.keep_key_end(KeyEnd(venue.name, ends_at, now, chain_id))
+
+
+def _bare(words: str) -> Finding:
+    return Finding(
+        TradeAlert.TRADE_UNPROTECTED,
+        Severity.CRITICAL,
+        words,
+        "a trade without a stop",
+        "zuno trade status",
+        {},
+    )
 
 
 def key_news(home: Home, network: Network, now: float) -> tuple[FeatureNews, ...]:
@@ -144,7 +161,7 @@ def _key_finding(end: KeyEnd, left: float) -> Finding:
         words = f"The key for {venue} has ended: nothing can be sent, cancelled or closed there."
         severity = Severity.CRITICAL
     return Finding(
-        AlertKind.VENUE_KEY_ENDS,
+        TradeAlert.VENUE_KEY_ENDS,
         severity,
         f"{words} Make a new one at the venue, never with an old address, and keep it here.",
         "what signs there ends",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hmac
 import os
-import re
 import secrets
 import shlex
 import sys
@@ -21,6 +20,8 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chain.base.own_program import own_program
+from chain.base.secret_names import without_any_key
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 _HOST = "127.0.0.1"
 _COOKIE = "zuno_window"
 _PAGES = Path(__file__).parent
-_KEPT_SECRET = re.compile(
-    r"PASS|SECRET|PRIVATE|MNEMONIC|KEYSTORE|SEED|TOKEN|_KEY$|OPENAI|TELEGRAM|WEBHOOK", re.IGNORECASE
-)
 _POLICY = (
     "default-src 'none'; script-src 'self' 'sha256-{script}'; style-src 'self' 'unsafe-inline'; "
     "font-src 'self'; img-src 'self' data:; connect-src 'self' ws://{place}; "
@@ -48,7 +46,8 @@ def serve(arguments: Namespace) -> int:
         sys.stderr.write("zuno serve needs its extra: pip install 'zuno-tui[serve]'\n")
         return USAGE
     door = Doorkeeper(arguments.port, lambda: secrets.token_urlsafe(24))
-    for name in [name for name in os.environ if _KEPT_SECRET.search(name)]:
+    kept = without_any_key(os.environ)
+    for name in os.environ.keys() - kept.keys():
         del os.environ[name]
     try:
         run_window(door, looking_command(arguments))
@@ -62,7 +61,7 @@ def serve(arguments: Namespace) -> int:
 
 def looking_command(arguments: Namespace) -> str:
     """The process behind the window, as a shell takes it."""
-    words = [sys.executable, "-P", "-m", "zuno_tui", "look"]
+    words = own_program("zuno_tui", "look")
     for name in ("network", "rpc", "address", "unit", "home", "theme"):
         value = getattr(arguments, name, None)
         if value is not None:

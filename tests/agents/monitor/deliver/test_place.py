@@ -109,6 +109,9 @@ async def test_without_its_notebook_a_channel_waits(tmp_path: Path) -> None:
             happen(book, raised(3), now=clock())
             assert channel_worker.wait_seconds() is None
             assert await channel_worker.step() is None
+            channel_worker.warn("the disk is full")
+            await run_until_idle(channel_worker, clock)
+            assert "the disk is full" in double.taken[-1].text
             assert told(double) == [1, 2]
 
             notes.rmdir()

@@ -1,16 +1,22 @@
-"""Made-up money on the market that is read."""
+"""Made-up money on the market that is read: an account of perpetuals, and one of coins alone."""
 
-from chain.exchange.orders.venue import Venue, VenueEntry, VenueOpening
+from functools import partial
+
+from chain.exchange.orders.venue import Venue, VenueEntry, VenueFees, VenueOpening
 from chain.exchange.public.market import VenueAbilities
 
 ABILITIES = VenueAbilities(groups=True, made_up=True)
+SPOT_ABILITIES = VenueAbilities(groups=True, made_up=True, spot=True, leverage=1.0)
+FEES = VenueFees()
+SPOT_FEES = VenueFees(maker=0.001, taker=0.001, most_leverage=1.0)
+"""Binance's of an ordinary account, as those above."""
 
 
-def _open(opening: VenueOpening) -> Venue:
+def _open(opening: VenueOpening, *, spot: bool) -> Venue:
     from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
 
-    terms = PaperTerms(start_usd=opening.paper_usd or PaperTerms().start_usd)
-    return PaperVenue(opening.paper, opening.market, terms)
+    start = opening.paper_usd or PaperTerms().start_usd
+    return PaperVenue(opening.paper, opening.market, PaperTerms(start_usd=start, spot=spot))
 
 
 ENTRIES = (
@@ -19,7 +25,16 @@ ENTRIES = (
         title="Paper",
         what="made-up money on the market that is read",
         abilities=ABILITIES,
-        open=_open,
+        open=partial(_open, spot=False),
+        prompts=None,
+    ),
+    VenueEntry(
+        name="paper-spot",
+        title="Paper spot",
+        what="made-up money that buys coins and sells what it holds",
+        abilities=SPOT_ABILITIES,
+        open=partial(_open, spot=True),
+        fees=SPOT_FEES,
         prompts=None,
     ),
 )

@@ -20,7 +20,7 @@ from chain.exchange.orders.order import (
     rest_at_best,
 )
 from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueFees
-from chain.exchange.orders.venues.paper import ABILITIES
+from chain.exchange.orders.venues.paper import ABILITIES, FEES, SPOT_ABILITIES, SPOT_FEES
 from chain.exchange.public.binance import (
     INTERVAL_SECONDS,
     MOST_CANDLES,
@@ -80,7 +80,9 @@ class MarketMoment(Struct, frozen=True):
     book: OrderBook
     rules: ContractRules
     time: float
-    fees: VenueFees = VenueFees()
+    fees: VenueFees = FEES
+    spot: bool = False
+    """Only what is held can be sold."""
 
 
 class Execution(Struct, frozen=True):
@@ -178,12 +180,16 @@ def _refusal(account: PaperAccount, order: VenueOrder, moment: MarketMoment) -> 
     best = book.asks[0].price if order.side is OrderSide.BUY else book.bids[0].price
     if order.reduce_only:
         return ""
+    if moment.spot and order.side is OrderSide.SELL:
+        holds = account.position(order.symbol).quantity
+        enough = order.quantity <= holds + _DUST
+        return "" if enough else f"only what is held can be sold: {holds:g}"
     notional = order.quantity * (order.price or best)
     if notional < rules.least_notional:
         return f"its notional is under {rules.least_notional:g}"
     held = sum(abs(position.quantity) * position.entry for position in account.positions.values())
     if held + notional > moment.fees.most_leverage * max(account.cash, 0.0):
-        return "margin is insufficient"
+        return "the cash does not suffice" if moment.spot else "margin is insufficient"
     return ""
 
 
@@ -238,7 +244,7 @@ def settle_candles(
     account: PaperAccount, course: MarketCourse, fees: VenueFees | None = None
 ) -> PaperAccount:
     """The account after these candles; those it has been through already are passed over."""
-    fees = fees or VenueFees()
+    fees = fees or FEES
     for candle in course.candles:
         if candle.time < account.settled_at.get(course.symbol, 0):
             continue
@@ -347,7 +353,6 @@ def _sliced(
     return fill_order(account, progress, Execution(quantity, price, end, fees.taker))
 
 
-NAME = "paper"
 _VERSION = 1
 _TABLE = "CREATE TABLE IF NOT EXISTS account (venue TEXT PRIMARY KEY, body BLOB NOT NULL)"
 _TYPICAL_DOLLARS = 10_000.0
@@ -357,17 +362,22 @@ _WORST_SLIPPAGE = 0.005
 
 class PaperTerms(Struct, frozen=True):
     start_usd: float = 10_000.0
-    fees: VenueFees = VenueFees()
+    spot: bool = False
+    """An account of coins: nothing is short, nothing is levered, nothing pays funding."""
+
+    @property
+    def fees(self) -> VenueFees:
+        return SPOT_FEES if self.spot else FEES
 
 
 class PaperVenue:
     """Takes orders on a market it only reads; each change is on disk when it returns."""
 
-    abilities = ABILITIES
     late_seconds = 0.0
 
     def __init__(self, path: Path, market: BinancePublic, terms: PaperTerms) -> None:
-        self.name = f"{NAME}:{market.name}"
+        self.name = f"{'paper-spot' if terms.spot else 'paper'}:{market.name}"
+        self.abilities = SPOT_ABILITIES if terms.spot else ABILITIES
         self.contracts = market
         self._market = market
         self._terms = terms
@@ -392,6 +402,7 @@ class PaperVenue:
             account.open_orders(),
             account.fees,
             account.funding,
+            marks=marks,
         )
 
     async def parts(self, order: VenueOrder) -> tuple[VenueOrder, ...]:
@@ -401,7 +412,7 @@ class PaperVenue:
     async def submit(self, order: VenueOrder) -> OrderProgress:
         rules, book = await self._market.rules(order.symbol), await self._market.book(order.symbol)
         now = await self.now()
-        moment = MarketMoment(book, rules, now, self._terms.fees)
+        moment = MarketMoment(book, rules, now, self._terms.fees, self._terms.spot)
         account = self._change(lambda before: place_order(before, order, moment))
         return account.orders[order.client_id]
 
@@ -440,7 +451,7 @@ class PaperVenue:
             symbol,
             seconds,
             closed_candles(candles, seconds, now),
-            await self._market.payments(symbol, since=start),
+            () if self._terms.spot else await self._market.payments(symbol, since=start),
             max(worst),
         )
 
