@@ -5,6 +5,7 @@ import hmac
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,8 +21,17 @@ from chain.protocols.reference import PositionRef
 from chain.standing_orders.order import PricePast, StandingOrder, StandingProgress, StandingState
 
 T = TypeVar("T")
-_STOP = "stop"
+_STOP, _ROLE = "stop", "role"
 _MOST_BYTES = 64_000
+
+
+class MachineRole(StrEnum):
+    """What this machine does where several have the same orders and the same watch key."""
+
+    ALONE = "alone"
+    FIRST = "first"
+    STANDBY = "standby"
+    """It waits whether another machine carries an order out before it tries."""
 
 
 class StandingOrdersError(ZunoError):
@@ -176,6 +186,22 @@ class StandingOrders:
 
     def go_on(self) -> None:
         (self.folder / _STOP).unlink(missing_ok=True)
+
+    @property
+    def role(self) -> MachineRole:
+        try:
+            told = (self.folder / _ROLE).read_text("utf-8", "replace").strip()
+        except OSError:
+            return MachineRole.ALONE
+        # Of what cannot be understood the one that waits is the safe one.
+        return MachineRole(told) if told in list(MachineRole) else MachineRole.STANDBY
+
+    def take_role(self, role: MachineRole) -> None:
+        if role is MachineRole.ALONE:
+            (self.folder / _ROLE).unlink(missing_ok=True)
+            return
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(self.folder / _ROLE, f"{role.value}\n".encode())
 
     @contextmanager
     def turn(self) -> Iterator[bool]:

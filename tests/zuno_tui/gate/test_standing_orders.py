@@ -562,3 +562,41 @@ def test_a_limit_order_sells_on_its_way_and_is_taken_out_when_filled(
     assert desk.positions()[made]["status"] != "in range"
     held = [desk.positions()[made][name] for name in ("amount0", "amount1")]
     assert min(map(int, held)) == 0
+
+
+def paid_by_watch_key(desk: Desk, since: int) -> list[bool]:
+    """Of every transaction of it: whether it succeeded."""
+    found = []
+    for number in range(since, int(desk.ask("eth_blockNumber"), 16) + 1):
+        for sent in desk.ask("eth_getBlockByNumber", hex(number), True)["transactions"]:
+            if sent["from"] == WATCH_KEY.address:
+                receipt = desk.ask("eth_getTransactionReceipt", sent["hash"])
+                found.append(receipt["status"] == "0x1")
+    return found
+
+
+def test_machines_that_take_orders_in_another_sequence_pay_for_no_failure(
+    delegated: Desk, tmp_path: Path
+) -> None:
+    """Both take themselves for the first, and what they send lies in the pool for a while."""
+    desk, other = delegated, replace(delegated, command=CommandLine(tmp_path / "other"))
+    other.command.home.mkdir(mode=0o700)
+    for state in (STATE, "native", "transferred in"):
+        words = ("every", "10m", "over", "$0.000001")
+        ordered(desk, "collect", str(desk.token_id(state)), *words)
+    for number in (3, 2, 1):
+        file = str(tmp_path / f"{number}.json")
+        assert desk.here("order", "export", str(number), file).code == 0
+        assert other.here("order", "import", file).code == 0
+    assert [machine.here("orders", "first").code for machine in (desk, other)] == [0, 0]
+    machines, began = (Watching(desk), Watching(other)), int(desk.ask("eth_blockNumber"), 16)
+    desk.ask("evm_setAutomine", False)
+    for step in range(24):
+        for machine in machines if step % 2 else machines[::-1]:
+            asyncio.run(machine.keeper.look())
+        desk.ask("anvil_mine", hex(1 if step % 6 else 12), "0xc")
+    states = {machine.order(number).progress.state for machine in machines for number in (1, 2, 3)}
+    desk.ask("evm_setAutomine", True)
+
+    assert states == {StandingState.DONE}, machines[0].book.all()
+    assert paid_by_watch_key(desk, began) == [True] * 3
