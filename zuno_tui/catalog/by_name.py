@@ -14,7 +14,7 @@ _RARE = 0.9
 
 def shell_command_said(words: Sequence[str], paths: Mapping[Path, Command]) -> Path | None:
     """`make a new wallet`, `start the monitor`: both words of a command, or that it be started."""
-    said, ideas = _with_stems(words), _ideas(words)
+    said, starts = _with_stems(words), any("open" in _ideas([word]) for word in words)
     asked = _ideas(words[:1])
     named = [path for path in paths if path[0] in said]
     several = [path for path in named if path[1:]]
@@ -22,7 +22,7 @@ def shell_command_said(words: Sequence[str], paths: Mapping[Path, Command]) -> P
     alike = [
         path for path in several if "show" not in asked and asked & _ideas(path[-1].split("-"))
     ]
-    started = [path for path in named if path[1:] == () and "open" in ideas]
+    started = [path for path in named if path[1:] == () and starts]
     found = next(filter(None, (exact, alike, started)), [])
     return found[0] if len(found) == 1 else None
 

@@ -42,7 +42,7 @@ _BARE_POSITION = re.compile(r"(?:#|3:)?[0-9]{1,77}", re.ASCII)
 _SHORTEST_MENDED = 4
 _FROM_TO = re.compile(r"#?[0-9]+ ?(?:to|through|thru|-|–|\.\.) ?#?[0-9]+", re.IGNORECASE)
 _NAMES_TOKEN = ("symbol", "sold", "bought", "token")
-_ANYBODYS = frozenset(("inspect", "history", "unhedge"))
+_ANYBODYS = frozenset(("inspect", "history", "unhedge", "watch-ids"))
 """Commands that look at positions of any wallet; a hedge may outlive its position."""
 _MOST_OFFERED = 12
 _IS_QUESTION = "Is that a question? To prepare it, type it without the question mark."

@@ -240,7 +240,7 @@ def _speaks_of_positions(sentence: Sentence) -> bool:
 
 def _unheld(sentence: Sentence, context: PhraseContext) -> Sequence[str] | None:
     """Numbers that are no position's of the wallet; where nobody has read it, taken as they are."""
-    numbers = [token.text for token in sentence.numbers if token.is_whole]
+    numbers = _whole_numbers(sentence)
     if not numbers:
         return None
     if context.positions or context.held is not None:
@@ -278,9 +278,13 @@ def _one(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]
     return ids
 
 
+def _whole_numbers(sentence: Sentence) -> list[str]:
+    return [token.text for token in sentence.numbers if token.is_whole]
+
+
 def _hedged(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     """Numbers as they are named: a hedge may outlive its position. Without one, every hedge."""
-    numbers = [token.text for token in sentence.numbers if token.is_whole]
+    numbers = _whole_numbers(sentence)
     if numbers or sentence.ids:
         return numbers or tuple(map(position_name, sentence.ids))
     meant = positions_meant(sentence, context)
@@ -321,7 +325,7 @@ def _how_much(sentence: Sentence, context: PhraseContext) -> UnclearSlotError:
         name, label = position_name(meant.ids[0]), position_label(meant.ids[0])
         if (share := _share_of_dollars(meant.ids[0], sentence, context)) is not None:
             return share
-        said = [token.text for token in sentence.numbers if token.is_whole]
+        said = _whole_numbers(sentence)
         choices = [f"decrease {name} {part}" for part in said or (25, 50)]
         return UnclearSlotError(f"How many percent of {label}?", [*choices, f"close {name}"])
     return UnclearSlotError("How many percent, of which position? Like: decrease 7 25")
@@ -403,12 +407,15 @@ def _levels(sentence: Sentence) -> list[str]:
     return [*(token.text for token in sentence.numbers), *sentence.dollars]
 
 
+_GAINED = frozenset(("made", "gain", "gained", "profit", "earned", "won", "up"))
+
+
 def _order_condition(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """When an order closes a position: a price, a share lost, or a time out of range."""
     levels = _levels(sentence)
     below, above = _sides(sentence)
     lost = sentence.has("stop_loss", "losing", "lost") and not sentence.described
-    if sentence.percents and lost and not levels and not sentence.has("earn", "take_profit"):
+    if sentence.percents and lost and not levels and _GAINED.isdisjoint(sentence.words):
         percent = f"loss-over {plain(sentence.percents[0].value)}%"
         return (f"{percent}{_order_ends(sentence)}",)
     if sentence.has("out_of_range") and sentence.seconds is not None and not levels:
@@ -451,7 +458,7 @@ def _order_ends(sentence: Sentence) -> str:
 
 def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     """Alerts by their number, by their position, or all of them."""
-    numbers = [token.text for token in sentence.numbers if token.is_whole]
+    numbers = _whole_numbers(sentence)
     named = [number for number in numbers if number in context.alerts]
     if named:
         return named
@@ -520,7 +527,7 @@ def _permission(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequ
 
 def _removed(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """A price alert by the number that `alert list` shows."""
-    numbers = [token.text for token in sentence.numbers if token.is_whole]
+    numbers = _whole_numbers(sentence)
     if len(numbers) != 1 or sentence.ids or sentence.symbols:
         raise UnclearSlotError("Which price alert? `alert` numbers them. Like: alert remove 2")
     return numbers
@@ -658,7 +665,9 @@ FILLERS: dict[str, Filler] = {
     "csv": _history_csv,
     "each": _each,
     "hedged": _hedged,
-    "ids": lambda _verb, sentence, _context: (" ".join(map(position_name, sentence.ids)),),
+    "ids": lambda _verb, sentence, _context: (
+        " ".join((*map(position_name, sentence.ids), *_whole_numbers(sentence))),
+    ),
     "name": lambda _verb, sentence, _context: sentence.names[:1],
     "names": lambda _verb, sentence, _context: ("".join(f" {name}" for name in sentence.names),),
     "raw": lambda _verb, sentence, _context: (" --format raw" if sentence.has("hardware") else "",),

@@ -68,7 +68,8 @@ class _Said:
         self.positions = [each for each in held if each.ref in refs]
         self._everything, self._refs, self._context = everything, refs, context
         self.asked = asked
-        self.acts = not is_look(next(iter(bare), ""))
+        verb = next(iter(bare), "")
+        self.acts = not is_look(verb) or verb in ("cancel", "quit")
 
     def names(self, ref: PositionRef) -> bool:
         known = self._everything and position_of(ref, self._context) is not None
