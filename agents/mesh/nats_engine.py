@@ -129,6 +129,14 @@ def client_of(member: Member) -> Client:
     return TlsClient()
 
 
+async def connect_client(client: Client, member: Member, options: dict[str, Any]) -> None:
+    identity = identity_of(member)
+    if identity is not None and identity.jwt is None:
+        # `connect` would take a seed only with another package, to find out just this.
+        client._public_nkey = identity.public
+    await client.connect(**access_options(member, identity), **options)
+
+
 def access_options(member: Member, identity: NatsIdentity | None) -> dict[str, Any]:
     """What `Client.connect` takes."""
     place = urlsplit(member.url)
@@ -257,14 +265,7 @@ class NatsEngine:
 
     async def _connect(self, client: Client) -> None:
         """Until it is connected, or the server said what no further try would change."""
-        identity = identity_of(self._member)
-        if identity is not None and identity.jwt is None:
-            # `connect` would take a seed only with another package, to find out just this.
-            client._public_nkey = identity.public
-
-        connecting = asyncio.ensure_future(
-            client.connect(**access_options(self._member, identity), **self._options())
-        )
+        connecting = asyncio.ensure_future(connect_client(client, self._member, self._options()))
         refused = asyncio.ensure_future(self._refused.wait())
         try:
             await asyncio.wait((connecting, refused), return_when=asyncio.FIRST_COMPLETED)

@@ -224,12 +224,22 @@ class Troubled(Struct, frozen=True):
     sentence: str
 
 
+class OrdersCarried(Struct, frozen=True):
+    """Where several machines have the same orders: who tries them first, from now on."""
+
+    here: bool | None
+    """None where nobody says."""
+    host: str
+    since: float
+
+
 Note: TypeAlias = (
     WaitingForTurn
     | TurnTaken
     | RoundEnded
     | SubscriptionChanged
     | Troubled
+    | OrdersCarried
     | Sent
     | Postponed
     | Stopped

@@ -451,6 +451,17 @@ class Reader(ABC):
         self, a: Request[A], b: Request[B], c: Request[C], d: Request[D], e: Request[E], /
     ) -> tuple[A, B, C, D, E]: ...
     @overload
+    async def together(
+        self,
+        a: Request[A],
+        b: Request[B],
+        c: Request[C],
+        d: Request[C],
+        e: Request[C],
+        f: Request[C],
+        /,
+    ) -> tuple[A, B, C, C, C, C]: ...
+    @overload
     async def together(self, *requests: Request[T]) -> tuple[T, ...]: ...
     async def together(self, *requests: Request[object]) -> tuple[object, ...]:
         """All answers, from one endpoint, in one HTTP request where it takes batches."""

@@ -88,7 +88,8 @@ def _replies(reply: object, first_id: int, count: int) -> list[Reply]:
             raise InvalidRpcReplyError("an id was answered that was not asked")
         found[number] = _reply(entry, number)
     if len(found) != count:
-        raise InvalidRpcReplyError("an id was left unanswered")
+        # One that drops calls of a batch answers them in smaller ones, or alone.
+        raise BatchRefusedError(ServerError(0, "an id was left unanswered"))
     return [found[first_id + place] for place in range(count)]
 
 

@@ -5,6 +5,7 @@ import hmac
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,8 +21,17 @@ from chain.protocols.reference import PositionRef
 from chain.standing_orders.order import PricePast, StandingOrder, StandingProgress, StandingState
 
 T = TypeVar("T")
-_STOP = "stop"
+_STOP, _ROLE = "stop", "role"
 _MOST_BYTES = 64_000
+
+
+class MachineRole(StrEnum):
+    """What this machine does where several have the same orders and the same watch key."""
+
+    ALONE = "alone"
+    FIRST = "first"
+    STANDBY = "standby"
+    """It waits whether another machine carries an order out before it tries."""
 
 
 class StandingOrdersError(ZunoError):
@@ -102,7 +112,7 @@ class StandingOrders:
         try:
             with self._locked():
                 before()
-                return [self._put(order) for order in orders]
+                return self._put_all(orders)
         except OSError as error:
             same = [self._same(order) for order in orders]
             kept = [found for found in same if found is not None]
@@ -115,6 +125,19 @@ class StandingOrders:
                 f"The order could not be written to {self.folder} ({error.strerror}), so none was "
                 "kept. Nothing was sent. Mend that, then ask for the order again."
             ) from error
+
+    def _put_all(self, orders: Sequence[StandingOrder]) -> list[StandingOrder]:
+        """All of them or none: a part of a page would act without the rest."""
+        stood, put = set(self.folder.glob("*.json")), []
+        try:
+            for order in orders:
+                put.append(self._put(order))
+        except OSError:
+            for order in put:
+                if (path := self._path(order.number)) not in stood:
+                    path.unlink(missing_ok=True)
+            raise
+        return put
 
     def _put(self, order: StandingOrder) -> StandingOrder:
         kept = self._same(order)
@@ -176,6 +199,22 @@ class StandingOrders:
 
     def go_on(self) -> None:
         (self.folder / _STOP).unlink(missing_ok=True)
+
+    @property
+    def role(self) -> MachineRole:
+        try:
+            told = (self.folder / _ROLE).read_text("utf-8", "replace").strip()
+        except OSError:
+            return MachineRole.ALONE
+        # Of what cannot be understood the one that waits is the safe one.
+        return MachineRole(told) if told in list(MachineRole) else MachineRole.STANDBY
+
+    def take_role(self, role: MachineRole) -> None:
+        if role is MachineRole.ALONE:
+            (self.folder / _ROLE).unlink(missing_ok=True)
+            return
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(self.folder / _ROLE, f"{role.value}\n".encode())
 
     @contextmanager
     def turn(self) -> Iterator[bool]:

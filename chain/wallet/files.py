@@ -21,15 +21,22 @@ def read_private(path: Path) -> bytes:
 
 
 def write_once(path: Path, content: bytes) -> None:
-    """Create a file that only its owner can read, from its first moment; never replace one."""
+    """The same in a folder that nobody else may look into, either."""
     path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     path.parent.chmod(FOLDER_MODE)
+    write_anywhere(path, content)
+
+
+def write_anywhere(path: Path, content: bytes) -> None:
+    """Create a file that only its owner can read, from its first moment; never replace one."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE)
     except FileExistsError:
         raise WalletError(
             f"{path} is already there and is not overwritten. Move it away first."
         ) from None
+    except OSError as error:
+        raise WalletError(f"{path} cannot be written: {error.strerror}.") from None
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)

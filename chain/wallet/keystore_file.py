@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -107,7 +107,12 @@ def keystore_path(folder: Path, address: Address) -> Path:
 
 
 def write_keystore(
-    path: Path, key: PrivateKey, passphrase: Passphrase, *, cost: int | None = None
+    path: Path,
+    key: PrivateKey,
+    passphrase: Passphrase,
+    *,
+    cost: int | None = None,
+    write: Callable[[Path, bytes], None] = write_once,
 ) -> None:
     """Encrypt the key into a new file; the cost follows the machine's memory unless given."""
     chosen = cost_for(available_memory()) if cost is None else cost
@@ -115,7 +120,7 @@ def write_keystore(
         lambda: _encrypted(key, passphrase, chosen),
         lambda kind: WalletError(f"The key could not be encrypted ({kind}). Nothing was written."),
     )
-    write_once(path, content)
+    write(path, content)
 
 
 def read_keystore(path: Path, passphrase: Passphrase) -> PrivateKey:

@@ -16,14 +16,16 @@ from msgspec import Struct, ValidationError, convert, to_builtins
 
 from chain.base.home import Home, write_atomically
 from chain.base.strict_json import InvalidJsonError, loads
+from chain.contracts.addresses import checksum
 from chain.contracts.delegation import DELEGATION_MANAGER
 from chain.contracts.networks import Address, Network
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
-from chain.wallet.address_book import KeyStorage
-from chain.wallet.demo import DEMO_NETWORK, demo_watch_key
+from chain.wallet.address_book import KeyStorage, read_book
+from chain.wallet.demo import DEMO_NETWORK, demo_watch_key, refuse_known_key
 from chain.wallet.errors import KeystoreError, WalletError, WalletRefusedError
-from chain.wallet.files import read_bounded, read_private
+from chain.wallet.files import read_bounded, read_private, write_anywhere
 from chain.wallet.keystore import StoreChoice, forget_key, open_kept_key, store_key
+from chain.wallet.keystore_file import write_keystore
 from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import Passphrase, PrivateKey, guard_process
 from chain.wallet.signer import Signer
@@ -62,18 +64,52 @@ def watch_key(home: Home, network: Network) -> WatchKey | None:
 
 
 def make_watch_key(
-    home: Home, *, choice: StoreChoice, new_passphrase: Callable[[str], Passphrase]
+    home: Home,
+    *,
+    choice: StoreChoice,
+    new_passphrase: Callable[[str], Passphrase],
+    made: PrivateKey | None = None,
 ) -> StoredWatchKey:
+    """A new one, or the one that another machine made."""
     guard_process()
     path = home.keystore / _FILE_NAME
     if path.exists():
         raise WalletError("This home has a watch key already. See it: zuno wallet watch-key")
+    if made is not None:
+        refuse_known_key(made.address)
+        if read_book(home.keystore).at(made.address) is not None:
+            raise WalletRefusedError(
+                f"{checksum(made.address)} is a wallet of yours, and no watch key. Nothing was "
+                "kept."
+            )
     home.prepare()
-    with PrivateKey.generate() as key:
+    with made or PrivateKey.generate() as key:
         keeping, place, why = store_key(home, key, choice, new_passphrase)
-        made = WatchKey(1, key.address, keeping)
-    write_atomically(path, json.dumps(to_builtins(made), indent=2).encode())
-    return StoredWatchKey(made, place, why)
+        record = WatchKey(1, key.address, keeping)
+    write_atomically(path, json.dumps(to_builtins(record), indent=2).encode())
+    return StoredWatchKey(record, place, why)
+
+
+def export_watch_key(
+    home: Home,
+    network: Network,
+    path: Path,
+    *,
+    passphrase: Callable[[], Passphrase],
+    new_passphrase: Callable[[], Passphrase],
+    environment: Mapping[str, str] = os.environ,
+) -> None:
+    """For a second machine: an encrypted file in the format that every Ethereum wallet reads.
+
+    `passphrase` is asked for only where nothing at hand opens the key.
+    """
+    guard_process()
+    if network.name == DEMO_NETWORK:
+        raise WalletRefusedError("The embedded chain's watch key belongs to it, and stays.")
+    at_hand = _passphrase_path(environment) is not None
+    opening = (lambda: _kept_passphrase(environment)) if at_hand else passphrase
+    with _opened(home, network, opening) as key, new_passphrase() as given:
+        write_keystore(path, key, given, write=write_anywhere)
 
 
 def remove_watch_key(home: Home, key: WatchKey) -> None:

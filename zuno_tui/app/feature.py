@@ -108,6 +108,8 @@ class Feature(Struct, frozen=True, kw_only=True):
         | None
     ) = None
     """What runs beside the monitor for as long as it is its turn; None where there is nothing."""
+    carried_by: Callable[[Home], str] | None = None
+    """Who carries out what it left with the monitor, in words; empty where there is nothing."""
 
 
 @cache
@@ -164,6 +166,11 @@ def obeyed_word(home: Home, words: str) -> str:
 def orders_ended_with(session: Session, ref: PositionRef) -> tuple[EndedOrder, ...]:
     found = (feature.ended_with for feature in features())
     return tuple(order for tell in found if tell is not None for order in tell(session, ref))
+
+
+def carried_out_by(home: Home) -> str:
+    told = (feature.carried_by(home) for feature in features() if feature.carried_by is not None)
+    return " ".join(filter(None, told))
 
 
 def feature_alerts() -> Mapping[str, FeatureAlert]:

@@ -20,6 +20,7 @@ from agents.monitor.deliver.pace import EVERYTHING
 from agents.monitor.heartbeat import (
     Beat,
     Note,
+    OrdersCarried,
     RoundEnded,
     SubscriptionChanged,
     Supervisor,
@@ -100,6 +101,10 @@ class Speaker:
             case SubscriptionChanged(network, trouble):
                 self._line("subscription", document(note))
                 say(f"{network}: {subscription_words(trouble)}")
+            case OrdersCarried(here, host, since):
+                self._line("orders", document(note))
+                first = "this machine" if here else host or "the machine whose role is first"
+                say(f"Orders: {first} tries first{f', since {iso_time(since)}' if since else ''}.")
             case Troubled(sentence):
                 self._line("trouble", {"trouble": sentence})
                 say(sentence)

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 
 from agents.monitor.deliver.delivery import Postponed, Sent, SetAside, Stopped
-from agents.monitor.heartbeat import Note, RoundEnded, TurnTaken, WaitingForTurn
+from agents.monitor.heartbeat import Note, OrdersCarried, RoundEnded, TurnTaken, WaitingForTurn
 from chain.base.errors import Failure, ZunoError
 from chain.base.home import Home
 from chain.base.loopback_http import HOST, LoopbackHandler, LoopbackServer
@@ -42,6 +42,7 @@ class Gauges:
         self._rounds = 0
         self._errors = 0
         self._watching = False
+        self._orders: bool | None = None
         self._events: Counter[str] = Counter()
         self._sent: Counter[str] = Counter()
         self._unsent: Counter[str] = Counter()
@@ -54,6 +55,8 @@ class Gauges:
                     self._watching = True
                 case WaitingForTurn():
                     self._watching = False
+                case OrdersCarried(here, _, _):
+                    self._orders = here
                 case RoundEnded(beat, reports, _):
                     self._round = note
                     self._rounds += 1
@@ -95,6 +98,10 @@ class Gauges:
         yield from _metric("zuno_rounds_total", "counter", "Looks so far.", {"": self._rounds})
         errors = {"": self._errors}
         yield from _metric("zuno_round_errors_total", "counter", "Looks with a fault.", errors)
+        if self._orders is not None:
+            first = {"": int(self._orders)}
+            does = "0 while another machine tries the orders first."
+            yield from _metric("zuno_orders_first", "gauge", does, first)
         if whole and self._round is not None:
             yield from self._about_wallets(self._round)
 

@@ -14,6 +14,7 @@ from chain.base.home import Home
 from chain.base.own_program import own_program
 from chain.base.store import Store, StoreError
 from chain.base.units import age_text
+from zuno_tui.app.feature import carried_out_by
 from zuno_tui.app.session import say
 from zuno_tui.present.exit_codes import DONE, FAILED
 from zuno_tui.present.output import print_json_line, print_lines
@@ -233,6 +234,8 @@ def _findings(
     yield _private(home.root, "home", "there is none yet: zuno init")
     yield _private(home.root / "monitor.env", "tokens", "none for Telegram or a webhook")
     yield _living(home, now)
+    if carried := carried_out_by(home):
+        yield ServiceCheck(True, "orders", carried)
 
 
 def _started(path: Path, *, server: bool) -> Iterator[ServiceCheck]:
@@ -288,11 +291,11 @@ def _living(home: Home, now: float) -> ServiceCheck:
 
 def health(home: Home, now: float, *, as_json: bool) -> int:
     """For a container or another watcher: whether somebody watches, and sees everything."""
-    found = _living(home, now)
+    found, carried = _living(home, now), carried_out_by(home)
     if as_json:
-        print_json_line({"well": found.well, "words": found.words})
+        print_json_line({"well": found.well, "words": found.words, "orders": carried})
     else:
-        say(found.words)
+        say(f"{found.words}. {carried}" if carried else found.words)
     return DONE if found.well else FAILED
 
 

@@ -1,10 +1,11 @@
-"""`zuno wallet watch-key`: made, looked at, emptied and removed."""
+"""`zuno wallet watch-key`: made, looked at, emptied, removed, and brought to a second machine."""
 
 import asyncio
 from argparse import Namespace
 
 from msgspec.structs import replace
 
+from chain.base.errors import Failure
 from chain.base.units import Unknown
 from chain.contracts.addresses import checksum
 from chain.contracts.networks import Address, all_networks
@@ -13,15 +14,17 @@ from chain.execution.transaction import UnsignedTransaction
 from chain.math.price import format_amount
 from chain.read.gas import read_gas_price
 from chain.rpc import requests
-from chain.standing_orders.book import StandingOrders
+from chain.standing_orders.book import MachineRole, StandingOrders
 from chain.standing_orders.call import most_gas
 from chain.wallet.address_book import KeyStorage
 from chain.wallet.demo import DEMO_NETWORK
 from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.keystore import StoreChoice
+from chain.wallet.keystore_file import read_keystore
 from chain.wallet.secrets import Passphrase
 from chain.wallet.watch_key import (
     WatchKey,
+    export_watch_key,
     is_proven,
     make_watch_key,
     open_watch_signer,
@@ -44,8 +47,20 @@ _UNLOCKED = {
 }
 
 
+class WalletUsageError(WalletError):
+    failure = Failure.USAGE
+
+
 def run(session: Session, arguments: Namespace) -> int:
+    if (arguments.what in ("export", "import")) != (arguments.file is not None):
+        raise WalletUsageError(
+            "Name a file with export or import: zuno wallet watch-key export FILE"
+        )
     match arguments.what:
+        case "export":
+            return _export(session, arguments)
+        case "import":
+            return _import(session, arguments)
         case "remove":
             return asyncio.run(_remove(session, arguments))
         case "sweep":
@@ -67,6 +82,63 @@ def _show(session: Session, arguments: Namespace) -> int:
         found = kept.key
         say(f"Made, and kept in {kept.place}.")
     return asyncio.run(_tell(session, found))
+
+
+def _export(session: Session, arguments: Namespace) -> int:
+    """For the machine that takes over: from now on both are careful with each other."""
+    found = _needed(session)
+    export_watch_key(
+        session.home,
+        session.network,
+        arguments.file,
+        passphrase=lambda: ask_passphrase("the watch key", None),
+        new_passphrase=lambda: ask_new_passphrase(arguments.passphrase_file),
+    )
+    book = StandingOrders(session.home.orders)
+    if book.role is MachineRole.ALONE:
+        book.take_role(MachineRole.FIRST)
+    return _tell_role(
+        session,
+        found,
+        book.role,
+        f"The key is in {arguments.file}, encrypted. On the other machine: zuno wallet watch-key "
+        "import FILE, then its orders: here zuno order export all FOLDER, there zuno order import "
+        "FOLDER. Delete the file afterwards.",
+    )
+
+
+def _import(session: Session, arguments: Namespace) -> int:
+    """The machine that made the key goes first; this one is its standby."""
+    if session.network.name == DEMO_NETWORK:
+        raise WalletRefusedError("The embedded chain has a watch key of its own.")
+    with (
+        ask_passphrase(arguments.file.name, arguments.passphrase_file) as opening,
+        read_keystore(arguments.file, opening) as key,
+    ):
+        kept = make_watch_key(
+            session.home,
+            choice=StoreChoice(arguments.store),
+            # Kept in a file, it opens with the passphrase its owner already knows.
+            new_passphrase=lambda _: Passphrase(opening.reveal()),
+            made=key,
+        )
+    StandingOrders(session.home.orders).take_role(MachineRole.STANDBY)
+    return _tell_role(
+        session,
+        kept.key,
+        MachineRole.STANDBY,
+        f"The key is in {kept.place}. This machine is the standby: it tries an order that the "
+        "other one has left. Both pay gas out of the same key. To go first here: zuno orders first",
+    )
+
+
+def _tell_role(session: Session, found: WatchKey, role: MachineRole, words: str) -> int:
+    if session.as_json:
+        print_json({"address": found.address, "store": found.store.value, "role": role.value})
+    else:
+        print_lines([checksum(found.address)])
+        say(words)
+    return DONE
 
 
 async def _tell(session: Session, found: WatchKey) -> int:
@@ -104,7 +176,9 @@ async def _remove(session: Session, arguments: Namespace) -> int:
     found = _needed(session)
     if session.network.name == DEMO_NETWORK:
         raise WalletRefusedError("The embedded chain's watch key belongs to it, and stays.")
-    await refuse_funded(session, found.address)
+    book = StandingOrders(session.home.orders)
+    if book.role is not MachineRole.STANDBY:
+        await refuse_funded(session, found.address)
     address = checksum(found.address)
     given = arguments.confirm or typed_word(f"Type {address[:6]} to remove {address}: ")
     if given.lower() not in (found.address, found.address[:6]):
@@ -112,6 +186,7 @@ async def _remove(session: Session, arguments: Namespace) -> int:
             f"The watch key was not removed. Without a terminal: --confirm {address}"
         )
     remove_watch_key(session.home, found)
+    book.take_role(MachineRole.ALONE)
     say(f"{address} is removed. Orders signed for it stay valid: zuno order cancel all")
     return DONE
 

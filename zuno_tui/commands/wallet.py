@@ -154,10 +154,12 @@ class WatchKeyOf(Intent, frozen=True):
     arguments: ClassVar = (
         Argument(
             "what",
-            "sweep sends back what is left for gas, remove deletes the key",
-            metavar="sweep|remove",
-            choices=("sweep", "remove"),
+            "sweep sends back what is left for gas, remove deletes the key, export and import "
+            "bring it to a second machine",
+            metavar="sweep|remove|export|import",
+            choices=("sweep", "remove", "export", "import"),
         ),
+        Argument("file", "of export and import", metavar="FILE", read=read_file_name),
         Argument("--to", "where sweep sends it", metavar="ADDRESS", read=read_address),
         Argument(
             "--confirm", "without a terminal: the address", metavar="ADDRESS", read=read_address
@@ -167,6 +169,7 @@ class WatchKeyOf(Intent, frozen=True):
     )
 
     what: str | None = None
+    file: Path | None = None
     to: str | None = None
     confirm: str | None = None
     store: str = "best"

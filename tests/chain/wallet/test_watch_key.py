@@ -1,11 +1,13 @@
 """What a watch key signs, and what opens the file it is kept in."""
 
 import json
+import stat
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
+from eth_account import Account
 from msgspec.structs import replace
 
 from chain.base.home import Home
@@ -14,12 +16,15 @@ from chain.contracts.networks import network_named
 from chain.execution.transaction import Authorization
 from chain.wallet.errors import KeystoreError, WalletError, WalletRefusedError, WrongPassphraseError
 from chain.wallet.keystore import StoreChoice
+from chain.wallet.keystore import watch as watch_address
+from chain.wallet.keystore_file import read_keystore
 from chain.wallet.local_key import LocalKey
 from chain.wallet.secrets import Passphrase, PrivateKey
 from chain.wallet.signer import Signer
 from chain.wallet.watch_key import (
     PASSPHRASE_FILE,
     WatchSigner,
+    export_watch_key,
     is_proven,
     make_watch_key,
     open_watch_signer,
@@ -124,3 +129,59 @@ def test_a_record_that_was_changed_opens_no_key(
         watch_seal(home, BASE, environment)
     with pytest.raises(WalletError):
         is_proven(home, BASE, environment)
+
+
+def test_it_goes_to_a_second_machine_as_a_keystore_that_others_read_too(
+    tmp_path: Path, lightly_encrypted: None
+) -> None:
+    home, other = (Home(tmp_path / name, tmp_path / "cache") for name in ("first", "standby"))
+    first, carried = Passphrase.from_text("three four"), tmp_path / "carried.json"
+    made = make_watch_key(home, choice=StoreChoice.FILE, new_passphrase=lambda _: first)
+    export_watch_key(
+        home,
+        BASE,
+        carried,
+        passphrase=lambda: Passphrase.from_text("three four"),
+        new_passphrase=lambda: Passphrase.from_text("five six"),
+        environment={},
+    )
+    secret = Account.decrypt(json.loads(carried.read_text()), "five six")
+    with pytest.raises(WrongPassphraseError):
+        read_keystore(carried, Passphrase.from_text("three four"))
+    taken = make_watch_key(
+        other,
+        choice=StoreChoice.FILE,
+        new_passphrase=lambda _: Passphrase.from_text("five six"),
+        made=read_keystore(carried, Passphrase.from_text("five six")),
+    )
+    named = tmp_path / "named"
+    named.write_text("five six")
+    named.chmod(0o600)
+    signer = open_watch_signer(other, BASE, environment={PASSPHRASE_FILE: str(named)})
+
+    assert Account.from_key(secret).address.lower() == made.key.address
+    assert stat.S_IMODE(carried.stat().st_mode) == 0o600
+    assert (taken.key.address, signer.address) == (made.key.address, made.key.address)
+    signer.close()
+    with pytest.raises(WalletError, match="already there"):
+        export_watch_key(
+            home,
+            BASE,
+            carried,
+            passphrase=lambda: Passphrase.from_text("three four"),
+            new_passphrase=lambda: Passphrase.from_text("five six"),
+            environment={},
+        )
+
+
+def test_no_wallets_key_becomes_a_watch_key(tmp_path: Path, lightly_encrypted: None) -> None:
+    home = Home(tmp_path / "home", tmp_path / "cache")
+    key = PrivateKey(KEY)
+    watch_address(home, key.address, name="mine")
+    with pytest.raises(WalletRefusedError, match="a wallet of yours"):
+        make_watch_key(
+            home,
+            choice=StoreChoice.FILE,
+            new_passphrase=lambda _: Passphrase.from_text("five six"),
+            made=key,
+        )

@@ -17,6 +17,8 @@ class Refusal:
     retry_after: int | None = None
     reset: bool = False
     """Whether the connection is cut instead."""
+    empty: bool = False
+    """Whether nothing at all is said."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class Profile:
     """Seconds of the wall's clock before every answer."""
     ids_as_text: bool = False
     shuffled: bool = False
+    drops_of_batch: bool = False
+    """Whether the last call of a batch gets no answer."""
     extra_fields: bool = False
 
     @property

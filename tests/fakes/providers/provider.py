@@ -94,6 +94,8 @@ class Provider:
         if status >= 500:
             return HttpAnswer(status, b"<html>bad gateway</html>")
         told = [reply for reply, _ in replies]
+        if profile.drops_of_batch and len(told) > 1:
+            told = told[:-1]
         if profile.shuffled:
             self._random.shuffle(told)
         return HttpAnswer(status, json.dumps(told if isinstance(asked, list) else told[0]).encode())
@@ -118,6 +120,8 @@ class Provider:
         wait = wait if refusal.retry_after is None else str(refusal.retry_after)
         if refusal.reset:
             return HttpAnswer(RESET, b"")
+        if refusal.empty:
+            return HttpAnswer(refusal.status, b"", wait)
         if refusal.page:
             return HttpAnswer(refusal.status, f"<html>{refusal.words}</html>".encode(), wait)
         told = {"jsonrpc": "2.0", "id": None, "error": error}

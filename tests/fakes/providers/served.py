@@ -4,7 +4,7 @@ import gzip
 import struct
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET6, SO_LINGER, SOL_SOCKET
 from types import TracebackType
@@ -12,7 +12,7 @@ from typing import Self
 
 from tests.fakes.providers.embedded import EmbeddedChain
 from tests.fakes.providers.profile import Profile
-from tests.fakes.providers.provider import RESET, Provider
+from tests.fakes.providers.provider import RESET, Provider, ProviderClock
 
 _PATIENCE = 60.0
 _RESETS = struct.pack("ii", 1, 0)
@@ -49,9 +49,10 @@ class ServedProvider:
     profile: Profile
     chain: str
     seed: int = 7
+    clock: ProviderClock = field(default_factory=WallClock)
 
     def __enter__(self) -> Self:
-        self.provider = Provider(self.profile, EmbeddedChain(self.chain), WallClock(), self.seed)
+        self.provider = Provider(self.profile, EmbeddedChain(self.chain), self.clock, self.seed)
         self._turn = threading.Lock()
         host = "::1" if self.profile.line == "::1" else "127.0.0.1"
         served = _QuietServer6 if host == "::1" else _QuietServer

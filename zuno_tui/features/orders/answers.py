@@ -17,12 +17,14 @@ from chain.protocols.reference import PositionRef, position_label, position_name
 from chain.rpc.errors import RpcError
 from chain.standing_orders.book import (
     KeptOrder,
+    MachineRole,
     StandingOrders,
     StandingOrdersError,
     order_file,
     read_order,
 )
 from chain.standing_orders.call import OrderRefusedError, call_in
+from chain.standing_orders.order import StandingOrder
 from chain.standing_orders.seal import fault_of, is_signed
 from chain.tokens.pair import pair_of
 from chain.wallet.files import read_bounded, write_once
@@ -32,6 +34,7 @@ from zuno_tui.app.confirming import may_have_sent, require_typed
 from zuno_tui.app.feature import RunAgain
 from zuno_tui.app.session import Session, say
 from zuno_tui.app.wallet_secrets import ask_passphrase
+from zuno_tui.features.orders.carrier import OTHER_GOES_ON, carrier_words, read_carrier
 from zuno_tui.features.orders.intents import OrderAsked, OrderNumber, OrderPlaces
 from zuno_tui.features.orders.keeper import OrderWork
 from zuno_tui.features.orders.list_page import (
@@ -64,6 +67,7 @@ from zuno_tui.present.answer import CommandAnswer, print_answer
 from zuno_tui.present.approval_view import signing_key
 from zuno_tui.present.document import document, parts
 from zuno_tui.present.exit_codes import DONE
+from zuno_tui.present.output import Json
 from zuno_tui.present.receipt_lines import page_text, receipt_document
 from zuno_tui.present.views import ApprovalView
 from zuno_tui.settings import SettingsError
@@ -138,7 +142,8 @@ def apply_run(session: Session, arguments: Namespace) -> int:
 
 
 def _view(session: Session, draft: OrderDraft) -> ApprovalView:
-    return order_view(draft, signing_key(session.home, session.network, session.address))
+    key = signing_key(session.home, session.network, session.address)
+    return order_view(draft, key, carrier_words(session.home))
 
 
 def _waiting_answer(session: Session, draft: OrderDraft) -> CommandAnswer:
@@ -168,10 +173,15 @@ def _waiting_answer(session: Session, draft: OrderDraft) -> CommandAnswer:
 
 async def list_orders(session: Session, what: str | None) -> CommandAnswer:
     book = StandingOrders(session.home.orders)
-    if what == "stop":
-        book.stop()
-    elif what == "go":
-        book.go_on()
+    match what:
+        case "stop":
+            book.stop()
+        case "go":
+            book.go_on()
+        case "first" | "standby":
+            book.take_role(MachineRole(what))
+        case _:
+            pass
     listed, unread = await _looked_at(session, book)
     remarks = [*unread]
     remarks += [f"{path} cannot be read, and is not carried out." for path in book.damaged_files]
@@ -182,6 +192,8 @@ async def list_orders(session: Session, what: str | None) -> CommandAnswer:
             "This machine carries out no order until: zuno orders go. What was signed stays valid "
             "on chain; cancel it there: zuno order cancel all"
         )
+        if book.role is not MachineRole.ALONE:
+            remarks.append(OTHER_GOES_ON)
     return CommandAnswer((), document(listed), view=orders_page(listed), remarks=tuple(remarks))
 
 
@@ -225,7 +237,8 @@ async def _looked_at(session: Session, book: StandingOrders) -> tuple[OrderList,
                 looked_at=looks[number],
             )
         )
-    return OrderList(tuple(rows), book.is_stopped, seen, now), unread
+    carrier = read_carrier(session.home, time.time())
+    return OrderList(tuple(rows), book.is_stopped, seen, now, carrier), unread
 
 
 async def _prices(
@@ -292,14 +305,47 @@ async def make_places(session: Session, sources: Sources, asked: OrderPlaces) ->
     )
 
 
-async def export_order(session: Session, number: int, file: Path) -> CommandAnswer:
-    kept = StandingOrders(session.home.orders).find(number)
-    write_once(file, order_file(kept.order))
-    words = f"Order {number} is in {file}. On the machine that watches: zuno order import FILE"
-    return CommandAnswer((words,), {"number": number, "file": str(file)})
+async def export_orders(session: Session, number: OrderNumber, file: Path) -> CommandAnswer:
+    book = StandingOrders(session.home.orders)
+    if number != "all":
+        write_once(file, order_file(book.find(number).order))
+        words = f"Order {number} is in {file}. On the machine that watches: zuno order import FILE"
+        return CommandAnswer((words,), {"number": number, "file": str(file)})
+    standing = book.standing_on(session.network.chain_id)
+    for kept in standing:
+        write_once(file / f"{kept.order.number}.json", order_file(kept.order))
+    count = "1 order is" if len(standing) == 1 else f"{len(standing)} orders are"
+    words = f"{count} in {file}. On the machine that watches: zuno order import FOLDER"
+    numbers: Json = [kept.order.number for kept in standing]
+    return CommandAnswer((words,), {"numbers": numbers, "folder": str(file)})
 
 
-async def import_order(session: Session, file: Path) -> CommandAnswer:
+async def import_orders(session: Session, file: Path) -> CommandAnswer:
+    orders = [_order_in(session, path) for path in _files_in(file)]
+    book, key = StandingOrders(session.home.orders), watch_key(session.home, session.network)
+    kept = book.add_all(orders)
+    others = [
+        each for each in kept if key is None or key.address != each.delegation_signed.delegate
+    ]
+    remarks = ("It is for another watch key than this home's.",) if others else ()
+    lines = tuple(
+        f"Order {each.number} stands here: {headline(each, call_in(each, session.network))}."
+        for each in kept
+    )
+    numbers: Json = [each.number for each in kept]
+    told: dict[str, Json] = {"number": kept[0].number, "numbers": numbers}
+    return CommandAnswer(lines, told, remarks=remarks, code=DONE)
+
+
+def _files_in(place: Path) -> list[Path]:
+    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    if not files:
+        raise StandingOrdersError(f"{place} holds no order.")
+    return files
+
+
+def _order_in(session: Session, file: Path) -> StandingOrder:
+    """Refused where its owner did not sign it as it is."""
     order = read_order(read_bounded(file))
     if order is None:
         raise StandingOrdersError(f"{file} holds no order.")
@@ -308,15 +354,9 @@ async def import_order(session: Session, file: Path) -> CommandAnswer:
             f"The order is of chain {order.chain_id}, and this is {session.network.title}. "
             "Name its network: --network NAME"
         )
-    signed = order.delegation_signed
     call = call_in(order, session.network)
     if not is_signed(order):
         raise StandingOrdersError(f"{file} holds an order that its owner has not signed.")
     if fault := fault_of(order, call):
         raise StandingOrdersError(f"{file} is not taken. {fault}")
-    kept = StandingOrders(session.home.orders).add(order)
-    key = watch_key(session.home, session.network)
-    others = key is None or key.address != signed.delegate
-    remarks = ("It is for another watch key than this home's.",) if others else ()
-    told = f"Order {kept.number} stands here: {headline(kept, call)}."
-    return CommandAnswer((told,), {"number": kept.number}, remarks=remarks, code=DONE)
+    return order

@@ -12,6 +12,7 @@ from zuno_tui.desk.card import Card
 from zuno_tui.desk.context import DeskContext
 from zuno_tui.desk.events import ConfirmationAsked, Said
 from zuno_tui.desk.questions import Act, Questions
+from zuno_tui.features.orders.carrier import carrier_words
 from zuno_tui.features.orders.intents import (
     OrderAsked,
     OrderClose,
@@ -129,7 +130,7 @@ class Orders:
     def _ask(self, draft: OrderDraft) -> None:
         session = self._context.session
         key = signing_key(session.home, session.network, session.address)
-        view = order_view(draft, key)
+        view = order_view(draft, key, carrier_words(session.home))
         question = Question(
             draft.hash,
             view.word,

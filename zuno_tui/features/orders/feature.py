@@ -51,6 +51,7 @@ async def _attached(
         return Attachment(_ATTACHED, (), [])
     from chain.standing_orders.book import StandingOrders
     from chain.standing_orders.call import OrderRefusedError, call_in
+    from zuno_tui.features.orders.carrier import carrier_words
     from zuno_tui.features.orders.list_page import order_row
     from zuno_tui.features.orders.page import attached_line
     from zuno_tui.present.document import document
@@ -61,9 +62,10 @@ async def _attached(
         with suppress(OrderRefusedError):
             calls.append((kept, call_in(kept.order, session.network)))
     mine = [(kept, call) for kept, call in calls if call.ref in shown]
+    watch = carrier_words(session.home) if mine else ""
     return Attachment(
         _ATTACHED,
-        tuple(attached_line(kept, call) for kept, call in mine),
+        (*(attached_line(kept, call) for kept, call in mine), *filter(None, (watch,))),
         [document(order_row(kept, call, looked_at=kept.progress.looked_at)) for kept, call in mine],
     )
 
@@ -169,6 +171,14 @@ def _keeping(
     return keep()
 
 
+def _carried_by(home: Home) -> str:
+    if not home.orders.exists():
+        return ""
+    from zuno_tui.features.orders.carrier import carrier_words
+
+    return carrier_words(home)
+
+
 def _obeys(home: Home, words: str) -> str:
     if not home.orders.exists():
         return ""
@@ -202,4 +212,5 @@ FEATURE = DeskFeature(
     obeys=_obeys,
     scored=_scored,
     beside_watch=_keeping,
+    carried_by=_carried_by,
 )

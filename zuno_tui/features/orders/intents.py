@@ -28,6 +28,7 @@ def read_span(text: str) -> int:
     return round(float(found[1]) * _SECONDS[found[2].lower()])
 
 
+OrdersSwitch: TypeAlias = Literal["stop", "go", "first", "standby"]
 OrderNumber: TypeAlias = int | Literal["all"]
 
 
@@ -157,17 +158,19 @@ class CancelOrders(Intent, frozen=True):
 class ExportOrder(Intent, frozen=True):
     command: ClassVar = ("order", "export")
     arguments: ClassVar = (
-        Argument("number", "an order's number", metavar="N", read=_read_one),
-        Argument("file", "where to", metavar="FILE", read=read_file_name),
+        Argument("number", "an order's number, or all", metavar="N|all", read=read_order_number),
+        Argument("file", "where to; a folder for all of them", metavar="FILE", read=read_file_name),
     )
 
-    number: int
+    number: OrderNumber
     file: Path
 
 
 class ImportOrder(Intent, frozen=True):
     command: ClassVar = ("order", "import")
-    arguments: ClassVar = (Argument("file", "from where", metavar="FILE", read=read_file_name),)
+    arguments: ClassVar = (
+        Argument("file", "a file, or a folder of them", metavar="FILE", read=read_file_name),
+    )
 
     file: Path
 
@@ -177,10 +180,11 @@ class ListOrders(Intent, frozen=True):
     arguments: ClassVar = (
         Argument(
             "what",
-            "stop: this machine carries out no order; go: it does again",
-            metavar="stop|go",
-            choices=("stop", "go"),
+            "stop: this machine carries out no order; go: it does again; first, standby: which of "
+            "two machines with the same watch key it is",
+            metavar="stop|go|first|standby",
+            choices=("stop", "go", "first", "standby"),
         ),
     )
 
-    what: Literal["stop", "go"] | None = None
+    what: OrdersSwitch | None = None

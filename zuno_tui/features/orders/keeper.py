@@ -3,6 +3,10 @@
 What is to be sent is written down before it is sent. After a crash the same bytes go out again; the
 chain takes an order as often as it was signed for and no oftener, whoever else tries. What is
 written down is tagged with the watch key: what anybody else writes there is not gone by.
+
+Where another machine has the same key, the key has one transaction on its way at a time, with the
+nonce of the block in which the order was seen unused: whatever the other one sent, one of the two
+is refused before it costs anything.
 """
 
 from __future__ import annotations
@@ -72,6 +76,7 @@ from zuno_tui.features.orders.sight import (
     reasons_against,
     why_over,
 )
+from zuno_tui.features.orders.turns import Turns
 from zuno_tui.features.orders.witnesses import Witnesses, sentence
 from zuno_tui.gate.agreement import Witness
 from zuno_tui.gate.limits import gate_limits
@@ -108,6 +113,7 @@ class OrderKeeper:
         self._clock = clock
         self._book = StandingOrders(chosen.home.orders)
         self._seals: dict[Address, bytes] = {}
+        self._turns = Turns(chosen.home, tell, clock)
         self._stores: dict[int, dict[str, Store]] = {}
         """By chain and endpoint: what each told of the past."""
         self._told: set[str] = set()
@@ -115,13 +121,16 @@ class OrderKeeper:
 
     async def run(self) -> None:
         """Until it is cancelled; a look that fails is told, and the next one comes."""
-        while True:
-            pause = LOOK_SECONDS
-            try:
-                pause = await self.look()
-            except Exception as error:
-                self._trouble(f"Orders could not be looked at: {sentence(error)}")
-            await asyncio.sleep(pause)
+        try:
+            while True:
+                pause = LOOK_SECONDS
+                try:
+                    pause = await self.look()
+                except Exception as error:
+                    self._trouble(f"Orders could not be looked at: {sentence(error)}")
+                await asyncio.sleep(pause)
+        finally:
+            await self._turns.close()
 
     async def look(self) -> float:
         """Every order that is not over for good once; how long to wait until the next look."""
@@ -192,10 +201,17 @@ class OrderKeeper:
         if not mine:
             self._book.note_low_key(chain_id, "")
             return
+        if self._book.is_stopped:
+            await self._turns.close()
+            behind = True
+        else:
+            behind = await self._turns.is_behind(self._seals[key.address])
         async with session.sources() as sources, session.connections(sources) as connections:
             stores = self._stores.setdefault(chain_id, {})
             witnesses = Witnesses(sources, connections, stores)
-            work = OrderWork(book, session, witnesses, self._clock)
+            turns = self._turns if behind else None
+            shared = self._turns.is_shared
+            work = OrderWork(book, session, witnesses, self._clock, behind=turns, shared=shared)
             # Side by side: an order that hangs takes no time from another one's condition.
             await asyncio.gather(
                 self._look_at_key(session.network, witnesses, key.address, _gas(mine, session)),
@@ -261,7 +277,13 @@ class OrderWork:
         session: Session,
         witnesses: Witnesses,
         clock: Callable[[], float] = time.time,
+        *,
+        behind: Turns | None = None,
+        shared: bool = False,
     ) -> None:
+        """`behind` tells how long an order is left to another machine; None where it is not."""
+        self._behind = behind
+        self._shared = shared
         self._book = book
         self._session = session
         self._sources = witnesses.sources
@@ -300,10 +322,14 @@ class OrderWork:
         progress = self._note(
             order, lambda before: hold_progress(before, seen.clock, met=met, longest_gap=longest)
         )
-        if has_held(signed, progress, seen.clock):
+        due, behind = has_held(signed, progress, seen.clock), self._behind
+        if due and (behind is None or behind.is_overdue(order.number, seen)):
             async with self._sending:
-                await self._send(kept, call, seen)
-        elif progress.reason:
+                await self._send(kept, call, seen.before_use(kept.progress.done))
+            return
+        if behind is not None and not due:
+            behind.is_not_due(order.number)
+        if not due and progress.reason:
             self._note(order, lambda before: replace(before, reason=""))
 
     def _was_taken_back(self, kept: KeptOrder, call: OrderCall, seen: Seen) -> bool:
@@ -344,11 +370,11 @@ class OrderWork:
         return True
 
     def _done_elsewhere(self, kept: KeptOrder, seen: Seen) -> bool:
-        """Of several times one that another machine has carried out."""
-        if not seen.agrees(lambda sight: sight.surely_used > kept.progress.done):
-            return False
-        self._finish(kept.order, call_in(kept.order, self._network), seen.clock.time)
-        return True
+        """Whether another machine has carried it out; told once that lies deep enough."""
+        if seen.agrees(lambda sight: sight.surely_used > kept.progress.done):
+            self._finish(kept.order, call_in(kept.order, self._network), seen.clock.time)
+            return True
+        return seen.agrees(lambda sight: sight.used > kept.progress.done)
 
     async def looked_at(self, kept: KeptOrder) -> KeptOrder:
         """As it would be told now: nothing is sent, and nothing written down.
@@ -387,6 +413,8 @@ class OrderWork:
             return None
         before = kept.progress
         done = seen.agrees(lambda sight: sight.surely_used > before.done)
+        if not done and seen.agrees(lambda sight: sight.used > before.done):
+            return None  # carried out, and not yet deep enough
         # What is only seen again was told when it happened.
         known = before.happened_at if not kept.vouched else None
         return replace(
@@ -402,7 +430,10 @@ class OrderWork:
     async def _send(self, kept: KeptOrder, call: OrderCall, seen: Seen) -> None:
         """Tried on every endpoint that is asked, written down, and only then sent."""
         order = kept.order
-        if self._is_taken(order, call):
+        if self._is_taken(order, call) or len(seen.sights) < seen.needed:
+            return
+        nonce = self._next_nonce(order, seen.key_nonce)
+        if self._shared and nonce != seen.key_nonce:
             return
         data = redeem(order.delegation_signed, call_of(order.delegation_signed))
         tried = requests.call(DELEGATION_MANAGER, data, sender=order.delegation_signed.delegate)
@@ -416,7 +447,7 @@ class OrderWork:
             return
         among = [answer.witness for answer in takes]
         limits = gas_limits(call)
-        sent = await self._signed(kept, data, None, seen=seen, limits=limits, among=among)
+        sent = await self._signed(kept, data, nonce, seen=seen, limits=limits, among=among)
         if sent is None or self._book.is_stopped:
             return
         closed = _range_of(seen.positions[0])
@@ -445,35 +476,29 @@ class OrderWork:
         self,
         kept: KeptOrder,
         data: bytes,
-        last: SentCall | None,
+        nonce: int,
         *,
         seen: Seen,
         limits: GasLimits,
+        last: SentCall | None = None,
         among: Iterable[Witness] | None = None,
     ) -> SentCall | None:
         """None where the one before cannot be outbid within the limits."""
-        order, key, withdraws = (
-            kept.order,
-            kept.order.delegation_signed.delegate,
-            limits is _WITHDRAW_GAS,
-        )
+        key, withdraws = kept.order.delegation_signed.delegate, limits is _WITHDRAW_GAS
         to = key if withdraws else DELEGATION_MANAGER
         ask = self._witnesses
-        estimate, fees, counted, coin = await asyncio.gather(
+        estimate, fees, coin = await asyncio.gather(
             ask.gas(to, data, key, among),
             ask.fees(),
-            ask.ask_all("the watch key's nonce", requests.transaction_count(key)),
             ask.ask_all("the watch key's coin", requests.balance(key)),
         )
         gas = self._gas_limit(limits, estimate, 0 if withdraws else kept.progress.failed_gas)
-        nonce = self._next_nonce(order, counted)
         cap, tip = fees.price.cap, fees.price.priority_fee
         most = gate_limits(self._session.settings.limits, self._network).policy.max_fee_per_gas
         least = min(fees.least, most)
         if last is not None:
             # Nodes want both raised before they let one take another's place.
             more, of = _BUMP
-            nonce = last.nonce if withdraws else min(nonce, last.nonce)
             least = int(last.max_fee_per_gas) * more // of + 1
             cap = max(cap, least)
             tip = max(tip, int(last.tip) * more // of + 1)
@@ -616,7 +641,8 @@ class OrderWork:
         if gap or not last.taken or seen.clock.time - last.at > _BUMP_SECONDS:
             data = redeem(order.delegation_signed, call_of(order.delegation_signed))
             limits = gas_limits(call)
-            better = await self._signed(kept, data, last, seen=seen, limits=limits)
+            nonce = min(self._next_nonce(order, spent), last.nonce)
+            better = await self._signed(kept, data, nonce, seen=seen, limits=limits, last=last)
             if better is None:
                 reason = "Gas costs more than limits.max_fee_gwei allows."
                 self._note(order, lambda before: replace(before, reason=reason))
@@ -639,7 +665,9 @@ class OrderWork:
             self._note(order, lambda before: replace(before, calls=()))
             return
         if not calls[-1].withdraws:
-            last = await self._signed(kept, b"", calls[-1], seen=seen, limits=_WITHDRAW_GAS)
+            last = await self._signed(
+                kept, b"", calls[-1].nonce, seen=seen, limits=_WITHDRAW_GAS, last=calls[-1]
+            )
             if last is not None:
                 self._note(order, lambda before: replace(before, calls=_behind(calls, last)))
         if last is not None:

@@ -16,6 +16,7 @@ from chain.standing_orders.kinds import TRAITS
 from chain.standing_orders.order import PricePast, StandingOrder, StandingState
 from chain.standing_orders.seal import fault_of
 from chain.tokens.pair import Pair
+from zuno_tui.features.orders.carrier import Carrier
 from zuno_tui.features.orders.page import condition_words, headline
 from zuno_tui.features.orders.what_if import JudgedClose
 from zuno_tui.present.charts import DrawnTone, figure
@@ -87,6 +88,7 @@ class OrderList(Struct, frozen=True):
     confirmed: bool
     """Whether the chain could be asked."""
     now: float
+    carrier: Carrier
 
 
 def order_row(
@@ -274,6 +276,8 @@ def _notes(listed: OrderList, waiting: list[StandingOrderRow]) -> Iterator[Words
     if away:
         yield Words(f"Watched by a key that is not on this machine: order {', '.join(away)}.")
     if waiting:
+        if listed.carrier.words:
+            yield Words(listed.carrier.words)
         yield Words(
             f"To end one: zuno order cancel {waiting[0].number} · to pause all on this machine: "
             "zuno orders stop"

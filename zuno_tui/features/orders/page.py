@@ -95,8 +95,8 @@ ORDER_PAGE = PageWords(
 )
 
 
-def order_view(draft: OrderDraft, key: SigningKey) -> ApprovalView:
-    """What is signed, read out of its bytes, beside what the market says now."""
+def order_view(draft: OrderDraft, key: SigningKey, carried: str = "") -> ApprovalView:
+    """What is signed, read out of its bytes, beside what the market says now and who watches."""
     call = draft.call
     once = "once" if call.times == 1 else f"up to {call.times} times"
     steps = [f"{_DOES[call.kind].format(position_label(call.ref))} {once}, {_THEN[call.kind]}"]
@@ -120,7 +120,7 @@ def order_view(draft: OrderDraft, key: SigningKey) -> ApprovalView:
         terms=(
             ("when", _when(draft)),
             ("until", minute_text(call.until)),
-            ("sent by", _by(draft)),
+            ("sent by", f"{_by(draft)} {carried}".rstrip()),
             (
                 "enforced",
                 f"On chain only this one call is allowed{_reach(draft)}. "

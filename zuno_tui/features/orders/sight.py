@@ -43,6 +43,8 @@ class OrderSight(Struct, frozen=True):
     surely_used: int
     """The same some blocks earlier: what a reorganisation hardly takes back."""
     hook_code: str | None
+    key_nonce: int
+    """Of the watch key, in the same block."""
     target: PositionSnapshot | None = None
     """The other position that it is about; None where there is none, or it is gone."""
 
@@ -66,22 +68,25 @@ async def read_sight(
     positions = await read_positions(client, network, memory, refs, at=at)
     found, target = positions.get(call.ref), positions.get(call.target or call.ref)
     deep = max(0, head.number - LEAST_BLOCKS)
-    code, nonce, disabled, used, surely_used = await client.together(
+    code, key_nonce, *words = await client.together(
         requests.code(signed.delegator, at),
+        requests.transaction_count(signed.delegate, at),
         requests.call(NONCES, ask_nonce(signed.delegator), at),
         requests.call(DELEGATION_MANAGER, ask_disabled(signed), at),
         requests.call(LIMITED_CALLS, ask_count(signed), at),
         requests.call(LIMITED_CALLS, ask_count(signed), deep),
     )
+    nonce, disabled, used, surely_used = (int.from_bytes(word, "big") for word in words)
     return OrderSight(
         head,
         found,
         delegate_in(code),
-        int.from_bytes(nonce, "big"),
-        bool(int.from_bytes(disabled, "big")),
-        int.from_bytes(used, "big"),
-        int.from_bytes(surely_used, "big"),
+        nonce,
+        bool(disabled),
+        used,
+        surely_used,
         await hook_code(client, found, at),
+        key_nonce,
         None if call.target is None else target,
     )
 
@@ -116,6 +121,18 @@ class Seen(NamedTuple):
             float(sorted(sight.head.timestamp for sight in self.sights)[-self.needed]),
             sorted(sight.head.number for sight in self.sights)[-self.needed],
         )
+
+    @property
+    def key_nonce(self) -> int:
+        """The second highest where there are several, as with the clock."""
+        return sorted(sight.key_nonce for sight in self.sights)[-self.needed]
+
+    def before_use(self, done: int) -> "Seen":
+        """What those say by whom it was carried out so often and no oftener."""
+        pairs = zip(self.sights, self.witnesses, strict=True)
+        fresh = [(sight, witness) for sight, witness in pairs if sight.used <= done]
+        sights, witnesses = zip(*fresh, strict=True) if fresh else ((), ())
+        return Seen(tuple(sights), self.needed, tuple(witnesses))
 
     @property
     def positions(self) -> tuple[PositionSnapshot, ...]:

@@ -16,8 +16,9 @@ from agents.monitor.deliver.telegram import (
 )
 from chain.base.home import Home, locked_if_free
 from chain.base.units import DAY
-from chain.standing_orders.book import StandingOrders
+from chain.standing_orders.book import MachineRole, StandingOrders
 from zuno_tui.app.session import SettingsSource
+from zuno_tui.features.orders.carrier import OTHER_GOES_ON
 from zuno_tui.settings import SettingsError, load_settings
 from zuno_tui.settings.channels import channel_settings
 
@@ -33,9 +34,11 @@ def obey_stop(home: Home, words: str) -> str:
     book.stop()
     standing = sum(kept.stands for kept in book.all())
     many = "1 order stands" if standing == 1 else f"{standing} orders stand"
+    other = "" if book.role is MachineRole.ALONE else f" {OTHER_GOES_ON}"
     return (
         f"Stopped: this machine carries out no order until somebody types zuno orders go on it. "
         f"{many}, and what was signed stays valid on chain. Cancel it there: zuno order cancel all"
+        f"{other}"
     )
 
 

@@ -218,7 +218,7 @@ def _facts(sight: OrderSight) -> tuple[object, ...]:
     at = sight.position
     position = at and (at.owner, at.liquidity, at.pool.sqrt_price_x96, at.fees0, at.fees1)
     order = sight.delegate, sight.nonce, sight.disabled, sight.used, sight.surely_used
-    return (sight.head.hash, position, sight.hook_code, *order)
+    return (sight.head.hash, position, sight.hook_code, *order, sight.key_nonce)
 
 
 def sentence(error: BaseException) -> str:

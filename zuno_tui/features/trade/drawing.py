@@ -376,7 +376,7 @@ def _market_lines(view: TradeRunView, width: int) -> list[Line]:
         chips.append(StyledText(f"mark {view.mark}"))
     lines = list(_flowed(chips, width))
     if regime is not None:
-        words = f"{regime.why}. {regime.trust if view.ref is None else ''}".rstrip()
+        words = f"{regime.why.rstrip('.')}. {regime.trust if view.ref is None else ''}".rstrip()
         lines += _words(f"{words[:1].upper()}{words[1:]}", width, "dim")
     return lines
 

@@ -152,19 +152,19 @@ COMMAND = Command(
             action=_cancel,
         ),
         Command(
-            does="write an order into a file, for the machine that watches",
+            does="write orders into files, for the machine that watches",
             group=Group.ACTING,
             intent=ExportOrder,
-            answer=lambda session, intent: orders.answers.export_order(
+            answer=lambda session, intent: orders.answers.export_orders(
                 session, intent.number, intent.file
             ),
             reaches_network=False,
         ),
         Command(
-            does="add an order from a file",
+            does="add orders from a file or a folder",
             group=Group.ACTING,
             intent=ImportOrder,
-            answer=lambda session, intent: orders.answers.import_order(session, intent.file),
+            answer=lambda session, intent: orders.answers.import_orders(session, intent.file),
             reaches_network=False,
         ),
     ),

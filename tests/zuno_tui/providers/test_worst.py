@@ -1,0 +1,264 @@
+"""Providers at their worst, by command: each ends with its answer or a sentence of its own."""
+
+import asyncio
+import io
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from chain.devnet.launch import DevnetReady
+from tests.fakes.providers.profile import Profile, RateLimit, Refusal
+from tests.fakes.providers.served import ServedProvider, WallClock
+from tests.fork_server import fork_server
+from tests.virtual_time import VirtualLoop
+from tests.waiting import HUNG_SECONDS
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
+from tests.zuno_tui.gate.taken_back import desk_at
+from zuno_tui.cli import main
+
+LONGEST_SILENCE = 60.0
+_USED_UP = Refusal(-32005, "daily request count exceeded, request rate limited")
+_PAGE = Refusal(0, "<title>Welcome to nginx!</title>", page=True)
+_NOTHING = Refusal(0, "", empty=True)
+_LIMIT = "<title>Access denied</title> Error 1015 You are being rate limited"
+MIDDLE = {"positions": 3, "portfolio": 3, "recommend": 6, "approve": 6, "apply": 18}
+"""About half of the requests that each command needs."""
+
+
+def _worst(name: str, **habits: object) -> Profile:
+    return Profile(name, network="devnet", latency=0.0, **habits)  # type: ignore[arg-type]
+
+
+WORST: tuple[Profile, ...] = (
+    _worst("quota used up", quota=(0, _USED_UP)),
+    _worst("quota in the middle"),
+    _worst(
+        "429, Retry-After",
+        each_request=(4, Refusal(429, "Too Many Requests", 429, page=True, retry_after=1)),
+    ),
+    _worst("429", each_request=(4, Refusal(429, "Too Many Requests", 429, page=True))),
+    _worst("429 always", each_request=(1, Refusal(429, "Too Many Requests", 429, page=True))),
+    _worst(
+        "1015 page",
+        rate=RateLimit(10, 20, each_item=False, refusal=Refusal(1015, _LIMIT, 429, page=True)),
+    ),
+    _worst(
+        "-32090",
+        rate=RateLimit(
+            10, 20, each_item=True, refusal=Refusal(-32090, "Too many requests, retry in 10s")
+        ),
+    ),
+    _worst("1,000 blocks", most_blocks=1_000),
+    _worst("10 blocks", most_blocks=10),
+    _worst("few logs", most_logs=10),
+    _worst("HTML", each_request=(1, _PAGE)),
+    _worst("HTML now and then", some_requests=(0.2, _PAGE)),
+    _worst("empty", each_request=(1, _NOTHING)),
+    _worst("empty now and then", some_requests=(0.2, _NOTHING)),
+    _worst("a block behind", share_behind=0.3),
+    _worst("drops of a batch", drops_of_batch=True),
+)
+SILENT = _worst("silent", answers_after=45.0)
+A_SLICE = ("quota in the middle", "1015 page", "empty", "drops of a batch")
+ANSWERED = {
+    *("429, Retry-After", "429", "1015 page", "-32090", "1,000 blocks", "10 blocks", "few logs"),
+    *("HTML now and then", "empty now and then", "a block behind", "drops of a batch"),
+}
+"""Where patience or another way to ask gets the answer: a sentence would be too little."""
+
+
+@dataclass
+class Told(io.TextIOBase):
+    """What is said, and when by the clock of the loop that runs."""
+
+    words: str = ""
+    at: list[tuple[int, float]] = field(default_factory=list)
+
+    def write(self, text: str) -> int:
+        try:
+            loop = asyncio.get_running_loop()
+            self.at.append((id(loop), loop.time()))
+        except RuntimeError:
+            pass
+        self.words += text
+        return len(text)
+
+
+class _Remembered(asyncio.DefaultEventLoopPolicy):
+    def __init__(self) -> None:
+        super().__init__()
+        self.loops: list[tuple[float, asyncio.AbstractEventLoop]] = []
+
+    def new_event_loop(self) -> asyncio.AbstractEventLoop:
+        here = threading.current_thread() is threading.main_thread()
+        loop = VirtualLoop() if here else super().new_event_loop()
+        self.loops.append((loop.time(), loop))
+        return loop
+
+
+class LastLoopsClock:
+    """A rate refills while the command that runs waits."""
+
+    @property
+    def now(self) -> float:
+        policy = asyncio.get_event_loop_policy()
+        loops = policy.loops if isinstance(policy, _Remembered) else []
+        return sum(loop.time() - began for began, loop in loops)
+
+    @now.setter
+    def now(self, _: float) -> None:
+        """Nobody moves it."""
+
+
+@contextmanager
+def remembered() -> Iterator[_Remembered]:
+    before, policy = asyncio.get_event_loop_policy(), _Remembered()
+    asyncio.set_event_loop_policy(policy)
+    try:
+        yield policy
+    finally:
+        asyncio.set_event_loop_policy(before)
+
+
+@dataclass(frozen=True)
+class Cell:
+    command: str
+    code: int
+    out: str
+    words: str
+    silence: float
+    requests: int
+
+    @property
+    def text(self) -> str:
+        mark = "" if self.code == 0 else " ✗"
+        return f"{self.command} {self.requests}, {self.silence:.0f} s{mark}"
+
+
+def here(desk: Desk, served: ServedProvider, name: str, *words: str) -> Cell:
+    out, told = io.StringIO(), Told()
+    arguments = [*words, "--network", "devnet", "--rpc", served.url]
+    with remembered() as policy, redirect_stdout(out), redirect_stderr(told):
+        code = main([*arguments, "--home", str(desk.command.home)])
+    silences = [0.0]
+    for began, loop in policy.loops:
+        said = [moment for known, moment in told.at if known == id(loop)]
+        moments = [began, *said, loop.time()]
+        silences += [after - before for before, after in pairwise(moments)]
+    return Cell(name, code, out.getvalue(), told.words, max(silences), served.provider.requests)
+
+
+def applied(desk: Desk, served: ServedProvider, *words: str) -> Cell:
+    """In a process of its own, by the wall's clock."""
+    read, write = os.pipe()
+    began, said, longest = time.monotonic(), b"", 0.0
+    with Path(os.devnull).open("r+") as nothing:
+        process = fork_server().start(
+            "zuno_tui",
+            *("apply", *words, "--network", "devnet", "--rpc", served.url),
+            environment={**os.environ, "ZUNO_HOME": str(desk.command.home)},
+            files=[nothing.fileno(), nothing.fileno(), write],
+        )
+    os.close(write)
+    while chunk := os.read(read, 4_096):
+        now = time.monotonic()
+        longest, began, said = max(longest, now - began), now, said + chunk
+    os.close(read)
+    code = process.ended(HUNG_SECONDS)
+    longest = max(longest, time.monotonic() - began)
+    assert code is not None
+    return Cell("apply", code, "", said.decode(), longest, served.provider.requests)
+
+
+def row(profile: Profile, devnet: DevnetReady, folder: Path, capture: object) -> list[Cell]:
+    assert isinstance(capture, pytest.CaptureFixture)
+    cells = []
+    with desk_at(devnet, folder, capture) as desk:
+        if profile.most_blocks:
+            desk.ask("anvil_mine", hex(3 * profile.most_blocks), "0x1")
+        ids = {state: str(desk.token_id(state)) for state in ("near the edge", "transferred in")}
+        commands = {
+            "positions": ("positions", "--json"),
+            "portfolio": ("portfolio", "--json"),
+            "recommend": ("recommend", ids["near the edge"], "--deterministic", "--json"),
+            "approve": ("collect", ids["transferred in"], "--json"),
+        }
+        for name, words in commands.items():
+            fresh = replace(desk, command=CommandLine(folder / name))
+            with served_for(profile, name, devnet) as served:
+                cells.append(here(fresh, served, name, *words))
+        shown = desk.approved("collect", ids["transferred in"])
+        with served_for(profile, "apply", devnet) as served:
+            cells.append(applied(desk, served, shown["planId"], "--confirm", shown["hash"]))
+    with capture.disabled():
+        print(f"{profile.name:<20}{' · '.join(cell.text for cell in cells)}", flush=True)  # noqa: T201
+    return cells
+
+
+@contextmanager
+def served_for(profile: Profile, command: str, devnet: DevnetReady) -> Iterator[ServedProvider]:
+    if profile.name == "quota in the middle":
+        profile = replace(profile, quota=(MIDDLE[command], _USED_UP))
+    clock = WallClock() if command == "apply" else LastLoopsClock()
+    with ServedProvider(profile, devnet.url, clock=clock) as served:
+        yield served
+
+
+def judge(cells: list[Cell], profile: Profile) -> None:
+    for cell in cells:
+        about = (profile.name, cell)
+        assert "nexpected" not in cell.words, about
+        assert "Traceback" not in cell.words, about
+        assert "0.0 s" not in cell.words, about
+        assert cell.silence <= LONGEST_SILENCE, about
+        assert cell.code in (0, 1, 3, 4), about
+        # A program reads the reason in the document.
+        assert cell.code == 0 or "zuno " in cell.words or '"trouble": "' in cell.out, about
+        if profile.name in ANSWERED:
+            assert cell.code == 0, about
+
+
+@pytest.mark.parametrize(
+    "profile", [each for each in WORST if each.name in A_SLICE], ids=lambda each: each.name
+)
+def test_some_of_the_worst(
+    profile: Profile, devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge(row(profile, devnet, tmp_path, capsys), profile)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("profile", WORST, ids=lambda each: each.name)
+def test_all_of_the_worst(
+    profile: Profile, devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Requests of each command, and its longest silence in virtual seconds; apply's are real."""
+    judge(row(profile, devnet, tmp_path, capsys), profile)
+
+
+@pytest.mark.soak
+@pytest.mark.real_time
+def test_a_silent_one(
+    devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with desk_at(devnet, tmp_path, capsys) as desk, ServedProvider(SILENT, devnet.url) as served:
+        token_id = str(desk.token_id("near the edge"))
+        for words in (
+            ("positions",),
+            ("portfolio",),
+            ("recommend", token_id),
+            ("collect", token_id),
+        ):
+            began = time.monotonic()
+            spoken = replace(desk, rpc=served.url).here(*words)
+            assert spoken.code == 4, spoken.words
+            assert "did not finish its answer within" in spoken.words, spoken.words
+            assert time.monotonic() - began < LONGEST_SILENCE
