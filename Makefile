@@ -22,8 +22,10 @@ test: tools  ## every check there is; types are checked beside the first tests
 
 # Two workers more than the two cores this is meant for: tests also wait for clocks and for others.
 # Files go out in the order of tests/conftest.py, the long ones first. What hangs is ended and named.
+# To write every assertion anew, so that it tells its values, takes a new clone half a minute: what
+# failed alone is run again that way.
 tests: tools nats-where-go-is
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --timeout 1800 --timeout-method thread
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --timeout 1800 --timeout-method thread --assert plain || { $(BIN)/pytest --last-failed --last-failed-no-failures none; exit 1; }
 
 quick: tools  ## the inner loop: lint, types, import contracts and the tests that start nothing
 	$(MAKE) --jobs=2 check pure

@@ -124,6 +124,7 @@ def lightly_encrypted(monkeypatch: pytest.MonkeyPatch) -> None:
 # with one of them at the end.
 _LONG_FIRST = (
     "tests/zuno_tui/gate/",
+    "tests/agents/mesh/test_processes.py",
     "tests/zuno_tui/real_terminal/",
     "tests/zuno_tui/commands/",
     "tests/zuno_tui/app/",

@@ -407,7 +407,7 @@ def _hold(context: ScoutContext, judged: JudgedRound, standing: Advice) -> Choic
     if not _UNKNOWN.isdisjoint(codes) or hold.net_7d is None:
         told.append(Statement(_unknown_words(context, codes)))
     elif rival := _rival(context, judged, standing):
-        told.append(keep_words(hold, rival))
+        told += [keep_words(hold, rival), *_allowed_and_held_back(context, judged, rival)]
     elif not told:
         told.append(keep_words(hold, None))
     if AdviceReason.THIN_BUFFER in codes:
@@ -429,16 +429,50 @@ def _rival(context: ScoutContext, judged: JudgedRound, standing: Advice) -> Riva
     more = None if best is None else gain_over(best.net_7d, hold.net_7d)
     if best is None or not more or more < 0:
         return None
-    inside = isinstance(context, MarketContext) and _is_inside(context)
-    since = hours_since_action(context)
     if best.index is None:
+        inside = isinstance(context, MarketContext) and _is_inside(context)
+        since = hours_since_action(context)
         held = holds_back(CLOSE, standing, inside=inside, since=since, move=None)
         return Rival(CLOSE, best, held)
     name, judged_move = option_letter(best.index), judged.moves[best.index]
     if (against := finding_against(judged_move.judgment)) is not None:
         return Rival(name, best, finding_words(against, best))
-    told = advised_move(context, judged_move.evaluated)
-    return Rival(name, best, holds_back(name, told.advice, inside=inside, since=since, move=told))
+    return Rival(name, best, _held_back(context, judged_move))
+
+
+def _held_back(context: ScoutContext, move: JudgedCandidate) -> Statement:
+    """The rule that keeps a move from being made which breaks no limit."""
+    told, name = advised_move(context, move.evaluated), option_letter(move.candidate.index or 0)
+    inside = isinstance(context, MarketContext) and _is_inside(context)
+    since = hours_since_action(context)
+    return holds_back(name, told.advice, inside=inside, since=since, move=told)
+
+
+def _allowed_and_held_back(
+    context: ScoutContext, judged: JudgedRound, rival: Rival
+) -> Iterator[Statement]:
+    """The best of what breaks no limit, where what looks best of all does."""
+    hold = hold_candidate(context)
+    better = [
+        (more, move)
+        for move in judged.moves
+        if move.evaluated.numbers.entry is None
+        and finding_against(move.judgment) is None
+        and (more := gain_over(move.candidate.net_7d, hold.net_7d)) is not None
+        and more > 0
+    ]
+    more, best = max(better, key=lambda each: each[0], default=(0.0, None))
+    if best is None or option_letter(best.candidate.index or 0) == rival.name:
+        return
+    name, rule = option_letter(best.candidate.index or 0), _held_back(context, best)
+    yield Statement(
+        f"{name} breaks no limit and looks {usd(more)} better, but {rule.words}",
+        (
+            claim(name, Relation.MEETS_LIMITS),
+            claim(name, Relation.NETS_MORE, more, than=KEEP),
+            *rule.claims,
+        ),
+    )
 
 
 def _chosen(

@@ -425,7 +425,10 @@ def _why(case: SynthesisReady, vote: ExpertVote, wanted: TradeDecision, held: fl
     if wanted is TradeDecision.HOLD and held and vote.direction * held > 0:
         return "what is held already stands on that side"
     if wanted is TradeDecision.HOLD:
-        return f"the experts' vote is weak: {side}, strength {vote.strength:.0%}"
+        if not vote.direction:
+            return "the experts are evenly divided"
+        need = f"{DeskLimits().margin:.0%} is needed"
+        return f"the experts lean {side} by {vote.strength:.0%} and {need} to trade"
     if wanted is TradeDecision.CANCEL_AND_CLOSE:
         return f"the experts turned against what is held: {side}, strength {vote.strength:.0%}"
     if vote.deadlock is not None:

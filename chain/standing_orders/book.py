@@ -112,7 +112,7 @@ class StandingOrders:
         try:
             with self._locked():
                 before()
-                return [self._put(order) for order in orders]
+                return self._put_all(orders)
         except OSError as error:
             same = [self._same(order) for order in orders]
             kept = [found for found in same if found is not None]
@@ -125,6 +125,19 @@ class StandingOrders:
                 f"The order could not be written to {self.folder} ({error.strerror}), so none was "
                 "kept. Nothing was sent. Mend that, then ask for the order again."
             ) from error
+
+    def _put_all(self, orders: Sequence[StandingOrder]) -> list[StandingOrder]:
+        """All of them or none: a part of a page would act without the rest."""
+        stood, put = set(self.folder.glob("*.json")), []
+        try:
+            for order in orders:
+                put.append(self._put(order))
+        except OSError:
+            for order in put:
+                if (path := self._path(order.number)) not in stood:
+                    path.unlink(missing_ok=True)
+            raise
+        return put
 
     def _put(self, order: StandingOrder) -> StandingOrder:
         kept = self._same(order)

@@ -67,6 +67,9 @@ class Moves:
 
     def reorg(self, depth: int) -> None:
         """Other blocks in the place of the last ones: empty, and each a second later."""
+        # A block that is just being made would stand on a state that was taken back.
+        if self.rpc("anvil_getAutomine"):
+            wait_until(lambda: not int(self.rpc("txpool_status")["pending"], 16))
         head = int(self.rpc("eth_blockNumber"), 16)
         blocks = [
             self.rpc("eth_getBlockByNumber", hex(number), False)

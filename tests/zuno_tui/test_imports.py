@@ -75,7 +75,6 @@ def test_help_imports_nothing_of_the_network() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("positions",),
         ("positions", "--since-entry"),
         ("inspect", "28"),
         ("pools",),
@@ -164,10 +163,10 @@ def test_the_probe_sees_what_is_loaded_in_haste() -> None:
     "command",
     [
         ("trade", "ETH"),
-        ("trade", "watch", "ETH", "--once"),
+        pytest.param(("trade", "watch", "ETH", "--once"), marks=pytest.mark.soak),
         ("hedge", "ID"),
         ("recommend", "ID"),
-        ("create", "0.5 WETH with USDC, conservative"),
+        pytest.param(("create", "0.5 WETH with USDC, conservative"), marks=pytest.mark.soak),
     ],
     ids=" ".join,
 )

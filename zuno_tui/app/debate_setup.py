@@ -53,7 +53,7 @@ from zuno_tui.app.range import own_range_of, pair_of_position
 from zuno_tui.app.retention import let_go_when_due
 from zuno_tui.app.session import Session
 from zuno_tui.gate.limits import gate_limits
-from zuno_tui.prompt.figures import read_day
+from zuno_tui.prompt.days import read_day
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import DebateSettings
 from zuno_tui.settings.load import TransportChoice

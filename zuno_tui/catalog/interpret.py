@@ -14,9 +14,10 @@ from chain.base.clean_text import NOT_KEPT, clean_text, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
 from chain.protocols.reference import position_name
+from zuno_tui.catalog.by_name import nearest_by_help, shell_command_said
 from zuno_tui.catalog.command import Verb
 from zuno_tui.catalog.registry import CommandRegistry
-from zuno_tui.intents.arguments import positions_named, read_duration
+from zuno_tui.intents.arguments import positions_named
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.phrase_error import Misunderstood, NotReadYetError, PhraseError, UnclearError
@@ -28,7 +29,7 @@ from zuno_tui.prompt.languages import other_language
 from zuno_tui.prompt.line_slots import no_such_position
 from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.sentences import Lines, Meaning, PlainAnswer, filling_verbs, sentence_meaning
-from zuno_tui.prompt.slots import ALIASES, common_symbol, is_known_word, is_look, read_sentence
+from zuno_tui.prompt.slots import ALIASES, common_symbol, is_look, is_spoken_here, read_sentence
 from zuno_tui.prompt.unused import unused_of
 from zuno_tui.prompt.words import tokens_of
 
@@ -41,7 +42,7 @@ _BARE_POSITION = re.compile(r"(?:#|3:)?[0-9]{1,77}", re.ASCII)
 _SHORTEST_MENDED = 4
 _FROM_TO = re.compile(r"#?[0-9]+ ?(?:to|through|thru|-|–|\.\.) ?#?[0-9]+", re.IGNORECASE)
 _NAMES_TOKEN = ("symbol", "sold", "bought", "token")
-_ANYBODYS = frozenset(("inspect", "history", "unhedge"))
+_ANYBODYS = frozenset(("inspect", "history", "unhedge", "watch-ids"))
 """Commands that look at positions of any wallet; a hedge may outlive its position."""
 _MOST_OFFERED = 12
 _IS_QUESTION = "Is that a question? To prepare it, type it without the question mark."
@@ -129,19 +130,53 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
         exact = _from_to(by_verb, text) or _exact(by_verb, words, text, context, commands)
         if exact is not None:
             return exact
-    unknown = isinstance(by_verb, Misunderstood) and not by_verb.understood
-    language = other_language(text) if unknown else None
-    if language is not None:
-        return Interpretation(misunderstood=_not_read(language))
+    if (other := _typed_elsewhere(text, by_verb, context, commands)) is not None:
+        return Interpretation(misunderstood=other)
     meaning = sentence_meaning(text, context)
     if meaning is None:
         return _nearly(by_verb, words, context, commands)
+    return _of_sentence(meaning, by_verb, text, context, commands)
+
+
+def _of_sentence(
+    meaning: Meaning,
+    by_verb: Intent | Misunderstood,
+    text: str,
+    context: PhraseContext,
+    commands: CommandRegistry,
+) -> Interpretation:
+    """What the sentence means, unless that leaves out what another command's name or help says."""
     found = _of_meaning(meaning, context, commands)
-    if isinstance(by_verb, Misunderstood) and _drops_words(
-        by_verb, found, " ".join(words), commands
-    ):
+    words = words_of(text)
+    if not found.runs and (nearer := _of_unread(text, commands)) is not None:
+        return Interpretation(misunderstood=nearer)
+    if isinstance(by_verb, Misunderstood) and _drops_words(by_verb, found, words, commands):
         return Interpretation(misunderstood=by_verb)
     return found
+
+
+def _of_unread(text: str, commands: CommandRegistry) -> Misunderstood | None:
+    """`open it in my browser`: the one command whose help has the word that nothing reads."""
+    words = (token.text for token in tokens_of(text))
+    unread = [word for word in words if word.isalpha() and not is_spoken_here(word)]
+    if not unread:
+        return None
+    unknown = Misunderstood(f"I do not know {list_names(map(repr, unread))}.")
+    named = _by_help(unknown, unread, commands)
+    return None if named is unknown else named
+
+
+def _typed_elsewhere(
+    text: str, by_verb: Intent | Misunderstood, context: PhraseContext, commands: CommandRegistry
+) -> Misunderstood | None:
+    """What is said in another language, or names what only a shell runs."""
+    unknown = isinstance(by_verb, Misunderstood) and not by_verb.understood
+    language = other_language(text) if unknown else None
+    if language is not None:
+        return _not_read(language)
+    sentence = read_sentence(text, context)
+    shell = shell_command_said(sentence.words, commands.paths(for_shell=True))
+    return None if shell is None or sentence.ids else _for_shell(" ".join(shell))
 
 
 def _for_shell(command: str) -> Misunderstood:
@@ -162,28 +197,23 @@ def _not_read(language: str) -> Misunderstood:
 
 
 def _drops_words(
-    by_verb: Misunderstood, found: Interpretation, typed: str, commands: CommandRegistry
+    by_verb: Misunderstood,
+    found: Interpretation,
+    words: tuple[str, ...],
+    commands: CommandRegistry,
 ) -> bool:
     """Whether a command by its own name would leave out a word or number that was typed after it.
 
     Sentences in other words hold many that say nothing; behind a command's name each is meant.
     """
     verb = commands.verb_named(by_verb.understood)
-    if verb is None or not typed.lower().startswith(f"{verb.name} "):
+    if verb is None or not " ".join(words).lower().startswith(f"{verb.name} "):
         return False
-    named = any(word in (found.question or "") for word in by_verb.unread)
-    if named or not (found.intents or found.question):
-        return False
-    filled = {token.text for line in found.lines for token in tokens_of(line)}
-    if any(read_duration(word) is not None for line in found.lines for word in line.split()):
-        filled |= {word for word in by_verb.unread if read_duration(f"1{word}") is not None}
-    # What names no position and moves no money is asked in many words, and only its numbers count.
-    exact = verb.names in ("positions", "alerts") or verb.money
-    return any(
-        (exact or by_verb.firm or any(map(str.isdigit, word)))
-        and not is_known_word(word, filled, exact=exact)
-        for word in by_verb.unread
-    )
+    filled = " ".join((*found.lines, found.question or "")).lower()
+    left = (token.text for word in by_verb.unread for token in tokens_of(word))
+    unknown = (word for word in left if word.isalpha() and not is_spoken_here(word))
+    dropped = any(word not in filled for word in unknown)
+    return dropped or (bool(found.intents) and bool(found.unused))
 
 
 def _of_meaning(
@@ -312,8 +342,7 @@ def _by_verb(
     try:
         return _with_symbols(verb.read(Remaining(verb.name, words[count:], context)), context)
     except UnclearError as unclear:
-        missing = unclear.misunderstood.missing
-        return (None if missing else commands.shell_intent(words, count)) or unclear.misunderstood
+        return commands.shell_intent(words, count) or unclear.misunderstood
 
 
 def _with_symbols(intent: Intent, context: PhraseContext) -> Intent:
@@ -380,7 +409,7 @@ def _nearly(
         if not isinstance(intent, Misunderstood):
             return _interpreted([intent], [" ".join(meant)], context, commands)
     if near is None:
-        return Interpretation(misunderstood=by_verb)
+        return Interpretation(misunderstood=_by_help(by_verb, words, commands))
     verb = known[near]
     if verb.money:
         typed = f"{by_verb.sentence} What moves money is typed exactly: {verb.usage_text}"
@@ -388,3 +417,14 @@ def _nearly(
     numbers = [word for word in words if _BARE_POSITION.fullmatch(word)]
     sentence = f"{by_verb.sentence} The nearest is {verb.name}: {commands.purpose(verb.name)}."
     return Interpretation(misunderstood=Misunderstood(sentence, offer=" ".join((near, *numbers))))
+
+
+def _by_help(
+    unknown: Misunderstood, words: Sequence[str], commands: CommandRegistry
+) -> Misunderstood:
+    paths = commands.paths()
+    path = nearest_by_help([word.lower() for word in words], paths)
+    if path is None:
+        return unknown
+    nearest = f"The nearest is `zuno {' '.join(path)}`: {paths[path].does}."
+    return replace(unknown, sentence=f"{unknown.sentence} {nearest}")

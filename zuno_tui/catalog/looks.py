@@ -16,3 +16,9 @@ READING = frozenset(
 def only_reads(intent: Intent, commands: CommandRegistry) -> bool:
     """Named here, and with nothing that changes what is listed."""
     return commands.name_of(intent) in READING and may_look(intent, commands)
+
+
+def only_shows(intent: Intent, commands: CommandRegistry) -> bool:
+    """Reads, draws no file for programs, and settles nothing on the way as the outbox does."""
+    files = any(getattr(intent, part, None) for part in ("csv", "form"))
+    return only_reads(intent, commands) and not files and commands.name_of(intent) != "outbox"

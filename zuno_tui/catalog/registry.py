@@ -77,6 +77,11 @@ class CommandRegistry:
                 return " ".join(command.intent.command)
         return ""
 
+    def paths(self, *, for_shell: bool = False) -> dict[tuple[str, ...], Command]:
+        """Commands by the words that they are typed with; those alone that only a shell runs."""
+        every = self._by_path.items()
+        return {path: command for path, command in every if not for_shell or _is_for_shell(command)}
+
     def verb_named(self, name: str) -> Verb | None:
         return self._by_words.get(tuple(name.lower().split()))
 

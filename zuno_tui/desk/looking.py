@@ -9,7 +9,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from zuno_tui.catalog.looks import only_reads
+from zuno_tui.catalog.looks import only_shows
 from zuno_tui.catalog.old_block import answer_of
 from zuno_tui.catalog.registry import registry
 from zuno_tui.desk.context import DeskContext
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 ONLY_LOOKS = "This window only looks: act at your own desk, where your keys are."
 _PANES = frozenset(("positions", "alerts", "plan", "debate"))
-_WRITING = frozenset(("outbox",))
-"""It reads, and settles on the way what an interrupted run left open."""
 
 
 def may_be_seen(intent: Intent) -> bool:
@@ -47,11 +45,7 @@ def may_be_seen(intent: Intent) -> bool:
         return intent.view in _PANES
     if isinstance(intent, Cancel | Help | Quit | Refresh):
         return True
-    if intent.command[:1] and intent.command[0] in _WRITING:
-        return False
-    # What is drawn as a file for programs would be written into the home.
-    files = any(getattr(intent, part, None) for part in ("csv", "form"))
-    return only_reads(intent, registry()) and not files
+    return only_shows(intent, registry())
 
 
 class LookingCounter:

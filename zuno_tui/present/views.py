@@ -246,7 +246,7 @@ class ReceiptLine(Struct, frozen=True):
     words: str
     dollars: str = ""
     """What it is worth now; empty where that is unknown."""
-    bounds: Literal["", "comes out", "goes in", "network", "worst case"] = ""
+    bounds: Literal["", "comes out", "goes in", "network", "worst case", "at the stop"] = ""
     """What a bound is of."""
 
 

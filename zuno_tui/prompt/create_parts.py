@@ -81,6 +81,11 @@ def _by_words() -> dict[Words, Meaning]:
 
 
 MEANINGS = _by_words()
+EXPOSURES = tuple(
+    words
+    for words, meaning in MEANINGS.items()
+    if meaning is ExposureBias.LONG_TOKEN and words[0] == "stay"
+)
 INTRODUCES_KEPT = frozenset(("in", "to", "my", "the", "of"))
 """What may stand between `stay long` and the token it speaks of."""
 

@@ -1,12 +1,9 @@
-"""Figures inside a sentence: two prices, a width, a turn, a term, a day."""
+"""Figures inside a sentence: two prices, a width, a turn, a term."""
 
-import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from fractions import Fraction
 from typing import NamedTuple
 
-from chain.base.units import DAY
 from zuno_tui.present.glossary import GlossaryTerm, term_named
 from zuno_tui.prompt.slots import Sentence, symbol_of
 from zuno_tui.prompt.words import plain
@@ -96,32 +93,3 @@ def significant(value: Fraction, digits: int = 6) -> str:
     """A price in plain digits, to so many significant ones."""
     size = len(str(int(value))) if value >= 1 else 0
     return plain(value, max(0, digits - size) if size else digits + 2)
-
-
-_DAYS = ("%Y-%m-%d", "%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%b %Y", "%B %Y")
-_DAYS_OF_A_YEAR = ("%d %b", "%d %B", "%b %d", "%B %d", "%b", "%B")
-_SPAN = re.compile(r"([0-9]{1,4}) ?(d|days?|w|weeks?)", re.ASCII)
-
-
-def read_day(text: str, now: int) -> int | None:
-    """The beginning of that day, Unix seconds; without a year the next one that comes."""
-    words = " ".join(text.replace(",", " ").split()).rstrip(".")
-    if span := _SPAN.fullmatch(words.lower().removeprefix("in ")):
-        return now + int(span[1]) * (7 * DAY if span[2].startswith("w") else DAY)
-    for form in _DAYS:
-        if (day := _written(words, form)) is not None:
-            return day
-    year = datetime.fromtimestamp(now, UTC).year
-    for form in _DAYS_OF_A_YEAR:
-        for each in (year, year + 1):
-            day = _written(f"{words} {each}", f"{form} %Y")
-            if day is not None and day > now:
-                return day
-    return None
-
-
-def _written(text: str, form: str) -> int | None:
-    try:
-        return int(datetime.strptime(f"{text} +0000", f"{form} %z").timestamp())
-    except ValueError:
-        return None

@@ -9,6 +9,8 @@ from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.intent import read_ref
 from zuno_tui.intents.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.intents.pieces import list_names
+from zuno_tui.prompt.create_parts import EXPOSURES
+from zuno_tui.prompt.days import span_of
 from zuno_tui.prompt.figures import edges, named_term, two_prices, width
 from zuno_tui.prompt.positions import position_of, positions_meant
 from zuno_tui.prompt.slots import (
@@ -20,6 +22,7 @@ from zuno_tui.prompt.slots import (
     names_symbol,
     symbol_of,
 )
+from zuno_tui.prompt.standing_wishes import repeated_every
 from zuno_tui.prompt.unused import spoken_rhythms
 from zuno_tui.prompt.words import plain
 
@@ -135,7 +138,9 @@ def create_slot(_verb: str, sentence: Sentence, context: PhraseContext) -> Seque
     if others:
         parts.append(f"with {others[0]}")
     fee = "" if sentence.fee is None else f"{plain(sentence.fee)}%"
-    parts += filter(None, (sentence.profile, fee))
+    text = " ".join(sentence.words)
+    exposure = (" ".join(said) for said in EXPOSURES if " ".join(said) in text)
+    parts += filter(None, (sentence.profile, fee, next(exposure, "")))
     prices = _create_prices(sentence, [*held, *others], context)
     if prices is not None:
         parts.append(f"between {prices[0]} and {prices[1]}")
@@ -173,7 +178,7 @@ def _create_prices(
 
 _WHOLE = 100
 _ROUNDED_DOWN = frozenset((33, 66))
-_KEPT_PART = re.compile(r"\bto [0-9.]+ (?:%|percent)")
+_KEPT_PART = re.compile(r"\bto (?:one )?(?:[0-9.]+ (?:%|percent)|half|third|quarter|fifth|tenth)\b")
 _HOUR = 3_600
 _ONE_OF_THEM = re.compile(r"\b(?:one|either|any) of\b")
 _NOT_EMPTIED = frozenset(("collect", "compound", "decrease"))
@@ -235,7 +240,7 @@ def _speaks_of_positions(sentence: Sentence) -> bool:
 
 def _unheld(sentence: Sentence, context: PhraseContext) -> Sequence[str] | None:
     """Numbers that are no position's of the wallet; where nobody has read it, taken as they are."""
-    numbers = [token.text for token in sentence.numbers if token.is_whole]
+    numbers = _whole_numbers(sentence)
     if not numbers:
         return None
     if context.positions or context.held is not None:
@@ -273,9 +278,13 @@ def _one(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]
     return ids
 
 
+def _whole_numbers(sentence: Sentence) -> list[str]:
+    return [token.text for token in sentence.numbers if token.is_whole]
+
+
 def _hedged(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     """Numbers as they are named: a hedge may outlive its position. Without one, every hedge."""
-    numbers = [token.text for token in sentence.numbers if token.is_whole]
+    numbers = _whole_numbers(sentence)
     if numbers or sentence.ids:
         return numbers or tuple(map(position_name, sentence.ids))
     meant = positions_meant(sentence, context)
@@ -316,7 +325,8 @@ def _how_much(sentence: Sentence, context: PhraseContext) -> UnclearSlotError:
         name, label = position_name(meant.ids[0]), position_label(meant.ids[0])
         if (share := _share_of_dollars(meant.ids[0], sentence, context)) is not None:
             return share
-        choices = [f"decrease {name} {part}" for part in (25, 50)]
+        said = _whole_numbers(sentence)
+        choices = [f"decrease {name} {part}" for part in said or (25, 50)]
         return UnclearSlotError(f"How many percent of {label}?", [*choices, f"close {name}"])
     return UnclearSlotError("How many percent, of which position? Like: decrease 7 25")
 
@@ -368,47 +378,87 @@ def _centre(sentence: Sentence) -> Fraction | None:
     return prices[0] if len(prices) == 1 else None
 
 
+_BELOW, _ABOVE = frozenset(("below", "under", "beneath", "<")), frozenset(("above", "over", ">"))
+
+
+def _sides(sentence: Sentence) -> tuple[bool, bool]:
+    """Whether a price below is meant, and one above; `breaks below` is below."""
+    words = frozenset(sentence.words)
+    plainly = not words.isdisjoint(_BELOW), not words.isdisjoint(_ABOVE)
+    if any(plainly):
+        return plainly
+    return sentence.has("below", "falls"), sentence.has("above", "rises", "take_profit")
+
+
 def _price_alert(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
-    levels = [*(token.text for token in sentence.numbers), *sentence.dollars]
+    levels = _levels(sentence) or [amount.number for amount in sentence.amounts]
     if len(levels) != 1 or len(sentence.symbols) != 1:
         raise UnclearSlotError("At which price of which token? Like: alert ETH below 3000")
     symbol, level = common_symbol(sentence.symbols[0], context), levels[0]
-    below = sentence.has("below", "falls") or "<" in sentence.words
-    above = sentence.has("above", "rises") or ">" in sentence.words
+    below, above = _sides(sentence)
     if below == above:
         lines = [f"alert {symbol} {side} {level}" for side in ("below", "above")]
         raise UnclearSlotError(f"When {symbol} falls below {level}, or rises above it?", lines)
     return (f"{symbol} {'below' if below else 'above'} {level}",)
 
 
+def _levels(sentence: Sentence) -> list[str]:
+    """The prices that are named."""
+    return [*(token.text for token in sentence.numbers), *sentence.dollars]
+
+
+_GAINED = frozenset(("made", "gain", "gained", "profit", "earned", "won", "up"))
+
+
 def _order_condition(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """When an order closes a position: a price, a share lost, or a time out of range."""
-    levels = [token.text for token in sentence.numbers if token.ref not in sentence.ids]
-    levels += sentence.dollars
-    below = sentence.has("below", "falls") or "<" in sentence.words
-    above = sentence.has("above", "rises", "take_profit") or ">" in sentence.words
-    if sentence.percents and (sentence.has("stop_loss", "losing") or not levels):
-        return (f"loss-over {plain(sentence.percents[0].value)}%",)
-    if sentence.has("out_of_range") and sentence.seconds is not None:
-        return (f"out-of-range {_span(max(60, sentence.seconds))}",)
+    levels = _levels(sentence)
+    below, above = _sides(sentence)
+    lost = sentence.has("stop_loss", "losing", "lost") and not sentence.described
+    if sentence.percents and lost and not levels and _GAINED.isdisjoint(sentence.words):
+        percent = f"loss-over {plain(sentence.percents[0].value)}%"
+        return (f"{percent}{_order_ends(sentence)}",)
+    if sentence.has("out_of_range") and sentence.seconds is not None and not levels:
+        return (f"out-of-range {_span(max(60, sentence.seconds))}{_order_ends(sentence)}",)
     if len(levels) != 1 or (below == above and not sentence.has("stop_loss")):
-        raise UnclearSlotError("When? Like: order close 28 below 2900, or above 3400")
-    return (f"{'above' if above and not below else 'below'} {levels[0].lstrip('$')}",)
+        raise UnclearSlotError(
+            "When? Below or above one price, after a time out of range, or over a share lost, "
+            "like: order close 28 below 2900, out-of-range 2h or loss-over 5%"
+        )
+    side = "above" if above and not below else "below"
+    hold = "" if sentence.seconds is None else f" --hold {_span(sentence.seconds)}"
+    return (f"{side} {levels[0]}{_order_ends(sentence)}{hold}",)
 
 
 def _order_where(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """Where an order moves a range to."""
-    levels = [token.text for token in sentence.numbers if token.ref not in sentence.ids]
-    levels += sentence.dollars
+    levels = _levels(sentence)
     side = "down" if sentence.has("falls", "below", "down_to") else "up"
     if len(levels) != 1:
         raise UnclearSlotError(f"How far {side}? Name the price where its new range ends.")
-    return (f"{side} to {levels[0].lstrip('$')}",)
+    moves = "" if sentence.times is None else f" --follow {sentence.times}"
+    return (f"{side} to {levels[0]}{_order_ends(sentence)}{moves}",)
+
+
+def _order_repeats(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    """How often an order collects or compounds, and from which worth of fees on."""
+    rhythm = repeated_every(sentence)
+    if rhythm is None or len(sentence.dollars) > 1:
+        raise UnclearSlotError(
+            "How often, and from which worth of fees on? Like: order collect 28 every 7d over $50"
+        )
+    least = "".join(f" over ${worth}" for worth in sentence.dollars)
+    times = "" if sentence.times is None else f" times {sentence.times}"
+    return (f"every {rhythm}{least}{times}{_order_ends(sentence)}",)
+
+
+def _order_ends(sentence: Sentence) -> str:
+    return f" until {sentence.days[0]}" if len(sentence.days) == 1 else ""
 
 
 def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
     """Alerts by their number, by their position, or all of them."""
-    numbers = [token.text for token in sentence.numbers if token.is_whole]
+    numbers = _whole_numbers(sentence)
     named = [number for number in numbers if number in context.alerts]
     if named:
         return named
@@ -430,9 +480,54 @@ def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[st
     raise UnclearSlotError("Which alert?", [f"{verb} {alert}" for alert in context.alerts])
 
 
+def _asked_pools(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
+    """Of which token, and by which figure they are ranked."""
+    symbols = [common_symbol(symbol, context) for symbol in sentence.symbols]
+    moving = [symbol for symbol in symbols if symbol not in STABLE] or symbols
+    text = " ".join(sentence.words)
+    ranked = (f"--by {figure}" for said, figure in _RANKED.items() if said in text)
+    return (" ".join((*moving[: len(symbols) == 1], *list(ranked)[:1])),)
+
+
+_RANKED = {
+    **{f"by {figure}": figure for figure in ("pays", "fees", "calm", "depth")},
+    "by risk": "pays",
+    "calmest": "calm",
+    "deepest": "depth",
+}
+
+
+def _history_csv(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    """For which program, of whose wallet, and from which day to which."""
+    programs = [word for word in ("koinly", "cointracking") if word in sentence.words]
+    parts = [f"--format {programs[0]}"] if programs else ["--csv"] * sentence.has("csv")
+    parts += [f"--wallet {sentence.names[0]}"] if sentence.names else []
+    first, last = span_of(sentence.days, sentence.words)
+    parts += [f"--from {first}"] if first else []
+    parts += [f"--to {last}"] if last else []
+    return ("".join(f" {part}" for part in parts),)
+
+
+_SPENDERS = {
+    "permit2": "Permit2",
+    **dict.fromkeys(("positionmanager", "manager"), "PositionManager"),
+    **dict.fromkeys(("universalrouter", "router"), "UniversalRouter"),
+}
+
+
+def _permission(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    """Of which token, and for whom, a permission is taken back; without these they are listed."""
+    takes = "revoke" in sentence.words or sentence.has("take", "withdraw", "cancel", "undo")
+    if not takes or len(sentence.symbols) > 1:
+        return ("",)
+    spenders = [_SPENDERS[word] for word in sentence.words if word in _SPENDERS]
+    everything = ["all"] if sentence.has("all") else []
+    return (" ".join((*sentence.symbols, *spenders) if sentence.symbols else everything),)
+
+
 def _removed(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     """A price alert by the number that `alert list` shows."""
-    numbers = [token.text for token in sentence.numbers if token.is_whole]
+    numbers = _whole_numbers(sentence)
     if len(numbers) != 1 or sentence.ids or sentence.symbols:
         raise UnclearSlotError("Which price alert? `alert` numbers them. Like: alert remove 2")
     return numbers
@@ -478,7 +573,8 @@ def _tried(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[s
     """The option that is named; without one, the plan on the card."""
     words = sentence.words
     letter = len(words) > 1 and len(words[-1]) == 1 and words[-1].isalpha()
-    if not (letter or _OPTIONS & set(words)):
+    named = _OPTIONS.union(map(str.lower, context.candidates)) - {"1", "2"}
+    if not (letter or named & set(words)):
         return ("",)
     return _candidate("simulate", sentence, context)
 
@@ -488,7 +584,7 @@ def _change(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence
     if sentence.percents:
         percent = sentence.percents[0]
         return (_signed(percent.value, sentence, percent.sign),)
-    levels = [*(token.text for token in sentence.numbers), *sentence.dollars]
+    levels = _levels(sentence)
     if len(levels) != 1:
         if sentence.has("rises") and "doubles" in sentence.words:
             return ("100",)
@@ -508,15 +604,31 @@ def _signed(value: Fraction, sentence: Sentence, sign: str) -> str:
 _PERIODS = {each: each for each in ("today", "yesterday", "week", "month")} | {"ever": "all"}
 
 
+_PERIOD_SECONDS = {86_400: "today", 7 * 86_400: "week", 30 * 86_400: "month"}
+
+
 def _period(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
     named = next((idea for idea in _PERIODS if sentence.has(idea)), "")
-    known_time = sentence.has("today", "week", "month")
-    if sentence.has("other_period") or (sentence.seconds is not None and not known_time):
+    known_time = sentence.seconds in _PERIOD_SECONDS
+    if not known_time and (sentence.seconds is not None or sentence.has("other_period")):
         raise UnclearSlotError(
             "Fees are counted for today, yesterday, the last week, the last month, or all days.",
             [f"earned {_PERIODS[idea]}" for idea in _PERIODS],
         )
-    return (_PERIODS.get(named, ""),)
+    return (_PERIODS.get(named) or _PERIOD_SECONDS.get(sentence.seconds or 0, ""),)
+
+
+def kept_coin(sentence: Sentence) -> str:
+    """The token that no move may sell: `keep my eth`, `do not sell eth`, `i need eth in march`."""
+    keeps = sentence.has("keep") or (sentence.has("not") and sentence.has("sell", "swap"))
+    needs = keeps or not {"need", "needing"}.isdisjoint(sentence.words)
+    return sentence.described[0] if needs and len(sentence.described) == 1 else ""
+
+
+def _kept(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    coin = kept_coin(sentence)
+    day = f" until {sentence.days[0]}" if len(sentence.days) == 1 else ""
+    return (f" keep {coin}{day}" if coin else "",)
 
 
 def _help_verb(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
@@ -546,13 +658,21 @@ FILLERS: dict[str, Filler] = {
     "candidate": _candidate,
     "change": _change,
     "condition": _order_condition,
+    "repeats": _order_repeats,
     "where": _order_where,
     "create": create_slot,
-    "csv": lambda _verb, sentence, _context: (" csv" if sentence.has("csv") else "",),
+    "asked_pools": _asked_pools,
+    "csv": _history_csv,
     "each": _each,
     "hedged": _hedged,
-    "ids": lambda _verb, sentence, _context: (" ".join(map(position_name, sentence.ids)),),
+    "ids": lambda _verb, sentence, _context: (
+        " ".join((*map(position_name, sentence.ids), *_whole_numbers(sentence))),
+    ),
+    "name": lambda _verb, sentence, _context: sentence.names[:1],
+    "names": lambda _verb, sentence, _context: ("".join(f" {name}" for name in sentence.names),),
+    "raw": lambda _verb, sentence, _context: (" --format raw" if sentence.has("hardware") else "",),
     "network": lambda _verb, sentence, _context: (sentence.network or "",),
+    "kept": _kept,
     "number": number_slot,
     "one": _one,
     "part": _part,
@@ -561,6 +681,7 @@ FILLERS: dict[str, Filler] = {
     "position_or_none": lambda _verb, sentence, _context: (
         (*map(position_name, sentence.ids),) or ("",)
     ),
+    "permission": _permission,
     "price_alert": _price_alert,
     "prices": _prices,
     "profile": lambda _verb, sentence, _context: (f" {sentence.profile or ''}",),

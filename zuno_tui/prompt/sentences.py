@@ -12,10 +12,10 @@ from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.intents.pieces import list_names
 from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
-from zuno_tui.prompt.line_slots import FILLERS, theme_of, unit_of
+from zuno_tui.prompt.line_slots import FILLERS, kept_coin, theme_of, unit_of
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
 from zuno_tui.prompt.slots import Sentence, is_look, read_sentence, sentence_of
-from zuno_tui.prompt.standing_wishes import order_instead
+from zuno_tui.prompt.standing_wishes import order_instead, repeated_every
 from zuno_tui.prompt.unused import clock_times, spoken_rhythms, unused_of
 from zuno_tui.prompt.words import LineRow, SentenceToken, Way, fits, grammar, line_rows
 
@@ -85,7 +85,10 @@ def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
     clauses = _clauses(sentence, context)
     if len(clauses) > 1:
         return _with_all_used(_by_clauses(clauses, context), sentence, context)
-    return _with_all_used(_meaning(sentence, context, asked="?" in text), sentence, context)
+    meaning = _meaning(sentence, context, asked="?" in text)
+    if meaning == PhraseQuestion(ONE_AT_A_TIME):
+        return PhraseQuestion(ONE_AT_A_TIME, _each_at_a_time(sentence, context))
+    return _with_all_used(meaning, sentence, context)
 
 
 def _unless(sentence: Sentence, *, asked: bool) -> PhraseQuestion | None:
@@ -190,16 +193,31 @@ def _held_back(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meani
         return None
     if _asks_for_several(sentence, ideas, verb):
         return PhraseQuestion(ONE_AT_A_TIME)
-    if _is_denied(sentence, ideas) or _is_called_off(sentence, verb):
-        return PlainAnswer(NOTHING_DONE)
+    denied = _denied(row, sentence, ideas)
     reminded = "notify" in ideas and verb not in ("ack", "alert")
     later = reminded or clock_times(sentence) or not ideas.isdisjoint(("if", "later"))
-    return _not_later(sentence) if later and not is_look(verb) else None
+    return denied or (_not_later(sentence) if later and not is_look(verb) else None)
 
 
 def _not_later(sentence: Sentence) -> PhraseQuestion:
     times = "".join(f"«{time}»: " for time in clock_times(sentence))
     return PhraseQuestion(f"{times}{NOT_LATER}")
+
+
+def _denied(row: LineRow, sentence: Sentence, ideas: frozenset[str]) -> Meaning | None:
+    """Nothing is done of what is denied; `close 31 but leave 29` still asks for something."""
+    if _is_called_off(sentence, row.verb):
+        return PlainAnswer(NOTHING_DONE)
+    if not _is_denied(sentence, ideas) or ("{kept}" in row.line and kept_coin(sentence)):
+        return None
+    place = min(idea.place for idea in sentence.ideas if idea.name in ("not", "keep"))
+    before = (idea for idea in sentence.verbs if idea.place < place)
+    if all(idea.name in _DENYING for idea in before):
+        return PlainAnswer(NOTHING_DONE)
+    return PhraseQuestion(f"What about «{' '.join(sentence.words[place:])}»? {ONE_AT_A_TIME}")
+
+
+_DENYING = frozenset(("keep", "cancel", "show", "undo", "agree"))
 
 
 def _is_denied(sentence: Sentence, ideas: frozenset[str]) -> bool:
@@ -303,6 +321,9 @@ def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozen
         "#range": two_prices(sentence) is not None,
         "#width": width(sentence) is not None,
         "#time": sentence.seconds is not None,
+        "#day": bool(sentence.days),
+        "#name": bool(sentence.names),
+        "#every": repeated_every(sentence) is not None,
         "#profile": sentence.profile is not None,
         "#network": sentence.network is not None,
         "#term": named_term(sentence) is not None,
@@ -316,7 +337,8 @@ def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozen
     named = {
         idea.name
         for idea in sentence.ideas
-        if idea.name != "not" or words[idea.place - 1 : idea.place] not in _LEAVING_OUT
+        if idea.name not in ("not", "keep")
+        or words[idea.place - 1 : idea.place] not in _LEAVING_OUT
     }
     return frozenset(named | {name for name, holds in flags.items() if holds})
 
@@ -371,6 +393,21 @@ def _clauses(sentence: Sentence, context: PhraseContext) -> tuple[tuple[Sentence
     return tuple(
         _without_ends(sentence.tokens[start:end]) for start, end in zip(cuts, ends, strict=True)
     )
+
+
+def _each_at_a_time(sentence: Sentence, context: PhraseContext) -> tuple[str, ...]:
+    """The lines of what is said behind each `and`, comma or `then`, where each is clear."""
+    starts = [idea.place for idea in sentence.verbs if idea.name != "show"]
+    cuts = [at for at in starts if at and sentence.words[at - 1] in _SEPARATORS]
+    ends = zip((0, *cuts), (*cuts, len(sentence.tokens)), strict=True)
+    lines: list[str] = []
+    for start, end in ends:
+        clause = sentence_of(_without_ends(sentence.tokens[start:end]), context)
+        found = _with_all_used(_meaning(clause, context, asked=False), clause, context)
+        if not isinstance(found, Lines) or clause.has("it", "them") or not cuts:
+            return ()
+        lines += found.lines
+    return tuple(lines)
 
 
 def _clause_start(sentence: Sentence, place: int) -> int:

@@ -1,6 +1,7 @@
 """What a sentence names: positions, amounts, tokens, parts, prices, times, profiles, networks."""
 
-from collections.abc import Container, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
@@ -13,12 +14,14 @@ from chain.protocols.reference import PositionRef, read_position_ref, v4_positio
 from zuno_tui.intents.arguments import read_duration
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.prompt.create_parts import MEANINGS, known_symbols
+from zuno_tui.prompt.days import day_length, day_text
 from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.words import (
     Idea,
     SentenceToken,
     find_ideas,
     grammar,
+    is_plain,
     is_spoken,
     plain,
     tokens_of,
@@ -49,6 +52,10 @@ _RISKS = {
 }
 _FEE_WORDS = frozenset(("pool", "tier", "fee", "fees", "one", "position"))
 _FEE_TIERS = frozenset((Fraction(1, 100), Fraction(5, 100), Fraction(3, 10)))
+_TIMES = re.compile(r"x[0-9]{1,3}", re.ASCII)
+_OF_WALLETS = frozenset(("wallet", "wallets", "account", "use", "called", "named"))
+_BEFORE_TIME = frozenset(("for", "every", "each"))
+_REPEATED = frozenset(("times", "moves"))
 _BETWEEN_AMOUNT = frozenset(("of", "more", "worth", "in", "extra", "additional"))
 _LARGEST_FRACTION = 10
 _DIGITS = frozenset("0123456789")
@@ -81,6 +88,12 @@ class Sentence(Struct, frozen=True):
     dollars: tuple[str, ...] = ()
     fee: Fraction | None = None
     seconds: int | None = None
+    days: tuple[str, ...] = ()
+    """Days, months and years, as `until` takes them: `1 dec`, `2026-02-01`."""
+    times: int | None = None
+    """`4 times`, `3 moves`, `x3`."""
+    names: tuple[str, ...] = ()
+    """ENS names, and words that nothing reads beside a wallet: `wallet cold`, `use cold`."""
     profile: str | None = None
     network: str | None = None
     twice: tuple[str, ...] = ()
@@ -124,6 +137,9 @@ def sentence_of(tokens: tuple[SentenceToken, ...], context: PhraseContext) -> Se
         tuple(reader.dollars),
         reader.fee,
         reader.seconds,
+        tuple(dict.fromkeys(reader.days)),
+        reader.times,
+        tuple(dict.fromkeys(_names(words))),
         _profile(words),
         _network(words),
         reader.twice,
@@ -160,6 +176,8 @@ class _SlotReader:
         self.dollars: list[str] = []
         self.fee: Fraction | None = None
         self.seconds: int | None = None
+        self.days: list[str] = []
+        self.times: int | None = None
         self._fees: list[str] = []
         self._spans: list[str] = []
         self.count = 1
@@ -168,12 +186,20 @@ class _SlotReader:
     def read(self) -> None:
         while self._at < len(self._tokens):
             token = self._tokens[self._at]
-            if self._is_count(token):
+            if self._is_count(token) or self._is_repeated(token):
                 self._at += 1
+            elif length := day_length(self._tokens[self._at :], self._word(-1)):
+                self.days.append(day_text(self._tokens[self._at : self._at + length]))
+                self._at += length
             elif token.number is not None:
                 self._number(token, token.number)
+            elif _TIMES.fullmatch(token.text):
+                self.times = int(token.text[1:])
+                self._at += 1
             elif not (self._part(token) or self._two_in_one(token)):
                 symbol = symbol_of(token.text)
+                if self._word(-1) == "for" and (span := read_duration(f"1{token.text}")):
+                    self._time(span, f"a {token.text}")
                 if symbol is not None:
                     self.symbols.append(symbol)
                     self.described.append(symbol)
@@ -204,6 +230,12 @@ class _SlotReader:
             return False
         self.count = int(count)
         return True
+
+    def _is_repeated(self, token: SentenceToken) -> bool:
+        if token.is_whole and self._word(1) in _REPEATED and token.number is not None:
+            self.times = int(token.number)
+            return True
+        return False
 
     def _is_id(self, token: SentenceToken) -> bool:
         if token.is_id:
@@ -260,7 +292,7 @@ class _SlotReader:
         return True
 
     def _is_time(self, token: SentenceToken) -> bool:
-        minutes = token.scaled and self._word(-1) == "for" and token.number is not None
+        minutes = token.scaled and self._word(-1) in _BEFORE_TIME and token.number is not None
         if minutes and token.number is not None:
             self._time(int(token.number * Fraction(60, 10**6)), f"{token.text} m")
             self._at += 1
@@ -380,27 +412,17 @@ def symbols_anywhere() -> frozenset[str]:
     return frozenset((*known, *ALIASES)) - {"LINK", "OP"}
 
 
-def is_known_word(word: str, filled: Container[str], *, exact: bool) -> bool:
-    """Whether a sentence can say it, or, where it is a number, whether the line has it.
-
-    Where nothing exact is asked for, a time like `30d` is known by what it stands for.
-    """
-    tokens = tokens_of(word)
-    if not exact and find_ideas([token.text for token in tokens]):
-        return True
-    return all(
-        token.text in filled or (token.number is None and _is_spoken(token.text))
-        for token in tokens
-    )
-
-
-def _is_spoken(word: str) -> bool:
+def is_spoken_here(word: str) -> bool:
     """Whether anything here reads it; marks and single letters say nothing by themselves."""
     return (
         len(word) < 2
         or not word.isalnum()
         or is_spoken(word)
         or word in _PARTS
+        or word in DOLLARS
+        or word in _AFTER_NUMBERS
+        or read_duration(f"1{word}") is not None
+        or network_called((word,)) is not None
         or symbol_of(word) is not None
         or any(word in words for words in (*MEANINGS, *_SEVERAL_PARTS))
     )
@@ -414,6 +436,14 @@ def _profile(words: Sequence[str]) -> str | None:
             denied = not {"not", "nothing"}.isdisjoint(words[max(0, place - 2) : place])
             return str((RiskProfile.CONSERVATIVE if denied else known).value)
     return None
+
+
+def _names(words: Sequence[str]) -> Iterator[str]:
+    for place, word in enumerate(words):
+        beside = {*words[max(0, place - 2) : place + 2], "use" if words[:1] == ("use",) else ""}
+        unread = word.isalpha() and not (find_ideas([word]) or is_plain(word) or symbol_of(word))
+        if word.endswith(".eth") or (unread and not _OF_WALLETS.isdisjoint(beside)):
+            yield word
 
 
 def _network(words: Sequence[str]) -> str | None:

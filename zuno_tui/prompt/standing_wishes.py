@@ -16,6 +16,7 @@ _SPANS = {
     **dict.fromkeys(("month", "monthly"), 30 * DAY),
 }
 _OF_POSITIONS = frozenset(("collect", "compound", "close", "decrease", "move", "recommend"))
+_WEEK = "7d"
 _LEAST_WORTH = "$50"
 _MOST_OFFERED = 5
 
@@ -55,11 +56,15 @@ def _repeating(does: str, number: str, sentence: Sentence) -> str:
     """How much a compound waits for the fees of the past say, where nobody does."""
     said = f" over ${sentence.dollars[0]}" if len(sentence.dollars) == 1 else ""
     worth = said or ("" if does == "compound" else f" over {_LEAST_WORTH}")
-    return f"order {does} {number} every {_span(sentence)}{worth}"
+    return f"order {does} {number} every {repeated_every(sentence) or _WEEK}{worth}"
 
 
-def _span(sentence: Sentence) -> str:
-    words = sentence.words
-    known = next((_SPANS[word] for word in words if word in _SPANS), 7 * DAY)
-    seconds = sentence.seconds or known
+def repeated_every(sentence: Sentence) -> str | None:
+    """How often in days or hours; None where nothing that long is said to come again."""
+    rhythms = " ".join(spoken_rhythms(sentence)).split()
+    named = next((_SPANS[word] for word in rhythms if word in _SPANS), None)
+    counted = sentence.seconds if "every" in rhythms or "each" in rhythms else None
+    seconds = named or counted
+    if not seconds:
+        return None
     return f"{seconds // DAY}d" if seconds % DAY == 0 else f"{max(1, seconds // HOUR)}h"

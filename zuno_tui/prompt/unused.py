@@ -9,9 +9,10 @@ from itertools import chain
 from chain.protocols.reference import PositionRef, position_label, position_name, read_position_ref
 from zuno_tui.intents.arguments import read_duration
 from zuno_tui.intents.context import PhraseContext, SpokenPosition
+from zuno_tui.prompt.days import span_of
 from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.positions import position_of
-from zuno_tui.prompt.slots import DOLLARS, Sentence, names_symbol
+from zuno_tui.prompt.slots import DOLLARS, Percent, Sentence, is_look, is_spoken_here, names_symbol
 from zuno_tui.prompt.words import grammar, plain
 
 _SPAN = r"(?:second|sec|minute|min|hour|hr|day|week|month|year)s?|while|bit|moment"
@@ -44,6 +45,7 @@ def unused_of(
     found += _rhythms(sentence, there)
     found += (word for word in sentence.words if word in _ENDS and "until" not in there.words)
     found += _limited(sentence, there)
+    found += _unknown(sentence, there)
     return tuple(dict.fromkeys(found))
 
 
@@ -66,6 +68,8 @@ class _Said:
         self.positions = [each for each in held if each.ref in refs]
         self._everything, self._refs, self._context = everything, refs, context
         self.asked = asked
+        verb = next(iter(bare), "")
+        self.acts = not is_look(verb) or verb in ("cancel", "quit")
 
     def names(self, ref: PositionRef) -> bool:
         known = self._everything and position_of(ref, self._context) is not None
@@ -106,7 +110,7 @@ def _figures(sentence: Sentence, there: _Said) -> Iterator[str]:
             yield token.text
     for percent in sentence.percents:
         ordinal = percent.worded and not there.words.isdisjoint(("ack", "mute"))
-        if not (around or ordinal or _is_part(percent.value, there)):
+        if not (around or ordinal or _is_part(percent, there)):
             yield f"{plain(percent.value)}%"
     for number, symbol in sentence.amounts:
         if Fraction(number) not in there.numbers or not there.holds(symbol):
@@ -116,15 +120,22 @@ def _figures(sentence: Sentence, there: _Said) -> Iterator[str]:
             yield f"${dollars}"
     if sentence.fee is not None and not _has_fee(sentence.fee, there):
         yield f"{plain(sentence.fee)}%"
+    yield from _lengths(sentence, there)
+
+
+def _lengths(sentence: Sentence, there: _Said) -> Iterator[str]:
+    if sentence.times is not None and sentence.times not in there.numbers:
+        yield f"{sentence.times} times"
     if sentence.seconds is not None and not _has_span(sentence.seconds, there):
         yield next(iter(_times(sentence)), f"{sentence.seconds} s")
 
 
-def _is_part(value: Fraction, there: _Said) -> bool:
+def _is_part(percent: Percent, there: _Said) -> bool:
     """As it is, as what stays, or the whole, which needs no number."""
-    near = (value, _WHOLE - value)
-    return value == _WHOLE or any(
-        abs(known - each) < _ROUNDED for known in there.numbers for each in near
+    near = (percent.value, _WHOLE - percent.value)
+    away = _ROUNDED if percent.worded else 0
+    return percent.value == _WHOLE or any(
+        abs(known - each) <= away for known in there.numbers for each in near
     )
 
 
@@ -155,9 +166,12 @@ def _coins(sentence: Sentence, there: _Said) -> Iterator[str]:
 
 def _days(sentence: Sentence, there: _Said) -> Iterator[str]:
     """Weekdays, months and seasons, which no command takes."""
-    days = _other_days() | {"tomorrow"}
+    ends = [end for end in span_of(sentence.days, sentence.words) if end]
+    within = ends and all(end in there.text for end in ends)
+    yield from (day for day in sentence.days if day not in there.text and not within)
+    days = set() if within else _other_days() | {"tomorrow"}
     if not spoken_rhythms(sentence):
-        yield from (word for word in sentence.words if word in days and word not in there.words)
+        yield from (word for word in sentence.words if word in days and word not in there.text)
 
 
 def _rhythms(sentence: Sentence, there: _Said) -> Iterator[str]:
@@ -212,3 +226,15 @@ def _limited(sentence: Sentence, there: _Said) -> Iterator[str]:
         into = takes_out and word in (_PAID_IN if sentence.ids else _TURNED_INTO)
         if (word == "only" or into) and coin and behind[0] not in there.words:
             yield f"{word} {behind[0]}"
+
+
+def _unknown(sentence: Sentence, there: _Said) -> Iterator[str]:
+    """Words that nothing here reads: beside an act each may mean something, beside a look those
+    that a preposition leads to, like `in euros`.
+    """
+    for place, word in enumerate(sentence.words):
+        led = not place or sentence.words[place - 1] in grammar().leads.split()
+        meant = led or (there.acts and not there.asked)
+        read = is_spoken_here(word) or (sentence.times and word == f"x{sentence.times}")
+        if meant and word[0].isalpha() and not read and word not in there.text:
+            yield word

@@ -26,6 +26,7 @@ _PIECE = re.compile(
                   (?P<digits> [0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?
                             | [0-9]*\.[0-9]+ | [0-9]+ )
                   (?P<scale> [km] (?![0-9a-z]) )? )
+    | (?P<name>   [a-z0-9-]+ \.eth\b )
     | (?P<word>   [a-z₮&] [a-z0-9₮&]* (?: \.e\b )? )
     | (?P<mark>   ± | \+\s?/?\s?- | ->|=>|→ | [^\s\w] )
     """,
@@ -105,6 +106,8 @@ class Grammar(Struct, frozen=True, forbid_unknown_fields=True):
     looks: frozenset[str]
     dropped: str
     same: str
+    leads: str
+    plain: str
     verbs: dict[str, str]
     words: dict[str, str]
     rows: dict[str, GrammarRow]
@@ -143,6 +146,7 @@ def tokens_of(text: str) -> tuple[SentenceToken, ...]:
     """The pieces of a text in lower case; numbers in words and scales are made digits."""
     shown = clean_text(text, limit=LONGEST_PHRASE).lower().replace("’", "'").replace("–", "-")
     shown = re.sub(r"(?<=[0-9])'?s\b", "", shown).replace("'", "").replace("..", " - ")
+    shown = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", shown)
     shown = _ANY_POOL.sub(r"\1 new ", _HALF_OF_ONE.sub("0.5 ", shown))
     raw = [_token(match, shown) for match in _PIECE.finditer(shown)]
     known = _with_verb_mended(list(_without_dropped(raw)))
@@ -155,7 +159,13 @@ def _with_verb_mended(tokens: list[SentenceToken]) -> list[SentenceToken]:
     polite = {*grammar().words["polite"].replace(",", " ").split()}
     place = next((place for place, word in enumerate(words) if word not in polite), 0)
     word = "".join(words[place : place + 1])
-    known = len(word) < _SHORTEST_MENDED or word in _single_words() or word in _UNITS
+    # `closed` tells of what was done.
+    known = (
+        len(word) < _SHORTEST_MENDED
+        or word.endswith("ed")
+        or word in _single_words()
+        or word in _UNITS
+    )
     if known or any(idea.is_verb for idea in find_ideas(words)):
         return tokens
     near = {verb for verb in _verb_words() if one_slip_apart(word, verb)}
@@ -172,8 +182,29 @@ def _single_words() -> frozenset[str]:
 
 
 def is_spoken(word: str) -> bool:
-    """Whether the grammar has it, alone or in a form of several words."""
-    return word in _single_words() or word in _UNITS or word in _TENS
+    """Whether the grammar has it, alone or in a form of several words, or says it says nothing."""
+    known = _single_words() | _UNITS.keys() | _TENS.keys() | _SCALES.keys()
+    return is_plain(word) or not known.isdisjoint((word, *stems_of(word)))
+
+
+def is_plain(word: str) -> bool:
+    return word in _plain_words()
+
+
+@cache
+def _plain_words() -> frozenset[str]:
+    return frozenset((*grammar().plain.split(), *grammar().leads.split())) | _dropped()
+
+
+_DOUBLED = re.compile(r"([b-df-hj-np-tv-z])\1$")
+
+
+def stems_of(word: str) -> tuple[str, ...]:
+    """What `closing`, `swapping` and `earns` may be forms of; `closed` tells, and asks nothing."""
+    if word.endswith("ing"):
+        stem = word.removesuffix("ing")
+        return stem, f"{stem}e", _DOUBLED.sub(r"\1", stem)
+    return (word.removesuffix("s"),) if word.endswith("s") else ()
 
 
 @cache
@@ -193,7 +224,9 @@ def _token(match: re.Match[str], shown: str) -> SentenceToken:
         number = Fraction(0 if ref is None else ref.token_id)
         return SentenceToken(text, number, is_id=True, glued=glued)
     if match["number"] is None:
-        return SentenceToken(match["word"] or match["comma"] or match["mark"].replace(" ", ""))
+        return SentenceToken(
+            match["name"] or match["word"] or match["comma"] or match["mark"].replace(" ", "")
+        )
     try:
         numeral = read_numeral(f"{match['digits']}{match['scale'] or ''}")
     except NumeralError:
@@ -304,18 +337,28 @@ def find_ideas(words: Sequence[str]) -> tuple[Idea, ...]:
     found: list[Idea] = []
     forms, at = _forms(), 0
     while at < len(words):
-        for form, names in forms.get(words[at], ()):
-            if tuple(words[at : at + len(form)]) == form:
-                found += (Idea(name, at, name in grammar().verbs) for name in names)
-                at += len(form)
-                break
-        else:
-            at += 1
+        behind = tuple(words[at:])
+        spelled = ((word, *behind[1:]) for word in (behind[0], *stems_of(behind[0])))
+        form, names = next(filter(None, (_longest(each, forms) for each in spelled)), ((), ()))
+        # `it exits` tells, and asks nothing.
+        tells = form[:1] == (behind[0].removesuffix("s"),) and form[0] != behind[0]
+        meant = (Idea(name, at, name in grammar().verbs) for name in names)
+        found += (idea for idea in meant if not (tells and idea.is_verb))
+        at += max(1, len(form))
     return tuple(found)
 
 
+Form = tuple[tuple[str, ...], tuple[str, ...]]
+"""Words, and the names of what they can mean."""
+
+
+def _longest(words: tuple[str, ...], forms: dict[str, list[Form]]) -> Form | None:
+    known = forms.get(words[0], ())
+    return next((form for form in known if words[: len(form[0])] == form[0]), None)
+
+
 @cache
-def _forms() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+def _forms() -> dict[str, list[Form]]:
     """By their first word, the longest first."""
     known = grammar()
     names: dict[tuple[str, ...], list[str]] = {}
@@ -327,7 +370,7 @@ def _forms() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
     rows = " ".join(f"{row.say} {row.hints} {row.unless}" for row in known.rows.values())
     for literal in {*re.findall(r"(?<![#\w])[a-z]\w*", rows)}.difference(known.words, known.verbs):
         names.setdefault((literal,), []).append(literal)
-    by_first: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+    by_first: dict[str, list[Form]] = {}
     for words, ideas in sorted(names.items(), key=lambda item: -len(item[0])):
         by_first.setdefault(words[0], []).append((words, tuple(dict.fromkeys(ideas))))
     return by_first

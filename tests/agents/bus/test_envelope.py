@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -282,6 +282,7 @@ def test_a_changed_byte_is_refused_or_another_valid_message(place: int, byte: in
         max_leaves=20,
     )
 )
+@settings(max_examples=40)
 def test_a_payload_of_any_other_shape_is_refused(value: object) -> None:
     try:
         data = canonical({**json.loads(sealed().wire), "payload": value})

@@ -95,7 +95,7 @@ async def compare(mesh: Mesh, devnet: DevnetReady, count: int) -> None:
 
 
 async def test_a_debate_over_the_mesh_gives_the_same_plan(mesh: Mesh, devnet: DevnetReady) -> None:
-    await compare(mesh, devnet, 2)
+    await compare(mesh, devnet, 1)
 
 
 @pytest.mark.soak
@@ -154,11 +154,10 @@ async def test_a_models_words_are_heard_on_the_desk_while_it_speaks(
         mesh.environment = environment
         mesh.start_agent("critic")
         mesh.wait_until_ready("critic", mesh.log("critic").count('"event":"ready"') + 1)
-        for number, token_id in enumerate(sorted(positions_by_state(devnet.url).values())):
-            name = f"spoken-{number}-{time.time_ns()}"
-            held = await hold(session, token_id, "mesh", name)
-            if any(text for _, text in held.prose):
-                break
+        # The one that is worth arguing about: elsewhere the rule decides before a model is asked.
+        token_id = positions_by_state(devnet.url)["above its range"]
+        name = f"spoken-{time.time_ns()}"
+        held = await hold(session, token_id, "mesh", name)
         mesh.environment = {}
         mesh.kill_agent("critic")
         mesh.start_agent("critic")

@@ -258,3 +258,48 @@ def test_a_book_that_called_positions_by_numbers_is_read_with_everything_in_plac
         assert again.alert.is_muted(NOW + 60)
     with closing(sqlite3.connect(home.database)) as now:
         assert not now.execute("SELECT 1 FROM alerts WHERE subject LIKE '%/-4/%'").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("error", "begun_anew"),
+    [
+        (sqlite3.DatabaseError("database disk image is malformed"), True),
+        (sqlite3.OperationalError("database or disk is full"), False),
+    ],
+)
+def test_damage_met_while_writing_loses_nothing(
+    home: Home, monkeypatch: pytest.MonkeyPatch, error: Exception, begun_anew: bool
+) -> None:
+    book = AlertStore.open(home, now=NOW)
+    book.apply(polls(raised(7, 1)), NOW)
+    failures = [error]
+    write_page = book_tables.write_page
+
+    def fail_once(*given: object) -> object:
+        if failures:
+            raise failures.pop()
+        return write_page(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(book_tables, "write_page", fail_once)
+    events = book.apply(polls(raised(8, 2)), NOW + 1)
+
+    aside = list(home.root.glob("zuno.db.corrupt-*"))
+    assert bool(aside) is bool(events) is (book.trouble is None) is begun_anew
+    assert any("zuno.db was damaged" in one for one in book.notices) is begun_anew
+    assert {one.position_id for one in book.current()} == set(map(v4_position, (7, 8)))
+    book.retry(NOW + 2)
+    assert book.trouble is None
+    held = {one.position_id for one in AlertStore.open(home, now=NOW).current()}
+    assert held == set(map(v4_position, (7, 8)))
+
+
+def test_what_is_known_is_put_back_even_where_the_view_is_gone(home: Home) -> None:
+    book = AlertStore.open(home, now=NOW)
+    book.apply(polls(raised(7, 1)), NOW)
+    home.alerts.unlink()
+    home.database.unlink()
+
+    book.apply(polls(raised(8, 2)), NOW + 1)
+
+    held = {one.position_id for one in AlertStore.open(home, now=NOW).current()}
+    assert held == set(map(v4_position, (7, 8)))

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -156,7 +157,7 @@ async def killed(bench: Bench, database: Path, url: str, moment: str, countdown:
     )
 
 
-@pytest.mark.parametrize(("moment", "countdown"), some_of(POINTS, 8, seed=44))
+@pytest.mark.parametrize(("moment", "countdown"), some_of(POINTS, 5, seed=130))
 async def test_killed_at_every_moment(
     bench: Bench, tmp_path: Path, moment: str, countdown: int
 ) -> None:
@@ -178,8 +179,9 @@ async def test_there_is_no_further_moment(bench: Bench, tmp_path: Path, moment: 
     assert bench.received() == 2
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("moment", ["before sending", "after sending"])
+@pytest.mark.parametrize(
+    ("moment", "fault"), some_of(product(["before sending", "after sending"], FAULTS), 4, seed=3)
+)
 async def test_killed_while_the_node_misbehaves(
     bench: Bench, tmp_path: Path, fault: str, moment: str
 ) -> None:
@@ -223,7 +225,7 @@ async def test_killed_and_then_reorganised(bench: Bench, tmp_path: Path) -> None
     assert bench.received() == 0
 
 
-@pytest.mark.parametrize("commit", [9, 10, 11])
+@pytest.mark.parametrize("commit", some_of(zip((9, 10, 11), strict=True), 1, seed=0))
 async def test_a_reorganisation_leaves_the_step_that_stands(
     bench: Bench, tmp_path: Path, commit: int
 ) -> None:
@@ -240,7 +242,11 @@ async def test_a_reorganisation_leaves_the_step_that_stands(
 
 @pytest.mark.parametrize(
     ("moment", "countdown"),
-    [("before commit", 1), ("before commit", 2), ("before sending", 1), ("after sending", 1)],
+    some_of(
+        [("before commit", 1), ("before commit", 2), ("before sending", 1), ("after sending", 1)],
+        2,
+        seed=0,
+    ),
 )
 async def test_killed_again_while_resuming(
     bench: Bench, tmp_path: Path, moment: str, countdown: int

@@ -86,11 +86,17 @@ class Editor:
         self._child.wait()
 
 
-@pytest.fixture
-def editor(tmp_path: Path, devnet: DevnetReady) -> Iterator[Editor]:
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("edited")
+
+
+@pytest.fixture(scope="module")
+def editor(home: Path, devnet: DevnetReady) -> Iterator[Editor]:
+    """One for all: what is said in one turn leaves the next as it was."""
     pytest.importorskip("acp", reason="the extra acp is not installed")
-    tmp_path.chmod(0o700)
-    editor = Editor(tmp_path, devnet)
+    home.chmod(0o700)
+    editor = Editor(home, devnet)
     yield editor
     editor.close()
 
@@ -101,13 +107,13 @@ def token_id(devnet: DevnetReady) -> str:
 
 
 def test_a_question_is_answered_and_a_debate_comes_turn_by_turn(
-    editor: Editor, token_id: str, tmp_path: Path
+    editor: Editor, token_id: str, home: Path
 ) -> None:
-    hello = editor.server["result"]
+    hello, before = editor.server["result"], plans_in(home)
     looked = editor.say(f"inspect {token_id}")
     argued = editor.say(f"/recommend {token_id}")
     calls = [update["title"] for update in editor.updates if update["sessionUpdate"] == "tool_call"]
-    [plan] = (tmp_path / "plans").iterdir()
+    [plan] = plans_in(home) - before
 
     assert hello["agentInfo"]["name"] == "zuno"
     assert (looked[0], f"#{token_id}" in looked[1]) == ("end_turn", True), looked
@@ -123,17 +129,18 @@ def test_a_question_is_answered_and_a_debate_comes_turn_by_turn(
     ["approve", "apply", "close {}", "collect {} and send it", "order close {} below 2000", "yes"],
 )
 def test_nothing_acts_from_an_editor_whatever_it_grants(
-    editor: Editor, token_id: str, tmp_path: Path, words: str
+    editor: Editor, token_id: str, home: Path, words: str
 ) -> None:
+    before = plans_in(home)
     reason, said = editor.say(words.format(token_id))
 
     assert reason == "end_turn"
     assert said
     assert editor.asked == [], "no permission is ever asked for"
     assert not any(update["sessionUpdate"] == "tool_call" for update in editor.updates)
-    assert not list((tmp_path / "plans").glob("*"))
-    if (tmp_path / "outbox.db").exists():
-        with Outbox.open(tmp_path / "outbox.db") as outbox:
+    assert plans_in(home) == before
+    if (home / "outbox.db").exists():
+        with Outbox.open(home / "outbox.db") as outbox:
             assert list(outbox.dispatches()) == []
 
 
@@ -176,6 +183,10 @@ def test_a_session_that_was_never_opened_is_refused(editor: Editor) -> None:
     answer = editor.ask("session/prompt", sessionId="other", prompt=[])
 
     assert answer["error"]["code"] == INVALID_PARAMS
+
+
+def plans_in(home: Path) -> set[Path]:
+    return set((home / "plans").glob("*"))
 
 
 def children_of(pid: int) -> list[str]:

@@ -195,12 +195,17 @@ def test_a_client_sees_tools_resources_and_prompts_and_hears_why_a_read_failed(
     assert odd["code"] == INVALID_PARAMS
 
 
-@pytest.fixture
-def at_desk(tmp_path: Path, devnet: DevnetReady) -> Iterator[Client]:
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("asked")
+
+
+@pytest.fixture(scope="module")
+def at_desk(home: Path, devnet: DevnetReady) -> Iterator[Client]:
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
-    tmp_path.chmod(0o700)
+    home.chmod(0o700)
     words = ("--network", "devnet", "--rpc", devnet.url, "--address", devnet.wallet)
-    client = Client(tmp_path, *words)
+    client = Client(home, *words)
     yield client
     client.close()
 
@@ -227,7 +232,7 @@ def test_every_answer_has_the_form_that_its_tool_promises(at_desk: Client, token
 
 
 def test_a_plan_is_handed_to_the_person_whose_desk_says_who_proposes_it(
-    at_desk: Client, token_id: str, tmp_path: Path
+    at_desk: Client, token_id: str, home: Path
 ) -> None:
     progress: list[str] = []
     answer = at_desk.call("propose_plan", progress, id=token_id)["structuredContent"]
@@ -237,7 +242,7 @@ def test_a_plan_is_handed_to_the_person_whose_desk_says_who_proposes_it(
     assert answer["handOver"]["inAShell"] == f"zuno approve {plan_id}"
     assert any(line.startswith("«scout") for line in progress)
     assert any(line.startswith("«critic") for line in progress)
-    store, _ = Store.open(tmp_path / "zuno.db", now=0.0)
+    store, _ = Store.open(home / "zuno.db", now=0.0)
     with store:
         [handed] = take_handed_over(store, time.time())
     assert (handed.plan_id, handed.by, handed.position) == (plan_id, "test", token_id)
@@ -248,7 +253,7 @@ def test_a_plan_is_handed_to_the_person_whose_desk_says_who_proposes_it(
 def test_a_cancelled_call_ends_its_child_and_frees_its_place(
     at_desk: Client, token_id: str
 ) -> None:
-    for _ in range(5):
+    for _ in range(2):
         number = at_desk.send("tools/call", {"name": "recommend", "arguments": {"id": token_id}})
         at_desk.wait_for_children()
         at_desk.notify("notifications/cancelled", {"requestId": number})

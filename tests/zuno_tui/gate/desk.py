@@ -11,6 +11,7 @@ import pytest
 from chain.contracts.abi import decode, encode_call
 from chain.contracts.delegation import delegated_code
 from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
 from chain.contracts.storage import decode_slot0, pool_slots
 from chain.devnet.launch import DevnetReady
 from chain.math.ticks import tick_at_sqrt_price
@@ -21,6 +22,8 @@ from tests.zuno_tui.conftest import CommandLine, Spoken
 from zuno_tui.cli import main
 
 REFUSED = 3
+FEW_BLOCKS = 4
+"""One more than an order's condition must hold for."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Desk:
         return node_rpc.ask(self.devnet.url, method, *params)
 
     def here(self, *arguments: str) -> Spoken:
-        """A command that signs nothing, run in this process because that is faster."""
+        """A command in this process, because that is faster."""
         home = ("--home", str(self.command.home))
         self.capture.readouterr()
         code = main([*arguments, *self.flags, *home])
@@ -49,6 +52,10 @@ class Desk:
     def apply(self, *arguments: str) -> Spoken:
         """In a process of its own, which the signer shuts off from others."""
         return self.command("apply", *arguments, *self.flags)
+
+    def apply_here(self, *arguments: str) -> Spoken:
+        """In this process, where what comes of it is looked at and not how it is signed."""
+        return self.here("apply", *arguments)
 
     def delegate(self) -> None:
         """The account as `wallet delegate` leaves it, without the plan that does it."""
@@ -110,6 +117,24 @@ class Desk:
         assert spoken.code == 0, spoken.words
         found = spoken.data["positions"]
         return {one["tokenId"]: one for one in found}
+
+    def owns(self, token_id: int | str) -> bool:
+        """Whether the position is there and the wallet's, as its manager tells."""
+        data = "0x" + encode_call("ownerOf(uint256)", int(token_id)).hex()
+        call = {"to": self.devnet.contracts.position_manager, "data": data}
+        told = node_rpc.answer_of(self.devnet.url, "eth_call", call, "latest")
+        return "0x" + str(told.get("result", ""))[-40:] == self.devnet.wallet
+
+    def pool_id(self, state: str) -> str:
+        """The pool of one of the demo's positions."""
+        asked = "getPoolAndPositionInfo(uint256)"
+        told = self.read(self.devnet.contracts.position_manager, asked, self.token_id(state))
+        return PoolKey(*decode(POOL_KEY_TYPES, told[:-32])).pool_id
+
+    def pass_time(self, seconds: int) -> None:
+        """In few blocks: each leaves a state behind, which Anvil keeps."""
+        self.ask("anvil_mine", hex(FEW_BLOCKS - 1), "0xc")
+        node_rpc.wait_until_later(self.devnet.url, seconds - 12 * (FEW_BLOCKS - 1))
 
     def nonce(self) -> int:
         return int(self.ask("eth_getTransactionCount", self.devnet.wallet, "latest"), 16)

@@ -54,7 +54,7 @@ class SafeDesk:
         return found
 
     def signed(self, plan: dict[str, Any], *flags: str) -> Spoken:
-        return self.desk.apply(plan["planId"], "--confirm", plan["hash"], "--json", *flags)
+        return self.desk.apply_here(plan["planId"], "--confirm", plan["hash"], "--json", *flags)
 
     def executed(self, plan: dict[str, Any], *flags: str) -> Spoken:
         confirmed = ("--confirm", plan["safeTxHash"], "--json")

@@ -15,7 +15,7 @@ from chain.wallet.keystore_file import write_keystore
 from chain.wallet.secrets import Passphrase, PrivateKey
 from tests.chain.moves import Moves
 from tests.chain.wallet.canary import ADDRESS, KEY, KEY_TEXT, PASSPHRASE, seen_in, seen_under
-from tests.zuno_tui.conftest import Spoken
+from tests.zuno_tui.conftest import CommandLine, Spoken
 from tests.zuno_tui.desktop_session import desktop_session, require_gnome_keyring
 from tests.zuno_tui.loud_python import loud_environment, seen_at_terminal
 from tests.zuno_tui.terminal import Terminal
@@ -39,9 +39,20 @@ class Person:
     token_id: str
     seen: list[str]
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return ("--network", "devnet", "--rpc", self.chain.url)
+
+    def approves(self) -> str:
+        """A plan that asks for no key."""
+        desk = CommandLine(Path(self.environment["ZUNO_HOME"]))
+        runtime = "XDG_RUNTIME_DIR"
+        here = {runtime: self.environment[runtime]} if runtime in self.environment else {}
+        spoken = desk("collect", self.token_id, "--json", *self.flags, **here)
+        return str(spoken.data["planId"])
+
     def types(self, *arguments: str, answers: tuple[tuple[str, str], ...] = ()) -> Spoken:
-        flags = ("--network", "devnet", "--rpc", self.chain.url)
-        terminal = Terminal.run_afresh((*arguments, *flags), self.environment)
+        terminal = Terminal.run_afresh((*arguments, *self.flags), self.environment)
         for question, typed in answers:
             terminal.answer(question, typed)
         code, out, words = terminal.end()
@@ -84,15 +95,15 @@ def test_a_persons_own_keystore_signs_after_its_passphrase(person: Person, tmp_p
         *("wallet", "import", "--keystore", str(brought), "--json"),
         answers=(("Passphrase of brought.json: ", PASSPHRASE),),
     )
-    approval = person.types("collect", person.token_id, "--json")
+    plan = person.approves()
     crashing = dict(person.environment)
     person.environment = {**crashing, "CRASH_AT": "eth_account.account.sign_transaction_dict"}
-    crashed = person.types("apply", approval.data["planId"], answers=(typed, opening))
+    crashed = person.types("apply", plan, answers=(typed, opening))
     person.environment = crashing
     between = person.nonce()
     person.chain.rpc("evm_mine")
-    again = person.types("collect", person.token_id, "--json")
-    applied = person.types("apply", again.data["planId"], "--json", answers=(typed, opening))
+    again = person.approves()
+    applied = person.types("apply", again, "--json", answers=(typed, opening))
 
     assert kept.data["store"] == "keystore file", kept.words
     assert person.owner() == ADDRESS
@@ -114,14 +125,14 @@ def test_a_real_keyring_signs_while_it_is_unlocked(person: Person, tmp_path: Pat
     with desktop_session(tmp_path, unlock=LOGIN) as session:
         person.environment = {**loud, **_bus(session.environment)}
         kept = person.types("wallet", "import", "--json", answers=(("(not shown): ", KEY_TEXT),))
-        approval = person.types("collect", person.token_id, "--json")
+        plan = person.approves()
     with desktop_session(tmp_path, unlock=None) as session:
         person.environment = {**loud, **_bus(session.environment)}
-        locked = person.types("apply", approval.data["planId"], answers=(typed,))
+        locked = person.types("apply", plan, answers=(typed,))
         before = person.nonce()
     with desktop_session(tmp_path, unlock=LOGIN) as session:
         person.environment = {**loud, **_bus(session.environment)}
-        applied = person.types("apply", approval.data["planId"], "--json", answers=(typed,))
+        applied = person.types("apply", plan, "--json", answers=(typed,))
 
     assert kept.data["store"] == "keyring", kept.words
     assert locked.code == 1

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from chain.contracts.storage import pool_slots
-from chain.execution.decode.titles import name_title
 from tests import node_rpc
 from tests.fakes.proxy import Answer, Call, Proxy, refuses
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -36,7 +35,7 @@ def test_sends_go_through_the_private_endpoint_and_no_other(desk: Desk, private:
     with Proxy(desk.devnet.url) as public:
         reading = replace(desk, rpc=public.url)
         approval = _collected(reading)
-        applied = reading.apply(*_confirmed(approval), "--json")
+        applied = reading.apply_here(*_confirmed(approval), "--json")
         after = reading.here("outbox", "--json")
         listed = reading.here("outbox")
 
@@ -59,7 +58,7 @@ def test_a_private_endpoint_that_is_down_is_a_refusal_before_anything_is_signed(
     private.__exit__(None, None, None)
     down = desk.here("apply", *_confirmed(approval))
     with private:
-        up = desk.apply(*_confirmed(approval), "--json")
+        up = desk.apply_here(*_confirmed(approval), "--json")
 
     assert (down.code, down.out) == (NETWORK_FAULT, "")
     assert private.host in down.words
@@ -109,7 +108,7 @@ def test_silence_is_not_agreement_unless_one_is_let_vouch_alone(desk: Desk) -> N
     approval = one_down.approved("collect", token_id, "--alone")
     not_applied = one_down.refused(*_confirmed(approval))
     nonce = desk.nonce()
-    applied = one_down.apply(*_confirmed(approval), "--alone", "--json")
+    applied = one_down.apply_here(*_confirmed(approval), "--alone", "--json")
 
     assert (refused.code, refused.out) == (REFUSED, "")
     assert "127.0.0.1:9" in refused.words
@@ -118,28 +117,6 @@ def test_silence_is_not_agreement_unless_one_is_let_vouch_alone(desk: Desk) -> N
     assert "127.0.0.1:9" in not_applied.words
     assert nonce == before
     assert applied.code == 0, applied.words
-
-
-def test_one_endpoint_is_said_to_vouch_for_everything(desk: Desk) -> None:
-    shown = desk.here("collect", str(desk.token_id("transferred in")))
-    approval = _collected(desk)
-
-    host = desk.devnet.url.removeprefix("http://").rstrip("/")
-    assert f"One endpoint, {host}, vouches for everything here." in shown.out
-    assert approval["agreement"] == {"agreed": [host], "silent": [], "alone": True, "tried": []}
-
-
-def test_the_same_provider_twice_is_one_endpoint(desk: Desk) -> None:
-    with Proxy(desk.devnet.url) as provider:
-        twice = replace(desk, rpc=f"{provider.url},{provider.url}-of-another-account")
-        approval = twice.approved("collect", str(desk.token_id("transferred in")))
-
-    assert approval["agreement"] == {
-        "agreed": [provider.host],
-        "silent": [],
-        "alone": True,
-        "tried": [],
-    }
 
 
 def _changed(desk: Desk, method: str, change: Callable[[Any], Any]) -> Callable[[Call], Answer]:
@@ -161,7 +138,7 @@ def test_the_trial_comes_from_whoever_can_make_it_and_is_called_agreed_only_wher
         two = replace(desk, rpc=f"{simple.url},{one.url}")
         approval = _collected(two)
         shown = two.here("collect", str(desk.token_id("transferred in")))
-        applied = two.apply(*_confirmed(_collected(two)), "--json")
+        applied = two.apply_here(*_confirmed(_collected(two)), "--json")
 
     assert approval["simulation"]["method"] == "eth_simulateV1"
     assert approval["quoted"] == honest["quoted"]
@@ -298,29 +275,6 @@ def _swapping(plan: dict[str, Any]) -> str:
     )
 
 
-def test_without_a_simulation_of_all_the_first_is_tried_and_each_later_one_in_its_turn(
-    desk: Desk,
-) -> None:
-    with Proxy(desk.devnet.url, refuses("eth_simulateV1")) as simple:
-        plain = replace(desk, rpc=simple.url)
-        approval = _move_with_swap(plain)
-        steps = [one["step"] for one in approval["transactions"]]
-        shown = plain.here("simulate", approval["planId"], "--candidate", _index(plain, approval))
-        tried = simple.asked["eth_simulateV1"]
-        applied = plain.apply(*_confirmed(approval), "--json")
-
-    assert approval["simulation"]["method"] == "eth_call"
-    assert approval["simulation"]["unsimulated"] == steps[1:]
-    first, *later = map(name_title, steps)
-    assert f"Tried by eth_call: {first}. Not tried yet: {', '.join(later)}." in shown.out
-    assert applied.code == 0, applied.words
-    assert applied.data["state"] == "included"
-    # Once more before signing, then each later step where the one before it stands.
-    assert simple.asked["eth_simulateV1"] >= tried + len(steps)
-    new = desk.positions()[applied.data["newTokenId"]]
-    assert int(new["liquidity"]) == int(approval["bounds"][-1]["liquidity"])
-
-
 def test_a_later_step_that_would_fail_is_not_signed(desk: Desk) -> None:
     router = desk.devnet.contracts.universal_router
     approval = _move_with_swap(desk)
@@ -337,7 +291,7 @@ def test_a_later_step_that_would_fail_is_not_signed(desk: Desk) -> None:
         return {"result": sent[-1]}
 
     with Proxy(desk.devnet.url, breaks_after_the_exit) as proxy:
-        applied = replace(desk, rpc=proxy.url).apply(*_confirmed(approval), "--json")
+        applied = replace(desk, rpc=proxy.url).apply_here(*_confirmed(approval), "--json")
 
     assert applied.code == 1
     assert ": discarded (tried before it was signed, it fails" in applied.words
@@ -348,13 +302,9 @@ def test_a_later_step_that_would_fail_is_not_signed(desk: Desk) -> None:
     assert dispatch["steps"][-1]["state"] == "discarded"
 
 
-def _index(desk: Desk, approval: dict[str, Any]) -> str:
-    return _swapping(desk.here("plan", approval["planId"], "--json").data)
-
-
 def test_damage_to_one_file_leaves_what_is_in_the_other(desk: Desk) -> None:
     approval = _collected(desk)
-    assert desk.apply(*_confirmed(approval)).code == 0
+    assert desk.apply_here(*_confirmed(approval)).code == 0
     database, journal = desk.command.home / "zuno.db", desk.command.home / "outbox.db"
 
     database.write_bytes(b"not a database" * 1000)

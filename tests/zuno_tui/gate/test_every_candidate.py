@@ -59,7 +59,7 @@ def _outcome(desk: Desk, plan: dict[str, Any], named: str, one: dict[str, Any]) 
         return Outcome(("–", f"refused: {why}"), refusal=why)
     assert approval.code == 0, approval.words
     shown = approval.data
-    applied = desk.apply(plan["planId"], "--confirm", shown["hash"], "--json")
+    applied = desk.apply_here(plan["planId"], "--confirm", shown["hash"], "--json")
     assert applied.code == 0, applied.words
     result = applied.data
     assert_within_bounds(shown, result)

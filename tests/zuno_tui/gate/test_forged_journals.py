@@ -28,7 +28,7 @@ KINDS = (
     "close", "close with a subscriber", "collect", "decrease", "increase", "increase in the coin",
     "move", "move with a swap", "create", "wrap", "revoke",
 )  # fmt: skip
-A_FEW, A_SLICE, ON_THE_PAGE = 24, 100, 8
+A_FEW, A_SLICE, ON_THE_PAGE = 14, 100, 5
 
 
 @pytest.fixture(scope="module")

@@ -111,7 +111,7 @@ def test_gas_dearer_than_what_it_is_for_has_to_be_meant(desk: Desk) -> None:
     assert refused.code == REFUSED
     assert "--anyway" in refused.words
     assert desk.nonce() == nonce
-    applied = desk.apply(*confirmed, "--anyway")
+    applied = desk.apply_here(*confirmed, "--anyway")
     assert applied.code == 0, applied.words
     assert desk.nonce() == nonce + 1
     assert (desk.positions()[token_id]["fees0"], desk.positions()[token_id]["fees1"]) == ("0", "0")
@@ -128,7 +128,7 @@ def _leave(desk: Desk, amount: int) -> None:
 
 def _taken(desk: Desk, approval: dict[str, Any]) -> int:
     before = desk.held(desk.devnet.wallet, USDC.address)
-    applied = desk.apply(approval["planId"], "--confirm", approval["hash"], "--anyway")
+    applied = desk.apply_here(approval["planId"], "--confirm", approval["hash"], "--anyway")
     assert applied.code == 0, applied.words
     return before - desk.held(desk.devnet.wallet, USDC.address)
 

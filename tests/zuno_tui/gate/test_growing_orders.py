@@ -140,7 +140,7 @@ def test_it_waits_while_the_price_is_past_its_band(delegated: Desk) -> None:
     desk, token_id = delegated, str(delegated.token_id(STATE))
     ordered(desk, "compound", token_id, *GROWING)
     watching = Watching(desk)
-    pool = desk.positions()[token_id]["poolId"]
+    pool = desk.pool_id(STATE)
     desk.raise_price(pool, bips=230)
     looked(watching)
     assert not redeemable(desk, watching.order().order)
@@ -197,7 +197,7 @@ def test_a_stop_outlives_compounding(delegated: Desk) -> None:
     assert grown.order.size == "grown"
     assert grown.progress.state is StandingState.WAITING
     assert watching.order(2).progress.state is StandingState.DONE, watching.told
-    assert token_id not in desk.positions()
+    assert not desk.owns(token_id)
 
 
 @pytest.mark.parametrize(("side", "state"), [("up", STATE), ("down", STATE), ("up", "native")])
@@ -228,7 +228,7 @@ def test_a_range_moves_without_a_swap_and_is_known_by_its_new_number(
     assert "Burn position" in words_of(order)
     assert "Open a position" in words_of(order)
     assert gas_of(desk, watching) <= gas_limits(call_in(order, NETWORK)).least
-    desk.ask("anvil_mine", hex(400), "0xc")
+    desk.pass_time(4_800)
     assert "moving was" in desk.here("orders").out
     printed(f"move {side}, {state}: {gas_of(desk, watching):,} gas")
 
@@ -350,7 +350,7 @@ def test_a_replaced_close_keeps_its_key_and_every_number_is_named(delegated: Des
     ordered(desk, "close", token_id, "below", level(desk, 0.95))
     refused = desk.here("order", "compound", token_id, *GROWING, "--by", ELSEWHERE)
     proposed = desk.here("order", "compound", token_id, *GROWING, "--json").data
-    signed_now = desk.apply(proposed["planId"], "--confirm", proposed["hash"])
+    signed_now = desk.apply_here(proposed["planId"], "--confirm", proposed["hash"])
     again = desk.here("order", "compound", token_id, *GROWING, "--json").data
     grown = desk.here("order", "close", token_id, "below", level(desk, 0.94)).out
     orders = Watching(desk).book.all()
@@ -401,7 +401,7 @@ def test_what_waits_to_be_signed_is_held_to_what_stands_by_then(delegated: Desk)
     close = desk.here("order", "close", token_id, "below", level(desk, 0.95), "--json").data
 
     def applied(shown: dict[str, Any]) -> str:
-        spoken = desk.apply(shown["planId"], "--confirm", shown["hash"])
+        spoken = desk.apply_here(shown["planId"], "--confirm", shown["hash"])
         return " ".join((spoken.out + spoken.words).split())
 
     assert "Order 1 stands" in applied(moves[0])

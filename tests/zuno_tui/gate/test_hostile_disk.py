@@ -174,7 +174,7 @@ def test_of_two_homes_the_second_finds_the_first_one_gone_by(desk: Desk, tmp_pat
     mine, theirs = _collecting(desk), _collecting(elsewhere)
     before = desk.nonce()
 
-    applied = desk.apply(mine["planId"], "--confirm", mine["hash"])
+    applied = desk.apply_here(mine["planId"], "--confirm", mine["hash"])
     late = elsewhere.refused(theirs["planId"], "--confirm", theirs["hash"])
 
     assert mine["hash"] == theirs["hash"], "the same bytes at the same block"
@@ -214,7 +214,7 @@ def test_what_was_approved_under_other_rules_is_void_and_says_so(desk: Desk) -> 
 
     refused = desk.refused(approval["planId"], "--confirm", other)
     again = desk.approved("wrap", "0.04")
-    applied = desk.apply(again["planId"], "--confirm", again["hash"])
+    applied = desk.apply_here(again["planId"], "--confirm", again["hash"])
 
     assert other != approval["hash"]
     assert "was approved under other rules" in refused.words

@@ -89,7 +89,7 @@ def test_a_tax_on_leaving_is_told_before_and_kept_to(desk: Desk, world: HostileW
     approval = desk.approved("close", str(world.taxed))
     drilled = _drilled(desk, world.taxed)
     inspected = desk.here("inspect", str(world.taxed))
-    applied = desk.apply(approval["planId"], "--confirm", approval["hash"], "--json")
+    applied = desk.apply_here(approval["planId"], "--confirm", approval["hash"], "--json")
 
     (warning,) = approval["warnings"]
     assert warning.startswith("The pool's hook keeps ")
@@ -159,7 +159,7 @@ def test_a_hook_whose_code_changed_is_left_only_after_another_look(
 
     late = desk.refused(early["planId"], "--confirm", early["hash"])
     again = desk.approved("close", token_id)
-    applied = desk.apply(again["planId"], "--confirm", again["hash"])
+    applied = desk.apply_here(again["planId"], "--confirm", again["hash"])
 
     assert "hook code: 0x" in late.words
     assert "Approve it again" in late.words
@@ -195,7 +195,7 @@ def test_a_subscriber_that_refuses_everything_is_dismissed_first(
     world.set_code(SUBSCRIBER, ALWAYS_REVERTS)
 
     approval = desk.approved("close", token_id)
-    applied = desk.apply(approval["planId"], "--confirm", approval["hash"], "--json")
+    applied = desk.apply_here(approval["planId"], "--confirm", approval["hash"], "--json")
 
     for each in (costly, approval):
         assert [one["step"] for one in each["transactions"]] == ["unsubscribe", "exit"]
@@ -275,7 +275,7 @@ def test_what_a_token_keeps_is_measured_and_said(
     before = desk.held(desk.devnet.wallet, token)
 
     approval = desk.approved("close", token_id)
-    applied = desk.apply(approval["planId"], "--confirm", approval["hash"], "--json")
+    applied = desk.apply_here(approval["planId"], "--confirm", approval["hash"], "--json")
 
     owed = int(held[f"amount{approval['tokens'].index(token)}"])
     arrived = owed - owed // TOLL_PARTS

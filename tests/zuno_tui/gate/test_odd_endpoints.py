@@ -4,6 +4,8 @@ import time
 from dataclasses import replace
 from random import Random
 
+import pytest
+
 from tests.fakes.proxy import Answer, Call, Proxy
 from tests.zuno_tui.gate.desk import Desk
 
@@ -32,7 +34,7 @@ def test_one_call_in_five_a_block_behind_stops_neither_approve_nor_apply(desk: D
     with Proxy(desk.devnet.url, behind) as proxy:
         late = replace(desk, rpc=proxy.url)
         approval = late.approved("collect", str(desk.token_id("transferred in")))
-        applied = late.apply(approval["planId"], "--confirm", approval["hash"], "--json")
+        applied = late.apply_here(approval["planId"], "--confirm", approval["hash"], "--json")
 
     assert applied.code == 0, applied.words
     assert lagged > 3
@@ -47,7 +49,19 @@ def test_without_block_hashes_plans_are_read_and_tried_by_number(desk: Desk) -> 
     with Proxy(desk.devnet.url, takes_no_hashes) as proxy:
         plain = replace(desk, rpc=proxy.url)
         approval = plain.approved("close", str(desk.token_id("transferred in")))
-        applied = plain.apply(approval["planId"], "--confirm", approval["hash"], "--json")
+        applied = plain.apply_here(approval["planId"], "--confirm", approval["hash"], "--json")
 
     assert approval["simulation"]["method"] == "eth_simulateV1"
     assert (applied.code, applied.data["state"]) == (0, "included"), applied.words
+
+
+@pytest.mark.parametrize("choice", ["0", "exit"])
+def test_approving_asks_for_no_logs(desk: Desk, choice: str) -> None:
+    plan = desk.recommended("below its range")
+    with Proxy(desk.devnet.url) as seen:
+        watched = replace(desk, rpc=seen.url)
+        approval = watched.here("approve", plan["planId"], "--candidate", choice, "--json")
+        assert approval.code == 0, approval.words
+        assert seen.asked["eth_getLogs"] == 0
+        assert watched.here("positions", "--json", "--since-entry").code == 0
+        assert seen.asked["eth_getLogs"], "what reads history is counted"

@@ -218,7 +218,7 @@ class Walk:
                 machine.looks.append(Look(time, number, met))
 
     def is_open(self) -> bool:
-        return str(self.desk.token_id(STATE)) in self.desk.positions()
+        return self.desk.owns(self.desk.token_id(STATE))
 
 
 @contextmanager
@@ -288,7 +288,7 @@ def _liar(desk: Desk, lies: list[str], chance: random.Random) -> Proxy:
 
 
 def _pool(desk: Desk) -> str:
-    return str(desk.positions()[str(desk.token_id(STATE))]["poolId"])
+    return desk.pool_id(STATE)
 
 
 def _words(
@@ -417,7 +417,7 @@ def _settle(walked: Walk) -> None:
 def _assert_as_defined(walked: Walk, token_id: int, held: list[int]) -> None:
     desk, order = walked.desk, walked.order
     call, used = walked.call, walked.used
-    closed = str(token_id) not in desk.positions()
+    closed = not desk.owns(token_id)
     if walked.over is not None:
         assert used == walked.over[1], "nothing after its owner ended it"
     elif call.kind in ("close", "move"):
@@ -502,9 +502,9 @@ def test_orders_act_when_their_condition_held_and_never_else(walking: Desk, tmp_
 def test_compounds_and_moves_act_when_they_may_and_never_else(
     walking: Desk, tmp_path: Path, kind: WalkKind
 ) -> None:
-    ended, _ = _walks(walking, range(3), tmp_path, kind)
+    ended, _ = _walks(walking, range(1), tmp_path, kind)
 
-    assert sum(ended.values()) == 3
+    assert ended.total() == 1
 
 
 @pytest.fixture

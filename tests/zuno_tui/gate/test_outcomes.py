@@ -47,7 +47,7 @@ def test_a_lone_endpoint_whose_status_and_balances_differ_is_unclear(
 ) -> None:
     approval = _wrapped(desk)
     with Proxy(desk.devnet.url, _receipts(desk, lie)) as liar:
-        applied = replace(desk, rpc=liar.url).apply(*_confirmed(approval), "--json")
+        applied = replace(desk, rpc=liar.url).apply_here(*_confirmed(approval), "--json")
     told = desk.here("outbox", "--json").data["dispatches"][-1]
 
     assert (applied.code, applied.data["state"]) == (FAILED, "unclear"), applied.words
@@ -88,7 +88,7 @@ def test_a_made_up_receipt_of_what_was_never_sent_is_unclear(desk: Desk) -> None
         return None
 
     with Proxy(desk.devnet.url, answer) as liar:
-        applied = replace(desk, rpc=liar.url).apply(*_confirmed(approval), "--json")
+        applied = replace(desk, rpc=liar.url).apply_here(*_confirmed(approval), "--json")
 
     assert sent
     assert (applied.code, applied.data["state"]) == (FAILED, "unclear"), applied.words
@@ -108,7 +108,7 @@ def test_success_by_which_nothing_came_or_left_is_unclear(desk: Desk) -> None:
         return None
 
     with Proxy(desk.devnet.url, answer) as liar:
-        applied = replace(desk, rpc=liar.url).apply(*_confirmed(approval), "--json")
+        applied = replace(desk, rpc=liar.url).apply_here(*_confirmed(approval), "--json")
 
     assert applied.code == FAILED, applied.words
     assert applied.data["state"] == "unclear"
@@ -130,7 +130,7 @@ def test_a_receipt_that_changes_its_mind_is_unclear(desk: Desk) -> None:
         return _receipts(desk, {} if len(told) < 3 else {"status": "0x0", "logs": []})(call)
 
     with Proxy(desk.devnet.url, answer) as liar:
-        applied = replace(desk, rpc=liar.url).apply(*_confirmed(approval), "--json")
+        applied = replace(desk, rpc=liar.url).apply_here(*_confirmed(approval), "--json")
 
     assert "wrap: included" in applied.words
     assert (applied.code, applied.data["state"]) == (FAILED, "unclear"), applied.words
@@ -143,7 +143,7 @@ def test_of_three_one_that_lies_about_the_outcome_is_not_believed(desk: Desk) ->
         Proxy(desk.devnet.url) as second,
     ):
         three = replace(desk, rpc=f"{liar.url},{desk.devnet.url},{second.url}")
-        applied = three.apply(*_confirmed(approval), "--json")
+        applied = three.apply_here(*_confirmed(approval), "--json")
 
     assert applied.code == 0, applied.words
     assert applied.data["state"] == "included"
@@ -155,7 +155,7 @@ def test_a_step_that_really_reverts_is_said_to(desk: Desk) -> None:
     weth = approval["tokens"][-1]
     wrapped = next(one for one in approval["transactions"])
     with Proxy(desk.devnet.url, _breaks(desk, wrapped["to"])) as broken:
-        applied = replace(desk, rpc=broken.url).apply(*_confirmed(approval), "--json")
+        applied = replace(desk, rpc=broken.url).apply_here(*_confirmed(approval), "--json")
 
     assert applied.code == FAILED, applied.words
     assert applied.data["state"] == "reverted"

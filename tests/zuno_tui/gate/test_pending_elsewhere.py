@@ -76,7 +76,7 @@ def test_what_this_home_sent_itself_is_known(desk: Desk) -> None:
 
 
 def applied(desk: Desk, approval: dict[str, Any]) -> None:
-    spoken = desk.apply(approval["planId"], "--confirm", approval["hash"])
+    spoken = desk.apply_here(approval["planId"], "--confirm", approval["hash"])
     assert spoken.code == 0, spoken.words
 
 

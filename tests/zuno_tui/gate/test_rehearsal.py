@@ -104,7 +104,9 @@ def _agrees(desk: Desk, recipe: str) -> None:
     assert rehearsed.code == 0, (rehearsed.words, rehearsed.out)
     foretold = rehearsed.data
     nonce = desk.nonce()
-    applied = desk.apply(approval["planId"], "--confirm", approval["hash"], "--json", "--anyway")
+    applied = desk.apply_here(
+        approval["planId"], "--confirm", approval["hash"], "--json", "--anyway"
+    )
     assert applied.code == 0, applied.words
     done = applied.data
 
@@ -241,7 +243,7 @@ MEDDLING: list[tuple[object, ...]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "params"), some_of(MEDDLING, 3, seed=44))
+@pytest.mark.parametrize(("method", "params"), some_of(MEDDLING, 2, seed=44))
 def test_state_that_another_program_set_on_the_copy_is_noticed(
     desk: Desk, method: str, params: tuple[object, ...]
 ) -> None:

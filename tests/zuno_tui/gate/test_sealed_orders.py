@@ -38,7 +38,7 @@ from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.test_one_transaction import signed
-from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, ordered, push
+from tests.zuno_tui.gate.test_standing_orders import STATE, Watching, level, ordered, push, stopped
 from zuno_tui.app.session import SettingsSource
 from zuno_tui.features.orders.keeper import OrderKeeper
 from zuno_tui.features.orders.news import order_news
@@ -121,7 +121,7 @@ def test_a_condition_that_was_not_signed_stops_the_order_and_says_how_to_sign_an
         assert watching.order().progress.state is StandingState.WAITING, edit
         assert f"zuno order close {token_id} WHEN" in _criticals(desk), edit
         assert taken.code != 0, (edit, taken.words)
-    assert token_id in desk.positions()
+    assert desk.owns(token_id)
     assert _key_nonce(desk) == 0
 
 
@@ -151,11 +151,11 @@ def test_a_pair_that_no_command_makes_is_no_order_even_where_it_is_sealed(
 
 def test_a_price_order_without_a_seal_acts_at_the_level_its_minimum_binds(delegated: Desk) -> None:
     desk, token_id = delegated, str(delegated.token_id(STATE))
-    ordered(desk, "close", token_id, "below", level(desk, 0.99))
+    stopped(desk)
     watching = Watching(desk)
     order = watching.order().order
     # As a file of version 1, and one that claims a level which the price has passed.
-    now = str(desk.price(desk.positions()[token_id]["poolId"]) * 2)
+    now = str(desk.price(desk.pool_id(STATE)) * 2)
     forged = {"when": "price", "sqrtPrice": now, "falls": True, "words": "below 9,999 X per Y"}
     document = json.loads((_folder(desk) / "1.json").read_text())
     older = {key: document[key] for key in document if key not in ("decimals", "inverted")}
@@ -171,7 +171,7 @@ def test_a_price_order_without_a_seal_acts_at_the_level_its_minimum_binds(delega
     assert (before[0].state, before[0].met_at, before[1]) == (StandingState.WAITING, None, 0)
     assert "9,999" not in before[2]
     assert watching.order().progress.state is StandingState.DONE
-    assert token_id not in desk.positions()
+    assert not desk.owns(token_id)
 
 
 def test_a_level_beyond_the_range_is_not_guessed_without_a_seal(delegated: Desk) -> None:
@@ -180,19 +180,19 @@ def test_a_level_beyond_the_range_is_not_guessed_without_a_seal(delegated: Desk)
     _edit(_folder(desk) / "1.json", secret="")
     watching = Watching(desk)
     desk.raise_price(
-        desk.positions()[token_id]["poolId"],
+        desk.pool_id(STATE),
         bips=-3_000 if watching.order().order.condition.falls else 4_000,  # type: ignore[union-attr]
     )
     for _ in range(3):
         watching.look(blocks=12)
 
-    assert token_id in desk.positions()
+    assert desk.owns(token_id)
     assert "sign it anew" in _criticals(desk)
 
 
 def test_a_forged_start_of_the_waiting_time_skips_nothing(delegated: Desk) -> None:
     desk = delegated
-    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    stopped(desk)
     watching = Watching(desk)
     push(desk, watching.order().order, bips=150)
     watching.look()
@@ -213,7 +213,7 @@ def test_a_forged_start_of_the_waiting_time_skips_nothing(delegated: Desk) -> No
 
 def test_a_restart_keeps_the_waiting_time(delegated: Desk) -> None:
     desk = delegated
-    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    stopped(desk)
     watching = Watching(desk)
     push(desk, watching.order().order, bips=150)
     watching.look()
@@ -233,7 +233,7 @@ def test_a_forged_end_ends_nothing_and_a_forged_dear_call_is_not_sent(
     delegated: Desk, state: str
 ) -> None:
     desk = delegated
-    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    stopped(desk)
     watching = Watching(desk)
     watching.look()
     dear = {"hash": "0x" + "11" * 32, "raw": "02" * 80, "nonce": 0, "maxFeePerGas": str(10**13)}
@@ -258,7 +258,7 @@ def test_a_forged_end_ends_nothing_and_a_forged_dear_call_is_not_sent(
 @pytest.mark.parametrize("state", ["done", "ended", "sent"])
 def test_the_list_does_not_take_an_end_from_a_file(delegated: Desk, state: str) -> None:
     desk = delegated
-    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    stopped(desk)
     Watching(desk).look()
     _edit(_folder(desk) / "1.progress.json", state=state, settledAt=None, received=["9 WETH"])
     listed = desk.here("orders", "--json").data
@@ -275,7 +275,7 @@ def test_the_list_does_not_take_an_end_from_a_file(delegated: Desk, state: str) 
 def test_what_was_done_or_ended_before_the_update_is_told_as_it_was(delegated: Desk) -> None:
     """Without a tag, as an older zuno wrote it down: the chain says the same, and nothing anew."""
     desk = delegated
-    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    stopped(desk)
     watching = Watching(desk)
     push(desk, watching.order().order, bips=150)
     for _ in range(4):
@@ -295,7 +295,7 @@ def test_what_was_done_or_ended_before_the_update_is_told_as_it_was(delegated: D
 @pytest.mark.parametrize("name", ["1.json", "1.progress.json"])
 def test_a_damaged_file_is_an_alert(delegated: Desk, name: str) -> None:
     desk = delegated
-    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    stopped(desk)
     watching = Watching(desk)
     watching.look()
     path = _folder(desk) / name
@@ -306,7 +306,7 @@ def test_a_damaged_file_is_an_alert(delegated: Desk, name: str) -> None:
 
 def test_a_missing_order_and_one_moved_to_another_chain_are_alerts(delegated: Desk) -> None:
     desk = delegated
-    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    stopped(desk)
     watching = Watching(desk)
     watching.look()
     path = _folder(desk) / "1.json"
@@ -320,7 +320,7 @@ def test_a_missing_order_and_one_moved_to_another_chain_are_alerts(delegated: De
 
 def test_undelegating_cancels_orders_whatever_code_is_there(delegated: Desk) -> None:
     desk = delegated
-    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    stopped(desk)
     watching = Watching(desk)
     foreign = "0xef0100" + "63c0c19a282a1b52b07dd5a65b58948a07dae32b"[::-1]
     desk.ask("anvil_setCode", desk.devnet.wallet, foreign)
@@ -354,7 +354,7 @@ def test_a_changed_record_of_the_watch_key_is_a_critical_alert(
     delegated: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, base = delegated, network_named("base")
-    ordered(desk, "close", str(desk.token_id(STATE)), "below", level(desk, 0.99))
+    stopped(desk)
     home = Home.locate(os.environ, desk.command.home)
     secret = tmp_path / "secret"
     secret.write_text("three four")
@@ -412,7 +412,7 @@ class Edits:
             while others:
                 asked = desk.here("order", kind, others.pop(), *words, "--json")
                 if asked.code == 0:
-                    done = desk.apply(asked.data["planId"], "--confirm", asked.data["hash"])
+                    done = desk.apply_here(asked.data["planId"], "--confirm", asked.data["hash"])
                     assert done.code == 0, done.words
                     break
         watching = Watching(desk)

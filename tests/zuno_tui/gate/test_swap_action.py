@@ -28,7 +28,7 @@ def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(("sold", "steps"), [("WETH", 3), ("ETH", 1)])
 def test_what_is_shown_is_what_is_realised(desk: Desk, sold: str, steps: int) -> None:
     approval = desk.approved("swap", "0.5", sold, "USDC")
-    applied = desk.apply(approval["planId"], "--confirm", approval["hash"], "--json")
+    applied = desk.apply_here(approval["planId"], "--confirm", approval["hash"], "--json")
 
     assert len(approval["transactions"]) == steps
     assert applied.code == 0, applied.words

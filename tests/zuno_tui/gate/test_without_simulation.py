@@ -56,7 +56,7 @@ def test_approve_and_apply_end_the_same_way(
     with Proxy(desk.devnet.url, _simulating(FAILURES[failure])) as proxy:
         plain = replace(desk, rpc=proxy.url)
         approval = plain.approved("collect", str(desk.token_id("transferred in")))
-        applied = plain.apply(approval["planId"], "--confirm", approval["hash"], "--json")
+        applied = plain.apply_here(approval["planId"], "--confirm", approval["hash"], "--json")
 
     assert (honest["simulation"]["method"], honest["simulation"]["reason"]) == (METHOD, None)
     assert approval["simulation"]["method"] == "eth_call"

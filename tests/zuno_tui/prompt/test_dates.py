@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from zuno_tui.prompt.figures import read_day
+from zuno_tui.prompt.days import read_day
 
 NOW = int(datetime(2026, 11, 17, 12, tzinfo=UTC).timestamp())
 

@@ -95,12 +95,73 @@ def _filled(phrase: str, context: PhraseContext = DESK) -> tuple[str, ...]:
         ("claim 35 not 36", ("collect 35",)),
         ("pull 100% of 29", ("close 29",)),
         ("keep only half of 27", ("decrease 27 50",)),
+        ("reduce 27 to a quarter", ("decrease 27 75",)),
+        ("recenter 30 without swapping", ("move 30 --no-swap",)),
+        ("close everything but keep 29", ("close 26 27 30 31 33 34 35 36 37 38",)),
+        (
+            "start a position with 1 eth against usdc, stay long",
+            ("create 1 ETH with USDC stay long",),
+        ),
+        (
+            "close 27 and 33 below 2700",
+            ("order close 27 below 2700", "order close 33 below 2700"),
+        ),
+        ("once i've lost more than 5 percent on 29 get me out", ("order close 29 loss-over 5%",)),
+        (
+            "close 27 below 2700 until 1 dec, hold 2h",
+            ("order close 27 below 2700 until 1 dec --hold 2h",),
+        ),
+        ("if eth breaks below 2500 get me out of 27", ("order close 27 below 2500",)),
+        (
+            "compound 33 weekly, 4 times, only if over $20",
+            ("order compound 33 every 7d over $20 times 4",),
+        ),
+        ("collect 33 every 3 days over $75", ("order collect 33 every 3d over $75",)),
+        (
+            "follow the price up to 3500 with 27, 2 moves, until 15 jan",
+            ("order move 27 up to 3500 until 15 jan --follow 2",),
+        ),
+        ("use wallet cold", ("wallet use cold",)),
+        ("let my orders run again", ("orders go",)),
+        ("kill order 3", ("cancel order 3",)),
+        ("revoke usdc approval for permit2", ("revoke USDC Permit2",)),
+        ("export the plan as a raw list for my trezor", ("export --format raw",)),
     ],
 )
 def test_a_sentence_fills_the_line_with_its_exact_command(
     phrase: str, lines: tuple[str, ...]
 ) -> None:
     assert _filled(phrase) == lines
+
+
+@pytest.mark.parametrize(
+    ("phrase", "line"),
+    [
+        ("give me a koinly csv for 2025", "--format koinly --from 2025-01-01 --to 2025-12-31"),
+        ("history 27 between 2026-02-01 and 2026-03-31", "27 --from 2026-02-01 --to 2026-03-31"),
+        ("tax csv since 2026-01-01, wallet cold", "--csv --wallet cold --from 2026-01-01"),
+    ],
+)
+def test_a_history_is_of_the_days_the_program_and_the_wallet_that_are_named(
+    phrase: str, line: str
+) -> None:
+    assert interpret(phrase, DESK, registry()).lines == (f"history {line}",)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "command"),
+    [
+        ("make a new wallet", "zuno wallet new"),
+        ("invite a scout to the mesh", "zuno mesh invite"),
+        ("start the monitor", "zuno monitor"),
+        ("can i see it in the browser", "zuno serve"),
+    ],
+)
+def test_a_command_of_the_shell_is_named(phrase: str, command: str) -> None:
+    meant = understand(phrase, DESK, registry())
+
+    assert isinstance(meant, Misunderstood)
+    assert f"`{command}`" in meant.sentence
 
 
 ASKS = "asks"
@@ -456,7 +517,8 @@ def test_a_command_below_another_is_no_look_for_its_last_word() -> None:
 def test_the_prompt_changes_only_how_things_are_shown() -> None:
     assert understand("setting unit eth", DESK, registry()) == ChangeSetting("unit", "eth")
     limits = understand("setting limits.daily_usd 5000", DESK, registry())
-    assert limits == FilledLine("settings", unused=("5000", "daily"))
+    assert isinstance(limits, Misunderstood)
+    assert "The prompt changes unit, screen.theme" in limits.sentence
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,9 @@ def _piece(draw: Random) -> Piece:
             Piece(rhythm := draw.choice(RHYTHMS), (rhythm.split()[0],)),
             Piece(draw.choice(ENDS), ("until",)),
             Piece("all", ()),
+            Piece("in euros", ("euros",)),
+            Piece("until 1 dec", ("dec",)),
+            Piece("4 times", ("4",)),
             Piece("only the fees", ()),
             Piece(f"into {coin}", (coin,)),
             Piece(f"for {number} hours" if number.isdigit() else "for 3 hours", ()),
@@ -64,6 +67,14 @@ def _sentence(draw: Random) -> tuple[str, tuple[str, ...]]:
     return " ".join(words), tuple(value for piece in pieces for value in piece.values)
 
 
+_ALSO = {
+    "eth": ("eth", "weth"),
+    "btc": ("btc", "wbtc"),
+    "daily": ("daily", "every 1d"),
+    "weekly": ("weekly", "every 7d"),
+}
+
+
 def _comes_back(value: str, shown: str) -> bool:
     numbers = {Fraction(each) for each in re.findall(r"[0-9]+(?:\.[0-9]+)?", shown)}
     if value.replace(".", "").isdigit():
@@ -71,7 +82,7 @@ def _comes_back(value: str, shown: str) -> bool:
         # What stays of a position is a hundred less what leaves.
         fees = (known.fee for known in DESK.held or () if _is_named(str(known.ref), shown))
         return bool({wanted, 100 - wanted} & numbers) or f"{value}%" in fees
-    names = {"eth": ("eth", "weth"), "btc": ("btc", "wbtc")}.get(value, (value,))
+    names = _ALSO.get(value, (value,))
     pairs = (known.pair.lower() for known in DESK.held or () if _is_named(str(known.ref), shown))
     implied = "eth weth" if re.search(r"\b(un)?wrap\b", shown) else ""
     text = " ".join((shown, *pairs, implied))
@@ -162,6 +173,10 @@ def test_what_is_left_out_twice_is_left_out(phrase: str) -> None:
 @pytest.mark.parametrize(
     ("phrase", "asked"),
     [
+        ("close 27 gradually", "gradually"),
+        ("close 26 if it loses 8% before christmas", "christmas"),
+        ("swap 100 usdc to usdt with max slippage 0.1%", "0.1%"),
+        ("collect 33 biweekly", "biweekly"),
         ("collect 27 in usdc", "in usdc"),
         ("close 27 to usdc", "to usdc"),
         ("close 27 and give me usdc", "give usdc"),

@@ -117,24 +117,18 @@ def test_what_was_typed_ahead_of_the_confirmation_signs_nothing(
     assert _sent_by_the_wallet(devnet) == counted
 
 
-def test_a_request_to_end_gives_the_terminal_back(devnet: DevnetReady, tmp_path: Path) -> None:
+def test_without_colour_and_in_plain_characters_until_it_is_asked_to_end(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
     home = tmp_path / "home"
-    with _desk(devnet, home) as terminal:
-        terminal.wait_for("WETH/USDC")
+    with _desk(devnet, home, "--ascii", NO_COLOR="1") as terminal:
+        screen = terminal.wait_for("WETH/USDC")
         terminal.process.send_signal(signal.SIGTERM)
 
         assert terminal.end() == 128 + signal.SIGTERM
         assert terminal.restored()
     assert [path.name for path in home.iterdir() if path.suffix == ".tmp"] == []
     assert (home / "desk.log").stat().st_mode & 0o777 == 0o600
-
-
-def test_without_colour_and_in_plain_characters(devnet: DevnetReady, tmp_path: Path) -> None:
-    with _desk(devnet, tmp_path / "home", "--ascii", NO_COLOR="1") as terminal:
-        screen = terminal.wait_for("WETH/USDC")
-        terminal.send("\x11")
-        terminal.end()
-
     assert screen.isascii(), [character for character in screen if not character.isascii()]
     assert COLOURS.search(terminal.raw) is None
     assert re.search(rb"\x1b\[(?:\d+;)*2(?:;\d+)*m", terminal.raw), "what is quiet is dim"

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pytest
+
 from chain.base.home import Home
 from chain.contracts.abi import encode_call
 from chain.contracts.networks import network_named
@@ -139,6 +141,7 @@ def _let_files_grow(terminal: Terminal, *, to: int) -> None:
     resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE, (to, most))
 
 
+@pytest.mark.soak
 def test_a_keyring_that_is_locked_signs_nothing_and_says_so(
     devnet: DevnetReady, node: Node, moves: Moves, tmp_path: Path
 ) -> None:

@@ -4,6 +4,8 @@ import shlex
 import sys
 from pathlib import Path
 
+import pytest
+
 from chain.devnet.launch import DevnetReady
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.real_terminal.conftest import Node
@@ -20,6 +22,7 @@ def _login(server: SshServer, devnet: DevnetReady, home: Path) -> Terminal:
     return Terminal(server.client(shlex.join((*desk, *chosen))), 120, 36)
 
 
+@pytest.mark.soak
 def test_a_day_at_the_desk_over_ssh(
     server: SshServer, devnet: DevnetReady, node: Node, tmp_path: Path
 ) -> None:

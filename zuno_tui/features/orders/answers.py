@@ -323,7 +323,7 @@ async def export_orders(session: Session, number: OrderNumber, file: Path) -> Co
 async def import_orders(session: Session, file: Path) -> CommandAnswer:
     orders = [_order_in(session, path) for path in _files_in(file)]
     book, key = StandingOrders(session.home.orders), watch_key(session.home, session.network)
-    kept = [book.add(order) for order in orders]
+    kept = book.add_all(orders)
     others = [
         each for each in kept if key is None or key.address != each.delegation_signed.delegate
     ]

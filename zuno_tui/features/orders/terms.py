@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from chain.base.units import DAY, MICRO, NumeralError, read_numeral
 from chain.execution.plan.protocol import OrderKind
 from zuno_tui.features.orders.intents import is_span, read_span
-from zuno_tui.prompt.figures import read_day
+from zuno_tui.prompt.days import read_day
 
 When = Literal["below", "above", "out-of-range", "loss-over", "every", "up", "down"]
 LEAST_HOLD = 120

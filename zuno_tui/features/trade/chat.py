@@ -35,16 +35,10 @@ from chain.base.home import locked_if_free
 from zuno_tui.app.feature import obeyed_word
 from zuno_tui.app.session import Session, say
 from zuno_tui.catalog.interpret import FilledLine, understand
+from zuno_tui.catalog.looks import only_shows
 from zuno_tui.catalog.registry import registry
 from zuno_tui.commands.alerts import ListAlerts
-from zuno_tui.commands.balances import ShowBalances
-from zuno_tui.commands.earned import ShowEarned
-from zuno_tui.commands.gas import ShowGas
-from zuno_tui.commands.glossary import LookUpTerm
 from zuno_tui.commands.positions import ListPositions
-from zuno_tui.commands.price import ShowPrice
-from zuno_tui.commands.what_if import WhatIf
-from zuno_tui.features.lab.commands.scorecard import ShowScorecard
 from zuno_tui.features.trade.intents import ASKED, Trade
 from zuno_tui.features.trade.lessons import stored_trade
 from zuno_tui.features.trade.lp_chat import (
@@ -60,12 +54,9 @@ from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.intents import (
     ExplainPlan,
-    Inspect,
-    ListPools,
     MuteAlert,
     Show,
     ShowPlan,
-    ShowPortfolio,
 )
 from zuno_tui.intents.phrase_error import Misunderstood
 from zuno_tui.present.document import document
@@ -154,23 +145,6 @@ _HELP = (
 )
 _NEVER = "I never trade. Nothing was started. On your own machine: zuno trade, approve, apply"
 _NEVER_RUN = "Nothing was done: I only answer. On your own machine, at the desk's prompt:"
-_READING: tuple[type[Intent], ...] = (
-    ExplainPlan,
-    Inspect,
-    ListAlerts,
-    ListPools,
-    ListPositions,
-    LookUpTerm,
-    ShowBalances,
-    ShowEarned,
-    ShowGas,
-    ShowPlan,
-    ShowPortfolio,
-    ShowPrice,
-    ShowScorecard,
-    WhatIf,
-)
-"""What only reads; whatever is not among these is not done for a chat."""
 _SHOWN: dict[str, Intent] = {
     "positions": ListPositions(),
     "alerts": ListAlerts(),
@@ -279,8 +253,7 @@ async def _of_positions(session: Session, text: str, context: PhraseContext) -> 
         shown, above = newest_plan(session, look.ref)
         below = ChatReply("") if shown is None else await _page(session, shown)
         return ChatReply("\n".join((*map(unclickable, above), below.text)).rstrip())
-    if look is None or not isinstance(look, _READING):
-        # Whatever is not among these is not done for a chat, a look that reads files neither.
+    if look is None or not only_shows(look, registry()):
         return await _in_plain_words(session, text, context)
     return await _page(session, look)
 
@@ -326,7 +299,7 @@ async def _in_plain_words(
         meant = _SHOWN.get(meant.view, meant)
     if isinstance(meant, Trade) and meant.subject in ASKED:
         return await _page(session, meant)
-    if not isinstance(meant, _READING):
+    if not only_shows(meant, registry()):
         return ChatReply(_NEVER)
     return await _page(session, meant)
 

@@ -401,7 +401,7 @@ def _on_card(plan: TradePlan) -> PlanView:
         headline=told.headline,
         recommendation=f"{told.headline}. {told.reason[:1].upper()}{told.reason[1:].rstrip('.')}.",
         options=(),
-        reasons=told.against,
+        reasons=tuple(f"Against it: {words}" for words in told.against),
         made_at=float(plan.made_at),
         ref=plan.ref,
         approves=True,

@@ -376,7 +376,7 @@ def _market_lines(view: TradeRunView, width: int) -> list[Line]:
         chips.append(StyledText(f"mark {view.mark}"))
     lines = list(_flowed(chips, width))
     if regime is not None:
-        words = f"{regime.why}. {regime.trust if view.ref is None else ''}".rstrip()
+        words = f"{regime.why.rstrip('.')}. {regime.trust if view.ref is None else ''}".rstrip()
         lines += _words(f"{words[:1].upper()}{words[1:]}", width, "dim")
     return lines
 
@@ -385,6 +385,10 @@ def ladder_lines(view: TradeRunView, width: int) -> list[Line]:
     """Judge, expected value, budget, risk officer and guard, each with before and after."""
     title = _cells(("stage", "decision", "of equity", "lever", "worth"))
     lines: list[Line] = [(StyledText(title.rstrip(), "dim"),)]
+    first, *later = view.ladder
+    if first.decision == "HOLD" and all(row.decision and not row.took for row in later):
+        words = "The judge held. The four stages after it make trades smaller, never larger."
+        return _words(words, width, "dim")
     pending = "…" if view.verdict is None else "never asked"
     for row in view.ladder:
         lines += _ladder_row(row, width, pending)

@@ -131,7 +131,11 @@ def run_title(view: TradeRunView) -> str:
 def _next_step(plan: TradePlan) -> tuple[str, ...]:
     if plan.decision is TradeDecision.HOLD:
         phrase = anyway_phrase(plan)
-        return (f"Nothing is sent. {_ON_PAPER}: zuno {_typed(plan)}",) if phrase else ()
+        anyway = f"{_ON_PAPER}: zuno {_typed(plan)}. " if phrase else ""
+        return (
+            f"Nothing is sent. {anyway}To have it looked at again and again: "
+            f"zuno trade watch {plan.coin}",
+        )
     return (f"Nothing is sent. To approve it: zuno approve {plan.plan_id}",)
 
 
@@ -420,7 +424,12 @@ def verdict(plan: TradePlan) -> TradeVerdict:
         decision_words(plan),
         hedge_effect(plan) or clean_text(plan.reason),
         tuple(hedge_tables(plan)),
-        (*_left_out(plan), *_odds_lines(plan.odds, plan), *_account_line(plan)),
+        (
+            *_left_out(plan),
+            *_odds_lines(plan.odds, plan),
+            *_account_line(plan),
+            *_missing_line(plan),
+        ),
         tuple(order_words(order, plan.coin) for order in plan.orders),
         tuple(_against(plan)),
         _dissent(plan),
@@ -445,10 +454,13 @@ def decision_words(plan: TradePlan) -> str:
     """A HOLD that something missing brought about is told apart from one that was judged."""
     if plan.by_failure:
         return "No decision"
-    words = ": ".join(filter(None, (_title(plan), orders_words(plan))))
+    return ": ".join(filter(None, (_title(plan), orders_words(plan))))
+
+
+def _missing_line(plan: TradePlan) -> Iterator[str]:
     if plan.missing and plan.hedge is None:
-        return f"{words} (degraded: {len(plan.missing)}/{len(SOURCE_TITLES)} sources dark)"
-    return words
+        count = f"{len(plan.missing)} of {len(SOURCE_TITLES)}"
+        yield f"argued without {count} sources; they are named below"
 
 
 def _title(plan: TradePlan) -> str:
@@ -560,6 +572,8 @@ def _came_true(taught: KindLesson) -> str:
 def _account_line(plan: TradePlan) -> Iterator[str]:
     known = plan.leverage_before, plan.leverage_after, plan.equity
     if plan.hedge is not None or None in known:
+        return
+    if plan.decision is TradeDecision.HOLD and not plan.leverage_before:
         return
     ends = ""
     if plan.liquidation is not None and plan.mark:

@@ -2,7 +2,7 @@
 
 import asyncio
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from msgspec import to_builtins
@@ -479,7 +479,8 @@ def _receipt(waiting: ApprovedTrade) -> ReceiptView:
     lines += [
         ReceiptLine("fees", "of the venue", usd(cost.expected)),
         ReceiptLine("pay", "", usd(cost.expected)),
-        ReceiptLine("bound", "", f"≤ {usd(cost.most)}", "worst case"),
+        ReceiptLine("bound", "of fees, before the exit", f"≤ {usd(cost.most)}", "worst case"),
+        *_stop_line(waiting),
     ]
     return ReceiptView(
         tuple(lines),
@@ -488,6 +489,18 @@ def _receipt(waiting: ApprovedTrade) -> ReceiptView:
         most_cost=cost.most,
         profit=profit,
     )
+
+
+def _stop_line(waiting: ApprovedTrade) -> Iterator[ReceiptLine]:
+    """What a trade loses that is stopped out, by its own prices."""
+    plan = waiting.plan
+    if plan.stop is None or plan.entry is None:
+        return
+    lost = plan.quantity * (plan.entry - plan.stop) * plan.decision.sign
+    # The way out pays the dearer fee again.
+    total = lost + waiting.cost.expected + waiting.cost.most
+    words = "lost, both fees included; more where the price jumps past it"
+    yield ReceiptLine("bound", words, f"−{usd(total)}", "at the stop")
 
 
 def progress_words(progress: OrderProgress, coin: str) -> str:
