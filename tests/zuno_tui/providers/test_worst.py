@@ -264,15 +264,7 @@ def test_one_that_never_answers_is_given_up_in_a_sentence(tmp_path: Path) -> Non
         zuno, began = (sys.executable, "-m", "zuno_tui"), time.monotonic()
         asked = [
             subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "zuno_tui",
-                    *words,
-                    *flags,
-                    "--home",
-                    str(tmp_path / words[0]),
-                ],
+                [*zuno, *words, *flags, "--home", str(tmp_path / words[0])],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
