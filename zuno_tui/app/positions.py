@@ -177,16 +177,14 @@ def reading_progress(
     *,
     what: str = "the pool's swaps",
 ) -> Callable[[ScanProgress], None]:
-    """Tells now and then how far the reading is."""
-    told_at = clock()
+    """Tells now and then how far the reading is; what is read in parts never runs back."""
+    told_at, part, found = clock(), 0.0, 0
 
     def hear(progress: ScanProgress) -> None:
-        nonlocal told_at
+        nonlocal told_at, part, found
+        part, found = max(part, progress.fraction), max(found, progress.found)
         if clock() - told_at >= BETWEEN_SECONDS:
             told_at = clock()
-            tell(
-                f"Reading {what}: {progress.fraction:.0%}, {progress.found:,} so far. "
-                "Progress is saved."
-            )
+            tell(f"Reading {what}: {part:.0%}, {found:,} so far. Progress is saved.")
 
     return hear

@@ -3,6 +3,9 @@
 import asyncio
 import io
 import os
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,14 +17,18 @@ from pathlib import Path
 import pytest
 
 from chain.devnet.launch import DevnetReady
+from chain.read.logs import ScanProgress
 from tests.fakes.providers.profile import Profile, RateLimit, Refusal
 from tests.fakes.providers.served import ServedProvider, WallClock
 from tests.fork_server import fork_server
+from tests.printed import printed
 from tests.virtual_time import VirtualLoop
 from tests.waiting import HUNG_SECONDS
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.taken_back import desk_at
+from tests.zuno_tui.providers.cells import ProviderWalk
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.cli import main
 
 LONGEST_SILENCE = 60.0
@@ -66,7 +73,6 @@ WORST: tuple[Profile, ...] = (
     _worst("a block behind", share_behind=0.3),
     _worst("drops of a batch", drops_of_batch=True),
 )
-SILENT = _worst("silent", answers_after=45.0)
 A_SLICE = ("quota in the middle", "1015 page", "empty", "drops of a batch")
 ANSWERED = {
     *("429, Retry-After", "429", "1015 page", "-32090", "1,000 blocks", "10 blocks", "few logs"),
@@ -245,20 +251,62 @@ def test_all_of_the_worst(
 
 
 @pytest.mark.soak
-@pytest.mark.real_time
-def test_a_silent_one(
-    devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with desk_at(devnet, tmp_path, capsys) as desk, ServedProvider(SILENT, devnet.url) as served:
-        token_id = str(desk.token_id("near the edge"))
-        for words in (
+def test_one_that_never_answers_is_given_up_in_a_sentence(tmp_path: Path) -> None:
+    """By the wall's clock, all side by side."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        flags = ("--network", "devnet", "--rpc", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        commands = (
             ("positions",),
-            ("portfolio",),
-            ("recommend", token_id),
-            ("collect", token_id),
-        ):
-            began = time.monotonic()
-            spoken = replace(desk, rpc=served.url).here(*words)
-            assert spoken.code == 4, spoken.words
-            assert "did not finish its answer within" in spoken.words, spoken.words
-            assert time.monotonic() - began < LONGEST_SILENCE
+            ("portfolio", "--json"),
+            ("recommend", "27", "--deterministic"),
+            ("collect", "27"),
+        )
+        zuno, began = (sys.executable, "-m", "zuno_tui"), time.monotonic()
+        asked = [
+            subprocess.Popen(
+                [*zuno, *words, *flags, "--home", str(tmp_path / words[0])],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            for words in commands
+        ]
+        told = [process.communicate()[0] for process in asked]
+
+    assert [process.returncode for process in asked] == [4] * 4
+    assert ["did not finish its answer within" in words for words in told] == [True] * 4, told
+    printed(f"an endpoint that never answers is given up within {time.monotonic() - began:.0f} s")
+
+
+def test_a_reading_in_parts_never_tells_less_than_before() -> None:
+    told: list[str] = []
+    seconds = iter(range(0, 100_000, 100))
+    hear = reading_progress(told.append, lambda: next(seconds))
+    for first, scanned, found in ((0, 39, 7), (0, 79, 9), (50, 54, 1), (50, 94, 12)):
+        hear(ScanProgress(first, 99, scanned, found))
+
+    assert [words.split(".")[0].split(": ")[1] for words in told] == [
+        "40%, 7 so far",
+        "80%, 9 so far",
+        "80%, 9 so far",
+        "90%, 12 so far",
+    ]
+
+
+@pytest.mark.soak
+async def test_a_busy_pool_is_read_cold_in_ranges_of_a_thousand_blocks(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """420,000 swaps: 60,000 a day, in a week of 302,400 blocks."""
+    profile = Profile("1,000 blocks", most_blocks=1_000, most_logs=10_000)
+    walk = ProviderWalk(profile, [20.0], 60_000)
+    cold = await walk.cost(walk.recommend)
+    walk.clock.now += 600
+    warm = await walk.cost(walk.recommend)
+    with capsys.disabled():
+        print(f"cold {cold.text}, ten minutes later {warm.text}")  # noqa: T201
+
+    assert (cold.sentence, warm.sentence) == (None, None)
+    assert cold.requests < 200
+    assert cold.seconds < 60
+    assert warm.requests <= 10

@@ -24,7 +24,7 @@ _WRITE_SECONDS = 20.0
 _MESH_FOLDER = "mesh"
 
 
-class _Due(NamedTuple):
+class _DueOrder(NamedTuple):
     clock: SeenClock
     nonce: int
 
@@ -40,7 +40,7 @@ class Turns:
         self._clock = clock
         self._book = StandingOrders(home.orders)
         self._leases: dict[bytes, NatsLease] = {}
-        self._due: dict[int, _Due] = {}
+        self._due: dict[int, _DueOrder] = {}
         self._noted: SeenLease | None = None
         self._troubled = ""
 
@@ -62,7 +62,7 @@ class Turns:
         """Whether an order was due for long enough while the chain shows no try by the key."""
         due, clock, nonce = self._due.get(number), seen.clock, seen.key_nonce
         if due is None or due.nonce != nonce or clock.time < due.clock.time:
-            self._due[number] = _Due(clock, nonce)
+            self._due[number] = _DueOrder(clock, nonce)
             return False
         waited, blocks = clock.time - due.clock.time, clock.block - due.clock.block
         return waited >= BEHIND_SECONDS and blocks >= LEAST_BLOCKS
