@@ -144,18 +144,6 @@ def test_what_was_withdrawn_is_told_apart_from_fees_or_not_at_all() -> None:
     assert judged(AlertKind.FEES_WORTH_COLLECTING, unsure) is None
 
 
-def test_a_stranger_who_may_move_the_position_is_critical() -> None:
-    moment = situation()
-    custody = replace(moment.position.custody, approved="0x" + "66" * 20)
-    changed = replace(moment, position=replace(moment.position, custody=custody))
-
-    found = judged(AlertKind.APPROVAL_CHANGED, changed)
-
-    assert found is not None
-    assert found.severity is Severity.CRITICAL
-    assert judged(AlertKind.APPROVAL_CHANGED, moment) is None
-
-
 def test_other_code_behind_the_hook_is_critical() -> None:
     moment = replace(situation(), hook_code="0xabc 0xdef")
 

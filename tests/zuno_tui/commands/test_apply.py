@@ -60,7 +60,13 @@ def _told_apart(
     assert "total cost" in desk.here(*chosen).out
 
 
-@pytest.mark.parametrize("state", ["healthy", "above its range", "native", "dynamic fee"])
+@pytest.mark.parametrize(
+    "state",
+    [
+        *("above its range", "native"),
+        *(pytest.param(other, marks=pytest.mark.soak) for other in ("healthy", "dynamic fee")),
+    ],
+)
 def test_a_move_ends_in_the_planned_range(desk: Desk, state: str) -> None:
     plan = desk.recommended(state)
     old = desk.positions()[plan["position"]]

@@ -1,4 +1,4 @@
-"""One embedded chain a worker for the tests of the gate; what a file did is taken back."""
+"""The chain that all tests share, changed by a file of the gate; what it did is taken back."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,24 +7,17 @@ import pytest
 
 from chain.devnet.launch import DevnetReady
 from tests import node_rpc
-from tests.embedded_chain import embedded_chain
 from tests.process_guard import opened_again
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 
 
-@pytest.fixture(scope="session")
-def _gate_chain() -> Iterator[DevnetReady]:
-    with embedded_chain() as ready:
-        yield ready
-
-
 @pytest.fixture(scope="module")
-def chain(_gate_chain: DevnetReady) -> Iterator[DevnetReady]:
+def chain(devnet: DevnetReady) -> Iterator[DevnetReady]:
     """To be changed by one file: approved, sent to, and mined on."""
-    snapshot = node_rpc.ask(_gate_chain.url, "evm_snapshot")
-    yield _gate_chain
-    node_rpc.take_back(_gate_chain.url, snapshot)
+    snapshot = node_rpc.ask(devnet.url, "evm_snapshot")
+    yield devnet
+    node_rpc.take_back(devnet.url, snapshot)
 
 
 @pytest.fixture(autouse=True)

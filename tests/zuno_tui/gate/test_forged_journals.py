@@ -8,6 +8,7 @@ import pytest
 
 from chain.devnet.launch import DevnetReady
 from tests import node_rpc
+from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
 from tests.zuno_tui.gate.desk import Desk
@@ -29,6 +30,13 @@ KINDS = (
     "move", "move with a swap", "create", "wrap", "revoke",
 )  # fmt: skip
 A_FEW, A_SLICE, ON_THE_PAGE = 14, 100, 5
+
+
+@pytest.fixture(scope="module")
+def chain() -> Iterator[DevnetReady]:
+    """Of this file alone: what makes the approvals stays on it from test to test."""
+    with embedded_chain() as ready:
+        yield ready
 
 
 @pytest.fixture(scope="module")
