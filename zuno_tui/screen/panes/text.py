@@ -205,7 +205,14 @@ class GlanceLine(TextLine):
 class StatusLine(TextLine):
     """Network, wallet, block and its age, model, market, and the work under way in words."""
 
+    _shown: tuple[StatusView, float] | None = None
+
+    def on_resize(self) -> None:
+        if self._shown is not None:
+            self.show(*self._shown)
+
     def show(self, view: StatusView, now: float) -> None:
+        self._shown = (view, now)
         if not view.network:
             self.tell(literal("opening the desk…", "$quiet"))
             return
