@@ -20,8 +20,9 @@ from msgspec import Struct, convert
 
 from chain.contracts.networks import all_networks
 from chain.protocols.reference import v4_position
-from zuno_tui.catalog.interpret import interpret, may_look, words_of
+from zuno_tui.catalog.interpret import interpret
 from zuno_tui.catalog.registry import registry
+from zuno_tui.catalog.typed_line import may_look, words_of
 from zuno_tui.intents.context import PhraseContext, SpokenPosition
 from zuno_tui.intents.phrase_error import NotReadYetError, PhraseError
 from zuno_tui.prompt.create_phrase import parse_create

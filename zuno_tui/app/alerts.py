@@ -1,10 +1,11 @@
 """`zuno alerts`: who watches, what stands, since when, and what to type about it; price alerts."""
 
+import re
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
 from textwrap import wrap
@@ -301,13 +302,37 @@ def _changed(store: AlertStore, alerts: tuple[Alert, ...], done: str) -> Command
     )
 
 
+_CLOCK = re.compile(r"(?:(?:at|by) )?([0-9]{1,2})(?::([0-9]{2}))? ?([ap]m)?", re.ASCII)
+_NAMED_HOURS = {"noon": "12:00", "midnight": "00:00"}
+
+
+def _clock_time(text: str, now: float) -> float | None:
+    """`8am`, `tomorrow 20:30`: the next such time by the person's own clock."""
+    words = text.strip().lower()
+    clock = words.removeprefix("tomorrow").strip()
+    found = _CLOCK.fullmatch(_NAMED_HOURS.get(clock, clock))
+    if found is None or not (found[2] or found[3]):
+        return None
+    hour, minute = int(found[1]), int(found[2] or 0)
+    if found[3]:
+        hour = hour % 12 + 12 * (found[3] == "pm") if 1 <= hour <= 12 else 24
+    if hour > 23 or minute > 59:
+        return None
+    local = datetime.fromtimestamp(now, UTC).astimezone()
+    today = local.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    later = words.startswith("tomorrow") or today.timestamp() <= now
+    return (today + timedelta(days=later)).timestamp()
+
+
 def _read_moment(text: str, now: float) -> float:
+    if (clock := _clock_time(text, now)) is not None:
+        return clock
     try:
         # Without a zone it is the person's own time.
         moment = datetime.fromisoformat(text).astimezone().timestamp()
     except (ValueError, OverflowError):
         raise SettingsError(
-            f"{text!r} is not a date or time. Write it like: --until 2026-12-01T08:00"
+            f"{text!r} is not a date or time. Write it like: --until 8am, or 2026-12-01T08:00"
         ) from None
     if moment <= now:
         raise SettingsError(f"{text} has already passed. A mute ends in the future.")

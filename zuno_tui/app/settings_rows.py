@@ -39,7 +39,7 @@ FILE, DEFAULT, THIS_RUN = "settings.toml", "default", "this run"
 WALLET = "wallet"
 _UNSEEN = ("telegram.token", "webhook.secret")
 _MASKED = ("rpc.", "send.", "model.base_url", "model.key", "webhook.url", "debate.hook_sources")
-_MEANS = {
+MEANS = {
     "network": "the network the desk reads",
     WALLET: "whose positions are meant",
     "address": "an address used instead of the wallet",
@@ -117,7 +117,7 @@ def setting_rows(
     sources = _Sources(session, environment, written, from_file, loaded, by_flags, demo)
     known = {**_defaults(sources), **dict(_values(sources)), **dict(_models(sources))}
     values = {**known, **by_flags}
-    return tuple(_row(about, values, sources) for about in _MEANS)
+    return tuple(_row(about, values, sources) for about in MEANS)
 
 
 def _row(about: str, values: Mapping[str, SetValue | str], sources: _Sources) -> SettingRow:
@@ -140,7 +140,7 @@ def _row(about: str, values: Mapping[str, SetValue | str], sources: _Sources) ->
         choices=choices,
         choice=next((choice for choice in choices if _is_choice(choice, shown)), ""),
         typed=_typed(place),
-        means=_MEANS[about].format(coin=sources.session.network.native_symbol),
+        means=MEANS[about].format(coin=sources.session.network.native_symbol),
         later=place in _AT_NEXT_START,
     )
 
@@ -234,7 +234,7 @@ def _values(sources: _Sources) -> Iterator[tuple[str, str]]:
     if private := settings.send_endpoint_for(session.network):
         yield "send", shortened_urls(private)
     yield "alone", _plain(settings.alone)
-    for place in _MEANS:
+    for place in MEANS:
         table, _, name = place.partition(".")
         if not name:
             continue

@@ -10,59 +10,43 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.clean_text import NOT_KEPT, clean_text, looks_secret
+from chain.base.clean_text import NOT_KEPT, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
 from chain.protocols.reference import position_name
-from zuno_tui.catalog.by_name import nearest_by_help, shell_command_said
 from zuno_tui.catalog.command import Verb
+from zuno_tui.catalog.nearest import Nearest
 from zuno_tui.catalog.registry import CommandRegistry
+from zuno_tui.catalog.typed_line import (
+    BARE_POSITION,
+    Interpretation,
+    for_shell,
+    may_look,
+    read_line,
+    typed_line,
+    words_of,
+)
 from zuno_tui.intents.arguments import positions_named
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.intent import Intent
-from zuno_tui.intents.phrase_error import Misunderstood, NotReadYetError, PhraseError, UnclearError
+from zuno_tui.intents.phrase_error import Misunderstood, NotReadYetError, PhraseError
 from zuno_tui.intents.pieces import LONGEST_PHRASE, list_names
-from zuno_tui.intents.remaining import Remaining
 from zuno_tui.prompt.create_phrase import parse_create
 from zuno_tui.prompt.figures import width
 from zuno_tui.prompt.languages import other_language
 from zuno_tui.prompt.line_slots import no_such_position
 from zuno_tui.prompt.named_networks import network_called
 from zuno_tui.prompt.sentences import Lines, Meaning, PlainAnswer, filling_verbs, sentence_meaning
-from zuno_tui.prompt.slots import ALIASES, common_symbol, is_look, is_spoken_here, read_sentence
+from zuno_tui.prompt.slots import Sentence, is_spoken_here, read_sentence
 from zuno_tui.prompt.unused import unused_of
 from zuno_tui.prompt.words import tokens_of
 
-_PROGRAM = "zuno "
-_AROUND_WORDS = ".,;!\"'`“”‘’«»()[]"
-_COURTESIES = frozenset(
-    ("please", "pls", "plz", "hey", "hi", "hello", "gm", "yo", "zuno", "ok", "okay", "now")
-)
-_BARE_POSITION = re.compile(r"(?:#|3:)?[0-9]{1,77}", re.ASCII)
 _SHORTEST_MENDED = 4
 _FROM_TO = re.compile(r"#?[0-9]+ ?(?:to|through|thru|-|–|\.\.) ?#?[0-9]+", re.IGNORECASE)
-_NAMES_TOKEN = ("symbol", "sold", "bought", "token")
 _ANYBODYS = frozenset(("inspect", "history", "unhedge", "watch-ids"))
 """Commands that look at positions of any wallet; a hedge may outlive its position."""
 _MOST_OFFERED = 12
 _IS_QUESTION = "Is that a question? To prepare it, type it without the question mark."
-
-
-class Interpretation(Struct, frozen=True):
-    """What a line comes to: commands in order, a question back, an answer, or none of these."""
-
-    intents: tuple[Intent, ...] = ()
-    lines: tuple[str, ...] = ()
-    """The same commands, or the choices, as they are typed at the prompt."""
-    runs: bool = False
-    """Whether it may run at once: an exact command, or one look."""
-    unused: tuple[str, ...] = ()
-    """What was said besides, that the line has no place for; it waits for Enter then."""
-    question: str | None = None
-    choices: tuple[str, ...] = ()
-    """What to type, as command lines where there are such."""
-    answer: str | None = None
-    misunderstood: Misunderstood | None = None
 
 
 class FilledLine(Struct, frozen=True):
@@ -101,11 +85,6 @@ def understand(
     return Misunderstood(f"{found.question}{offers}", missing=True)
 
 
-def typed_line(twin: str) -> str:
-    """A command line as it is typed at the prompt."""
-    return twin.removeprefix(_PROGRAM)
-
-
 def interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> Interpretation:
     """NotReadYetError says what must be read before the line can be understood.
 
@@ -125,62 +104,26 @@ def _interpret(text: str, context: PhraseContext, commands: CommandRegistry) -> 
     words = words_of(text)
     if (refused := _refused(text, words, commands)) is not None:
         return Interpretation(misunderstood=refused)
-    by_verb = _by_verb(words, context, commands)
+    by_verb = read_line(words, context, commands)
+    sentence = read_sentence(text, context)
     if not isinstance(by_verb, Misunderstood):
-        exact = _from_to(by_verb, text) or _exact(by_verb, words, text, context, commands)
+        exact = _from_to(by_verb, text) or _exact(by_verb, words, sentence, context, commands)
         if exact is not None:
             return exact
-    if (other := _typed_elsewhere(text, by_verb, context, commands)) is not None:
-        return Interpretation(misunderstood=other)
-    meaning = sentence_meaning(text, context)
+    elif not by_verb.understood and (language := other_language(text)) is not None:
+        return Interpretation(misunderstood=_not_read(language))
+    meaning = sentence_meaning(sentence, context)
     if meaning is None:
-        return _nearly(by_verb, words, context, commands)
-    return _of_sentence(meaning, by_verb, text, context, commands)
-
-
-def _of_sentence(
-    meaning: Meaning,
-    by_verb: Intent | Misunderstood,
-    text: str,
-    context: PhraseContext,
-    commands: CommandRegistry,
-) -> Interpretation:
-    """What the sentence means, unless that leaves out what another command's name or help says."""
-    found = _of_meaning(meaning, context, commands)
-    words = words_of(text)
-    if not found.runs and (nearer := _of_unread(text, commands)) is not None:
-        return Interpretation(misunderstood=nearer)
+        found = _nearly(by_verb, words, context, commands)
+    else:
+        found = _of_meaning(meaning, context, commands)
     if isinstance(by_verb, Misunderstood) and _drops_words(by_verb, found, words, commands):
-        return Interpretation(misunderstood=by_verb)
-    return found
-
-
-def _of_unread(text: str, commands: CommandRegistry) -> Misunderstood | None:
-    """`open it in my browser`: the one command whose help has the word that nothing reads."""
-    words = (token.text for token in tokens_of(text))
-    unread = [word for word in words if word.isalpha() and not is_spoken_here(word)]
-    if not unread:
-        return None
-    unknown = Misunderstood(f"I do not know {list_names(map(repr, unread))}.")
-    named = _by_help(unknown, unread, commands)
-    return None if named is unknown else named
-
-
-def _typed_elsewhere(
-    text: str, by_verb: Intent | Misunderstood, context: PhraseContext, commands: CommandRegistry
-) -> Misunderstood | None:
-    """What is said in another language, or names what only a shell runs."""
-    unknown = isinstance(by_verb, Misunderstood) and not by_verb.understood
-    language = other_language(text) if unknown else None
-    if language is not None:
-        return _not_read(language)
-    sentence = read_sentence(text, context)
-    shell = shell_command_said(sentence.words, commands.paths(for_shell=True))
-    return None if shell is None or sentence.ids else _for_shell(" ".join(shell))
-
-
-def _for_shell(command: str) -> Misunderstood:
-    return Misunderstood(f"`zuno {command}` is typed in a shell, not here.", command)
+        found = Interpretation(misunderstood=by_verb)
+    if isinstance(by_verb, Intent) and found.intents:
+        return found
+    wrong = by_verb if isinstance(by_verb, Misunderstood) else None
+    near = Nearest(found, words, sentence, context, commands).interpretation(wrong)
+    return near or found
 
 
 def _from_to(intent: Intent, text: str) -> Interpretation | None:
@@ -225,7 +168,7 @@ def _of_meaning(
     lines = meaning.lines if isinstance(meaning, Lines) else meaning.choices
     intents: list[Intent] = []
     for line in lines:
-        intent = _by_verb(tuple(line.split()), context, commands)
+        intent = read_line(tuple(line.split()), context, commands)
         if isinstance(intent, Misunderstood):
             return Interpretation(misunderstood=intent)
         intents.append(intent)
@@ -236,16 +179,6 @@ def _of_meaning(
         return replace(found, runs=found.runs and not left, unused=left)
     choices = tuple(dict.fromkeys(intent.twin for intent in intents))
     return Interpretation(question=meaning.text, choices=choices, lines=lines)
-
-
-def may_look(intent: Intent, commands: CommandRegistry) -> bool:
-    """Whether a sentence may run it: it only reads."""
-    name, path = commands.name_of(intent), getattr(intent, "command", ())
-    acts = (getattr(intent, part, None) for part in ("action", "token", "what", "forget"))
-    changes = any(acts) or getattr(intent, "everything", False)
-    listing = name in ("alert", "doctor", "orders", "outbox", "revoke")
-    # `order cancel` is no `cancel`: of a command below another both must only look.
-    return is_look(name) and all(map(is_look, path[:1])) and not (listing and changes)
 
 
 def _interpreted(
@@ -264,7 +197,7 @@ def _interpreted(
 def _exact(
     intent: Intent,
     words: tuple[str, ...],
-    text: str,
+    sentence: Sentence,
     context: PhraseContext,
     commands: CommandRegistry,
 ) -> Interpretation | None:
@@ -273,10 +206,10 @@ def _exact(
     if topic is not None and topic not in commands.phrases():
         return None
     if _unreadable(intent, context) is not None and len(words) > 1:
-        meaning = sentence_meaning(text, context)
+        meaning = sentence_meaning(sentence, context)
         if meaning is not None and not isinstance(meaning, PlainAnswer):
             return None
-    asked = text.rstrip().endswith("?")
+    asked = sentence.words[-1:] == ("?",)
     verb, count = commands.verb_at_start(words) or (None, 0)
     line = " ".join(words)
     if verb is not None and not line.lower().startswith(verb.name) and _only_fills(verb):
@@ -285,7 +218,10 @@ def _exact(
         unheld = _held_only([intent], context, commands)
         return unheld or Interpretation((intent,), (line,), runs=True)
     opens = typed_line(intent.twin).startswith("create ") and _unreadable(intent, context) is None
-    if not (opens or may_look(intent, commands)) and sentence_meaning(text, context) is not None:
+    if (
+        not (opens or may_look(intent, commands))
+        and sentence_meaning(sentence, context) is not None
+    ):
         return None
     if asked and not may_look(intent, commands):
         return Interpretation(question=_IS_QUESTION, choices=(intent.twin,))
@@ -327,57 +263,6 @@ def _unreadable(intent: Intent, context: PhraseContext) -> str | None:
     return None
 
 
-def _by_verb(
-    words: tuple[str, ...], context: PhraseContext, commands: CommandRegistry
-) -> Intent | Misunderstood:
-    if len(words) == 1 and _BARE_POSITION.fullmatch(words[0]):
-        words = ("inspect", *words)
-    found = commands.verb_at_start(words)
-    if found is None and (alone := commands.shell_only(words)):
-        return _for_shell(alone)
-    if found is None:
-        unknown = Misunderstood(f"I do not know '{words[0]}'.", offer="help")
-        return commands.shell_intent(words) or unknown
-    verb, count = found
-    try:
-        return _with_symbols(verb.read(Remaining(verb.name, words[count:], context)), context)
-    except UnclearError as unclear:
-        return commands.shell_intent(words, count) or unclear.misunderstood
-    except PhraseError as wrong:
-        return Misunderstood(str(wrong), verb.name)
-
-
-def _with_symbols(intent: Intent, context: PhraseContext) -> Intent:
-    """Tokens by the symbol they have where the wallet holds them: BTC as WBTC."""
-    named = {name: getattr(intent, name, None) for name in _NAMES_TOKEN}
-    changed = {
-        name: common_symbol(symbol, context)
-        for name, symbol in named.items()
-        if isinstance(symbol, str) and symbol.upper() in ALIASES
-    }
-    return replace(intent, **changed) if changed else intent
-
-
-def words_of(text: str) -> tuple[str, ...]:
-    """The words of a line, without what cannot be seen, marks around them and courtesies."""
-    shown = clean_text(text, limit=LONGEST_PHRASE).replace("’", "'")
-    # The keys that lead to the prompt, pressed once more in it.
-    shown = shown.removeprefix(":").removeprefix("/")
-    bare = (_without_marks(word) for word in shown.split())
-    words = [word.rstrip("?") if len(word) > 1 else word for word in bare]
-    words = [word for word in words if word]
-    while len(words) > 1 and words[0].lower() in _COURTESIES:
-        words = words[1:]
-    return tuple(words)
-
-
-def _without_marks(word: str) -> str:
-    """The point of `.05` belongs to the number: without it a hundred times as much is meant."""
-    bare = word.strip(_AROUND_WORDS)
-    before = word[: len(word) - len(word.lstrip(_AROUND_WORDS))]
-    return f".{bare}" if before.endswith(".") and bare[:1].isdigit() else bare
-
-
 def _refused(text: str, words: tuple[str, ...], commands: CommandRegistry) -> Misunderstood | None:
     if looks_secret(text[: 2 * LONGEST_PHRASE]):
         return Misunderstood(NOT_KEPT)
@@ -387,7 +272,7 @@ def _refused(text: str, words: tuple[str, ...], commands: CommandRegistry) -> Mi
         return Misunderstood("Nothing was typed.", offer="help")
     # Of two words it is meant to the letter; one may begin a sentence.
     alone = commands.shell_only(words)
-    return _for_shell(alone) if " " in alone else None
+    return for_shell(alone) if " " in alone else None
 
 
 def _nearly(
@@ -407,26 +292,15 @@ def _nearly(
     mended = [word for word in known if one_slip_apart(words[0].lower(), word)]
     if len(mended) == 1 and len(words[0]) >= _SHORTEST_MENDED and not known[mended[0]].money:
         meant = (mended[0], *words[1:])
-        intent = _by_verb(meant, context, commands)
+        intent = read_line(meant, context, commands)
         if not isinstance(intent, Misunderstood):
             return _interpreted([intent], [" ".join(meant)], context, commands)
     if near is None:
-        return Interpretation(misunderstood=_by_help(by_verb, words, commands))
+        return Interpretation(misunderstood=by_verb)
     verb = known[near]
     if verb.money:
         typed = f"{by_verb.sentence} What moves money is typed exactly: {verb.usage_text}"
         return Interpretation(misunderstood=Misunderstood(typed))
-    numbers = [word for word in words if _BARE_POSITION.fullmatch(word)]
+    numbers = [word for word in words if BARE_POSITION.fullmatch(word)]
     sentence = f"{by_verb.sentence} The nearest is {verb.name}: {commands.purpose(verb.name)}."
     return Interpretation(misunderstood=Misunderstood(sentence, offer=" ".join((near, *numbers))))
-
-
-def _by_help(
-    unknown: Misunderstood, words: Sequence[str], commands: CommandRegistry
-) -> Misunderstood:
-    paths = commands.paths()
-    path = nearest_by_help([word.lower() for word in words], paths)
-    if path is None:
-        return unknown
-    nearest = f"The nearest is `zuno {' '.join(path)}`: {paths[path].does}."
-    return replace(unknown, sentence=f"{unknown.sentence} {nearest}")

@@ -1,7 +1,7 @@
 """Which commands do nothing but read: for whoever may look and never act."""
 
-from zuno_tui.catalog.interpret import may_look
 from zuno_tui.catalog.registry import CommandRegistry
+from zuno_tui.catalog.typed_line import may_look
 from zuno_tui.intents.intent import Intent
 
 READING = frozenset(

@@ -14,8 +14,9 @@ from agents.bus.envelope import Role
 from agents.model.interface import Model, ModelPrompt, ModelUnavailable
 from chain.base.clean_text import clean_text, looks_secret
 from zuno_tui.catalog.command import Verb
-from zuno_tui.catalog.interpret import Interpretation, interpret, may_look
+from zuno_tui.catalog.interpret import interpret
 from zuno_tui.catalog.registry import CommandRegistry
+from zuno_tui.catalog.typed_line import Interpretation, may_look
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.phrase_error import NotReadYetError
 from zuno_tui.prompt.languages import may_deny, other_language

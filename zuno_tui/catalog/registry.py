@@ -82,6 +82,15 @@ class CommandRegistry:
         every = self._by_path.items()
         return {path: command for path, command in every if not for_shell or _is_for_shell(command)}
 
+    def path_of(self, line: str) -> tuple[str, ...]:
+        """The command that a line begins with, however it is written there."""
+        words = tuple(line.split())
+        for count in (2, 1):
+            if words[:count] in self._by_path:
+                return words[:count]
+        found = self.verb_at_start(words)
+        return () if found is None else self._by_verb[found[0].name].intent.command
+
     def verb_named(self, name: str) -> Verb | None:
         return self._by_words.get(tuple(name.lower().split()))
 

@@ -3,9 +3,10 @@
 import json
 import sys
 
-from zuno_tui.catalog.interpret import interpret, typed_line
+from zuno_tui.catalog.interpret import interpret
 from zuno_tui.catalog.looks import only_reads
 from zuno_tui.catalog.registry import registry
+from zuno_tui.catalog.typed_line import typed_line
 from zuno_tui.intents.context import PhraseContext
 from zuno_tui.intents.intents import Recommend
 from zuno_tui.intents.phrase_error import NotReadYetError

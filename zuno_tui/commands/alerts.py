@@ -30,10 +30,14 @@ def _read_acknowledge(said: Remaining) -> Acknowledge:
 
 
 def _read_mute(said: Remaining) -> MuteAlert:
-    before, _, duration = said.text.lower().partition(" for ")
+    text = said.text.lower()
+    before, _, duration = text.partition(" for ")
+    before, _, until = before.partition(" until ")
     said = said.restart(before)
     alert_id = said.alert()
     said.end("alert", "alerts")
+    if until:
+        return MuteAlert(alert_id, until=until)
     seconds = read_duration(duration) if duration else _MUTED_SECONDS
     if seconds is None:
         said.refuse(f"for how long is '{duration}'.", f"mute {alert_id} for 2h")

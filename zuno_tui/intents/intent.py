@@ -44,6 +44,8 @@ class Argument(Struct, frozen=True):
     """Makes the value from a word; a ValueError says what is wrong with it."""
     write: Callable[[Any], str] = str
     choices: tuple[str, ...] = ()
+    besides: tuple[str, ...] = ()
+    """Words that it takes too, where most of what it takes cannot be listed."""
     several: bool = False
     """Whether it is one word or more."""
     joined: bool = False

@@ -10,7 +10,6 @@ from zuno_tui.intents.intent import read_ref
 from zuno_tui.intents.phrase_error import NotReadYetError, UnclearSlotError
 from zuno_tui.intents.pieces import list_names
 from zuno_tui.prompt.create_parts import EXPOSURES
-from zuno_tui.prompt.days import span_of
 from zuno_tui.prompt.figures import edges, named_term, two_prices, width
 from zuno_tui.prompt.positions import position_of, positions_meant
 from zuno_tui.prompt.slots import (
@@ -23,7 +22,7 @@ from zuno_tui.prompt.slots import (
     symbol_of,
 )
 from zuno_tui.prompt.standing_wishes import repeated_every
-from zuno_tui.prompt.unused import spoken_rhythms
+from zuno_tui.prompt.unused import clock_times, spoken_rhythms
 from zuno_tui.prompt.words import plain
 
 Filler = Callable[[str, Sentence, PhraseContext], Sequence[str]]
@@ -414,19 +413,20 @@ def _order_condition(_verb: str, sentence: Sentence, _context: PhraseContext) ->
     """When an order closes a position: a price, a share lost, or a time out of range."""
     levels = _levels(sentence)
     below, above = _sides(sentence)
-    lost = sentence.has("stop_loss", "losing", "lost") and not sentence.described
+    fell = sentence.has("falls") and not {"value", "worth"}.isdisjoint(sentence.words)
+    lost = (fell or sentence.has("stop_loss", "losing", "lost")) and not sentence.described
     if sentence.percents and lost and not levels and _GAINED.isdisjoint(sentence.words):
         percent = f"loss-over {plain(sentence.percents[0].value)}%"
         return (f"{percent}{_order_ends(sentence)}",)
     if sentence.has("out_of_range") and sentence.seconds is not None and not levels:
-        return (f"out-of-range {_span(max(60, sentence.seconds))}{_order_ends(sentence)}",)
+        return (f"out-of-range {span_text(max(60, sentence.seconds))}{_order_ends(sentence)}",)
     if len(levels) != 1 or (below == above and not sentence.has("stop_loss")):
         raise UnclearSlotError(
             "When? Below or above one price, after a time out of range, or over a share lost, "
             "like: order close 28 below 2900, out-of-range 2h or loss-over 5%"
         )
     side = "above" if above and not below else "below"
-    hold = "" if sentence.seconds is None else f" --hold {_span(sentence.seconds)}"
+    hold = "" if sentence.seconds is None else f" --hold {span_text(sentence.seconds)}"
     return (f"{side} {levels[0]}{_order_ends(sentence)}{hold}",)
 
 
@@ -480,34 +480,6 @@ def _alert(verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[st
     raise UnclearSlotError("Which alert?", [f"{verb} {alert}" for alert in context.alerts])
 
 
-def _asked_pools(_verb: str, sentence: Sentence, context: PhraseContext) -> Sequence[str]:
-    """Of which token, and by which figure they are ranked."""
-    symbols = [common_symbol(symbol, context) for symbol in sentence.symbols]
-    moving = [symbol for symbol in symbols if symbol not in STABLE] or symbols
-    text = " ".join(sentence.words)
-    ranked = (f"--by {figure}" for said, figure in _RANKED.items() if said in text)
-    return (" ".join((*moving[: len(symbols) == 1], *list(ranked)[:1])),)
-
-
-_RANKED = {
-    **{f"by {figure}": figure for figure in ("pays", "fees", "calm", "depth")},
-    "by risk": "pays",
-    "calmest": "calm",
-    "deepest": "depth",
-}
-
-
-def _history_csv(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
-    """For which program, of whose wallet, and from which day to which."""
-    programs = [word for word in ("koinly", "cointracking") if word in sentence.words]
-    parts = [f"--format {programs[0]}"] if programs else ["--csv"] * sentence.has("csv")
-    parts += [f"--wallet {sentence.names[0]}"] if sentence.names else []
-    first, last = span_of(sentence.days, sentence.words)
-    parts += [f"--from {first}"] if first else []
-    parts += [f"--to {last}"] if last else []
-    return ("".join(f" {part}" for part in parts),)
-
-
 _SPENDERS = {
     "permit2": "Permit2",
     **dict.fromkeys(("positionmanager", "manager"), "PositionManager"),
@@ -520,6 +492,8 @@ def _permission(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequ
     takes = "revoke" in sentence.words or sentence.has("take", "withdraw", "cancel", "undo")
     if not takes or len(sentence.symbols) > 1:
         return ("",)
+    if sentence.has("except", "not"):
+        raise UnclearSlotError("Which permission? `revoke` lists them. Like: revoke USDC Permit2")
     spenders = [_SPENDERS[word] for word in sentence.words if word in _SPENDERS]
     everything = ["all"] if sentence.has("all") else []
     return (" ".join((*sentence.symbols, *spenders) if sentence.symbols else everything),)
@@ -533,19 +507,31 @@ def _removed(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequenc
     return numbers
 
 
+_CLOCK_TIME = re.compile(
+    r"(?:(?:at|by) )?(?:[0-9]{1,2}(?::[0-9]{2})? ?[ap]m|[0-9]{1,2}:[0-9]{2}|noon|midnight)"
+)
 _VAGUE_TIMES = frozenset(("weekend", "night", "ever", "forever", "always"))
 _SPANS = (("d", 86_400), ("h", _HOUR), ("m", 60), ("s", 1))
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
 def _time(_verb: str, sentence: Sentence, _context: PhraseContext) -> Sequence[str]:
+    if sentence.seconds is None and (clock := clock_of(sentence)):
+        return (f"until {clock}",)
     vague = sentence.has("if", "later") or not _VAGUE_TIMES.isdisjoint(sentence.words)
     if sentence.seconds is None and vague:
         raise UnclearSlotError("For how long? Like: mute 3 for 8h")
-    return (_span(_seconds(sentence)),)
+    return (f"for {span_text(_seconds(sentence))}",)
 
 
-def _span(seconds: int) -> str:
+def clock_of(sentence: Sentence) -> str:
+    """`until tomorrow 8am`: when something ends, as `alerts mute` takes it; empty without it."""
+    times = [time for time in clock_times(sentence) if _CLOCK_TIME.fullmatch(time)]
+    day = "tomorrow " if "tomorrow" in sentence.words else ""
+    return f"{day}{times[0]}" if len(times) == 1 else ""
+
+
+def span_text(seconds: int) -> str:
     unit, size = next((unit, size) for unit, size in _SPANS if seconds % size == 0)
     return f"{seconds // size}{unit}"
 
@@ -662,16 +648,12 @@ FILLERS: dict[str, Filler] = {
     "repeats": _order_repeats,
     "where": _order_where,
     "create": create_slot,
-    "asked_pools": _asked_pools,
-    "csv": _history_csv,
     "each": _each,
     "hedged": _hedged,
     "ids": lambda _verb, sentence, _context: (
         " ".join((*map(position_name, sentence.ids), *_whole_numbers(sentence))),
     ),
     "name": lambda _verb, sentence, _context: sentence.names[:1],
-    "names": lambda _verb, sentence, _context: ("".join(f" {name}" for name in sentence.names),),
-    "raw": lambda _verb, sentence, _context: (" --format raw" if sentence.has("hardware") else "",),
     "network": lambda _verb, sentence, _context: (sentence.network or "",),
     "kept": _kept,
     "number": number_slot,
@@ -679,9 +661,6 @@ FILLERS: dict[str, Filler] = {
     "part": _part,
     "percent": _percent,
     "period": _period,
-    "position_or_none": lambda _verb, sentence, _context: (
-        (*map(position_name, sentence.ids),) or ("",)
-    ),
     "permission": _permission,
     "price_alert": _price_alert,
     "prices": _prices,

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -14,10 +15,10 @@ from zuno_tui.intents.pieces import list_names
 from zuno_tui.prompt.figures import is_turned, is_wrapping, named_term, two_prices, width
 from zuno_tui.prompt.line_slots import FILLERS, kept_coin, theme_of, unit_of
 from zuno_tui.prompt.positions import PositionsMeant, positions_meant
-from zuno_tui.prompt.slots import Sentence, is_look, read_sentence, sentence_of
+from zuno_tui.prompt.slots import Sentence, is_look, sentence_of
 from zuno_tui.prompt.standing_wishes import order_instead, repeated_every
 from zuno_tui.prompt.unused import clock_times, spoken_rhythms, unused_of
-from zuno_tui.prompt.words import LineRow, SentenceToken, Way, fits, grammar, line_rows
+from zuno_tui.prompt.words import Idea, LineRow, SentenceToken, Way, fits, grammar, line_rows
 
 NOTHING_DONE = "Nothing to do: keeping things as they are needs no command."
 NOT_LATER = (
@@ -69,9 +70,9 @@ def _unread_words(typed: str) -> str:
     return f"I cannot read '{typed}'. Write the number alone."
 
 
-def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
+def sentence_meaning(sentence: Sentence, context: PhraseContext) -> Meaning | None:
     """None where no row fits. NotReadYetError says what must be read first."""
-    sentence = read_sentence(text, context)
+    asked = "?" in sentence.words
     whole = [token for token in sentence.numbers if token.is_whole]
     if context.held is None and not context.positions and len(whole) > 1:
         raise NotReadYetError("positions")
@@ -79,16 +80,33 @@ def sentence_meaning(text: str, context: PhraseContext) -> Meaning | None:
         return PhraseQuestion(f"{sentence.unclear} can be read in two ways. Write it like 1,000.5")
     if sentence.unread:
         return PhraseQuestion(_unread_words(sentence.unread))
-    asked_back = _unless(sentence, asked="?" in text) or span_question(sentence, context)
+    asked_back = _unless(sentence, asked=asked) or span_question(sentence, context)
     if asked_back is not None:
         return asked_back
     clauses = _clauses(sentence, context)
     if len(clauses) > 1:
         return _with_all_used(_by_clauses(clauses, context), sentence, context)
-    meaning = _meaning(sentence, context, asked="?" in text)
+    meaning = _meaning(sentence, context, asked=asked)
     if meaning == PhraseQuestion(ONE_AT_A_TIME):
         return PhraseQuestion(ONE_AT_A_TIME, _each_at_a_time(sentence, context))
     return _with_all_used(meaning, sentence, context)
+
+
+class LikelyRow(NamedTuple):
+    line: str
+    needs: tuple[str, ...]
+    """The ideas of its likeliest way, and those that speak for it beside them."""
+    hints: frozenset[str]
+    verb: str
+
+
+def likely_row(sentence: Sentence, context: PhraseContext) -> LikelyRow | None:
+    ideas = _ideas(sentence, context, asked="?" in sentence.words)
+    row = _best_row(ideas)
+    if row is None:
+        return None
+    way = max((way for way in row.ways if fits(way, ideas)), key=_weight)
+    return LikelyRow(row.line, way.needs, ideas & row.vocabulary.difference(way.needs), row.verb)
 
 
 def _unless(sentence: Sentence, *, asked: bool) -> PhraseQuestion | None:
@@ -129,7 +147,7 @@ def _with_all_used(
         return meaning if denied else PhraseQuestion(ONE_AT_A_TIME)
     if not isinstance(meaning, Lines):
         return meaning
-    verbs = {row if row in filling_verbs() else row.split()[0] for row in meaning.lines}
+    verbs = {_verb_of(line) for line in meaning.lines}
     acts = not all(map(is_look, verbs)) or (verbs == {"recommend"} and _is_wish(sentence))
     left = unused_of(sentence, meaning.lines, context)
     if acts:
@@ -153,6 +171,13 @@ def _is_wish(sentence: Sentence) -> bool:
     return bool(spoken_rhythms(sentence))
 
 
+def _verb_of(line: str) -> str:
+    several = (
+        verb for verb in filling_verbs() if " " in verb and f"{line} ".startswith(f"{verb} ")
+    )
+    return next(several, line if line.startswith("revoke ") else line.split(maxsplit=1)[0])
+
+
 @cache
 def filling_verbs() -> frozenset[str]:
     """The verbs that a sentence never runs."""
@@ -174,7 +199,7 @@ def _meaning(sentence: Sentence, context: PhraseContext, *, asked: bool) -> Mean
     if held_back is not None and not wished:
         return held_back
     try:
-        lines = _filled(row.line, sentence, context)
+        lines = filled_row(row.line, sentence, context)
     except UnclearSlotError as unclear:
         return held_back or PhraseQuestion(unclear.question, unclear.choices)
     offer = order_instead(lines, sentence, context) if wished else None
@@ -256,7 +281,7 @@ def _is_several(sentence: Sentence) -> bool:
     return parted or (len(orders) > 1 and not _ANDS.isdisjoint(words[first:last]))
 
 
-def _filled(line: str, sentence: Sentence, context: PhraseContext) -> tuple[str, ...]:
+def filled_row(line: str, sentence: Sentence, context: PhraseContext) -> tuple[str, ...]:
     """One line for each position that is meant, where the row is about each."""
     lines = [line]
     for name in _SLOT.findall(line):
@@ -266,6 +291,7 @@ def _filled(line: str, sentence: Sentence, context: PhraseContext) -> tuple[str,
     return tuple(_TAKEN_WHOLE.sub(r"close \1", each) for each in plain)
 
 
+@lru_cache(maxsize=64)
 def _best_row(ideas: frozenset[str]) -> LineRow | None:
     best, highest = None, 0
     asked = bool(ideas & {"?", "how_to"}) or (
@@ -339,9 +365,16 @@ def _ideas(sentence: Sentence, context: PhraseContext, *, asked: bool) -> frozen
         idea.name
         for idea in sentence.ideas
         if idea.name not in ("not", "keep")
-        or words[idea.place - 1 : idea.place] not in _LEAVING_OUT
+        or not (words[idea.place - 1 : idea.place] in _LEAVING_OUT or _goes_on(words, idea))
     }
     return frozenset(named | {name for name, holds in flags.items() if holds})
+
+
+def _goes_on(words: Sequence[str], idea: Idea) -> bool:
+    """`keep collecting` is no denial of it."""
+    return words[idea.place] == "keep" and "".join(words[idea.place + 1 : idea.place + 2]).endswith(
+        "ing"
+    )
 
 
 _LEAVING_OUT = (("but",), ("except",))

@@ -56,7 +56,8 @@ def _repeating(does: str, number: str, sentence: Sentence) -> str:
     """How much a compound waits for the fees of the past say, where nobody does."""
     said = f" over ${sentence.dollars[0]}" if len(sentence.dollars) == 1 else ""
     worth = said or ("" if does == "compound" else f" over {_LEAST_WORTH}")
-    return f"order {does} {number} every {repeated_every(sentence) or _WEEK}{worth}"
+    times = "" if sentence.times is None else f" times {sentence.times}"
+    return f"order {does} {number} every {repeated_every(sentence) or _WEEK}{worth}{times}"
 
 
 def repeated_every(sentence: Sentence) -> str | None:

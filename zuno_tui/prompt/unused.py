@@ -61,7 +61,7 @@ class _Said:
         self.numbers = frozenset(chain.from_iterable(map(_number, {*bare} - timed)))
         self.words |= _IMPLIED.get(next(iter(bare), ""), frozenset())
         refs = {read_position_ref(word) for word in self.words} - {None}
-        if bare[:1] in (["mute"], ["ack"]):
+        if not {"mute", "ack"}.isdisjoint(bare[:2]) or bare[:2] == ["alerts", "show"]:
             refs = {ref for alert, ref in context.alerts_of or () if {alert, "all"} & self.words}
         everything = "all" in self.words and not asked
         held = () if asked or everything else context.held or ()

@@ -98,8 +98,9 @@ class LineRow(NamedTuple):
 
     @property
     def verb(self) -> str:
-        # `orders` is a look, `orders stop` is not.
-        return self.line if self.line.startswith("orders ") else self.line.split()[0]
+        # `orders` and `cancel` are looks, `orders stop` and `cancel order 2` are not.
+        several = self.line.startswith(("orders ", "cancel "))
+        return self.line.partition("{")[0].strip() if several else self.line.split()[0]
 
 
 class Grammar(Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,6 +109,9 @@ class Grammar(Struct, frozen=True, forbid_unknown_fields=True):
     same: str
     leads: str
     plain: str
+    silent: str
+    joining: str
+    near: dict[str, str]
     verbs: dict[str, str]
     words: dict[str, str]
     rows: dict[str, GrammarRow]
@@ -307,8 +311,24 @@ def _worded(tokens: Sequence[SentenceToken], at: int) -> tuple[Fraction | None, 
     return None, at
 
 
-_COUNTED = frozenset(
-    (*_SCALES, "percent", "eth", "weth", "btc", "wbtc", "usdc", "usdt", "hours", "hour", "days")
+_COUNTED = _SCALES.keys() | frozenset(
+    [
+        "percent",
+        "eth",
+        "weth",
+        "btc",
+        "wbtc",
+        "usdc",
+        "usdt",
+        "hours",
+        "hour",
+        "days",
+        "weeks",
+        "months",
+        "minutes",
+        "times",
+        "moves",
+    ]
 )
 
 
@@ -374,6 +394,12 @@ def _forms() -> dict[str, list[Form]]:
     for words, ideas in sorted(names.items(), key=lambda item: -len(item[0])):
         by_first.setdefault(words[0], []).append((words, tuple(dict.fromkeys(ideas))))
     return by_first
+
+
+def spelled_words(text: str) -> tuple[str, ...]:
+    """The words of a text of ours, as those of a sentence are read."""
+    plain = re.sub(r"[^a-z0-9₮&]+", " ", text.lower().replace("'", ""))
+    return tuple(_form_words(plain))
 
 
 def _form_words(form: str) -> Iterator[str]:

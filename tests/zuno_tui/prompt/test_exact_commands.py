@@ -7,8 +7,9 @@ import pytest
 
 from chain.base.units import read_numeral
 from chain.protocols.reference import v4_position
-from zuno_tui.catalog.interpret import FilledLine, may_look, understand
+from zuno_tui.catalog.interpret import FilledLine, understand
 from zuno_tui.catalog.registry import registry
+from zuno_tui.catalog.typed_line import may_look
 from zuno_tui.commands.balances import ShowBalances
 from zuno_tui.commands.exit_drill import ExitDrill
 from zuno_tui.commands.export import ExportPlan

@@ -12,8 +12,9 @@ import pytest
 
 from tests.samples import some_of
 from tools.phrase_report import DESK, desk_of, list_names, recorded
-from zuno_tui.catalog.interpret import FilledLine, interpret, may_look, understand
+from zuno_tui.catalog.interpret import FilledLine, interpret, understand
 from zuno_tui.catalog.registry import registry
+from zuno_tui.catalog.typed_line import may_look
 from zuno_tui.cli.parser import build_parser
 from zuno_tui.features.orders.intents import CancelOrders, ListOrders
 from zuno_tui.intents.context import PhraseContext
@@ -139,7 +140,7 @@ def test_a_sentence_fills_the_line_with_its_exact_command(
     [
         ("give me a koinly csv for 2025", "--format koinly --from 2025-01-01 --to 2025-12-31"),
         ("history 27 between 2026-02-01 and 2026-03-31", "27 --from 2026-02-01 --to 2026-03-31"),
-        ("tax csv since 2026-01-01, wallet cold", "--csv --wallet cold --from 2026-01-01"),
+        ("tax csv since 2026-01-01, wallet cold", "--wallet cold --csv --from 2026-01-01"),
     ],
 )
 def test_a_history_is_of_the_days_the_program_and_the_wallet_that_are_named(
@@ -152,7 +153,7 @@ def test_a_history_is_of_the_days_the_program_and_the_wallet_that_are_named(
     ("phrase", "command"),
     [
         ("make a new wallet", "zuno wallet new"),
-        ("invite a scout to the mesh", "zuno mesh invite"),
+        ("invite a scout to the mesh", "zuno mesh invite scout"),
         ("start the monitor", "zuno monitor"),
         ("can i see it in the browser", "zuno serve"),
     ],

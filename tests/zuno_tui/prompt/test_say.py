@@ -73,7 +73,7 @@ def test_what_is_about_no_position_needs_none(phrase: str) -> None:
     [
         ("follow 27 up to 3400", ("order move 27 up to 3400",)),
         ("follow 27 down to 2800", ("order move 27 down to 2800",)),
-        ("compound 27 every week", ("order compound 27 every 7d", "compound 27")),
+        ("compound 27 every week", ("order compound 27 every 7d",)),
         ("compound 27 weekly over $20", ("order compound 27 every 7d over $20",)),
         ("order move 27 up to 3,400 --follow 2", ("order move 27 up to 3,400 --follow 2",)),
         ("follow 27", ("watch-ids 27",)),

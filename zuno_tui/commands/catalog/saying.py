@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from chain.base.own_program import own_program
 from zuno_tui.app.session import Session, say
-from zuno_tui.catalog.interpret import Interpretation, interpret
+from zuno_tui.catalog.interpret import interpret
 from zuno_tui.catalog.registry import registry
+from zuno_tui.catalog.typed_line import Interpretation
 from zuno_tui.intents.context import PhraseContext, held_positions
 from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.phrase_error import NotReadYetError

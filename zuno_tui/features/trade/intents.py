@@ -71,6 +71,7 @@ class Trade(Intent, frozen=True):
             "subject",
             f"a coin, like ETH; or {', '.join(SUBJECTS)}",
             metavar="SYMBOL",
+            besides=SUBJECTS,
             read=read_subject,
         ),
         _COINS,

@@ -9,8 +9,9 @@ from chain.base.units import age_text
 from chain.protocols.reference import PositionRef, position_label, position_name, read_position_ref
 from chain.rpc.errors import RpcError
 from zuno_tui.app.session import Session
-from zuno_tui.catalog.interpret import interpret, may_look
+from zuno_tui.catalog.interpret import interpret
 from zuno_tui.catalog.registry import registry
+from zuno_tui.catalog.typed_line import may_look
 from zuno_tui.intents.context import PhraseContext, held_positions
 from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.intents import Inspect, Recommend, ShowPlan

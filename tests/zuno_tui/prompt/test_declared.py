@@ -1,0 +1,65 @@
+"""Commands found and filled by what they declare, without a row of the grammar for each."""
+
+import pytest
+
+from tools.phrase_report import DESK
+from zuno_tui.catalog.by_words import rank_commands
+from zuno_tui.catalog.interpret import interpret
+from zuno_tui.catalog.registry import registry
+from zuno_tui.catalog.typed_line import may_look
+from zuno_tui.intents.intent import flat
+from zuno_tui.prompt.slots import read_sentence
+
+_NEAREST = 3
+
+
+@pytest.mark.parametrize("path", registry().paths(), ids=" ".join)
+def test_each_command_is_reached_by_its_own_help(path: tuple[str, ...]) -> None:
+    does = registry().paths()[path].does
+    sentence = read_sentence(f"{' '.join(path)}: {does}", DESK)
+
+    assert path in [each.path for each in rank_commands(sentence, registry())[:_NEAREST]]
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        ("show pools holding wbtc ranked by depth", "zuno pools WBTC --by depth"),
+        ("give me a koinly csv for 2025", "zuno history --format koinly --from 2025-01-01"),
+        ("let the trade desk look at sol, news of the last hour alone", "SOL --emergency"),
+        ("portfolio of cold", "zuno portfolio cold"),
+        ("alerts, ended ones too", "zuno alerts --all"),
+        ("my endpoint does not find 880 and 881, add them", "zuno watch-ids 880 881"),
+    ],
+)
+def test_an_option_is_filled_by_naming_it(typed: str, line: str) -> None:
+    found = interpret(typed, DESK, registry())
+
+    assert any(line in each for each in (*(each.twin for each in found.intents), *found.choices))
+
+
+def test_choices_of_an_option_are_words_of_its_command() -> None:
+    for path, command in registry().paths().items():
+        for argument in flat(command.intent.arguments):
+            for choice in () if argument.inherited else argument.choices:
+                sentence = read_sentence(f"{' '.join(path)} {choice}", DESK)
+                named = [each.path for each in rank_commands(sentence, registry())[:_NEAREST]]
+                assert path in named, (path, choice)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("do not let zuno carry out my orders", "never delegate my account", "stop delegating"),
+        *("let my account send plans as one transaction", "revoke everything but permit2"),
+        *("make this machine carry out my orders again", "dont cancel order 2", "orders again"),
+        *("cancel every order but number 2", "watch btc every 30m", "reject safe transaction 3"),
+        *("sign and send what i approved", "add positions 880 and 881 by number"),
+    ],
+)
+def test_what_acts_is_never_run_and_what_is_denied_never_filled(typed: str) -> None:
+    found = interpret(typed, DESK, registry())
+    acts = [intent for intent in found.intents if not may_look(intent, registry())]
+
+    assert not (acts and found.runs)
+    assert not (acts and {"not", "dont", "never", "but"} & {*typed.split()})
