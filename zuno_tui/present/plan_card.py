@@ -315,7 +315,7 @@ def plan_lines(
     argued: ArguedPlan, pools: Mapping[str, PlanPool], record: TrackRecord | None = None
 ) -> Iterator[str]:
     plan = argued.plan
-    yield f"{plan.plan_id} · {headline(plan)}"
+    yield wrap_text(f"{plan.plan_id} · {headline(plan)}", indent=2)
     yield wrap_text(plan_sentence(plan, pools, record), indent=0)
     decided = decided_words(plan)
     yield wrap_text(decided, indent=0)

@@ -24,10 +24,17 @@ from tests.printed import printed
 from tests.samples import some_of
 from tests.zuno_tui.gate.test_trades import Wall, trading
 from zuno_tui.app.session import Session
-from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, waiting_trade
+from zuno_tui.features.trade.gate import (
+    ApprovedTrade,
+    Trading,
+    apply_trade,
+    approve_trade,
+    waiting_trade,
+)
 from zuno_tui.features.trade.lessons import learn, trade_memory
 from zuno_tui.features.trade.run_view import run_of_plan
 from zuno_tui.features.trade.setups import desk_record, judge_setups, keep_setup
+from zuno_tui.features.trade.trade import approval_view
 from zuno_tui.features.trade.trading import account_facts, open_trading
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.settings import Settings
@@ -83,6 +90,18 @@ async def drafted(
     return done.ended.plan
 
 
+def stopped_out(waiting: ApprovedTrade) -> bool:
+    """Whether the page says what is lost at the stop: the fall to it, and both fees at most."""
+    plan, receipt = waiting.plan, approval_view(waiting).receipt
+    assert receipt is not None
+    assert plan.entry is not None
+    assert plan.stop is not None
+    [line] = [line for line in receipt.lines if line.bounds == "at the stop"]
+    lost = abs(plan.entry - plan.stop) * plan.quantity
+    fees = float(line.dollars.removeprefix("−$").replace(",", "")) - lost
+    return 0 < fees <= 2 * waiting.cost.most + 0.01
+
+
 async def until_closed(desk: Trading, double: ExchangeDouble) -> None:
     for _ in range(24 * 14):
         double.now += HOUR
@@ -125,6 +144,7 @@ async def test_each_side_and_style_goes_from_a_refused_setup_to_a_post_mortem(
             keep_setup(session, refused, desk.market.name)
             await approve_trade(desk, plan)
             waiting = await waiting_trade(desk, plan, None)
+            assert stopped_out(waiting)
             await apply_trade(desk, waiting, sleep=double.pass_time)
             double.now += 2 * HOUR
             await tend_orders(desk.journal, desk.venue)
