@@ -33,12 +33,12 @@ from zuno_tui.features.trade.gate import (
 )
 from zuno_tui.features.trade.lessons import learn, trade_memory
 from zuno_tui.features.trade.run_view import run_of_plan
+from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.features.trade.setups import desk_record, judge_setups, keep_setup
 from zuno_tui.features.trade.trade import approval_view
 from zuno_tui.features.trade.trading import account_facts, open_trading
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.settings import Settings
-from zuno_tui.settings.schema import TradeTable
 
 HOUR = 3600
 EMPTY = DeskRecord(resolved=0, won=0, brier=None)
@@ -174,7 +174,7 @@ async def test_a_long_that_fits_is_bought_on_spot_and_sold_there(tmp_path: Path)
     async with double.running() as url:
         table = TradeTable(url=url, spot_venue="paper-spot")
         home = Home(tmp_path, tmp_path / "cache")
-        settings = Settings(trade=table)
+        settings = Settings(of_features={"trade": table})
         session = Session(home, settings, network_named("devnet"), as_json=True)
         home.prepare()
         plan = await long_on_spot(session, double)
