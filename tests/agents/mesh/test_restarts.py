@@ -12,7 +12,7 @@ from agents.bus.worker import BusLimits
 from agents.mesh.frame import DropCause, Frame, FrameHeader, FrameKind
 from agents.mesh.gathering import gather_roles
 from tests.agents.bus.running import assert_replays, run_jury
-from tests.agents.mesh.test_mesh_flows_under_faults import ALL, looking
+from tests.agents.mesh.test_mesh_flows import ALL, looking
 from tests.fakes.jury import CLERK, EXPERTS, JUDGE, JURY, JuryServices, Parrot, Verdict
 from tests.fakes.mesh_wire import Wire, agent_on, desk_on, endpoint, new_members
 

@@ -13,7 +13,7 @@ from chain.positions.overview import read_one
 from chain.prices.price import WorthUnit
 from chain.protocols.reference import v3_position, v4_position
 from tests.agents.monitor.made_up_alerts import NOW
-from tests.agents.monitor.test_worker import sources_of
+from tests.agents.monitor.test_several_wallets import sources_of
 from tests.chain.moves import Moves
 from tests.chain.v3_moves import V3Moves
 

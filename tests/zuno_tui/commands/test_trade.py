@@ -34,6 +34,7 @@ from zuno_tui.app.session import Session
 from zuno_tui.cli import main
 from zuno_tui.features.trade.hedge_alerts import AttachedHedges
 from zuno_tui.features.trade.intents import Trade, read_subject
+from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.features.trade.trade import status
 from zuno_tui.features.trade.trading import open_trading
 from zuno_tui.features.trade.unhedging import plan_unhedge
@@ -42,7 +43,6 @@ from zuno_tui.features.trade.watched_hedges import HomeHedges, key_news
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.present.exit_codes import DONE, FAILED, NETWORK, REFUSED, USAGE
 from zuno_tui.settings import Settings
-from zuno_tui.settings.schema import TradeTable
 
 
 class Desk:
@@ -286,7 +286,7 @@ def test_without_a_keyring_an_account_is_not_opened(
 async def test_whoever_only_looks_goes_on_without_keys(kept: Kept, tmp_path: Path) -> None:
     home = Home(tmp_path, tmp_path / "cache")
     home.prepare()
-    settings = Settings(trade=TradeTable(venue="demo"))
+    settings = Settings(of_features={"trade": TradeTable(venue="demo")})
     hedges = HomeHedges(home, settings, network_named("ethereum"))
     assert await hedges.look() == AttachedHedges({})
     plan_id = "plan_1"
@@ -336,7 +336,7 @@ async def test_a_monitor_that_has_no_keys_tells_of_a_trade_without_a_stop(
             order=bought, state=OrderState.FILLED, placed_at=0.0, filled=0.5, average=10.0
         )
         journal.mark("entry", JournalState.ACKNOWLEDGED, 0.0, answer)
-        settings = Settings(trade=TradeTable(venue=set_by_now))
+        settings = Settings(of_features={"trade": TradeTable(venue=set_by_now)})
         watch = HomeHedges(home, settings, network_named("ethereum"))
         told = await watch.tend()
         journal.mark(
@@ -364,7 +364,7 @@ async def test_coins_on_the_spot_venue_stand_in_the_status(
     home.prepare()
     table = TradeTable(venue="paper", spot_venue="upbit")
     async with double.running() as url:
-        settings = Settings(trade=replace(table, url=url))
+        settings = Settings(of_features={"trade": replace(table, url=url)})
         session = Session(home, settings, network_named("ethereum"), as_json=True)
         unread = await status(session)
         monkeypatch.setattr("zuno_tui.features.trade.venue.venue_keys", lambda _: KEYS)
@@ -407,7 +407,7 @@ async def test_a_key_that_ends_is_an_alert_with_its_command(
     plan_id = "plan_1"
     with TradeJournal.open(home.trades) as journal:
         journal.begin(plan_id, "hyperliquid", [], 0.0, start(7))
-    settings = Settings(trade=TradeTable(venue="hyperliquid"))
+    settings = Settings(of_features={"trade": TradeTable(venue="hyperliquid")})
     double = HyperliquidDouble()
     ends = time.time() + 30 * 86_400
     double.agents = {AGENT: int(ends * 1000)}
@@ -456,7 +456,7 @@ async def test_a_hedge_on_a_venue_that_is_set_no_more_is_named_with_the_way_to_c
         )
         journal.mark(sold.client_id, JournalState.ACKNOWLEDGED, 0.0, done)
     async with ExchangeDouble().running() as url:
-        settings = Settings(trade=TradeTable(venue="paper", url=url))
+        settings = Settings(of_features={"trade": TradeTable(venue="paper", url=url)})
         session = Session(home, settings, network_named("ethereum"), as_json=True)
         words = r'#7 is not hedged on paper.*0\.5 ETH is short for #7 on live:Binance.*"live"'
         with pytest.raises(GateRefusedError, match=words):

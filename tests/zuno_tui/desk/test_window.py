@@ -259,6 +259,11 @@ async def test_an_order_that_waits_for_a_delegation_is_not_typed_again(
         await desk.ask(OrderClose(token_id, ("below", "2000")))
         await desk.until(Said, lambda said: "type delegate" in said.words)
         assert desk.all_heard(ConfirmationAsked) == []
+        await desk.ask(ChangeSetting("address", "0x" + "ab" * 20))
+        await desk.until(Said, lambda said: "order is under way" in said.words)
+        heard = len(desk.heard)
+        await desk.ask(ChangeSetting("debate.profile", "conservative"))
+        await desk.until(Said, lambda said: "type delegate" in said.words, since=heard)
         node("anvil_setCode", devnet.wallet, f"0x{code}")
         asked = await desk.until(ConfirmationAsked)
 

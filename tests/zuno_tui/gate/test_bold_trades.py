@@ -27,16 +27,23 @@ from tests.printed import printed
 from tests.samples import some_of
 from tests.zuno_tui.gate.test_trades import Wall, trading
 from zuno_tui.app.session import Session
-from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, waiting_trade
+from zuno_tui.features.trade.gate import (
+    ApprovedTrade,
+    Trading,
+    apply_trade,
+    approve_trade,
+    waiting_trade,
+)
 from zuno_tui.features.trade.hedges import owned_short, read_hedges
 from zuno_tui.features.trade.lessons import learn, trade_memory
 from zuno_tui.features.trade.run_view import run_of_plan
+from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.features.trade.setups import desk_record, judge_setups, keep_setup
+from zuno_tui.features.trade.trade import approval_view
 from zuno_tui.features.trade.trading import account_facts, open_trading
 from zuno_tui.features.trade.unhedging import unhedge_plans
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.settings import Settings
-from zuno_tui.settings.schema import TradeTable
 
 HOUR = 3600
 EMPTY = DeskRecord(resolved=0, won=0, brier=None)
@@ -88,6 +95,18 @@ async def drafted(
     return done.ended.plan
 
 
+def stopped_out(waiting: ApprovedTrade) -> bool:
+    """Whether the page says what is lost at the stop: the fall to it, and both fees at most."""
+    plan, receipt = waiting.plan, approval_view(waiting).receipt
+    assert receipt is not None
+    assert plan.entry is not None
+    assert plan.stop is not None
+    [line] = [line for line in receipt.lines if line.bounds == "at the stop"]
+    lost = abs(plan.entry - plan.stop) * plan.quantity
+    fees = float(line.dollars.removeprefix("−$").replace(",", "")) - lost
+    return 0 < fees <= 2 * waiting.cost.most + 0.01
+
+
 async def until_closed(desk: Trading, double: ExchangeDouble) -> None:
     for _ in range(24 * 14):
         double.now += HOUR
@@ -130,6 +149,7 @@ async def test_each_side_and_style_goes_from_a_refused_setup_to_a_post_mortem(
             keep_setup(session, refused, desk.market.name)
             await approve_trade(desk, plan)
             waiting = await waiting_trade(desk, plan, None)
+            assert stopped_out(waiting)
             await apply_trade(desk, waiting, sleep=double.pass_time)
             double.now += 2 * HOUR
             await tend_orders(desk.journal, desk.venue)
@@ -159,7 +179,7 @@ async def test_a_long_that_fits_is_bought_on_spot_and_sold_there(tmp_path: Path)
     async with double.running() as url:
         table = TradeTable(url=url, spot_venue="paper-spot")
         home = Home(tmp_path, tmp_path / "cache")
-        settings = Settings(trade=table)
+        settings = Settings(of_features={"trade": table})
         session = Session(home, settings, network_named("devnet"), as_json=True)
         home.prepare()
         plan = await long_on_spot(session, double)

@@ -23,8 +23,8 @@ from tests.embedded_chain import embedded_chain
 from tests.printed import printed
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
-from tests.zuno_tui.gate.test_keeper_witnesses import head_time, slice_until, watched
 from tests.zuno_tui.gate.test_order_walks import sign_here
+from tests.zuno_tui.gate.test_orders_week import head_time, slice_until, watched
 from tests.zuno_tui.gate.test_standing_orders import STATE
 
 NETWORK = network_named("devnet")

@@ -14,7 +14,7 @@ from agents.numbers.costs import UNSUBSCRIBING, CostedRecipe, gas_units
 from chain.base.home import Home
 from chain.devnet.launch import DevnetReady
 from tests.agents.monitor.made_up_alerts import NOW
-from tests.agents.monitor.test_worker import sources_of
+from tests.agents.monitor.test_several_wallets import sources_of
 from tests.embedded_chain import embedded_chain
 from tests.printed import printed
 from tests.samples import some_of

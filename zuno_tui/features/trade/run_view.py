@@ -63,6 +63,7 @@ from zuno_tui.features.trade.run_parts import (
     TradeVerdict,
     VerdictKind,
 )
+from zuno_tui.intents.pieces import list_names
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
@@ -131,11 +132,9 @@ def run_title(view: TradeRunView) -> str:
 def _next_step(plan: TradePlan) -> tuple[str, ...]:
     if plan.decision is TradeDecision.HOLD:
         phrase = anyway_phrase(plan)
-        anyway = f"{_ON_PAPER}: zuno {_typed(plan)}. " if phrase else ""
-        return (
-            f"Nothing is sent. {anyway}To have it looked at again and again: "
-            f"zuno trade watch {plan.coin}",
-        )
+        anyway = f" {_ON_PAPER}: zuno {_typed(plan)}." if phrase else ""
+        again = f" To have it looked at again and again: zuno trade watch {plan.coin}"
+        return (f"Nothing is sent.{anyway}{'' if plan.hedge else again}",)
     return (f"Nothing is sent. To approve it: zuno approve {plan.plan_id}",)
 
 
@@ -460,7 +459,8 @@ def decision_words(plan: TradePlan) -> str:
 def _missing_line(plan: TradePlan) -> Iterator[str]:
     if plan.missing and plan.hedge is None:
         count = f"{len(plan.missing)} of {len(SOURCE_TITLES)}"
-        yield f"argued without {count} sources; they are named below"
+        names = list_names(_SOURCE_TITLE[name] for name in plan.missing)
+        yield f"argued without {count} sources: {names}"
 
 
 def _title(plan: TradePlan) -> str:

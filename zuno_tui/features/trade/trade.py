@@ -60,6 +60,7 @@ from zuno_tui.features.trade.run_view import (
     trade_answer,
     verdict,
 )
+from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.features.trade.setups import judge_setups, setup_lines
 from zuno_tui.features.trade.trading import ArguedTrade, argue_trade, open_trading
 from zuno_tui.features.trade.unhedging import in_one_answer
@@ -278,7 +279,7 @@ async def status(session: Session) -> CommandAnswer:
     """The venue that is set, the one for spot where there is a second, what is left elsewhere."""
     async with open_trading(session) as trading:
         lines, document = await _standing(trading.venue, trading.journal)
-    spot = session.settings.trade.spot_venue
+    spot = session.settings.table(TradeTable).spot_venue
     if spot is not None:
         try:
             async with open_venue(session, spot) as opened:
