@@ -100,7 +100,7 @@ async def test_a_debate_that_ends_drops_what_was_half_said_and_says_how() -> Non
 
 async def test_the_next_debate_starts_on_a_clean_page_and_pages_stay_bounded() -> None:
     async with desk_app().run_test() as pilot:
-        for number in range(20):
+        for number in range(4):
             view = replace(DEBATE, request_id=f"req_{number}", ended="Done.")
             await play(pilot, DebateChanged(view))
         assert len(_told(pilot)) == len(TURNS)
