@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 EARLIER = "940c6c1b"
 POSITIONS, WALLETS, POLLS = 10_000, 20, 5
-MANY = 100_000
-"""Watched by the same means, without the earlier commit."""
 
 
 async def _measured(url: str, wallets: list[str], home_folder: Path) -> list[list[float]]:
@@ -92,9 +90,6 @@ def run() -> Iterator[str]:
         yield f"{'':<16} now      {_line(new)}"
         yield f"{'':<16} of it    {new[1] / old[1]:.0%} of the CPU, {new[2] / old[2]:.0%} of the MB"
     yield "asked            10 requests, 60% of the CPU and of the MB"
-    many = _polls(here, MANY)
-    yield f"{MANY:,}: first  {_line(many[0])}"
-    yield f"{'':<16} next     {_line(list(map(max, zip(*many[1:], strict=True))))}"
 
 
 def _line(poll: list[float]) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -32,7 +33,7 @@ from tests.zuno_tui.providers.cells import ProviderWalk
 from zuno_tui.app.positions import reading_progress
 from zuno_tui.cli import main
 
-LONGEST_SILENCE = 60.0
+LONGEST_SILENCE = 30.0
 _USED_UP = Refusal(-32005, "daily request count exceeded, request rate limited")
 _PAGE = Refusal(0, "<title>Welcome to nginx!</title>", page=True)
 _NOTHING = Refusal(0, "", empty=True)
@@ -326,3 +327,26 @@ async def test_a_busy_pool_is_read_cold_in_ranges_of_a_thousand_blocks(
     assert cold.requests < 200
     assert cold.seconds < 60
     assert warm.requests <= 10
+
+
+@pytest.mark.soak
+async def test_a_busy_pool_is_read_cold_though_every_other_request_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The same week, with 429 for half of the requests and no word of when to come back."""
+    refusal = Refusal(429, "Too Many Requests", 429, page=True)
+    habits: dict[str, object] = {"most_blocks": 1_000, "most_logs": 10_000}
+    profile = Profile("429 for half", each_request=(2, refusal), **habits)  # type: ignore[arg-type]
+    walk = ProviderWalk(profile, [20.0], 60_000)
+    cold = await walk.cost(walk.recommend)
+    parts = [int(share) for words in walk.told for share in re.findall(r": (\d+)%", words)]
+    walk.clock.now += 600
+    warm = await walk.cost(walk.recommend)
+    with capsys.disabled():
+        print(f"cold {cold.text}, {len(parts)} lines of progress; later {warm.text}")  # noqa: T201
+
+    assert (cold.sentence, warm.sentence) == (None, None)
+    assert parts == sorted(parts)
+    assert len(parts) > 10
+    assert cold.seconds < 2_400
+    assert warm.seconds < 60
