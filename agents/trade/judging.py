@@ -27,6 +27,7 @@ from agents.trade.terms import (
     TradeDecision,
     TradeMode,
 )
+from chain.base.units import signed_percent
 from chain.exchange.public.margin import is_out_of_band
 from chain.exchange.public.market import Candle
 from chain.protocols.reference import position_name
@@ -233,7 +234,7 @@ def judge_trade(
 
 
 def _expectation(odds: TradeOdds) -> str:
-    return f"it is expected to bring {odds.expected_pct:+.2f}% after costs"
+    return f"it is expected to bring {signed_percent(odds.expected_pct / 100)} after costs"
 
 
 class _Side(Struct, frozen=True):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -41,6 +41,8 @@ from chain.rpc.requests import Call, CallOutcome
 if TYPE_CHECKING:
     from chain.protocols.protocol import AskedCall, AskedCode
 
+T = TypeVar("T")
+
 _FIRST_GUESS = 24
 """Of a wallet nobody has read: so many are asked for at once, whether they are there or not."""
 
@@ -72,8 +74,10 @@ class V3Reader:
         self._withdrawn: dict[int, Quantity[Amounts]] = {}
         """Of those that are owed anything from before."""
         self._of_pools: dict[Call, CallOutcome] = {}
-        self._outside: dict[tuple[Address, int], FeeGrowth] = {}
-        self._in_pools: dict[tuple[Address, int, int], PoolRecord] = {}
+        self._outside: dict[tuple[Address, int], FeeGrowth | AbiError] = {}
+        self._in_pools: dict[tuple[Address, int, int], PoolRecord | AbiError] = {}
+        """A place that is remembered may be no more: what is wrong there only counts for a position
+        that exists."""
 
     def follow(self, owners: Iterable[Address]) -> None:
         """Read all that these wallets hold."""
@@ -144,10 +148,10 @@ class V3Reader:
         self._records[token_id] = None if absent else decode_position(outcome)
 
     def _take_outside(self, edge: tuple[Address, int], outcome: CallOutcome) -> None:
-        self._outside[edge] = decode_outside(outcome)
+        self._outside[edge] = _or_fault(decode_outside, outcome)
 
     def _take_in_pool(self, span: tuple[Address, int, int], outcome: CallOutcome) -> None:
-        self._in_pools[span] = decode_in_pool(outcome)
+        self._in_pools[span] = _or_fault(decode_in_pool, outcome)
 
     def _is_absent(self, outcome: CallOutcome) -> bool:
         return self._may_be_absent and outcome.success and not outcome.data
@@ -222,9 +226,9 @@ class V3Reader:
                 owner,
                 record,
                 pools[pool_id],
-                self._outside[pool_id, place.tick_lower],
-                self._outside[pool_id, place.tick_upper],
-                self._in_pools[pool_id, place.tick_lower, place.tick_upper],
+                _sound(self._outside[pool_id, place.tick_lower]),
+                _sound(self._outside[pool_id, place.tick_upper]),
+                _sound(self._in_pools[pool_id, place.tick_lower, place.tick_upper]),
             )
             withdrawn = self._withdrawn.get(token_id, _NONE_OWED)
             found[v3_position(token_id)] = v3_snapshot(reading, block, withdrawn)
@@ -287,6 +291,19 @@ class V3Reader:
             return self._places.get(token_id)
         record = self._records[token_id]
         return None if record is None else record.place
+
+
+def _or_fault(decode: Callable[[CallOutcome], T], outcome: CallOutcome) -> T | AbiError:
+    try:
+        return decode(outcome)
+    except AbiError as fault:
+        return fault
+
+
+def _sound(told: T | AbiError) -> T:
+    if isinstance(told, AbiError):
+        raise told
+    return told
 
 
 _NONE_OWED = Known(NOTHING, "nothing is owed from before")

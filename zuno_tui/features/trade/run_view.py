@@ -30,7 +30,7 @@ from agents.trade.plan import (
 )
 from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision, TradeMode
 from chain.base.clean_text import clean_text
-from chain.base.units import age_text
+from chain.base.units import age_text, signed_percent
 from chain.protocols.reference import position_label, position_name
 from zuno_tui.features.trade.drawing import (
     AT_ANY_PRICE,
@@ -510,7 +510,7 @@ def _dissent(plan: TradePlan) -> str:
     hedge = plan.hedge
     if plan.against_odds and plan.odds is not None:
         return (
-            f"Expected to bring {plan.odds.expected_pct:+.2f}% after costs. "
+            f"Expected to bring {signed_percent(plan.odds.expected_pct / 100)} after costs. "
             "On a real venue zuno would refuse it."
         )
     if hedge is None or hedge.argued is None or not plan.decision.opens:
@@ -546,8 +546,8 @@ def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
         yield (
             f"{taught.decision} in {taught.regime.replace('_', ' ').lower()} before: "
             f"{taught.won} of {taught.ended} won, {taught.fair_wins:.1f} by chance, "
-            f"{taught.mean_pct:+.2f}% on average; the last taught: {clean_text(taught.lesson)}"
-            f"{_came_true(taught)}"
+            f"{signed_percent(taught.mean_pct / 100)} on average; "
+            f"the last taught: {clean_text(taught.lesson)}{_came_true(taught)}"
         )
     record = odds.record
     past = (
@@ -559,7 +559,7 @@ def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
     yield (
         f"odds {odds.win_pct:.0f}%: by chance {odds.fair_pct:.0f}%, {past}; break-even "
         f"{odds.break_even_pct:.0f}%; +{odds.profit_pct:.2f}% or −{odds.loss_pct:.2f}%, "
-        f"expected {odds.expected_pct:+.2f}% after costs"
+        f"expected {signed_percent(odds.expected_pct / 100)} after costs"
     )
 
 

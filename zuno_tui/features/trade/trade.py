@@ -322,7 +322,7 @@ async def _standing(venue: Venue, journal: TradeJournal) -> tuple[list[str], dic
         f"  waiting: {progress_words(order, order.order.symbol)}" for order in account.open_orders
     ]
     if len(lines) == 1:
-        lines.append("  nothing is held, nothing waits")
+        lines += ["  nothing is held, nothing waits", *_last_words(journal, account.venue)]
     known = {} if venue.abilities.spot else await journal_coins(journal, venue)
     told = {position.symbol: position.quantity for position in account.positions}
     apart: list[Json] = []
@@ -346,6 +346,19 @@ async def _standing(venue: Venue, journal: TradeJournal) -> tuple[list[str], dic
         "openOrders": [document(order) for order in account.open_orders],
     }
     return [*lines, *(f"  {words}" for words in remarks)], standing
+
+
+def _last_words(journal: TradeJournal, venue: str) -> Iterator[str]:
+    """What became of the newest plan there, of which nothing is left."""
+    answers = [
+        (entry.plan_id, entry.answer)
+        for entry in journal.entries()
+        if entry.venue == venue and entry.answer is not None
+    ]
+    newest = answers[-1][0] if answers else None
+    orders = [answer for plan_id, answer in answers if plan_id == newest]
+    for order in [order for order in orders if order.filled] or orders[:1]:
+        yield f"  last, {newest}: {progress_words(order, order.order.symbol)}"
 
 
 def _held_words(position: PerpetualPosition, mark: float, *, spot: bool) -> str:
