@@ -10,10 +10,7 @@ SELDOM_IMPORTED := /(ccxt|mypy|mypyc|pip|pkg_resources|setuptools|SelfTest|tests
 # Workers and children share what is compiled: without that each compiles every test itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zuno
-NATS := $(CACHE)/bin/nats-server
-# What mypy found out in the last new clone: it compares contents, not places or dates.
-TYPES := $(CACHE)/types$(SUFFIX).tar
+NATS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zuno/bin/nats-server
 
 .PHONY: run test tests nats-where-go-is quick pure check bench soak mutants screenshots nats-server sbom setup tools world token-list lock clean
 
@@ -39,9 +36,7 @@ pure: tools
 check: tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@[ -d .mypy_cache ] || { rm -rf .types && mkdir .types && tar -xf "$(TYPES)" -C .types && mv .types/.mypy_cache .; } 2>/dev/null; rm -rf .types
 	$(BIN)/mypy
-	@[ -e .mypy_cache/kept ] || { mkdir -p "$(CACHE)" && tar -cf "$(TYPES).$$$$" .mypy_cache && mv -f "$(TYPES).$$$$" "$(TYPES)" && touch .mypy_cache/kept; }
 	$(BIN)/lint-imports
 	$(BIN)/lint-imports --no-cache --config tools/imports_at_run.toml
 
