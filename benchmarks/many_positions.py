@@ -11,6 +11,7 @@ from random import Random
 from subprocess import PIPE, Popen
 from typing import TYPE_CHECKING, NamedTuple
 
+from benchmarks.v3_storage import V3Storage
 from chain.base.units import PIPS
 from chain.contracts import abi
 from chain.contracts.addresses import keccak
@@ -47,9 +48,13 @@ class Node(NamedTuple):
 
 
 @contextmanager
-def many_positions(count: int, *, wallets: int = 1) -> Iterator[Node]:
-    """The node as a process of its own, so that its work is not counted as the reader's."""
-    command = [sys.executable, "-m", "benchmarks.many_positions", str(count), str(wallets)]
+def many_positions(count: int, *, wallets: int = 1, of_v3: int = 0) -> Iterator[Node]:
+    """The node as a process of its own, so that its work is not counted as the reader's.
+
+    Beside `count` positions of v4 it may have some of v3.
+    """
+    given = map(str, (count, wallets, of_v3))
+    command = [sys.executable, "-m", "benchmarks.many_positions", *given]
     with Popen(command, stdout=PIPE, text=True) as child:
         try:
             assert child.stdout is not None
@@ -65,7 +70,7 @@ class _World:
     The wallets hold them in turn.
     """
 
-    def __init__(self, count: int, wallets: int) -> None:
+    def __init__(self, count: int, wallets: int, of_v3: int) -> None:
         self.network = network_named("devnet")
         self.random = Random(7)
         self.head = _HEAD
@@ -81,6 +86,9 @@ class _World:
         self.positions = [self._position(number) for number in range(1, count + 1)]
         for index, key in enumerate(self.pools):
             self._open(key, index)
+        self.v3 = V3Storage(self.network, Random(8), POOLS if of_v3 else 0)
+        for number in range(1, of_v3 + 1):
+            self.v3.mint(_wallet(number % wallets), number)
 
     def _open(self, key: PoolKey, index: int) -> None:
         """The log of a pool's beginning, at the price of tick 0."""
@@ -139,6 +147,9 @@ class _World:
             data = "0x" + abi.encode(types, values).hex()
             manager = self.network.contracts.pool_manager
             self.logs.append(self._log(manager, topics, data, self.head, index))
+        swaps = self.v3.swaps(_SWAPS_A_BLOCK if self.v3.pools else 0)
+        for index, (pool, topics, data) in enumerate(swaps, start=_SWAPS_A_BLOCK):
+            self.logs.append(self._log(pool, topics, data, self.head, index))
 
     def _swap(self, key: PoolKey, before: int, after: int) -> tuple[int, int]:
         """What was paid and got for the move; its fee goes to everybody in range."""
@@ -165,8 +176,10 @@ class _World:
         }
 
     def call(self, target: str, data: bytes) -> bytes:
-        if self.network.v3 is not None and target == self.network.v3.position_manager:
-            return bytes(32)  # nobody has a position of v3 here
+        if target == self.v3.manager:
+            return self.v3.ask_manager(data)
+        if target in self.v3.pools:
+            return self.v3.ask_pool(target, data)
         if target == self.network.contracts.pool_manager:
             words = [
                 self.words.get(data[at : at + 32], bytes(32)) for at in range(68, len(data), 32)
@@ -262,7 +275,9 @@ class _World:
     def _caught(self, log: dict[str, object], wanted: dict[str, object]) -> bool:
         block = int(str(log["blockNumber"]), 16)
         first, last = self._number(str(wanted["fromBlock"])), self._number(str(wanted["toBlock"]))
-        if log["address"] != wanted["address"] or not first <= block <= last:
+        told_by = wanted["address"]
+        told_by = told_by if isinstance(told_by, list) else [told_by]
+        if log["address"] not in told_by or not first <= block <= last:
             return False
         topics, filters = log["topics"], wanted["topics"]
         assert isinstance(topics, list)
@@ -289,8 +304,8 @@ def _hash(number: int) -> str:
     return "0x" + keccak(number.to_bytes(32, "big")).hex()
 
 
-def _serve(count: int, wallets: int) -> None:
-    world = _World(count, wallets)
+def _serve(count: int, wallets: int, of_v3: int) -> None:
+    world = _World(count, wallets, of_v3)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -188,6 +188,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not _only_pure(config) or collection_path.suffix != ".py":
         return None
     return True if not _in_pure_folder(_place(collection_path)) else None
+
+
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Large counts are not made by every worker, only to be left out."""
+    marks: list[pytest.Mark] = getattr(obj, "pytestmark", None) or []
+    if _is_soak(collector.config) or not isinstance(obj, FunctionType):
+        return None
+    return [] if any(mark.name == "soak" for mark in marks) else None
 
 
 def pytest_collection(session: pytest.Session) -> None:

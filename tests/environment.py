@@ -26,6 +26,8 @@ _SET = {
     "TERM": "xterm-256color",
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
+    # Else argparse looks on the disk for translations of each of its words.
+    "LANGUAGE": "C",
     # Textual reads it while it is imported.
     "TEXTUAL_ANIMATIONS": "none",
     # Whoever tests a home brings one; the one of whoever runs the tests is not looked at.

@@ -1,5 +1,6 @@
 """The rule of `agents.numbers.advice` for many positions at once; NaN stands for unknown."""
 
+from functools import cache
 from math import erfc, pi, sqrt
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,8 +13,10 @@ from agents.numbers import advice
 HOLD, MOVE, EXIT = range(3)
 ACTIONS = (advice.AdvisedAction.HOLD, advice.AdvisedAction.MOVE, advice.AdvisedAction.EXIT)
 """By their numbers in an array."""
-_FARTHEST = 40.0
+_FARTHEST = 10.0
 """Deviations beyond which a walk is never found; an infinite edge would make no number."""
+_STEPS = 8192
+"""Of a deviation, between which shares are drawn as a curve of the second degree."""
 
 
 Record = TypeVar("Record", bound=tuple[Any, ...])
@@ -142,10 +145,24 @@ def times_in_range(below: Floats, above: Floats, sigma: Floats, days: Floats) ->
 
 def _shares_below(levels: Floats) -> Floats:
     """The expected share of [0, 1] that a standard walk from 0 spends below each level."""
-    distance = np.minimum(np.abs(levels), _FARTHEST)
-    square = distance * distance
-    tails = np.fromiter(map(erfc, (distance / sqrt(2)).ravel().tolist()), np.float64, levels.size)
-    tail = (1 + square) * tails.reshape(levels.shape) / 2
-    beyond = np.maximum(0.0, tail - distance * np.exp(-square / 2) / sqrt(2 * pi))
+    steps = np.minimum(np.abs(levels), _FARTHEST) * _STEPS
+    places = steps.astype(np.intp)
+    values, slopes, bends = _shares_beyond()
+    steps -= places
+    beyond = (steps - 1) * bends.take(places)
+    beyond += slopes.take(places)
+    beyond *= steps
+    beyond += values.take(places)
     share: Floats = np.where(levels < 0, beyond, 1 - beyond)
     return share
+
+
+@cache
+def _shares_beyond() -> tuple[Floats, Floats, Floats]:
+    """The share spent beyond each distance, what a step adds and how that bends: to 1e-12."""
+    distance = np.arange(0, _FARTHEST + 3 / _STEPS, 1 / _STEPS)
+    tails = np.array([erfc(each / sqrt(2)) for each in distance.tolist()])
+    square = distance * distance
+    tail = (1 + square) * tails / 2
+    values = np.maximum(0.0, tail - distance * np.exp(-square / 2) / sqrt(2 * pi))
+    return values[:-2], np.diff(values)[:-1], np.diff(values, 2) / 2

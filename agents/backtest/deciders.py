@@ -1,6 +1,7 @@
 """Who decides at each moment, and what is walked side by side: the advice and what it must beat."""
 
 from enum import StrEnum
+from functools import cache
 from math import log, sqrt
 from typing import NamedTuple
 
@@ -331,6 +332,7 @@ def _scores(
     return np.where(vetoed, SCORES[JudgmentVerdict.VETO], left)
 
 
+@cache
 def _centred_median_days() -> float:
     """The median life of a range one daily σ to both sides; others live as the square."""
     return median_hours(Edges(1.0, 1.0), 1.0, SIGMA_SCATTER) / HOURS_PER_DAY

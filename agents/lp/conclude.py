@@ -378,7 +378,9 @@ def _choice(context: ScoutContext, judged: JudgedRound, chosen: JudgedCandidate 
     if chosen.judgment.verdict is not chosen.judgment.by_rules:
         # The rules' plan stays, and the person hears who would not make it.
         would = WOULD[chosen.judgment.verdict.value]
-        objected = Statement(f"the Critic's model would {would}: «{chosen.judgment.reason}»")
+        objected = Statement(
+            f"the Critic's model would {would}: «{chosen.judgment.reason.rstrip('.')}»"
+        )
     elif chosen.judgment.reason == PASSES_EVERY_LIMIT:
         objected = Statement(PASSES_EVERY_LIMIT, (claim(name, Relation.MEETS_LIMITS),))
     return _chosen(

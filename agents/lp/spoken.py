@@ -351,9 +351,40 @@ def closing_statement(context: ScoutContext, plan: Plan, judged: JudgedRound) ->
     if choice.codes[0] is AdviceReason.DANGER:
         reason = f"its hook is dangerous, {reason[:1].lower()}{reason[1:]}"
     alike = alike_words(context, choice.index, judged)
+    passed_over = tuple(less_roomy(plan))
     parts = [f"The plan is {name}: {reason}", *filter(None, [alike])]
+    parts += [each.words.rstrip(".") for each in passed_over]
     parts += [dissent_words(each) for each in plan.dissent]
-    return Statement(f"{'; '.join(parts)}.", (*choice.claims, claim(name, Relation.IS_PLAN)))
+    claims = [
+        claim(name, Relation.IS_PLAN),
+        *(made for each in passed_over for made in each.claims),
+    ]
+    return Statement(f"{'; '.join(parts)}.", (*choice.claims, *claims))
+
+
+def less_roomy(plan: Plan) -> Iterator[Statement]:
+    """What meets every limit and nets more, where the profile takes what lasts longer first."""
+    rules, chosen = PROFILES[plan.profile], plan.recommended
+    roomy = rules.liked_room * rules.buffer_floor_hours
+    if chosen.buffer_hours is None or chosen.buffer_hours.at_1x < roomy:
+        return
+    name = option_letter(chosen.index or 0)
+    for move in plan.candidates:
+        more = gain_over(move.net_7d, chosen.net_7d)
+        allowed = move.judgment is not None and move.judgment.verdict is JudgmentVerdict.ACCEPT
+        lasts = None if move.buffer_hours is None else move.buffer_hours.at_1x
+        if not allowed or more is None or more <= 0 or lasts is None or lasts >= roomy:
+            continue
+        other = option_letter(move.index or 0)
+        yield Statement(
+            f"{other} should net {usd(more)} more, but lasts {hours_cell(lasts)}: "
+            f"{plan.profile.value} takes what lasts {hours_cell(roomy)} first.",
+            (
+                claim(other, Relation.MEETS_LIMITS),
+                claim(other, Relation.NETS_MORE, more, than=name),
+                claim(other, Relation.LASTS, lasts),
+            ),
+        )
 
 
 def alike_words(context: ScoutContext, index: int | None, judged: JudgedRound) -> str:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from chain.base.home import FOLDER_MODE, append_line, hold_lock
 from chain.base.sqlite import open_database, transaction
+from chain.base.units import signed_percent
 
 _WORDS_TABLE = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS memory USING fts5"
@@ -121,7 +122,8 @@ class EndedTrade(Struct, frozen=True):
         if self.entry is None or self.pnl_pct is None:
             return f"left by {how} at {self.exit:.6g}; what was paid for it is not known here"
         side = "won" if self.was_won else "lost"
-        return f"{side} {self.pnl_pct:+.2f}% by {how}, {self.entry:.6g} to {self.exit:.6g}"
+        gained = signed_percent(self.pnl_pct / 100)
+        return f"{side} {gained} by {how}, {self.entry:.6g} to {self.exit:.6g}"
 
 
 class TradeSetup(Struct, frozen=True):

@@ -11,7 +11,7 @@ from agents.monitor.rules.baseline import DepthReference, read_reference_depths
 from agents.monitor.rules.thresholds import still_fresh
 from agents.monitor.rules.worth_risks import Losses, LossReader
 from agents.numbers.costs import CostedRecipe, gas_units, unwritten_fees
-from chain.base.units import HOUR, Unknown
+from chain.base.units import HOUR, Known, Unknown
 from chain.contracts.networks import NATIVE, Address
 from chain.contracts.pool_key import PoolId
 from chain.history.block_times import interpolate_time, pick_evenly, read_headers
@@ -355,13 +355,16 @@ class WatchReader:
         coin, cost = listed_token(self.sources.network, NATIVE), self._collecting
         if cost is None or coin is None:
             return {}
-        told = {}
-        for position in positions:
-            gas = cost.execution * _collect_gas(position) // _COLLECTING.gas
-            usd = prices.value(coin.token, gas + cost.total - cost.execution)
-            if not isinstance(usd, Unknown):
-                told[position.ref] = float(usd.value)
-        return told
+        gas = {position.ref: _collect_gas(position) for position in positions}
+        # A few ways to collect cost thousands of positions the same.
+        usd = {
+            units: prices.value(
+                coin.token, cost.execution * units // _COLLECTING.gas + cost.total - cost.execution
+            )
+            for units in set(gas.values())
+        }
+        told = {ref: usd[units] for ref, units in gas.items()}
+        return {ref: float(each.value) for ref, each in told.items() if isinstance(each, Known)}
 
 
 def _collect_gas(position: PositionSnapshot) -> int:

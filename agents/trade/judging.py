@@ -27,6 +27,7 @@ from agents.trade.terms import (
     TradeDecision,
     TradeMode,
 )
+from chain.base.units import signed_percent
 from chain.exchange.public.margin import is_out_of_band
 from chain.exchange.public.market import Candle
 from chain.protocols.reference import position_name
@@ -233,7 +234,7 @@ def judge_trade(
 
 
 def _expectation(odds: TradeOdds) -> str:
-    return f"it is expected to bring {odds.expected_pct:+.2f}% after costs"
+    return f"it is expected to bring {signed_percent(odds.expected_pct / 100)} after costs"
 
 
 class _Side(Struct, frozen=True):
@@ -257,7 +258,7 @@ def _side(
     wanted = (
         by_vote if opinion is None else opinions.agreed_decision(by_vote, opinion.decision, held)
     )
-    reason = _why(case, vote, wanted, held)
+    reason = _why(case, vote, wanted, held, limits)
     hedging = case.question.account.hedge_quantity(case.question.symbol)
     if wanted.opens and hedging * wanted.sign < 0:
         words = f"a hedge of {abs(hedging):g} {case.question.coin} is short there; a long undoes it"
@@ -420,14 +421,16 @@ def _wanted(vote: ExpertVote, held: float, limits: DeskLimits) -> TradeDecision:
     return TradeDecision.LONG if vote.direction > 0 else TradeDecision.SHORT
 
 
-def _why(case: SynthesisReady, vote: ExpertVote, wanted: TradeDecision, held: float) -> str:
+def _why(
+    case: SynthesisReady, vote: ExpertVote, wanted: TradeDecision, held: float, limits: DeskLimits
+) -> str:
     side = "up" if vote.direction > 0 else "down"
     if wanted is TradeDecision.HOLD and held and vote.direction * held > 0:
         return "what is held already stands on that side"
     if wanted is TradeDecision.HOLD:
         if not vote.direction:
             return "the experts are evenly divided"
-        need = f"{DeskLimits().margin:.0%} is needed"
+        need = f"{limits.margin:.0%} is needed"
         return f"the experts lean {side} by {vote.strength:.0%} and {need} to trade"
     if wanted is TradeDecision.CANCEL_AND_CLOSE:
         return f"the experts turned against what is held: {side}, strength {vote.strength:.0%}"

@@ -76,6 +76,14 @@ def percent(part: float | None) -> str:
     return UNKNOWN if part is None else f"{100 * part:.3g}%"
 
 
+def signed_percent(part: Fraction | float) -> str:
+    """To hundredths: less is no loss that anybody looks for."""
+    size = round(100 * float(part), 2)
+    if abs(size) >= 100:
+        return f"{size:+,.0f}%".replace("-", "−")
+    return f"{size:+.2f}%".replace("-", "−") if size else "0%"
+
+
 _MOST_HOURS = 10_000
 
 

@@ -8,6 +8,7 @@ Text decodes to raw bytes, because what a contract calls a string is not text un
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cache
+from sys import intern
 from typing import Any
 
 from chain.base.units import ADDRESS
@@ -68,6 +69,7 @@ class _Integer(_Type):
     def __init__(self, bits: int, *, signed: bool) -> None:
         self.bits = bits
         self.signed = signed
+        self._magnitude_bits = bits - signed
 
     def encode(self, value: object) -> bytes:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -81,7 +83,7 @@ class _Integer(_Type):
     def decode(self, data: bytes, at: int) -> tuple[int, int]:
         value = int.from_bytes(_word(data, at), "big", signed=self.signed)
         magnitude = ~value if value < 0 else value
-        if magnitude >> (self.bits - self.signed):
+        if magnitude >> self._magnitude_bits:
             raise AbiError(f"The word at byte {at} does not fit {self}.")
         return value, at + WORD
 
@@ -110,7 +112,8 @@ class _Address(_Type):
         word = _word(data, at)
         if any(word[:12]):
             raise AbiError(f"The word at byte {at} is too large for an address.")
-        return "0x" + word[12:].hex(), at + WORD
+        # Thousands of positions name the same few tokens.
+        return intern("0x" + word[12:].hex()), at + WORD
 
 
 class _FixedBytes(_Type):
@@ -232,19 +235,19 @@ def _sequence_decoded(
 ) -> tuple[tuple[Any, ...], int]:
     """Members whose heads start at `base`; tails must follow in order and without gaps."""
     head = base
-    tail = base + _head_size(members)
+    tail = base + _head_size(members) if any(member.dynamic for member in members) else None
     values: list[Any] = []
     for member in members:
         if member.dynamic:
             offset = int.from_bytes(_word(data, head), "big")
-            if base + offset != tail:
+            if tail is None or base + offset != tail:
                 raise AbiError(f"The offset at byte {head} does not point to the next tail.")
             value, tail = member.decode(data, tail)
             head += WORD
         else:
             value, head = member.decode(data, head)
         values.append(value)
-    return tuple(values), tail
+    return tuple(values), head if tail is None else tail
 
 
 @cache

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,8 +13,10 @@ from chain.protocols.registry import all_protocols
 from chain.protocols.snapshot import PositionIdentity, PositionSnapshot
 from chain.protocols.v4.memory import PositionMemory
 from chain.read.block_reader import (
+    ANSWER_BYTES_PER_REQUEST,
     Answers,
     OneBlock,
+    answer_bytes,
     decode_words,
     expect,
     read_words,
@@ -23,7 +26,7 @@ from chain.read.block_reader import (
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.records import BlockRef
-from chain.rpc.requests import Call, Request
+from chain.rpc.requests import Call, CallOutcome, Request
 
 if TYPE_CHECKING:
     from chain.protocols.protocol import AskedCall, PositionReader
@@ -58,6 +61,10 @@ They are those whose pools may tell prices, and the tokens that the others are m
 
 def no_more_words(_: Collection[PositionIdentity], _tokens: Sequence[Address]) -> Iterable[int]:
     return ()
+
+
+_PART_BYTES = ANSWER_BYTES_PER_REQUEST - 100_000
+"""The last call of a part may be a long one."""
 
 
 class BatchReader:
@@ -107,24 +114,42 @@ class BatchReader:
         named = list(refs)
         for reader in self._readers:
             reader.name(named)
-        with sound_answers():
-            asked: list[AskedCall] = [each for reader in self._readers for each in reader.calls()]
-        chunks = word_chunks(chain.from_iterable(reader.slots() for reader in self._readers))
         wanted = [each for reader in self._readers for each in reader.codes()]
         codes = [requests.code(address, self.at.ref) for address, _ in wanted]
-        words = [read_words(self._pool_manager, chunk) for chunk in chunks]
-        answers = await self.at.read(
-            [*calls, *(call for call, _ in asked), *words], [*beside, *codes]
-        )
-        told = answers.outcomes[len(calls) :]
-        with sound_answers():
-            for (_, take), outcome in zip(asked, told, strict=False):
-                take(outcome)
-            for chunk, outcome in zip(chunks, told[len(asked) :], strict=True):
-                self._words.update(decode_words(chunk, outcome))
-        for (_, take_code), code in zip(wanted, answers.beside[len(beside) :], strict=True):
+        told: list[CallOutcome] = []
+        extra: list[Request[object]] = [*beside, *codes]
+        others: list[object] = []
+        asked = chain([(call, told.append) for call in calls], self._asked())
+        # No more is put together than one request asks: answers become figures at once.
+        while (part := self._next(asked)) or extra:
+            answers = await self.at.read([call for call, _ in part], extra)
+            others += answers.beside
+            extra = []
+            with sound_answers():
+                for (_, take), outcome in zip(part, answers.outcomes, strict=True):
+                    take(outcome)
+        for (_, take_code), code in zip(wanted, others[len(beside) :], strict=True):
             take_code(expect(code, bytes))
-        return Answers(answers.outcomes[: len(calls)], answers.beside[: len(beside)])
+        return Answers(told, others[: len(beside)])
+
+    def _asked(self) -> Iterator[AskedCall]:
+        for reader in self._readers:
+            yield from reader.calls()
+        for chunk in word_chunks(chain.from_iterable(each.slots() for each in self._readers)):
+            yield read_words(self._pool_manager, chunk), partial(self._take_words, chunk)
+
+    def _next(self, asked: Iterator[AskedCall]) -> list[AskedCall]:
+        """As many as one answer holds."""
+        part: list[AskedCall] = []
+        size = 0
+        with sound_answers():
+            while size < _PART_BYTES and (each := next(asked, None)) is not None:
+                part.append(each)
+                size += answer_bytes(each[0])
+        return part
+
+    def _take_words(self, chunk: tuple[int, ...], outcome: CallOutcome) -> None:
+        self._words.update(decode_words(chunk, outcome))
 
     def put_listed_off(self) -> None:
         """Leave what managers list for the next reading, which begins with what is known of it."""

@@ -271,6 +271,7 @@ class Discovery(Struct, eq=False):
             if decode_flag(approval):
                 allowed[owner].append(operator)
         snapshots = gathering.snapshots()
+        listed = _listed(snapshots.values())
         wallets = tuple(
             self._wallet(
                 gathering,
@@ -279,11 +280,7 @@ class Discovery(Struct, eq=False):
                 owner=owner,
                 balance_of=balances[owner],
                 operators=tuple(allowed[owner]),
-                listed=[
-                    snapshot
-                    for snapshot in snapshots.values()
-                    if snapshot.owner == owner and protocol_of(snapshot.ref).lists_tokens
-                ],
+                listed=listed[owner],
             )
             for owner, was in before.items()
         )
@@ -337,6 +334,15 @@ class Discovery(Struct, eq=False):
             operator_call(self.network.contracts.position_manager, *operator)
             for operator in operators
         )
+
+
+def _listed(snapshots: Iterable[PositionSnapshot]) -> Mapping[Address, list[PositionSnapshot]]:
+    """By owner, what managers list."""
+    found: dict[Address, list[PositionSnapshot]] = defaultdict(list)
+    for snapshot in snapshots:
+        if protocol_of(snapshot.ref).lists_tokens:
+            found[snapshot.owner].append(snapshot)
+    return found
 
 
 def _proven(holdings: Holdings, wallet: WalletPositions) -> Holdings:

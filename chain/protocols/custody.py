@@ -1,11 +1,11 @@
 """Whose a position is, and who else can touch it, asked of the PositionManager."""
 
-from functools import lru_cache
+from sys import intern
 
 from msgspec import Struct
 
 from chain.contracts import abi
-from chain.contracts.networks import NATIVE, Address
+from chain.contracts.networks import Address
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
 from chain.contracts.storage import PositionInfo, decode_position_info
 from chain.rpc.requests import Call, CallOutcome
@@ -16,7 +16,6 @@ SUBSCRIBER = abi.selector("subscriber(uint256)")
 INFO = abi.selector("positionInfo(uint256)")
 POOL_AND_INFO = abi.selector("getPoolAndPositionInfo(uint256)")
 
-_QUESTIONS_KEPT = 50_000
 _WORD = 32
 _KEY_LENGTH = _WORD * len(POOL_KEY_TYPES)
 
@@ -31,11 +30,10 @@ class Custody(Struct, frozen=True):
     """A contract that keeps it for its owner and must give it back first: a gauge."""
 
 
-# A monitor puts the same questions about thousands of tokens on every poll.
-@lru_cache(maxsize=_QUESTIONS_KEPT)
 def about(position_manager: Address, selector: bytes, token_id: int) -> Call:
     """One of the questions above, about one token."""
-    return Call(position_manager, selector + token_id.to_bytes(_WORD, "big"))
+    words = 0 if selector == POOL_AND_INFO else 1
+    return Call(position_manager, selector + token_id.to_bytes(_WORD, "big"), words)
 
 
 def balance_call(position_manager: Address, owner: Address) -> Call:
@@ -58,8 +56,8 @@ def decode_address(outcome: CallOutcome) -> Address | None:
     word = decode_count(outcome)
     if word >> 160:
         raise abi.AbiError("The PositionManager answered with a word too large for an address.")
-    address = f"0x{word:040x}"
-    return None if address == NATIVE else address
+    # One text for a wallet, however many tokens it has.
+    return intern(f"0x{word:040x}") if word else None
 
 
 def decode_info(outcome: CallOutcome) -> tuple[PoolKey | None, PositionInfo | None]:

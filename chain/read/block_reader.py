@@ -27,7 +27,11 @@ T = TypeVar("T")
 GAS_PER_CALL = 10_000_000
 """Nodes stop a call at 50 million gas by default, some at far less."""
 
-ANSWER_BYTES_PER_REQUEST = 4_000_000
+ANSWER_BYTES_PER_REQUEST = 3_200_000
+
+_WORD = 32
+_WRAPPING = 4 * _WORD
+"""Of each answer: where it stands, whether it succeeded, where it begins, and its length."""
 
 _ASKED_AGAIN = 2
 """How often one block is asked about again where a node answers from another."""
@@ -197,7 +201,7 @@ def _fitting(waiting: dict[_Place, tuple[Call, ...]]) -> Iterator[_Place]:
     """The first bundles whose answers fit one HTTP response."""
     size = 0
     for number, bundle in waiting.items():
-        size += sum(map(_answer_bytes, bundle))
+        size += sum(map(answer_bytes, bundle))
         if size > ANSWER_BYTES_PER_REQUEST and number != next(iter(waiting)):
             return
         yield number
@@ -208,9 +212,10 @@ def _gas(call: Call) -> int:
     return 10_000 + 75 * len(call.data)
 
 
-def _answer_bytes(call: Call) -> int:
-    """Hex digits of the answer: as many words as were asked for, six more, and the wrapping."""
-    return 2 * (len(call.data) + 384)
+def answer_bytes(call: Call) -> int:
+    """Hex digits of the answer and its wrapping; where nobody says how long it is, as many words
+    as were asked for and some more."""
+    return 2 * (_WRAPPING + _WORD * call.words if call.words else len(call.data) + 384)
 
 
 _AT_ONCE = 100
@@ -258,7 +263,6 @@ async def read_slots(
 WORDS_PER_CALL = 1_000
 """About 2.3 million gas: small enough to be packed beside others, large enough to be few."""
 
-_WORD = 32
 _ARRAY_OFFSET = _WORD.to_bytes(_WORD, "big")
 
 

@@ -37,7 +37,7 @@ from chain.rpc.errors import (
     Unreachable,
 )
 from chain.rpc.exchange import HttpTransport, Outcome, RpcExchange, RpcTransport
-from chain.rpc.failover import Failover
+from chain.rpc.failover import Failover, SlowNotice
 from chain.rpc.pinned import PinnedReader, ask_held, settle_patiently
 from chain.rpc.recent import RecentBlocks
 from chain.rpc.records import Block
@@ -67,8 +67,10 @@ class RpcClient(Reader):
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         transport: RpcTransport | None = None,
         store: Store | None = None,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """What is learned of the endpoints is kept in the store, or as long as the client."""
+        """What is learned of the endpoints is kept in the store, or as long as the client; who is
+        waited for is told."""
         if not endpoints:
             raise NoEndpoint(
                 f"No RPC endpoint is set for {network.title}.",
@@ -95,7 +97,9 @@ class RpcClient(Reader):
             sleep,
             self._memory.remember_batch,
         )
-        self._failover = Failover(network, self._endpoints, self._limits, monotonic, jitter, sleep)
+        self._failover = Failover(
+            network, self._endpoints, self._limits, monotonic, jitter, sleep, SlowNotice(tell)
+        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from msgspec import Struct, field
@@ -49,6 +50,39 @@ class Answered(Struct, frozen=True):
     outcomes: list[Outcome]
 
 
+class SlowNotice:
+    """Says whom a question waits for, once that lasts; while it does, less and less often."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._pause = _FIRST_NOTICE
+        self._told_at: float | None = None
+
+    @contextmanager
+    def while_asking(self, whom: str) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        if self._told_at is None:
+            self._told_at = began
+
+        def notice() -> None:
+            now = loop.time()
+            if now - (self._told_at or began) >= self._pause:
+                self._tell(f"Waiting for {whom}: {now - began:.0f} s so far.")
+                self._told_at, self._pause = now, min(2 * self._pause, _LONGEST_PAUSE)
+            timers.append(loop.call_later(_EVERY, notice))
+
+        timers = [loop.call_later(_EVERY, notice)]
+        try:
+            yield
+            self._pause = _FIRST_NOTICE
+        finally:
+            timers[-1].cancel()
+
+
+_EVERY, _FIRST_NOTICE, _LONGEST_PAUSE = 1.0, 3.0, 15.0
+
+
 class _Run(Struct):
     """What one run through the endpoints has learned so far."""
 
@@ -68,6 +102,7 @@ class Failover(Struct, frozen=True):
     monotonic: Callable[[], float]
     jitter: Callable[[], float]
     sleep: Callable[[float], Awaitable[object]]
+    notice: SlowNotice = field(default_factory=lambda: SlowNotice(lambda _: None))
 
     async def run(
         self,
@@ -83,7 +118,12 @@ class Failover(Struct, frozen=True):
         """
         if ends is None:
             ends = self.monotonic() + self.limits.total_seconds
-        run, turn = _Run(ends, limited_in_part), 0
+        whom = " and ".join(endpoint.label for endpoint in self.endpoints)
+        with self.notice.while_asking(whom):
+            return await self._run(attempt, prefer, _Run(ends, limited_in_part))
+
+    async def _run(self, attempt: Attempt, prefer: Endpoint | None, run: _Run) -> Answered:
+        turn = 0
         while turn == 0 or await self._rested(run) or await self._paused(run, turn):
             now = self.monotonic()
             ready = [candidate for candidate in self._candidates(run) if candidate.wait(now) == 0]

@@ -334,6 +334,8 @@ _BYTES_FOLLOW = 2 * WORD
 class Call(Struct, frozen=True):
     target: Address
     data: bytes
+    words: int = 0
+    """How long the answer is; 0 where nobody says."""
 
 
 class CallOutcome(Struct, frozen=True):

@@ -152,6 +152,8 @@ class StandingProgress(Struct, frozen=True, rename="camel"):
     """The largest limit of a transaction that the chain took and undid."""
     became: str | UnsetType = UNSET
     """The position that it is now, where that is another one."""
+    waits: str | UnsetType = UNSET
+    """In a sentence: what its condition lacked at the last look."""
     tag: str = ""
     """Made with the watch key, over all of the above and the order: who edits it cannot make it."""
 

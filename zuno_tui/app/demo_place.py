@@ -145,6 +145,7 @@ def _chooses_network(home: Home) -> bool:
     from chain.wallet.address_book import read_book
     from zuno_tui.settings import SettingsError
     from zuno_tui.settings.load import read_settings_file
+    from zuno_tui.settings.of_features import feature_tables
     from zuno_tui.settings.schema import SharedTables
 
     try:
@@ -157,7 +158,7 @@ def _chooses_network(home: Home) -> bool:
     watched = monitor if isinstance(monitor, dict) else {}
     return bool(
         read_book(home.keystore).wallets
-        or written.keys() - {"unit", *SharedTables.__struct_fields__}
+        or written.keys() - {"unit", *SharedTables.__struct_fields__, *feature_tables()}
         or watched.get("networks")
         # `base:7` is a position on a network; `3:7` is one of v3.
         or any(":" in name.removeprefix("3:") for name in watched.get("positions", ()))

@@ -8,7 +8,7 @@ from agents.lp.advice_words import edge_sentence
 from agents.numbers.advice import edge_of
 from agents.numbers.rounding import significant
 from chain.base.errors import ZunoError
-from chain.base.units import Known, Quantity, Unknown, age_text
+from chain.base.units import Known, Quantity, Unknown, age_text, signed_percent
 from chain.contracts.addresses import checksum, shorten_address
 from chain.math.liquidity import Amounts
 from chain.positions.batch_reader import read_positions
@@ -42,7 +42,6 @@ from zuno_tui.present.words import (
     fee_text,
     percent,
     short_gain,
-    signed_percent,
     worth,
     yearly_percent,
 )

@@ -45,6 +45,7 @@ AmbientCapabilities=
 CapabilityBoundingSet=
 DevicePolicy=closed
 PrivateDevices=yes
+PrivateMounts=yes
 PrivateTmp=yes
 PrivateUsers=yes
 ProcSubset=pid
@@ -104,7 +105,7 @@ def unit_text(home: Path, options: Sequence[str] = (), *, server: bool = False) 
         environment=_specifiers(str(home / "monitor.env")),
         watchdog=WATCHDOG_SECONDS,
         credential=_credential(home),
-        hardening=_HARDENED.format(home=place, prefix=_unit_path(sys.prefix)) if server else "",
+        hardening=_HARDENED.format(home=place, prefix=_programs()) if server else "",
         target="multi-user.target" if server else "default.target",
     )
 
@@ -116,6 +117,12 @@ def _credential(home: Path) -> str:
         if path.is_file():
             return f"{line}={CREDENTIAL}:{_specifiers(str(path))}\n"
     return ""
+
+
+def _programs() -> str:
+    """Where the program is, and the interpreter that its environment was made of: either may lie
+    in a home, which the service sees none of."""
+    return " ".join(map(_unit_path, dict.fromkeys((sys.prefix, sys.base_prefix))))
 
 
 def _unit_path(path: Path | str) -> str:

@@ -145,7 +145,11 @@ class Session(Struct, frozen=True):
         from chain.rpc.client import RpcClient
 
         async with RpcClient(
-            self.network, self.endpoints, limits=self.settings.request_limits, store=store
+            self.network,
+            self.endpoints,
+            limits=self.settings.request_limits,
+            store=store,
+            tell=self.narrate,
         ) as client:
             yield client if self.tell_stale is None else client.at_last_block(self.tell_stale)
 

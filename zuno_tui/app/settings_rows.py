@@ -29,7 +29,7 @@ from zuno_tui.settings.load import (
     variable_of,
 )
 from zuno_tui.settings.monitor import monitor_settings
-from zuno_tui.settings.schema import SettingsFile
+from zuno_tui.settings.of_features import settings_file
 
 if TYPE_CHECKING:
     from zuno_tui.app.session import Session
@@ -154,7 +154,7 @@ def _choices(place: str) -> tuple[str, ...]:
         case "wallet":
             return ()
         case _:
-            return choices_at(SettingsFile, place)
+            return choices_at(settings_file(), place)
 
 
 def _is_choice(choice: str, shown: str) -> bool:
@@ -177,7 +177,7 @@ def _expected(place: str, sources: _Sources) -> str:
             return f"{names}, or an address to look at" if names else "an address to look at"
         case _:
             switch = _choices(place) == SWITCH
-            return " or ".join(SWITCH) if switch else expected_at(SettingsFile, place)
+            return " or ".join(SWITCH) if switch else expected_at(settings_file(), place)
 
 
 def _typed(place: str) -> Literal["seen", "masked", "unseen"]:

@@ -272,6 +272,8 @@ def _most_urgent(rows: Sequence[PositionRow]) -> PositionRow:
 _SIGNING = "apply"
 _READ_ANEW = ("screen.", "monitor.", "telegram.", "webhook.")
 """Settings that the screen draws at once, or the watch reads before every round."""
+_MOVES = ("network", "address", "rpc")
+"""Settings by which what waits to be asked again would be asked of another wallet or chain."""
 
 
 class Desk:
@@ -395,7 +397,8 @@ class Desk:
 
         opening = self._opening
         views = () if self._post is None else self._post.context.jobs.views
-        jobs = [job for job in views if job.asked]
+        waiting = [job for job in views if job.again is not None and not place.startswith(_MOVES)]
+        jobs = [job for job in views if job.asked and job not in waiting]
         anew = not place.startswith(_READ_ANEW)
         if anew and jobs:
             words = f"{jobs[0].name} is under way: wait for it, or cancel. Nothing was changed."
@@ -404,6 +407,9 @@ class Desk:
         session = session_after(self._session, opening.environment, place, intent.value or "")
         if anew:
             await self._open_as(session)
+            for job in waiting:
+                if isinstance(job.again, Intent):
+                    await self._take(job.again)
         self._session = session
         self._show_settings()
         words, counts = change_words(

@@ -86,6 +86,7 @@ class Jobs:
         cancellable: bool = True,
         opens_page: bool = False,
         asked: bool = True,
+        again: object | None = None,
     ) -> bool:
         """Begin the work, unless work of this name is under way, which is said."""
         if name in self._running:
@@ -97,7 +98,7 @@ class Jobs:
                 )
             )
             return False
-        view = JobView(name, words, cancellable, opens_page, asked)
+        view = JobView(name, words, cancellable, opens_page, asked, again)
         task = asyncio.create_task(self._run(name, work, seconds), name=f"zuno {name}")
         self._running[name] = running = _RunningJob(view, task, asked)
         if asked:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY, HOUR, signed_percent
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from zuno_tui.present.output import cell_width
 from zuno_tui.present.views import ChartView, Tone
-from zuno_tui.present.words import percent, signed_percent
+from zuno_tui.present.words import percent
 
 if TYPE_CHECKING:
     from chain.pools.depth import Depth

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from chain.base.units import Known, Quantity, Unknown, combine
+from chain.base.units import Known, Quantity, Unknown, combine, signed_percent
 from chain.bookkeeping.facts import PositionLife
 from chain.bookkeeping.ledger import EntryKind, LedgerAccount, LedgerEntry
 from chain.bookkeeping.results import StoryResult
@@ -28,7 +28,6 @@ from zuno_tui.present.words import (
     fee_text,
     money,
     short_gain,
-    signed_percent,
     worth,
 )
 

@@ -25,6 +25,7 @@ from agents.lp.plan import (
     PlanPoolFacts,
     ReplayedRange,
 )
+from agents.lp.spoken import less_roomy
 from agents.lp.statements import CLOSE, KEEP, Relation, Statement, claim, is_same_range
 from agents.numbers.advice import DECIDES_ALONE, AdviceReason
 from agents.numbers.calibrated import calibration_words
@@ -219,6 +220,7 @@ def card_statements(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[State
         yield _paid_back(plan.recommended)
     yield from _ruled_out(plan)
     yield from _only_offered(plan)
+    yield from less_roomy(plan)
     yield from (statement for move in plan.candidates for statement in _broken(move))
 
 
@@ -315,7 +317,7 @@ def plan_lines(
     argued: ArguedPlan, pools: Mapping[str, PlanPool], record: TrackRecord | None = None
 ) -> Iterator[str]:
     plan = argued.plan
-    yield f"{plan.plan_id} · {headline(plan)}"
+    yield wrap_text(f"{plan.plan_id} · {headline(plan)}", indent=2)
     yield wrap_text(plan_sentence(plan, pools, record), indent=0)
     decided = decided_words(plan)
     yield wrap_text(decided, indent=0)
@@ -457,7 +459,7 @@ def _outside_words(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
         entry = next((each.words for each in findings if each.rule is Rule.ENTERS), None)
         if entry is not None:
             yield f"{option_letter(move.index or 0)} needs no swap, and waits: {entry}."
-    yield from (statement.words for statement in _only_offered(plan))
+    yield from (statement.words for statement in (*_only_offered(plan), *less_roomy(plan)))
 
 
 def _only_offered(plan: Plan) -> Iterator[Statement]:

@@ -428,6 +428,8 @@ class JobView(Struct, frozen=True):
     """Whether a page opens when it is done."""
     asked: bool = True
     """Whether a person asked for it; what the desk began by itself keeps nobody waiting."""
+    again: object | None = None
+    """What to ask for again where the desk opens anew meanwhile."""
 
 
 class StatusView(Struct, frozen=True):

@@ -155,14 +155,6 @@ def fee_text(pips: int) -> str:
     return f"{_fixed(Fraction(pips, 10_000), 4).rstrip('0').rstrip('.')}%"
 
 
-def signed_percent(part: Fraction | float) -> str:
-    """To hundredths: less is no loss that anybody looks for."""
-    size = round(100 * float(part), 2)
-    if abs(size) >= 100:
-        return f"{size:+,.0f}%".replace("-", "−")
-    return f"{size:+.2f}%".replace("-", "−") if size else "0%"
-
-
 def percent(part: Fraction | float) -> str:
     size = float(part) * 100
     if 0 < size < 0.01:

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from msgspec import field
 from msgspec.structs import replace
@@ -23,11 +23,12 @@ from zuno_tui.settings.check import (
     refuse_plain,
     without_unknown,
 )
+from zuno_tui.settings.of_features import feature_tables, settings_file
 from zuno_tui.settings.schema import (
     AnswerSeconds,
     DemoTable,
     OwnAddress,
-    SettingsFile,
+    SettingsTable,
     SharedTables,
     checked_url,
     network_called,
@@ -35,6 +36,8 @@ from zuno_tui.settings.schema import (
 
 if TYPE_CHECKING:
     from chain.rpc.requests import RequestLimits
+
+FeatureTable = TypeVar("FeatureTable", bound=SettingsTable)
 
 RENAMED = {
     f"model.{role}": f"model.roles.{role}.name"
@@ -215,6 +218,8 @@ class Settings(SharedTables, frozen=True):
     coingecko_url: str = "https://api.coingecko.com/api/v3"
     coingecko_key: str | None = None
     defillama_url: str = "https://coins.llama.fi"
+    of_features: Mapping[str, SettingsTable] = field(default_factory=dict)
+    """By the names of their tables."""
 
     renamed: tuple[str, ...] = ()
     """A sentence for each setting that is written by its old name."""
@@ -225,6 +230,11 @@ class Settings(SharedTables, frozen=True):
     def warnings(self) -> tuple[str, ...]:
         """What is to be said at the start."""
         return (*self.renamed, *(setting.sentence for setting in self.not_understood))
+
+    def table(self, kind: type[FeatureTable]) -> FeatureTable:
+        """What the file says in the table of a feature."""
+        found = (table for table in self.of_features.values() if isinstance(table, kind))
+        return next(found, kind())
 
     def chosen_network(self) -> Network:
         try:
@@ -275,7 +285,7 @@ def load_settings(path: Path, environment: Mapping[str, str], flags: Flags) -> S
     """
     try:
         written, renamed = with_new_names(read_settings_file(path))
-        known, unknown = without_unknown(SettingsFile, written)
+        known, unknown = without_unknown(settings_file(), written)
         settings = replace(
             _from_file(cast("Mapping[str, object]", known)),
             renamed=renamed,
@@ -305,7 +315,7 @@ def checked_file(written: Mapping[str, object]) -> Settings:
 
 
 def _from_file(written: Mapping[str, object]) -> Settings:
-    file = check_as(SettingsFile, written)
+    file = check_as(settings_file(), written)
     default = Settings()
     return Settings(
         network=default.network if file.network is None else file.network,
@@ -320,6 +330,7 @@ def _from_file(written: Mapping[str, object]) -> Settings:
         coingecko_url=(file.coingecko.url or default.coingecko_url).strip(),
         coingecko_key=file.coingecko.key,
         defillama_url=(file.defillama.url or default.defillama_url).strip(),
+        of_features={name: getattr(file, name) for name in feature_tables()},
         **{name: getattr(file, name) for name in SharedTables.__struct_fields__},
     )
 

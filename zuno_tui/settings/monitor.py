@@ -11,6 +11,7 @@ from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.protocols.reference import PositionRef
 from zuno_tui.settings.check import check_as
 from zuno_tui.settings.load import Settings
+from zuno_tui.settings.of_features import feature_thresholds
 from zuno_tui.settings.schema import Interval, ThresholdsTable, network_called, position_called
 
 _LEVELS = ("price_below", "price_above")
@@ -57,9 +58,12 @@ def _positions(
 
 
 def _thresholds(table: ThresholdsTable, before: Thresholds) -> Thresholds:
-    chosen = {
+    said = {name: value for name, value in asdict(table).items() if value is not None}
+    own = {
         name: Fraction(str(value)) if name in _LEVELS else value
-        for name, value in asdict(table).items()
-        if value is not None and name in Thresholds.__struct_fields__
+        for name, value in said.items()
+        if name in Thresholds.__struct_fields__
     }
-    return replace(before, **chosen)
+    others = feature_thresholds() & said.keys()
+    of_features = {**before.of_features, **{name: said[name] for name in others}}
+    return replace(before, **own, of_features=of_features)

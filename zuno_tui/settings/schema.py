@@ -41,7 +41,6 @@ OwnAddress = Annotated[
 Hooks = Annotated[tuple[AddressText, ...], Meta(description='a list of addresses, like ["0x…"]')]
 Positive = Annotated[float, Meta(gt=0, lt=2**53, description="a number above 0")]
 Amount = Annotated[float, Meta(ge=0, lt=2**53, description="a number of 0 or more")]
-Leverage = Annotated[float, Meta(gt=0, le=2, description="a number above 0, at most 2")]
 Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
 Margin = Annotated[float, Meta(ge=0, le=0.25, description="a number from 0 to 0.25")]
 Interval = Annotated[float, Meta(ge=5, le=86_400, description="from 5 to 86400 seconds")]
@@ -59,9 +58,6 @@ PictureChoice = Annotated[
 ThemeName = Annotated[
     Literal["zuno-dark", "zuno-light", "zuno-high-contrast", "zuno-16", "colourless"],
     Meta(description="zuno-dark, zuno-light, zuno-high-contrast, zuno-16 or colourless"),
-]
-HedgeSeconds = Annotated[
-    int, Meta(ge=1, le=600, description="a whole number of seconds from 1 to 600")
 ]
 Tokens = Annotated[int, Meta(ge=0, description="a whole number of tokens")]
 Dollars = Annotated[float, Meta(ge=0, lt=2**53, description="an amount of dollars")]
@@ -116,10 +112,6 @@ AnswerSeconds = Annotated[float, Meta(ge=1, le=600, description="from 1 to 600 s
 Profile = Annotated[
     Literal["conservative", "balanced", "aggressive"],
     Meta(description="conservative, balanced or aggressive"),
-]
-VenueName = Annotated[
-    str,
-    Meta(pattern="^[a-z][a-z0-9-]{1,30}$", description="a venue's name, as zuno venue lists it"),
 ]
 Transport = Annotated[Literal["auto", "mesh", "local"], Meta(description="auto, mesh or local")]
 LeastSeverity = Annotated[
@@ -240,9 +232,6 @@ class ThresholdsTable(SettingsTable, frozen=True):
     price_above: Amount | None = None
     value_below_usd: Amount | None = None
     loss: Share | None = None
-    hedge_drift: Share | None = None
-    hedge_margin: Share | None = None
-    hedge_funding: Share | None = None
 
 
 class MonitorTable(ThresholdsTable, frozen=True):
@@ -315,48 +304,6 @@ class CoinGeckoTable(SettingsTable, frozen=True):
     key: Text | None = None
 
 
-class TradeModelsTable(SettingsTable, frozen=True):
-    """Who is asked in each office of the trade desk, and who stands in."""
-
-    judge: RoleModelTable = RoleModelTable()
-    liquidity: RoleModelTable = RoleModelTable()
-    microstructure: RoleModelTable = RoleModelTable()
-    macro: RoleModelTable = RoleModelTable()
-    vlm_geometric: RoleModelTable = RoleModelTable()
-    self_correction: RoleModelTable = RoleModelTable()
-    post_mortem: RoleModelTable = RoleModelTable()
-    rag_extraction: RoleModelTable = RoleModelTable()
-    chat: RoleModelTable = RoleModelTable()
-    fallback: RoleModelTable = RoleModelTable()
-
-
-class TradeTable(SettingsTable, frozen=True):
-    """The trade desk: where its market is read, and how much it may do."""
-
-    venue: VenueName = "paper"
-    spot_venue: VenueName | None = None
-    """Where longs go that fit its limits, beside the venue that takes everything else."""
-    allow_withdrawing_key: Switch = False
-    """Whether orders may be sent with a key that could move the money away."""
-    url: Url | None = None
-    paper_usd: Positive | None = None
-    order_usd: Positive | None = None
-    """The largest outright order."""
-    hedge_usd: Positive | None = None
-    """The largest hedge of one position; by default what the position is worth."""
-    hedge_seconds: HedgeSeconds = 30
-    """How long a hedge rests before what is left of it is taken at once."""
-    account_leverage: Leverage | None = None
-    fred_key: KeyVariable | None = None
-    send_reports: Switch = True
-    """To Telegram, where it is set."""
-    news: tuple[Url, ...] = ()
-    """Feeds in RSS or Atom."""
-    narrative: RoleModelTable = RoleModelTable()
-    """A model that searches the web."""
-    models: TradeModelsTable = TradeModelsTable()
-
-
 class DefiLlamaTable(SettingsTable, frozen=True):
     url: Url | None = None
 
@@ -409,7 +356,6 @@ class SharedTables(SettingsTable, frozen=True):
     monitor: MonitorTable = MonitorTable()
     telegram: TelegramTable = TelegramTable()
     webhook: WebhookTable = WebhookTable()
-    trade: TradeTable = TradeTable()
     screen: ScreenTable = ScreenTable()
     keys: dict[str, Text] = field(default_factory=dict)
     """By a key's id; which there are the screen knows."""

@@ -322,6 +322,7 @@ WHILE_EMPTY = (AlertKind.FEES_WORTH_COLLECTING, AlertKind.WITHDRAWN_WAITS)
 if set(RULES) != set(AlertKind):
     raise AssertionError(f"no rule for {', '.join(sorted(set(AlertKind) - set(RULES)))}")
 
+_JUDGES = tuple((kind, rule.judge) for kind, rule in RULES.items() if rule.judge is not None)
 _NONE_STANDING: frozenset[str] = frozenset()
 
 
@@ -329,7 +330,7 @@ def findings(
     situation: Situation, thresholds: Thresholds, standing: Collection[str] = _NONE_STANDING
 ) -> list[Finding]:
     """All that is the matter, given the kinds whose alerts stand already."""
-    judgments = (judge_kind(kind, situation, thresholds, kind in standing) for kind in RULES)
+    judgments = (judge(situation, thresholds, kind in standing) for kind, judge in _JUDGES)
     return [finding for finding in judgments if finding is not None]
 
 

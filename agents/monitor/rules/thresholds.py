@@ -41,12 +41,8 @@ class Thresholds(Struct, frozen=True):
     """A stop-loss by worth: principal and fees together under so many dollars."""
     loss: float | None = None
     """A stop-loss by share: so much less than what went in, fees counted, in currency1."""
-    hedge_drift: float = 0.2
-    """A hedge has drifted when it is off by this share of what it should be. 0 switches it off."""
-    hedge_margin: float = 0.15
-    """A hedge is short of margin when so small a rise makes the venue close it."""
-    hedge_funding: float = 0.0003
-    """Funding has turned when being short costs this share of its worth a day."""
+    of_features: Mapping[str, float] = field(default_factory=dict)
+    """By name, what features judge by and a person set; only they know what else holds."""
 
     def settle_blocks(self, network: Network) -> int:
         return max(1, ceil(self.settle_minutes * 60 / network.block_seconds))

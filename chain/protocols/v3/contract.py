@@ -7,15 +7,21 @@ from msgspec import Struct
 from chain.contracts import abi
 from chain.contracts.abi import AbiError
 from chain.contracts.networks import Address
-from chain.math.fees import ProtocolFee
+from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.protocols.past import SwapEvent, log_place, read_event
 from chain.protocols.pool import PoolState
 from chain.protocols.v3.pool_key import V3PoolKey
 from chain.rpc.records import Log
 from chain.rpc.requests import Call, CallOutcome
 
+_WORD = 32
+REFUSED = "A contract of Uniswap v3 refused a question it answers for every position."
 _SLOT0_TYPES = ("uint160", "int24", "uint16", "uint16", "uint16", "uint8", "bool")
-TICK_TYPES = (*("uint128", "int128", "uint256", "uint256"), *("int56", "uint160", "uint32", "bool"))
+_TICK_TYPES = (
+    *("uint128", "int128", "uint256", "uint256"),
+    *("int56", "uint160", "uint32", "bool"),
+)
+_TICKS = abi.selector("ticks(int24)")
 
 
 class V3Slot0(Struct, frozen=True):
@@ -29,8 +35,13 @@ class V3Slot0(Struct, frozen=True):
         return ProtocolFee(*(fee // part if part else 0 for part in self.protocol_parts))
 
 
-def pool_call(pool: Address, signature: str, *values: object) -> Call:
-    return Call(pool, abi.encode_call(signature, *values))
+def pool_call(pool: Address, signature: str, *values: object, words: int = 0) -> Call:
+    return Call(pool, abi.encode_call(signature, *values), words)
+
+
+def tick_call(pool: Address, tick: int) -> Call:
+    data = _TICKS + tick.to_bytes(_WORD, "big", signed=True)
+    return Call(pool, data, len(_TICK_TYPES))
 
 
 def mark_calls(pool: Address) -> tuple[Call, ...]:
@@ -69,8 +80,16 @@ def decode_slot0(outcome: CallOutcome) -> V3Slot0:
 
 def decode_tick_net(outcome: CallOutcome) -> int:
     """The liquidity that a tick adds when it is crossed upwards."""
-    _, net, *_ = abi.decode(TICK_TYPES, told_by(outcome))
+    _, net, *_ = abi.decode(_TICK_TYPES, told_by(outcome))
     return int(net)
+
+
+def decode_outside(outcome: CallOutcome) -> FeeGrowth:
+    """What was earned on the other side of a tick: its third and fourth word."""
+    data = told_by(outcome)
+    if len(data) != _WORD * len(_TICK_TYPES):
+        raise AbiError("A pool of Uniswap v3 did not answer with a tick.")
+    return FeeGrowth(*(int.from_bytes(data[at : at + _WORD]) for at in (2 * _WORD, 3 * _WORD)))
 
 
 def decode_number(kind: str, outcome: CallOutcome) -> int:
@@ -80,7 +99,7 @@ def decode_number(kind: str, outcome: CallOutcome) -> int:
 
 def told_by(outcome: CallOutcome) -> bytes:
     if not outcome.success:
-        raise AbiError("A contract of Uniswap v3 refused a question it answers for every position.")
+        raise AbiError(REFUSED)
     return outcome.data
 
 

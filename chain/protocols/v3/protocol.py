@@ -69,7 +69,7 @@ class UniswapV3:
         )
 
     def net_liquidity(self, pool_id: PoolId, tick: int) -> PoolQuestion[int]:
-        call = contract.pool_call(pool_id, "ticks(int24)", tick)
+        call = contract.tick_call(pool_id, tick)
         return PoolQuestion(
             lambda told: contract.decode_tick_net(told.outcomes[call]), calls=(call,)
         )

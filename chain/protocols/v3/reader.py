@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
 from chain.base.units import Known, Quantity, Unknown
 from chain.contracts import abi
+from chain.contracts.abi import AbiError
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import NATIVE, Address, Network, V3Contracts
 from chain.contracts.pool_key import PoolId
@@ -22,7 +23,15 @@ from chain.protocols.past import NOT_ADDED_UP, NOTHING
 from chain.protocols.pool import PoolSnapshot
 from chain.protocols.reference import V3, PositionRef, v3_position
 from chain.protocols.snapshot import PositionIdentity, PositionSnapshot, range_status
-from chain.protocols.v3.contract import TICK_TYPES, decode_number, decode_slot0, pool_call, told_by
+from chain.protocols.v3.contract import (
+    REFUSED,
+    decode_number,
+    decode_outside,
+    decode_slot0,
+    pool_call,
+    tick_call,
+    told_by,
+)
 from chain.protocols.v3.memory import V3Memory, V3Place
 from chain.protocols.v3.pool_key import v3_pool_address, v3_pool_key, v3_position_key
 from chain.rpc.client import RpcClient
@@ -31,6 +40,8 @@ from chain.rpc.requests import Call, CallOutcome
 
 if TYPE_CHECKING:
     from chain.protocols.protocol import AskedCall, AskedCode
+
+T = TypeVar("T")
 
 _FIRST_GUESS = 24
 """Of a wallet nobody has read: so many are asked for at once, whether they are there or not."""
@@ -50,38 +61,104 @@ class V3Reader:
         self._memory = memory
         self._may_be_absent = network.testnet
         """Test networks are begun anew, and an embedded chain of an earlier make has no v3."""
-        self._told: dict[Call, CallOutcome] = {}
-        self._owners: dict[Address, tuple[int, ...]] = {}
-        """With the tokens each is remembered to hold."""
-        self._strangers: set[Address] = set()
-        """Those of whom nothing is remembered."""
+        self._before: dict[Address, tuple[int, ...] | None] = {}
+        """The tokens each wallet is remembered to hold; None for those of whom nothing is."""
+        self._balances: dict[Address, int] = {}
+        self._listed: dict[Address, dict[int, int | None]] = {}
+        """By the place in a wallet's list; None where the manager refused to answer."""
         self._named: set[int] = set()
-        self._records: dict[int, ManagerRecord | None] = {}
-        """As they were told, decoded once."""
-        self._withdrawn: dict[int, Quantity[Amounts]] = {}
-        """Of those that are owed anything from before."""
         self._places: dict[int, V3Place] = {}
         """As remembered."""
+        self._owners: dict[int, Address | None] = {}
+        self._records: dict[int, ManagerRecord | None] = {}
+        self._withdrawn: dict[int, Quantity[Amounts]] = {}
+        """Of those that are owed anything from before."""
+        self._of_pools: dict[Call, CallOutcome] = {}
+        self._outside: dict[tuple[Address, int], FeeGrowth | AbiError] = {}
+        self._in_pools: dict[tuple[Address, int, int], PoolRecord | AbiError] = {}
+        """A place that is remembered may be no more: what is wrong there only counts for a position
+        that exists."""
 
     def follow(self, owners: Iterable[Address]) -> None:
         """Read all that these wallets hold."""
         for owner in owners:
-            if owner not in self._owners:
-                held = self._memory.last_tokens(owner)
-                self._owners[owner] = held or ()
-                if held is None:
-                    self._strangers.add(owner)
-        self._recall(token_id for held in self._owners.values() for token_id in held)
+            if owner not in self._before:
+                self._before[owner] = self._memory.last_tokens(owner)
+                self._listed[owner] = {}
+        self._recall(token_id for held in self._before.values() for token_id in held or ())
 
     def name(self, refs: Iterable[PositionRef]) -> None:
         """Read these, whoever owns them."""
         self._named.update(ref.token_id for ref in refs if ref.protocol == V3)
         self._recall(self._named)
 
-    def calls(self) -> list[AskedCall]:
-        take = self._told.__setitem__
-        missing = [call for call in dict.fromkeys(self._wanted()) if call not in self._told]
-        return [(call, partial(take, call)) for call in missing]
+    def calls(self) -> Iterator[AskedCall]:
+        manager, asked = self._contracts.position_manager, set[object]()
+        for owner in self._before:
+            if owner not in self._balances:
+                yield balance_call(manager, owner), partial(self._take_balance, owner)
+            for index in range(self._count(owner)):
+                if index not in self._listed[owner]:
+                    yield (
+                        owned_call(manager, owner, index),
+                        partial(self._take_listed, owner, index),
+                    )
+        for token_id in self._ids():
+            if token_id not in self._owners:
+                owner_call = custody.about(manager, custody.OWNER, token_id)
+                yield owner_call, partial(self._take_owner, token_id)
+            if token_id not in self._records:
+                yield position_call(manager, token_id), partial(self._take_record, token_id)
+            place = self._place(token_id)
+            if place is not None:
+                yield from self._calls_of(place, asked)
+
+    def _calls_of(self, place: V3Place, asked: set[object]) -> Iterator[AskedCall]:
+        """What is to be asked of a pool for one range, if nobody `asked` for it."""
+        pool = self._pool_address(place)
+        if pool not in asked:
+            asked.add(pool)
+            for call in pool_calls(pool).all:
+                if call not in self._of_pools:
+                    yield call, partial(self._of_pools.__setitem__, call)
+        for tick in (place.tick_lower, place.tick_upper):
+            edge = (pool, tick)
+            if edge not in self._outside and edge not in asked:
+                asked.add(edge)
+                yield tick_call(pool, tick), partial(self._take_outside, edge)
+        span = (pool, place.tick_lower, place.tick_upper)
+        if span not in self._in_pools and span not in asked:
+            asked.add(span)
+            key = v3_position_key(self._contracts.position_manager, *span[1:])
+            yield Call(pool, _IN_POOL + key, len(_IN_POOL_TYPES)), partial(self._take_in_pool, span)
+
+    def _take_balance(self, owner: Address, outcome: CallOutcome) -> None:
+        self._balances[owner] = 0 if self._is_absent(outcome) else decode_number("uint256", outcome)
+
+    def _take_listed(self, owner: Address, index: int, outcome: CallOutcome) -> None:
+        told = outcome.success and not self._is_absent(outcome)
+        self._listed[owner][index] = decode_number("uint256", outcome) if told else None
+
+    def _take_owner(self, token_id: int, outcome: CallOutcome) -> None:
+        absent = self._is_absent(outcome)
+        self._owners[token_id] = None if absent else custody.decode_owner(outcome)
+
+    def _take_record(self, token_id: int, outcome: CallOutcome) -> None:
+        absent = self._is_absent(outcome)
+        self._records[token_id] = None if absent else decode_position(outcome)
+
+    def _take_outside(self, edge: tuple[Address, int], outcome: CallOutcome) -> None:
+        self._outside[edge] = _or_fault(decode_outside, outcome)
+
+    def _take_in_pool(self, span: tuple[Address, int, int], outcome: CallOutcome) -> None:
+        self._in_pools[span] = _or_fault(decode_in_pool, outcome)
+
+    def _is_absent(self, outcome: CallOutcome) -> bool:
+        return self._may_be_absent and outcome.success and not outcome.data
+
+    def _pool_address(self, place: V3Place) -> Address:
+        factory = self._contracts.factory
+        return v3_pool_address(factory, place.token0, place.token1, place.fee)
 
     def slots(self) -> Iterable[int]:
         return ()
@@ -101,17 +178,17 @@ class V3Reader:
     def tokens(self) -> tuple[Address, ...]:
         """What the positions known so far are made of, each once."""
         places = (self._place(token_id) for token_id in self._ids())
-        pairs = ((place.token0, place.token1) for place in places if place is not None)
+        pairs = {(place.token0, place.token1): None for place in places if place is not None}
         return tuple(dict.fromkeys(token for pair in pairs for token in pair))
 
     def balance(self, owner: Address) -> int:
-        return self._balance(self._told[balance_call(self._contracts.position_manager, owner)])
+        return self._balances[owner]
 
     async def finish(self, client: RpcClient, block: Block) -> None:
         """What a token is owed is one sum: logs tell which part of it was withdrawn."""
         manager, asked = self._contracts.position_manager, dict[int, ManagerRecord]()
         for token_id in self._ids():
-            record = self._record(token_id)
+            record = self._records.get(token_id)
             if record is None or not (record.owed0 or record.owed1):
                 continue
             known = self._memory.withdrawn_amounts(token_id, record.state)
@@ -134,19 +211,24 @@ class V3Reader:
 
     def snapshots(self, block: Block) -> dict[PositionRef, PositionSnapshot]:
         """Every position that exists, by its number."""
-        factory, manager = self._contracts.factory, self._contracts.position_manager
         pools: dict[PoolId, PoolSnapshot] = {}
         found: dict[PositionRef, PositionSnapshot] = {}
         for token_id in sorted(self._ids()):
-            record, owner = self._record(token_id), self._owner(token_id)
+            record, owner = self._records.get(token_id), self._owners.get(token_id)
             if record is None or owner is None:
                 continue
-            calls = place_calls(factory, manager, record.place)
-            pool_id = calls.slot0.target
+            place = record.place
+            pool_id = self._pool_address(place)
             if pool_id not in pools:
-                pools[pool_id] = v3_pool_snapshot(factory, record.place, calls, self._told)
-            reading = v3_reading(
-                token_id, owner, record, pool=pools[pool_id], calls=calls, told=self._told
+                pools[pool_id] = v3_pool_snapshot(self._contracts.factory, place, self._of_pools)
+            reading = V3Reading(
+                token_id,
+                owner,
+                record,
+                pools[pool_id],
+                _sound(self._outside[pool_id, place.tick_lower]),
+                _sound(self._outside[pool_id, place.tick_upper]),
+                _sound(self._in_pools[pool_id, place.tick_lower, place.tick_upper]),
             )
             withdrawn = self._withdrawn.get(token_id, _NONE_OWED)
             found[v3_position(token_id)] = v3_snapshot(reading, block, withdrawn)
@@ -154,77 +236,74 @@ class V3Reader:
 
     def remember(self) -> None:
         """Keep what was met, once nothing is missing."""
-        records = {token_id: self._record(token_id) for token_id in self._ids()}
+        records = {token_id: self._records.get(token_id) for token_id in self._ids()}
+        held = {owner: tuple(self._held(owner)) for owner in self._before}
         self._memory.remember(
-            {token_id: record.place for token_id, record in records.items() if record is not None},
-            {owner: tuple(self._held(owner)) for owner in self._owners},
+            {
+                token_id: record.place
+                for token_id, record in records.items()
+                if record is not None and record.place != self._places.get(token_id)
+            },
+            {owner: tokens for owner, tokens in held.items() if tokens != self._before[owner]},
         )
 
     def _recall(self, token_ids: Iterable[int]) -> None:
         unmet = [token_id for token_id in token_ids if token_id not in self._places]
         self._places.update(self._memory.places(unmet))
 
-    def _wanted(self) -> Iterator[Call]:
-        manager = self._contracts.position_manager
-        for owner in self._owners:
-            yield balance_call(manager, owner)
-            yield from (owned_call(manager, owner, index) for index in range(self._count(owner)))
-        for token_id in self._ids():
-            yield custody.about(manager, custody.OWNER, token_id)
-            yield position_call(manager, token_id)
-            place = self._place(token_id)
-            if place is not None:
-                yield from place_calls(self._contracts.factory, manager, place).all
-
     def _count(self, owner: Address) -> int:
-        """How many tokens of a wallet to ask for: as it holds, or as it held when last seen."""
-        told = self._told.get(balance_call(self._contracts.position_manager, owner))
-        if told is not None:
-            return min(self._balance(told), _MOST)
-        return _FIRST_GUESS if owner in self._strangers else len(self._owners[owner])
+        """How many tokens of a wallet to ask for: none where all that it held, and still holds,
+        are all that it has."""
+        before, balance = self._before[owner], self._balances.get(owner)
+        if balance is None:
+            return _FIRST_GUESS if before is None else 0
+        if before is not None and all(token_id in self._owners for token_id in before):
+            return 0 if len(self._kept(owner)) == balance else min(balance, _MOST)
+        return min(balance, _MOST) if before is None else 0
 
-    def _balance(self, outcome: CallOutcome) -> int:
-        if self._may_be_absent and outcome.success and not outcome.data:
-            return 0
-        return decode_number("uint256", outcome)
+    def _kept(self, owner: Address) -> list[int]:
+        """Of what a wallet held that which it holds."""
+        before = self._before[owner] or ()
+        return [token_id for token_id in before if self._owners.get(token_id) == owner]
 
     def _ids(self) -> list[int]:
         """Those that are named, held, or were held when last seen."""
         held = (
             token_id
-            for owner, before in self._owners.items()
-            for token_id in (*before, *self._held(owner))
+            for owner, before in self._before.items()
+            for token_id in (*(before or ()), *self._listed[owner].values())
+            if token_id
         )
         return list(dict.fromkeys((*sorted(self._named), *held)))
 
-    def _held(self, owner: Address) -> Iterator[int]:
-        manager = self._contracts.position_manager
-        if balance_call(manager, owner) not in self._told:
-            return
-        for index in range(min(self.balance(owner), _MOST)):
-            told = self._told.get(owned_call(manager, owner, index))
-            if told is not None and (token_id := decode_number("uint256", told)):
-                yield token_id
-
-    def _record(self, token_id: int) -> ManagerRecord | None:
-        told = self._told.get(position_call(self._contracts.position_manager, token_id))
-        if told is None or (self._may_be_absent and told.success and not told.data):
-            return None
-        if token_id not in self._records:
-            self._records[token_id] = decode_position(told)
-        return self._records[token_id]
+    def _held(self, owner: Address) -> list[int]:
+        listed = self._listed[owner]
+        if not listed:
+            return self._kept(owner)
+        told = [listed[at] for at in range(min(self._balances[owner], _MOST)) if at in listed]
+        if None in told:
+            raise AbiError(REFUSED)
+        return [token_id for token_id in told if token_id]
 
     def _place(self, token_id: int) -> V3Place | None:
         """Where a position stands: as told, or as remembered before it was."""
-        if position_call(self._contracts.position_manager, token_id) not in self._told:
+        if token_id not in self._records:
             return self._places.get(token_id)
-        record = self._record(token_id)
+        record = self._records[token_id]
         return None if record is None else record.place
 
-    def _owner(self, token_id: int) -> Address | None:
-        manager = self._contracts.position_manager
-        told = self._told.get(custody.about(manager, custody.OWNER, token_id))
-        return None if told is None else custody.decode_owner(told)
+
+def _or_fault(decode: Callable[[CallOutcome], T], outcome: CallOutcome) -> T | AbiError:
+    try:
+        return decode(outcome)
+    except AbiError as fault:
+        return fault
+
+
+def _sound(told: T | AbiError) -> T:
+    if isinstance(told, AbiError):
+        raise told
+    return told
 
 
 _NONE_OWED = Known(NOTHING, "nothing is owed from before")
@@ -252,8 +331,9 @@ class V3Reading(Struct, frozen=True):
 
 
 def v3_pool_snapshot(
-    factory: Address, place: V3Place, calls: PlaceCalls, told: Mapping[Call, CallOutcome]
+    factory: Address, place: V3Place, told: Mapping[Call, CallOutcome]
 ) -> PoolSnapshot:
+    calls = pool_calls(v3_pool_address(factory, place.token0, place.token1, place.fee))
     slot0 = decode_slot0(told[calls.slot0])
     spacing = decode_number("int24", told[calls.spacing])
     key = v3_pool_key(factory, place.token0, place.token1, place.fee, spacing)
@@ -272,26 +352,6 @@ def v3_pool_snapshot(
             decode_number("uint256", told[calls.growth1]),
         ),
         hook=hook_passport(NO_HOOK, place.fee),
-    )
-
-
-def v3_reading(
-    token_id: int,
-    owner: Address,
-    record: ManagerRecord,
-    *,
-    pool: PoolSnapshot,
-    calls: PlaceCalls,
-    told: Mapping[Call, CallOutcome],
-) -> V3Reading:
-    return V3Reading(
-        token_id,
-        owner,
-        record,
-        pool,
-        decode_growth_outside(told[calls.lower]),
-        decode_growth_outside(told[calls.upper]),
-        decode_in_pool(told[calls.in_pool]),
     )
 
 
@@ -361,9 +421,10 @@ def payable(record: ManagerRecord, in_pool: PoolRecord, inside: FeeGrowth) -> tu
     )
 
 
-_CALLS_KEPT = 50_000
+_POOLS_KEPT = 5_000
 _WORD = 32
 _OWNED = "tokenOfOwnerByIndex(address,uint256)"
+_IN_POOL = abi.selector("positions(bytes32)")
 _POSITION = abi.selector("positions(uint256)")
 _POSITION_TYPES = (
     *("uint96", "address", "address", "address", "uint24", "int24", "int24"),
@@ -398,22 +459,18 @@ class PoolRecord(Struct, frozen=True):
     owed1: int
 
 
-class PlaceCalls(Struct, frozen=True):
-    """All that a pool is asked for one position."""
+class PoolCalls(Struct, frozen=True):
+    """All that a pool is asked for itself."""
 
     slot0: Call
     liquidity: Call
     growth0: Call
     growth1: Call
     spacing: Call
-    lower: Call
-    upper: Call
-    in_pool: Call
 
     @property
     def all(self) -> tuple[Call, ...]:
-        pool = (self.slot0, self.liquidity, self.growth0, self.growth1, self.spacing)
-        return (*pool, self.lower, self.upper, self.in_pool)
+        return self.slot0, self.liquidity, self.growth0, self.growth1, self.spacing
 
 
 def owned_call(manager: Address, owner: Address, index: int) -> Call:
@@ -421,25 +478,18 @@ def owned_call(manager: Address, owner: Address, index: int) -> Call:
     return Call(manager, abi.encode_call(_OWNED, owner, index))
 
 
-@lru_cache(maxsize=_CALLS_KEPT)
 def position_call(manager: Address, token_id: int) -> Call:
-    return Call(manager, _POSITION + token_id.to_bytes(_WORD, "big"))
+    return Call(manager, _POSITION + token_id.to_bytes(_WORD, "big"), len(_POSITION_TYPES))
 
 
-@lru_cache(maxsize=_CALLS_KEPT)
-def place_calls(factory: Address, manager: Address, place: V3Place) -> PlaceCalls:
-    pool = v3_pool_address(factory, place.token0, place.token1, place.fee)
-    key = v3_position_key(manager, place.tick_lower, place.tick_upper)
-
-    return PlaceCalls(
+@lru_cache(maxsize=_POOLS_KEPT)
+def pool_calls(pool: Address) -> PoolCalls:
+    return PoolCalls(
         slot0=pool_call(pool, "slot0()"),
         liquidity=pool_call(pool, "liquidity()"),
         growth0=pool_call(pool, "feeGrowthGlobal0X128()"),
         growth1=pool_call(pool, "feeGrowthGlobal1X128()"),
         spacing=pool_call(pool, "tickSpacing()"),
-        lower=pool_call(pool, "ticks(int24)", place.tick_lower),
-        upper=pool_call(pool, "ticks(int24)", place.tick_upper),
-        in_pool=pool_call(pool, "positions(bytes32)", key),
     )
 
 
@@ -456,8 +506,3 @@ def decode_position(outcome: CallOutcome) -> ManagerRecord | None:
 def decode_in_pool(outcome: CallOutcome) -> PoolRecord:
     liquidity, last0, last1, owed0, owed1 = abi.decode(_IN_POOL_TYPES, told_by(outcome))
     return PoolRecord(liquidity, FeeGrowth(last0, last1), owed0, owed1)
-
-
-def decode_growth_outside(outcome: CallOutcome) -> FeeGrowth:
-    _, _, outside0, outside1, *_ = abi.decode(TICK_TYPES, told_by(outcome))
-    return FeeGrowth(outside0, outside1)

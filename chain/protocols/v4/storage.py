@@ -40,8 +40,24 @@ class PositionLayout(Struct, frozen=True):
     position: PositionSlots
     sqrt_price_lower: int
     sqrt_price_upper: int
-    slots: tuple[int, ...]
-    """Every word that amounts, fees and range status are computed from."""
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """Every word that amounts, fees and range status are computed from."""
+        pool, lower, upper, position = self.pool, self.lower, self.upper, self.position
+        return (
+            pool.slot0,
+            pool.fee_growth_global0,
+            pool.fee_growth_global1,
+            pool.liquidity,
+            lower.fee_growth_outside0,
+            lower.fee_growth_outside1,
+            upper.fee_growth_outside0,
+            upper.fee_growth_outside1,
+            position.liquidity,
+            position.fee_growth_inside0_last,
+            position.fee_growth_inside1_last,
+        )
 
 
 # Eight hashes a position: computed once, because a monitor asks for thousands on every poll.
@@ -61,19 +77,6 @@ def layout_of(identity: PositionIdentity, position_manager: Address) -> Position
         position=position,
         sqrt_price_lower=sqrt_price_at_tick(identity.tick_lower),
         sqrt_price_upper=sqrt_price_at_tick(identity.tick_upper),
-        slots=(
-            pool.slot0,
-            pool.fee_growth_global0,
-            pool.fee_growth_global1,
-            pool.liquidity,
-            lower.fee_growth_outside0,
-            lower.fee_growth_outside1,
-            upper.fee_growth_outside0,
-            upper.fee_growth_outside1,
-            position.liquidity,
-            position.fee_growth_inside0_last,
-            position.fee_growth_inside1_last,
-        ),
     )
 
 

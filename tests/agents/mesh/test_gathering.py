@@ -14,7 +14,7 @@ from agents.mesh.gathering import gather_roles
 from agents.mesh.joining import join_mesh
 from agents.mesh.peers import KEY_FILE, MEMBER_FILE, PEER_FILE, MeshFileError, Peer, PeerBook
 from agents.mesh.transport import AgentTransport
-from tests.agents.mesh.test_ordering import copy
+from tests.agents.mesh.test_agent_transport import copy
 from tests.fakes.small_debate import REGISTRY, SCOUT
 
 CRITIC, STRATEGIST = Role("critic"), Role("strategist")

@@ -49,6 +49,8 @@ NO_SERVER = pytest.mark.skipif(
     nats_program() is None, reason="no nats-server: make nats-server, or apt install nats-server"
 )
 ENGINES = [Engine.AXL, pytest.param(Engine.NATS, marks=NO_SERVER)]
+CHEAPER = [pytest.param(Engine.AXL, marks=pytest.mark.soak), ENGINES[1]]
+"""Where what is tried lies above the transport: nodes of AXL cost ten times a server's start."""
 DEADLINE = 240.0
 """After which a debate can only be hanging."""
 
@@ -105,6 +107,7 @@ async def test_twenty_debates_over_the_mesh_give_the_same_plans(
     await compare(mesh, devnet, 20)
 
 
+@pytest.mark.parametrize("mesh", CHEAPER, indirect=True)
 async def test_an_agent_that_is_killed_is_told_of_and_comes_back(
     mesh: Mesh, devnet: DevnetReady, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +126,7 @@ async def test_an_agent_that_is_killed_is_told_of_and_comes_back(
     assert again.plan_bytes == held.plan_bytes
 
 
+@pytest.mark.parametrize("mesh", CHEAPER, indirect=True)
 async def test_an_agent_ends_when_it_is_told_to(mesh: Mesh) -> None:
     assert terminate(mesh.agents["arbiter"]) == 0
     assert '"event":"stopped"' in mesh.log("arbiter")
@@ -143,7 +147,7 @@ async def test_a_server_or_nodes_that_are_gone_are_told_of(
     assert held.failure is None or held.failure.cause is not FailureCause.LOST
 
 
-@pytest.mark.parametrize("mesh", [Engine.AXL], indirect=True)
+@pytest.mark.parametrize("mesh", CHEAPER, indirect=True)
 async def test_a_models_words_are_heard_on_the_desk_while_it_speaks(
     mesh: Mesh, devnet: DevnetReady
 ) -> None:
@@ -231,6 +235,7 @@ async def judged_through(
     return str(there.failure.cause)
 
 
+@pytest.mark.parametrize("mesh", CHEAPER, indirect=True)
 async def test_what_goes_wrong_in_the_middle_leaves_no_wrong_plan(
     mesh: Mesh, devnet: DevnetReady, tmp_path: Path
 ) -> None:

@@ -1,9 +1,8 @@
 """No library that the product loads lets a body of brackets overflow the parser's stack."""
 
+import json
 import subprocess
 import sys
-
-import pytest
 
 USES = {
     "a wallet's keystore": """
@@ -50,17 +49,30 @@ asyncio.run(resolve())
 }
 
 
-@pytest.mark.parametrize("use", USES)
-def test_after_it_brackets_are_refused_and_nobody_crashes(use: str) -> None:
-    check = """
+ALL = """
 import json, sys
-assert "py_ecc" in sys.modules
-try:
-    json.loads("[" * 99_999)
-except RecursionError:
-    print("refused")
+LIBRARIES = {"eth_account", "eth_keyfile", "ens", "web3"}
+for name, use in json.load(sys.stdin).items():
+    # As if nobody had used them before; the tables deep in py_ecc take seconds to compute.
+    for loaded in list(sys.modules):
+        library, *below = loaded.split(".")
+        if library in LIBRARIES or (library == "py_ecc" and len(below) < 2):
+            del sys.modules[loaded]
+    exec(use, {})
+    assert "py_ecc" in sys.modules, name
+    try:
+        json.loads("[" * 99_999)
+    except RecursionError:
+        print(name)
 """
+
+
+def test_after_each_use_brackets_are_refused_and_nobody_crashes() -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", USES[use] + check], capture_output=True, text=True, check=False
+        [sys.executable, "-c", ALL],
+        input=json.dumps(USES),
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert (ran.returncode, ran.stdout) == (0, "refused\n"), ran.stderr
+    assert (ran.returncode, ran.stdout.splitlines()) == (0, list(USES)), ran.stderr

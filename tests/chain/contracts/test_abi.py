@@ -71,7 +71,7 @@ def typed_values(draw: st.DrawFn) -> tuple[list[str], list[Any]]:
 
 
 @given(typed_values())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_agrees_with_eth_abi_both_ways(case: tuple[list[str], list[Any]]) -> None:
     names, values = case
     theirs = eth_abi.abi.encode(
@@ -82,7 +82,7 @@ def test_agrees_with_eth_abi_both_ways(case: tuple[list[str], list[Any]]) -> Non
 
 
 @given(typed_values(), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_damaged_data_is_refused_or_still_canonical(
     case: tuple[list[str], list[Any]], data: st.DataObject
 ) -> None:
@@ -102,7 +102,7 @@ def test_damaged_data_is_refused_or_still_canonical(
 
 
 @given(st.lists(type_names, min_size=1, max_size=3), st.binary(max_size=400))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_noise_never_raises_anything_but_abi_error(names: list[str], noise: bytes) -> None:
     try:
         decoded = abi.decode(names, noise)

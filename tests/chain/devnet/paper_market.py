@@ -1,8 +1,7 @@
 """The market run on paper: the same plans, carried out on storage words instead of contracts."""
 
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import takewhile
 from operator import attrgetter
 
@@ -24,8 +23,7 @@ from chain.devnet.world.market import (
     live_visits,
     market_closings,
 )
-from chain.devnet.world.pools import DYNAMIC, DevnetPool, PoolPoint
-from chain.devnet.world.price_path import Mood
+from chain.devnet.world.pools import DYNAMIC, PoolPoint
 from chain.devnet.world.worlds import SwapBudget
 from tests.chain.devnet.pool_edge import PoolTrade
 from tests.chain_view import ChainView
@@ -74,25 +72,6 @@ def slot0_word(point: PoolPoint) -> int:
     )
 
 
-@dataclass
-class Takings:
-    """What providers got and gave, in dollars."""
-
-    fees: float = 0
-    lost: float = 0
-    """Loss versus rebalancing: what swaps took out of the pool at the market's own price."""
-
-
-@dataclass
-class Ledgerbook:
-    takings: dict[tuple[str, Mood], Takings] = field(default_factory=lambda: defaultdict(Takings))
-    swaps: int = 0
-
-    def total(self, mood: Mood, pools: tuple[DevnetPool, ...]) -> Takings:
-        parts = [self.takings[pool.name, mood] for pool in pools]
-        return Takings(sum(part.fees for part in parts), sum(part.lost for part in parts))
-
-
 class KeptStorage:
     """Words of one block, each asked for once."""
 
@@ -111,15 +90,6 @@ def before_trading(chain: ChainView) -> KeptStorage:
     while chain.header(number + 1).timestamp < MARKET_OPENS:
         number += 1
     return KeptStorage(chain, number)
-
-
-def paper_week(market: SimulatedMarket, founded: Storage) -> Ledgerbook:
-    """The whole week of one seed."""
-    book = Ledgerbook()
-    for time, swap in paper_swaps(market, founded, until=HISTORY_ENDS):
-        book.swaps += 1
-        _enter(book, market, swap, time)
-    return book
 
 
 def paper_swaps(
@@ -160,17 +130,3 @@ def traded(time: int, swap: PlannedSwap) -> PoolTrade:
     walk, root = swap.walk, swap.walk.end.sqrt_price_x96 / 2**96
     paid = walk.amount_in * (root * root if walk.zero_for_one else 1)
     return PoolTrade(time, root, paid * swap.start.lp_fee / PIPS, walk.end.liquidity)
-
-
-def _enter(book: Ledgerbook, market: SimulatedMarket, swap: PlannedSwap, time: int) -> None:
-    pool, walk, prices = swap.pool, swap.walk, market.prices(time)
-    sold, bought = (
-        (pool.currency0, pool.currency1) if walk.zero_for_one else (pool.currency1, pool.currency0)
-    )
-    pips = swap.start.fee(zero_for_one=walk.zero_for_one)
-    paid = sold.dollars(walk.amount_in, prices) / 10**6
-    fee = paid * pips / 10**6
-    received = bought.dollars(walk.amount_out, prices) / 10**6
-    takings = book.takings[pool.name, market.phase(time).mood]
-    takings.fees += fee * swap.start.lp_fee / pips
-    takings.lost += received - (paid - fee)

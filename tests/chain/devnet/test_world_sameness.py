@@ -89,11 +89,12 @@ def test_a_week_has_most_of_its_swaps_in_its_last_day(bare_cache: Path) -> None:
     assert times[-1] - times[0] > 6 * 24 * 3600
 
 
-def test_another_seed_is_another_market_at_the_same_addresses(
-    small_world: World, chain: ChainView, cache: Path
+def test_another_seed_and_chain_id_make_another_market_at_the_same_addresses(
+    small_world: World, chain: ChainView, cache: Path, made: bytes
 ) -> None:
     tokens = [token.address for token in TOKENS]
-    with opened_world(OTHER_SEED, "small", environment=here(cache)) as other:
+    with opened_world(OTHER_SEED, "small", chain_id=31338, environment=here(cache)) as other:
+        assert other.node.ask_number("eth_chainId") == 31338
         for view in (chain, ChainView(other.node)):
             for address in (CONTRACTS.pool_manager, *tokens, EXIT_GUARD, FEE_STEWARD):
                 assert view("eth_getCode", address, "latest") != "0x"
@@ -101,42 +102,26 @@ def test_another_seed_is_another_market_at_the_same_addresses(
                 assert point_of(view, pool).liquidity
         ours, theirs = (each.market.prices(HISTORY_ENDS) for each in (small_world, other))
     assert all(pool.milliticks(ours) != pool.milliticks(theirs) for pool in POOLS)
+    names = [f"small-{SEED}-{making_digest()}", f"small-{OTHER_SEED}-{making_digest()}-chain-31338"]
+    files = sorted((cache / "worlds").glob("*.world"))
+    assert [file.stem for file in files] == names
+    assert files[0].read_bytes() == made
+    assert other.positions == saved(files[1]).positions
 
 
-def test_another_chain_id_is_a_world_of_its_own(cache: Path, made: bytes) -> None:
-    with opened_world(SEED, "small", chain_id=31338, environment=here(cache)) as other:
-        assert other.node.ask_number("eth_chainId") == 31338
-        assert other.positions == saved(cache / "worlds" / _name()).positions
-    first, second = sorted((cache / "worlds").glob("*.world"))
-    assert (first.name, second.name) == (_name("-chain-31338"), _name())
-    assert second.read_bytes() == made
-
-
-def _name(suffix: str = "") -> str:
-    return f"small-{SEED}-{making_digest()}{suffix}.world"
-
-
-def test_a_damaged_world_is_made_anew(cache: Path, made: bytes) -> None:
+def test_a_damaged_world_is_made_anew_and_one_of_another_making_left_alone(
+    cache: Path, made: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worlds, "making_digest", lambda: "another making")
+    left, file = world_file(cache), cache / "worlds" / f"small-{SEED}-another making.world"
     flipped = bytearray(made)
     flipped[len(made) // 2] ^= 1
-    file = world_file(cache)
     for damaged in (made[:-1], b"another " + made, b"", bytes(flipped)):
         file.write_bytes(damaged)
         assert worlds._read(file) is None
     with opened_world(SEED, "small", environment=here(cache)) as world:
         assert world.node.ask_number("eth_blockNumber") == len(saved(file).blocks)
-    assert file.read_bytes() == made
-
-
-def test_a_world_of_another_making_is_left_alone(
-    cache: Path, made: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = world_file(cache)
-    monkeypatch.setattr(worlds, "making_digest", lambda: "another making")
-    with opened_world(SEED, "small", environment=here(cache)):
-        names = {path.name for path in (cache / "worlds").glob("*.world")}
-    assert names == {before.name, f"small-{SEED}-another making.world"}
-    assert (cache / "worlds" / f"small-{SEED}-another making.world").read_bytes() == made
+    assert file.read_bytes() == left.read_bytes() == made
 
 
 def _lacking_one(world: SavedWorld) -> SavedWorld:

@@ -232,7 +232,7 @@ def _closed_at(equity: float, held: list[MarkedPosition]) -> float:
 def test_an_account_is_closed_where_a_walk_of_all_its_prices_ends() -> None:
     """Two hedges of two coins and an outright trade, all moving against the account at once."""
     draws = Random(50)
-    for _ in range(40):
+    for _ in range(10):
         held = [
             MarkedPosition(-draws.uniform(0.5, 4.0), 3_000.0),
             MarkedPosition(-draws.uniform(0.02, 0.2), 60_000.0),

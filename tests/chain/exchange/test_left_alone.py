@@ -18,9 +18,9 @@ from tests.fakes.exchange_account import KEYS, AccountDouble
 from tests.fakes.hyperliquid import HyperliquidDouble
 from tests.fakes.upbit import UpbitDouble
 from zuno_tui.app.session import Session
+from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.features.trade.venue import VenueUnreadError, open_venue
 from zuno_tui.settings import Settings
-from zuno_tui.settings.schema import TradeTable
 
 pytest.importorskip("aiodns", reason="the extra trade is not installed")
 
@@ -123,7 +123,7 @@ async def test_another_process_leaves_it_alone_too(
     double.faults[ACCOUNT] = _answer(418, "retry-after: 130")
     home = Home(tmp_path, tmp_path / "cache")
     async with double.running() as url:
-        settings = Settings(trade=TradeTable(venue="live", url=url))
+        settings = Settings(of_features={"trade": TradeTable(venue="live", url=url)})
         session = Session(home, settings, network_named("ethereum"), as_json=True)
         for _ in range(3):
             with pytest.raises(VenueUnreadError, match=r"too many|a pause of \d+ s more"):

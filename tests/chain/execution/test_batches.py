@@ -109,7 +109,7 @@ def test_a_batch_is_the_steps_of_the_plan_and_takes_their_permissions_back() -> 
     assert seen > SEEDS // 5
 
 
-@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.soak), 4])
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.soak), 10])
 def test_nothing_of_a_batch_can_be_changed(every: int) -> None:
     draw, tried = Random(29), 0
     for plan, batch, context in batches()[::every]:

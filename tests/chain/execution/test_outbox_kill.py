@@ -273,12 +273,12 @@ async def test_processes_that_apply_at_once_have_one_effect(bench: Bench, tmp_pa
 async def test_of_processes_that_use_an_approval_at_once_one_does(tmp_path: Path) -> None:
     database = tmp_path / "zuno.db"
     with Outbox.open(database) as outbox:
-        for number in range(5):
+        for number in range(2):
             name = f"approval {number}"
             plan = planned(transfer(number), hash=name, plan_id=name)
             outbox.plan(plan, now=0)
             outbox.approve(name, now=0)
-    for number in range(5):
+    for number in range(2):
         gate = tmp_path / f"gate {number}"
         with gate.open("w") as closed:
             fcntl.flock(closed, fcntl.LOCK_EX)

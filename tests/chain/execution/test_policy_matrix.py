@@ -159,6 +159,8 @@ def test_exactly_the_allowed_combinations_pass(bench: Bench, every: int) -> None
             for recipient in recipients:
                 for slot, variant in part.variants(samples, recipient):
                     opcode = variant.codes[slot]
+                    if opcode not in RECIPIENT_AT and recipient != context.owner:
+                        continue  # the same bytes once more
                     shaped = variant.codes.hex() in variant.allowed
                     sent_home = opcode not in RECIPIENT_AT or recipient in variant.recipients
                     call = read(closed(variant, command, last.data))
@@ -170,5 +172,5 @@ def test_exactly_the_allowed_combinations_pass(bench: Bench, every: int) -> None
                         assert passed == expected, (name, slot, opcode, recipient, target)
                         counted[passed] += 1
     print(f"{counted.total()} combinations: {counted[True]} pass, {counted[False]} refused")  # noqa: T201
-    assert counted.total() > 5_000 // every
-    assert counted[True] > 50
+    assert counted.total() > 2_000 // every
+    assert counted[True] > 30

@@ -97,13 +97,14 @@ def exact(hours: PoolHours) -> list[RecentSwap]:
     return [replace(one, time_estimated=False) for one in hours.recent]
 
 
-async def test_killed_at_any_moment_it_goes_on_where_it_was() -> None:
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.soak), 5])
+async def test_killed_at_any_moment_it_goes_on_where_it_was(every: int) -> None:
     """Before every write and after every answer; only what the last request told is asked again."""
     undisturbed = AskedNode(*SMALL)
     everything = WrittenStore(Store.in_memory(), undisturbed.moments)
     whole = await read(undisturbed, cast("Store", everything))
     assert undisturbed.moments.passed > 30
-    for moment in range(undisturbed.moments.passed):
+    for moment in range(0, undisturbed.moments.passed, every):
         node, store = AskedNode(*SMALL), Store.in_memory()
         node.moments = Moments(last=moment)
         with pytest.raises(CutOffError):

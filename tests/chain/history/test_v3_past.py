@@ -206,7 +206,7 @@ async def test_a_swap_on_its_depth_pays_what_the_chain_pays(
         assert quote.amount_out == v3.bought(ARBITRAGEUR, tokens, 3000, amount)
 
 
-@pytest.mark.pure
+@pytest.mark.soak
 def test_real_minutes_give_the_edge_that_was_measured_on_them() -> None:
     """Each minute as two Swap logs of v3, up and down to its close: what the pool paid in a week.
 

@@ -1,11 +1,13 @@
-"""From one endpoint to the next: wrong chains, stale heads, waits, rests and second tries."""
+"""One endpoint or several: what is asked of whom, and what an answer is worth."""
 
 import asyncio
+import json
 
 import pytest
 from msgspec.structs import replace
 
-from chain.contracts.networks import Network
+from chain.base.store import Store
+from chain.contracts.networks import Network, network_named
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.endpoint import Endpoint, endpoints_of
@@ -14,16 +16,19 @@ from chain.rpc.errors import (
     NoEndpoint,
     RateLimited,
     RpcError,
+    RpcRefused,
     StaleHead,
     TimedOut,
+    Unreachable,
     WrongChain,
 )
 from chain.rpc.exchange import Outcome
 from chain.rpc.failover import Failover
+from chain.rpc.records import LogFilter
 from chain.rpc.requests import Request
 from tests.chain.rpc.conftest import NOW, QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
-from tests.fakes.fault_server import Asked, Behaviour, Connection, FaultServer, honest
+from tests.fakes.fault_server import SECRET, Asked, Behaviour, Connection, FaultServer, honest
 from tests.fakes.honest_node import GAS_PRICE, HonestNode
 from tests.virtual_time import pass_time, virtual_now
 
@@ -276,3 +281,259 @@ async def test_a_batch_comes_whole_from_one_endpoint(base: Network) -> None:
             outcomes = await client.settle([requests.block(5), requests.balance(HOLDER, 5)])
             assert not isinstance(outcomes[0], RpcError)
             assert isinstance(outcomes[1], RpcError)
+
+
+async def test_a_batch_is_one_http_request_and_the_first_asks_for_the_chain(base: Network) -> None:
+    async with FaultServer() as server, client_of(base, [server.url]) as client:
+        price, block, balance = await client.together(
+            requests.gas_price(), requests.block("latest"), requests.balance(HOLDER, 7)
+        )
+        assert (price, balance) == (GAS_PRICE, 7_000)
+        assert block is not None
+        assert block.number == 100
+        assert [call["method"] for call in server.asked[0].calls] == [
+            "eth_chainId",
+            "eth_gasPrice",
+            "eth_getBlockByNumber",
+            "eth_getBalance",
+        ]
+        assert await client.ask(requests.gas_price()) == GAS_PRICE
+        assert not server.asked[1].is_batch
+        assert client.round_trips == len(server.asked) == 2
+        ids = [call["id"] for asked in server.asked for call in asked.calls]
+        assert len(set(map(str, ids))) == len(ids)
+
+
+async def test_settle_gives_each_question_its_own_outcome(base: Network) -> None:
+    async with FaultServer() as server, client_of(base, [server.url]) as client:
+        outcomes = await client.settle([requests.gas_price(), requests.max_priority_fee()])
+        assert outcomes[0] == GAS_PRICE
+        assert isinstance(outcomes[1], RpcRefused)
+        assert outcomes[1].code == -32601
+        assert client.round_trips == 1
+        with pytest.raises(RpcRefused):
+            await client.together(requests.gas_price(), requests.max_priority_fee())
+        assert await client.settle([]) == []
+
+
+async def test_answers_may_be_compressed(base: Network) -> None:
+    async with FaultServer(faults.packed(1)) as server, client_of(base, [server.url]) as client:
+        assert await client.ask(requests.gas_price()) == GAS_PRICE
+
+
+async def test_replies_may_come_in_any_order(base: Network) -> None:
+    backwards = faults.replies(lambda all_: all_[::-1])
+    async with FaultServer(backwards) as server, client_of(base, [server.url]) as client:
+        answers = await client.together(requests.gas_price(), requests.balance(HOLDER, 7))
+        assert answers == (GAS_PRICE, 7_000)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+async def test_a_batch_that_is_refused_is_split_and_that_is_remembered(
+    base: Network, most: int
+) -> None:
+    node = HonestNode(most_in_batch=most)
+    async with FaultServer(node=node) as server, client_of(base, [server.url]) as client:
+        questions = [requests.balance(HOLDER, number) for number in range(7)]
+        right = [number * 1_000 for number in range(7)]
+        assert await client.settle(questions) == right
+        learned = client.endpoints[0].most_in_batch
+        assert learned is not None
+        assert 1 <= learned <= most
+        before = client.round_trips
+        assert await client.settle(questions) == right
+        assert client.round_trips - before == -(-7 // learned)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        faults.status("413 Too Large"),
+        faults.status("400 Bad Request", b"batching is off"),
+        faults.body(b'[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}]'),
+        faults.status(
+            "400 X",
+            b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not supported"}}',
+        ),
+    ],
+)
+async def test_batches_can_be_refused_in_many_ways(base: Network, refusal: Behaviour) -> None:
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        await (refusal if asked.is_batch else honest)(asked, connection, node)
+
+    async with FaultServer(behave) as server, client_of(base, [server.url]) as client:
+        assert await client.ask(requests.gas_price()) == GAS_PRICE
+        assert client.endpoints[0].most_in_batch == 1
+
+
+async def test_json_rpc_errors_are_read_whatever_the_http_status(base: Network) -> None:
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        replies = [node.answer(call) for call in asked.calls]
+        if len(replies) == 1:
+            await connection.respond(json.dumps(replies[0]).encode(), status="400 X")
+        else:
+            await honest(asked, connection, node)
+
+    async with FaultServer(behave) as server, client_of(base, [server.url]) as client:
+        assert await client.ask(requests.gas_price()) == GAS_PRICE
+        with pytest.raises(RpcRefused, match="does not exist"):
+            await client.ask(requests.max_priority_fee())
+        with pytest.raises(HttpFault):
+            await client.ask(requests.gas_price())
+
+
+async def test_nobody_listening(base: Network) -> None:
+    async with FaultServer() as server:
+        gone = server.url
+    async with client_of(base, [gone]) as client:
+        with pytest.raises(Unreachable, match="is not reachable") as caught:
+            await client.ask(requests.gas_price())
+        assert caught.value.before_sending
+        assert_fit_to_show(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost", "ftp://x/y", f"file:///{SECRET}", f"http://:1/{SECRET}", "http://[::/"]
+)
+def test_what_is_no_address_is_said_without_repeating_it(base: Network, url: str) -> None:
+    with pytest.raises(NoEndpoint, match="Endpoint 2 is not an http or https address") as caught:
+        RpcClient(base, ["http://127.0.0.1", url])
+    assert_fit_to_show(caught.value)
+
+
+def test_no_endpoint_at_all_says_how_to_set_one() -> None:
+    with pytest.raises(NoEndpoint, match="No RPC endpoint is set for Ethereum"):
+        RpcClient(network_named("ethereum"), [])
+
+
+async def test_labels_are_hosts_and_users_become_a_header(base: Network) -> None:
+    urls = [f"https://a.example/{SECRET}", f"https://a.example/2?key={SECRET}", "http://[::1]:8545"]
+    labels = [status.label for status in client_of(base, urls).endpoints]
+    assert labels == ["a.example (endpoint 1)", "a.example (endpoint 2)", "[::1]:8545"]
+    async with FaultServer() as server:
+        url = f"http://ann:{SECRET}@127.0.0.1:{server.port}/"
+        async with client_of(base, [url]) as client:
+            await client.ask(requests.gas_price())
+            assert client.endpoints[0].label == f"127.0.0.1:{server.port}"
+        assert server.asked[0].headers["authorization"].startswith("Basic ")
+        assert server.asked[0].headers["host"] == f"127.0.0.1:{server.port}"
+
+
+async def test_no_proxy_of_the_environment_is_used(
+    base: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with FaultServer() as server, client_of(base, [server.url]) as client:
+        assert await client.ask(requests.gas_price()) == GAS_PRICE
+
+
+async def test_ids_may_come_back_as_text(base: Network) -> None:
+    as_text = faults.replies(lambda all_: [{**one, "id": str(one["id"])} for one in all_])
+    async with FaultServer(as_text) as server, client_of(base, [server.url]) as client:
+        answers = await client.together(requests.gas_price(), requests.balance(HOLDER, 7))
+        assert answers == (GAS_PRICE, 7_000)
+
+
+async def test_a_batch_refused_in_passing_says_nothing_of_its_size(base: Network) -> None:
+    """Cloudflare says so of whatever it was asked: batches of one would cost ten times as much."""
+    refusal = faults.status(
+        "200 OK",
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32046,"message":"Cannot fulfill request"}}',
+    )
+
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        await (refusal if len(server.asked) == 1 else honest)(asked, connection, node)
+
+    questions = [requests.balance(HOLDER, number) for number in range(7)]
+    async with FaultServer(behave) as server, client_of(base, [server.url]) as client:
+        assert await client.settle(questions) == [number * 1_000 for number in range(7)]
+        assert client.endpoints[0].most_in_batch is None
+        assert len(server.asked) == 2
+
+
+async def test_a_quota_that_is_used_up_is_told_whoever_is_refused(base: Network) -> None:
+    refusal = faults.status(
+        "200 OK",
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32005,'
+        b'"message":"daily request count exceeded, request rate limited"}}',
+    )
+    async with FaultServer(refusal) as server, client_of(base, [server.url]) as client:
+        with pytest.raises(RateLimited, match="is used up"):
+            await client.together(requests.gas_price(), requests.max_priority_fee())
+        assert len(server.asked) == 1, "no pause helps"
+
+
+async def test_a_limit_of_batches_is_forgotten_after_a_day(base: Network) -> None:
+    """By a process that runs on, too: a monitor lives for weeks, and a plan may change."""
+    node, now = HonestNode(most_in_batch=2), NOW
+    questions = [requests.balance(HOLDER, number) for number in range(7)]
+    async with (
+        FaultServer(node=node) as server,
+        RpcClient(base, [server.url], clock=lambda: now, limits=QUICK) as client,
+    ):
+        await client.settle(questions)
+        learned = client.endpoints[0].most_in_batch
+        assert learned is not None
+        node.most_in_batch = None
+        before = client.round_trips
+        await client.settle(questions)
+        assert client.round_trips - before == -(-7 // learned)
+        now += 86_401
+        before = client.round_trips
+        await client.settle(questions)
+        assert client.round_trips - before == 1
+
+
+@pytest.mark.parametrize(("method", "least"), [("eth_getLogs", 3), ("eth_gasPrice", 9)])
+async def test_one_call_of_a_method_a_batch_is_learned_as_that(
+    base: Network, method: str, least: int
+) -> None:
+    refusal = faults.status(
+        "200 OK",
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,'
+        b'"message":"Too many [\\"%s\\"] methods in the batch"}}' % method.encode(),
+    )
+
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        if sum(call["method"] == method for call in asked.calls) > 1:
+            await refusal(asked, connection, node)
+            return
+        answers = [
+            {**node.answer(call), "result": []}
+            if call["method"] == "eth_getLogs"
+            else node.answer(call)
+            for call in asked.calls
+        ]
+        body = answers if asked.is_batch else answers[0]
+        await connection.respond(json.dumps(body).encode())
+
+    wanted = [requests.logs(LogFilter(HOLDER, (), block, block)) for block in (1, 2, 3)]
+    questions = [*(requests.gas_price() for _ in range(9)), *wanted]
+    store = Store.in_memory()
+    async with FaultServer(behave) as server:
+        # What was learned is kept: the second client need not be refused.
+        for refused in (1, 0):
+            server.asked.clear()
+            async with RpcClient(
+                base, [server.url], clock=lambda: NOW, limits=QUICK, store=store
+            ) as client:
+                found = await client.settle(questions)
+                assert found == [*([GAS_PRICE] * 9), (), (), ()]
+                assert client.endpoints[0].most_in_batch is None
+            assert len(server.asked) == refused + least
+
+
+async def test_an_answer_that_is_too_large_is_asked_for_in_halves(base: Network) -> None:
+    limits = replace(QUICK, answer_bytes=2_000, most_answer_bytes=2_000)
+
+    def long(replies: list[dict[str, object]]) -> object:
+        return [{**one, "padding": "x" * 500} for one in replies]
+
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        await (faults.replies(long) if asked.is_batch else honest)(asked, connection, node)
+
+    async with FaultServer(behave) as server, client_of(base, [server.url], limits=limits) as one:
+        questions = [requests.balance(HOLDER, number) for number in range(9)]
+        assert await one.settle(questions) == [number * 1_000 for number in range(9)]
+        assert one.endpoints[0].most_in_batch is None

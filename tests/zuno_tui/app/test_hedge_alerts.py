@@ -65,7 +65,7 @@ def test_a_hedge_has_drifted_by_the_coins_held_now(
     assert (found is not None) is told
     flags = " --target 50%" if ratio else " --target 0%"
     assert found is None or found.next_command == f"zuno --network ethereum hedge 7{flags}"
-    off = Thresholds(hedge_drift=0.0)
+    off = Thresholds(of_features={"hedge_drift": 0.0})
     assert judged(TradeAlert.HEDGE_DRIFTED, hedge(short, ratio), moment, thresholds=off) is None
 
 

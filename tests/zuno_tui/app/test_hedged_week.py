@@ -230,7 +230,7 @@ async def hedged_days(
     session.home.prepare()
     recount = Recount(moves, pool, token_id, ticks)
     found: list[HedgedDay] = []
-    watching = WatchSettings(Thresholds(hedge_drift=drift))
+    watching = WatchSettings(Thresholds(of_features={"hedge_drift": drift}))
     async with session.sources() as sources:
         watch = Watch(
             sources,

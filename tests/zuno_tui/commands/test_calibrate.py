@@ -158,6 +158,7 @@ def test_a_price_that_does_not_move_needs_no_adjustment(
     assert found[3]["cost"] == pytest.approx(2 * 0.0005 * 10_000 * coin / (coin + dollars))
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(not REAL.exists(), reason=f"no {REAL}")
 def test_on_real_hours_a_whole_hedge_with_a_band_takes_off_most_of_the_deviation(
     capsys: pytest.CaptureFixture[str],

@@ -253,6 +253,8 @@ def test_the_unit_for_a_server_may_do_little_else(zuno: CommandLine, tmp_path: P
     assert "User=zuno\n" in spoken.out
     assert "--home /var/lib/zuno" in spoken.out
     assert "ReadWritePaths=/var/lib/zuno\n" in spoken.out
+    seen = spoken.out.partition("BindReadOnlyPaths=")[2].splitlines()[0].split(" ")
+    assert {sys.prefix, sys.base_prefix} == {*seen}
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not installed here")
     unit = tmp_path / "zuno-monitor.service"

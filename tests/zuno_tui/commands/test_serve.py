@@ -64,7 +64,12 @@ def served(devnet: DevnetReady, tmp_path: Path) -> Iterator[Served]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, "OPENAI_API_KEY": "kept-from-the-window"},
+        env={
+            **os.environ,
+            "OPENAI_API_KEY": "kept-from-the-window",
+            "ZUNO_TELEGRAM_TOKEN": "4:kept-from-the-window",
+            "ZUNO_COINGECKO_URL": f"{devnet.url}/prices",
+        },
     ) as server:
         assert server.stdout is not None
         found = re.search(r"http://\S+", server.stdout.readline())
@@ -134,6 +139,7 @@ def test_one_looks_at_a_time_and_what_it_runs_holds_no_secret(served: Served) ->
     [pid] = looking()
     environment = Path(f"/proc/{pid}/environ").read_bytes()
     assert b"kept-from-the-window" not in environment
+    assert b"ZUNO_COINGECKO_URL=" in environment, "prices are read where one has chosen"
 
 
 def looking() -> list[int]:

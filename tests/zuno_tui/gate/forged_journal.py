@@ -182,12 +182,6 @@ class KeptJournal:
         self._copy.close()
 
 
-def signed_versions(path: Path) -> int:
-    with closing(sqlite3.connect(path)) as journal:
-        (count,) = journal.execute("SELECT count(*) FROM outbox_versions").fetchone()
-    return int(count)
-
-
 def _read(data: bytes) -> Call | None:
     try:
         return decode_call(data)

@@ -1,6 +1,6 @@
 """Signing with a person's own key, from a keystore file and a real keyring, without a trace."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tests.zuno_tui.terminal import Terminal
 
 ETHER = 10**18
 LOGIN = "login-passphrase"
+TerminalRun = Callable[[Sequence[str], Mapping[str, str]], Terminal]
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +52,17 @@ class Person:
         spoken = desk("collect", self.token_id, "--json", *self.flags, **here)
         return str(spoken.data["planId"])
 
+    def brings(self, *arguments: str, answers: tuple[tuple[str, str], ...]) -> Spoken:
+        """A key to keep, which `test_wallet_canary` tries in an interpreter of its own."""
+        return self._types(Terminal.run, *arguments, answers=answers)
+
     def types(self, *arguments: str, answers: tuple[tuple[str, str], ...] = ()) -> Spoken:
-        terminal = Terminal.run_afresh((*arguments, *self.flags), self.environment)
+        return self._types(Terminal.run_afresh, *arguments, answers=answers)
+
+    def _types(
+        self, run: TerminalRun, *arguments: str, answers: tuple[tuple[str, str], ...]
+    ) -> Spoken:
+        terminal = run((*arguments, *self.flags), self.environment)
         for question, typed in answers:
             terminal.answer(question, typed)
         code, out, words = terminal.end()
@@ -91,7 +101,7 @@ def test_a_persons_own_keystore_signs_after_its_passphrase(person: Person, tmp_p
     opening = ("Passphrase of wallet-1: ", PASSPHRASE)
     typed = ("Type apply", "apply")
 
-    kept = person.types(
+    kept = person.brings(
         *("wallet", "import", "--keystore", str(brought), "--json"),
         answers=(("Passphrase of brought.json: ", PASSPHRASE),),
     )
@@ -124,7 +134,7 @@ def test_a_real_keyring_signs_while_it_is_unlocked(person: Person, tmp_path: Pat
     loud = person.environment
     with desktop_session(tmp_path, unlock=LOGIN) as session:
         person.environment = {**loud, **_bus(session.environment)}
-        kept = person.types("wallet", "import", "--json", answers=(("(not shown): ", KEY_TEXT),))
+        kept = person.brings("wallet", "import", "--json", answers=(("(not shown): ", KEY_TEXT),))
         plan = person.approves()
     with desktop_session(tmp_path, unlock=None) as session:
         person.environment = {**loud, **_bus(session.environment)}

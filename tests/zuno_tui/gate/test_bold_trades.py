@@ -2,36 +2,48 @@
 
 from itertools import product
 from pathlib import Path
+from random import Random
 
 import pytest
 from msgspec.structs import replace
 
 from agents.bus.plan_store import PlanStore
-from agents.trade.facts import AccountFacts, DeskRecord, MarketSnapshot
+from agents.trade.facts import AccountFacts, DeskRecord, HedgeFacts, MarketSnapshot
 from agents.trade.observe.observer import MarketObserver
 from agents.trade.plan import TradePlan
 from agents.trade.plan_document import trade_document
 from agents.trade.terms import ExecutionStyle, TradeDecision
 from chain.base.home import Home
 from chain.contracts.networks import network_named
-from chain.exchange.orders.engine import tend_orders
+from chain.exchange.orders.engine import current_orders, tend_orders
+from chain.exchange.orders.hedge import HedgeKey
 from chain.exchange.orders.order import OrderSide
 from chain.exchange.orders.venues.paper.venue import PaperTerms, PaperVenue
-from tests.agents.trade.cases import question
+from chain.protocols.reference import PositionRef, v4_position
+from tests.agents.trade.cases import HEDGED, question
 from tests.agents.trade.desks import Seen, argue
 from tests.fakes.exchange import ExchangeDouble
 from tests.printed import printed
 from tests.samples import some_of
 from tests.zuno_tui.gate.test_trades import Wall, trading
 from zuno_tui.app.session import Session
-from zuno_tui.features.trade.gate import Trading, apply_trade, approve_trade, waiting_trade
+from zuno_tui.features.trade.gate import (
+    ApprovedTrade,
+    Trading,
+    apply_trade,
+    approve_trade,
+    waiting_trade,
+)
+from zuno_tui.features.trade.hedges import owned_short, read_hedges
 from zuno_tui.features.trade.lessons import learn, trade_memory
 from zuno_tui.features.trade.run_view import run_of_plan
+from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.features.trade.setups import desk_record, judge_setups, keep_setup
+from zuno_tui.features.trade.trade import approval_view
 from zuno_tui.features.trade.trading import account_facts, open_trading
+from zuno_tui.features.trade.unhedging import unhedge_plans
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.settings import Settings
-from zuno_tui.settings.schema import TradeTable
 
 HOUR = 3600
 EMPTY = DeskRecord(resolved=0, won=0, brier=None)
@@ -83,6 +95,18 @@ async def drafted(
     return done.ended.plan
 
 
+def stopped_out(waiting: ApprovedTrade) -> bool:
+    """Whether the page says what is lost at the stop: the fall to it, and both fees at most."""
+    plan, receipt = waiting.plan, approval_view(waiting).receipt
+    assert receipt is not None
+    assert plan.entry is not None
+    assert plan.stop is not None
+    [line] = [line for line in receipt.lines if line.bounds == "at the stop"]
+    lost = abs(plan.entry - plan.stop) * plan.quantity
+    fees = float(line.dollars.removeprefix("−$").replace(",", "")) - lost
+    return 0 < fees <= 2 * waiting.cost.most + 0.01
+
+
 async def until_closed(desk: Trading, double: ExchangeDouble) -> None:
     for _ in range(24 * 14):
         double.now += HOUR
@@ -125,6 +149,7 @@ async def test_each_side_and_style_goes_from_a_refused_setup_to_a_post_mortem(
             keep_setup(session, refused, desk.market.name)
             await approve_trade(desk, plan)
             waiting = await waiting_trade(desk, plan, None)
+            assert stopped_out(waiting)
             await apply_trade(desk, waiting, sleep=double.pass_time)
             double.now += 2 * HOUR
             await tend_orders(desk.journal, desk.venue)
@@ -154,7 +179,7 @@ async def test_a_long_that_fits_is_bought_on_spot_and_sold_there(tmp_path: Path)
     async with double.running() as url:
         table = TradeTable(url=url, spot_venue="paper-spot")
         home = Home(tmp_path, tmp_path / "cache")
-        settings = Settings(trade=table)
+        settings = Settings(of_features={"trade": table})
         session = Session(home, settings, network_named("devnet"), as_json=True)
         home.prepare()
         plan = await long_on_spot(session, double)
@@ -233,3 +258,160 @@ async def test_experts_that_turn_close_what_is_held_and_it_is_learned_from(tmp_p
     assert not account.open_orders
     assert known.keys() == {plan.plan_id, closing.plan_id}
     printed(f"CANCEL_AND_CLOSE: {known[plan.plan_id]}")
+
+
+WALKS, MANY_WALKS = 2, 200
+STEPS = 9
+_CLOSE = 1e-6
+
+
+class Walk:
+    """A wallet with up to three positions, each of which may be hedged, and trades beside them."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder, self.draws = folder, Random(seed)
+        self.double, self.wall = ExchangeDouble(), Wall()
+        self.double.now += self.draws.randrange(48) * HOUR
+        home = Home(folder, folder / "cache")
+        self.session = Session(home, Settings(), network_named("devnet"), as_json=True)
+        self.positions: dict[int, HedgeFacts] = {}
+        self.next_id = 28
+        self.told: list[str] = []
+
+    async def position(self, ref: PositionRef, _: str) -> HedgeFacts | None:
+        return self.positions.get(ref.token_id)
+
+    async def run(self) -> None:
+        for _ in range(STEPS):
+            step = self.draws.choice(
+                (self.open, self.hedge, self.hedge, self.close, self.move, self.trade, self.unhedge)
+            )
+            # Each step is a process of its own: everything is read from disk again.
+            async with trading(self.folder, self.double, self.wall, self.position) as desk:
+                await step(desk)
+                await self.check(desk)
+            self.double.now += self.draws.choice((60, HOUR, 6 * HOUR))
+        async with trading(self.folder, self.double, self.wall, self.position) as desk:
+            for token_id in sorted({key.ref.token_id for key in await self.standing(desk)}):
+                await self.unhedge_one(desk, token_id, 100)
+                await self.check(desk)
+            assert await self.standing(desk) == {}
+
+    async def standing(self, desk: Trading) -> dict[HedgeKey, float]:
+        hedges = await read_hedges(desk.journal, desk.venue)
+        return {key: one.short for key, one in hedges.items() if one.short > _CLOSE}
+
+    async def check(self, desk: Trading) -> None:
+        """What the venue holds is what the journal's hedges and trades come to."""
+        account = await desk.account()
+        hedged = -sum((await self.standing(desk)).values())
+        hedges = desk.journal.hedges(desk.venue.name)
+        outright = sum(
+            order.filled * order.order.side.sign
+            for plan in await current_orders(desk.journal, desk.venue)
+            if plan.plan_id not in hedges
+            for order in plan.orders
+        )
+        assert account.quantity_of("ETHUSDT") == pytest.approx(hedged + outright, abs=_CLOSE), (
+            self.told
+        )
+        assert account.hedge_quantity("ETHUSDT") == pytest.approx(hedged, abs=_CLOSE), self.told
+
+    async def open(self, _: Trading) -> None:
+        self.positions[self.next_id] = HEDGED.model_copy(
+            update={
+                "token_id": v4_position(self.next_id),
+                "delta": round(self.draws.uniform(0.05, 0.5), 4),
+            }
+        )
+        self.told.append(f"open {self.next_id}")
+        self.next_id += 1
+
+    async def close(self, _: Trading) -> None:
+        if self.positions:
+            token_id = self.draws.choice(sorted(self.positions))
+            del self.positions[token_id]
+            self.told.append(f"close {token_id}")
+
+    async def move(self, desk: Trading) -> None:
+        """Burned and minted anew: the hedge stays with the old number until it is taken over."""
+        if self.positions:
+            await self.close(desk)
+            await self.open(desk)
+
+    async def hedge(self, desk: Trading) -> None:
+        if not self.positions:
+            await self.open(desk)
+        token_id = self.draws.choice(sorted(self.positions))
+        hedges = await read_hedges(desk.journal, desk.venue)
+        gone = [
+            key
+            for key, one in hedges.items()
+            if key.ref.token_id not in self.positions and one.short > _CLOSE
+        ]
+        held = (await desk.venue.account()).quantity_of("ETHUSDT")
+        target = self.draws.choice((1.0, 0.5, 0.25))
+        facts = self.positions[token_id].model_copy(update={"target": target})
+        owned = owned_short(hedges, facts, gone, -held)
+        self.told.append(f"hedge {token_id} {target:.0%}")
+        await self.carry_out(desk, owned)
+
+    async def trade(self, desk: Trading) -> None:
+        self.told.append("trade")
+        await self.carry_out(desk, None)
+
+    async def carry_out(self, desk: Trading, hedge: HedgeFacts | None) -> None:
+        asked = question(hedge=hedge, of=await desk.account())
+        seen = await MarketObserver(desk.market, sample_seconds=0).look(asked)
+        done = await argue(asked, Seen(seen))
+        plan = done.ended.plan
+        if plan is not None and plan.decision is not TradeDecision.HOLD:
+            await self.send(desk, plan)
+
+    async def send(self, desk: Trading, plan: TradePlan) -> None:
+        try:
+            waiting = await approve_trade(desk, plan)
+        except GateRefusedError as refused:
+            self.told.append(f"refused: {refused}")
+            return
+        sent = await apply_trade(desk, waiting, sleep=self.double.pass_time)
+        self.told += [f"{one.order.side} {one.filled:g} {one.state}" for one in sent]
+
+    async def unhedge(self, desk: Trading) -> None:
+        standing = sorted(key.ref.token_id for key in await self.standing(desk))
+        if standing:
+            part = self.draws.choice((100, 50))
+            await self.unhedge_one(desk, self.draws.choice(standing), part)
+
+    async def unhedge_one(self, desk: Trading, token_id: int, percent: int) -> None:
+        self.told.append(f"unhedge {token_id} {percent}")
+        for plan in await unhedge_plans(self.session, desk, v4_position(token_id), percent / 100):
+            await self.send(desk, plan)
+
+
+async def walk(folder: Path, seeds: range) -> int:
+    steps = 0
+    for seed in seeds:
+        place = folder / str(seed)
+        place.mkdir()
+        one = Walk(place, seed)
+        await one.run()
+        steps += len(one.told)
+    return steps
+
+
+async def test_every_hedge_closes_by_one_command_and_the_venue_holds_what_the_journal_tells(
+    tmp_path: Path,
+) -> None:
+    steps = await walk(tmp_path, range(WALKS))
+
+    printed(f"hedge walks: {WALKS}, {steps} things done, the venue's net was the journal's always")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(4))
+async def test_two_hundred_walks(tmp_path: Path, part: int) -> None:
+    each = MANY_WALKS // 4
+    steps = await walk(tmp_path, range(1_000 + part * each, 1_000 + (part + 1) * each))
+
+    printed(f"hedge walks: {each}, {steps} things done, the venue's net was the journal's always")

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace as with_rpc
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -145,11 +146,47 @@ def test_it_waits_while_the_price_is_past_its_band(delegated: Desk) -> None:
     looked(watching)
     assert not redeemable(desk, watching.order().order)
     progress = watching.order().progress
+    listed = desk.here("orders")
     desk.raise_price(pool, bips=-225)
     looked(watching)
+    after = watching.order().progress
 
     assert (progress.done, progress.met_at, progress.reason) == (0, None, "")
-    assert watching.order().progress.done == 1
+    assert "outside the band" in str(progress.waits)
+    assert "order 1 waits: The price is outside the band" in " ".join(listed.out.split())
+    assert "last look" in listed.out
+    assert after.done == 1
+    assert "do not cover the step yet: 0 of " in str(after.waits)
+
+
+def test_what_comes_from_elsewhere_obeys_the_same_neighbors(
+    delegated: Desk, tmp_path: Path
+) -> None:
+    desk, token_id = delegated, str(delegated.token_id(STATE))
+    ordered(desk, "move", token_id, "up", "to", edge(desk, 50))
+    move, close = tmp_path / "move.json", tmp_path / "close.json"
+    assert desk.here("order", "export", "1", str(move)).code == 0
+    signed(desk, "order", "cancel", "1")
+    Watching(desk).look()
+    ordered(desk, "close", token_id, "below", level(desk, 0.95))
+    assert desk.here("order", "export", "2", str(close)).code == 0
+    folder = Home.locate(os.environ, desk.command.home).orders
+    (folder / "1.json").unlink()
+    taken = desk.here("order", "import", str(move))
+    same = desk.here("order", "import", str(close))
+
+    assert taken.code == 3
+    assert "would not know the position that a move makes" in taken.words
+    assert same.code == 0
+
+
+def test_nobody_pays_for_ranges_that_a_stop_keeps_from_use(delegated: Desk) -> None:
+    desk, token_id = delegated, str(delegated.token_id(STATE))
+    ordered(desk, "close", token_id, "out-of-range", "2h")
+    refused = desk.here("order", "places", token_id, "up", "to", edge(desk, 50), "--follow", "1")
+
+    assert refused.code == 3
+    assert "out of its range" in refused.words
 
 
 def test_a_manager_without_the_action_gets_the_form_without_it(delegated: Desk) -> None:

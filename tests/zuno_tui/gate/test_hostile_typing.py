@@ -3,18 +3,23 @@
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chain.base.home import Home
+from chain.contracts.addresses import checksum
 from chain.contracts.networks import network_named
 from chain.devnet.launch import DevnetReady
+from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
 from tests import node_rpc
 from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
+from tests.zuno_tui.gate.forged_journal import read_draft, write_forged
 from tests.zuno_tui.terminal import Terminal
 
 QUESTION = "Type apply"
@@ -158,3 +163,197 @@ def test_what_waits_is_not_sped_up_after_it_was_changed_and_may_be_cancelled(
     assert "is not what was approved" in faster.words
     assert cancelled.code == 0, cancelled.words
     assert desk.nonce() == before + 1
+
+
+Document = dict[str, Any]
+
+FAILED = 1
+CHANGED = "is not what was approved"
+
+
+def _collecting(desk: Desk) -> Document:
+    return desk.approved("collect", str(desk.token_id("transferred in")))
+
+
+def _edit_steps(desk: Desk, edit: Callable[[Document], object]) -> None:
+    """Change the transactions the journal holds."""
+    with sqlite3.connect(desk.command.home / "outbox.db") as journal:
+        rows = journal.execute("SELECT dispatch, position, unsigned FROM outbox_steps").fetchall()
+        for dispatch, position, text in rows:
+            unsigned = json.loads(text)
+            edit(unsigned)
+            journal.execute(
+                "UPDATE outbox_steps SET unsigned = ? WHERE dispatch = ? AND position = ?",
+                (json.dumps(unsigned), dispatch, position),
+            )
+    journal.close()
+
+
+def _edit_kept(desk: Desk, edit: Callable[[Any], Any]) -> None:
+    """Change what is kept beside the journal."""
+    with sqlite3.connect(desk.command.home / "outbox.db") as kept:
+        for key, text in kept.execute("SELECT hash, terms FROM approvals").fetchall():
+            terms = json.dumps(edit(json.loads(text)))
+            kept.execute("UPDATE approvals SET terms = ? WHERE hash = ?", (terms, key))
+    kept.close()
+
+
+def _to_stranger(unsigned: Document) -> None:
+    unsigned["data"] = unsigned["data"].replace(unsigned["from"][2:], STRANGER.address[2:])
+
+
+@contextmanager
+def _put_back(desk: Desk) -> Iterator[None]:
+    """The journal as it was, whatever was done to it."""
+    journal = desk.command.home / "outbox.db"
+    whole = journal.read_bytes()
+    assert not journal.with_name("outbox.db-wal").exists(), "nobody holds it open"
+    yield
+    journal.write_bytes(whole)
+
+
+STEP_EDITS: dict[str, Callable[[Document], object]] = {
+    "recipient": _to_stranger,
+    "target": lambda unsigned: unsigned.update(to=STRANGER.address),
+    "value": lambda unsigned: unsigned.update(value=str(10**18)),
+    "fee": lambda unsigned: unsigned.update(maxFeePerGas=str(10**15)),
+    "gas": lambda unsigned: unsigned.update(gas=2_000_000),
+    "another call": lambda unsigned: unsigned.update(data="095ea7b3" + "ff" * 64),
+    "no call": lambda unsigned: unsigned.update(data="00"),
+    "name": lambda unsigned: unsigned.update(step="a gift"),
+}
+
+
+def test_a_transaction_changed_in_the_journal_is_not_signed(desk: Desk) -> None:
+    approval = _collecting(desk)
+    before = desk.nonce()
+
+    for what, edit in STEP_EDITS.items():
+        with _put_back(desk):
+            _edit_steps(desk, edit)
+            refused = desk.refused(approval["planId"], "--confirm", approval["hash"])
+            assert CHANGED in refused.words, what
+            assert CHANGED in desk.refused(approval["planId"]).words, what
+            assert desk.here("export", approval["planId"]).code == REFUSED, what
+    assert desk.nonce() == before
+    assert "no terminal" in desk.refused(approval["planId"]).words, "put back, it is whole again"
+
+
+def _wider(document: Document) -> Document:
+    return {**document, "bounds": {**document["bounds"], "highest_sqrt_price": str(2**160 - 1)}}
+
+
+def _longer(document: Document) -> Document:
+    return {**document, "bounds": {**document["bounds"], "expires_at": str(2**40)}}
+
+
+def _elsewhere(document: Document) -> Document:
+    return {**document, "before": {**document["before"], "nonce": "7"}}
+
+
+KEPT_EDITS: dict[str, Callable[[Document], Document]] = {
+    "price bound": _wider,
+    "expiry": _longer,
+    "before": _elsewhere,
+    "headline": lambda document: {**document, "headline": "Collect a prize"},
+    "amounts": lambda document: {**document, "notional": "0", "quoted": None},
+    "warnings": lambda document: {**document, "warnings": ["All is well."]},
+}
+
+
+def test_what_drift_is_judged_by_cannot_be_changed_after_the_approval(desk: Desk) -> None:
+    approval = _collecting(desk)
+
+    for what, edit in KEPT_EDITS.items():
+        with _put_back(desk):
+            _edit_kept(desk, edit)
+            refused = desk.refused(approval["planId"], "--confirm", approval["hash"])
+            assert CHANGED in refused.words, what
+
+
+def test_an_approval_that_cannot_be_read_or_is_another_plans_is_no_approval(desk: Desk) -> None:
+    first = _collecting(desk)
+    other = desk.approved("close", str(desk.token_id("underpaid")))
+    with _put_back(desk):
+        with closing(sqlite3.connect(desk.command.home / "outbox.db")) as kept, kept:
+            kept.execute("UPDATE approvals SET plan_id = ?", (first["planId"],))
+        swapped = desk.refused(first["planId"])
+    _edit_kept(desk, lambda document: {**document, "bounds": []})
+    broken = desk.refused(other["planId"], "--confirm", other["hash"])
+
+    assert CHANGED in swapped.words
+    assert "no longer known" in broken.words
+
+
+def test_a_plan_changed_by_hand_is_not_approved(desk: Desk) -> None:
+    plan = desk.recommended("healthy")
+    path = desk.command.home / "plans" / f"{plan['planId']}.json"
+    written = json.loads(path.read_text())
+
+    def approved_with(changed: Document) -> str:
+        path.write_text(json.dumps(changed))
+        spoken = desk.here("approve", plan["planId"], "--candidate", "0")
+        assert spoken.code == REFUSED
+        return spoken.words
+
+    first, *others = written["candidates"]
+    moved = {**first, "tickLower": first["tickLower"] - 600}
+    words = approved_with({**written, "candidates": [moved, *others]})
+    accepted = {**first, "judgment": {**first["judgment"], "verdict": "accept", "reason": "."}}
+    assert accepted != first
+    pardoned = approved_with({**written, "candidates": [accepted, *others]})
+
+    assert "was changed since it was made" in words
+    assert "was changed since it was made" in pardoned
+
+
+def test_of_two_homes_the_second_finds_the_first_one_gone_by(desk: Desk, tmp_path: Path) -> None:
+    elsewhere = Desk(desk.devnet, CommandLine(tmp_path / "elsewhere"), desk.capture)
+    mine, theirs = _collecting(desk), _collecting(elsewhere)
+    before = desk.nonce()
+
+    applied = desk.apply_here(mine["planId"], "--confirm", mine["hash"])
+    late = elsewhere.refused(theirs["planId"], "--confirm", theirs["hash"])
+
+    assert mine["hash"] == theirs["hash"], "the same bytes at the same block"
+    assert applied.code == 0, applied.words
+    assert "nonce of the wallet" in late.words
+    assert desk.nonce() == before + 1
+
+
+def test_an_address_without_a_key_may_build_and_may_not_sign(desk: Desk) -> None:
+    watched = checksum(WIDE_PROVIDER.address)
+    held = desk.here("positions", "--address", watched, "--json").data["positions"]
+    token_id = held[0]["tokenId"]
+    before = desk.ask("eth_getTransactionCount", WIDE_PROVIDER.address, "latest")
+
+    approval = desk.approved("close", token_id, "--address", watched)
+    confirmed = (approval["planId"], "--confirm", approval["hash"])
+    unknown = desk.here("apply", *confirmed)
+    watching = desk.here("wallet", "import", watched)
+    refused = desk.refused(*confirmed)
+
+    assert approval["words"]
+    assert unknown.code == FAILED
+    assert f"zuno holds no key for {watched}" in unknown.words
+    assert watching.code == 0, watching.words
+    assert "is watch-only: zuno holds no key for it and cannot sign" in refused.words
+    assert "zuno wallet import" in refused.words
+    assert desk.ask("eth_getTransactionCount", WIDE_PROVIDER.address, "latest") == before
+
+
+def test_what_was_approved_under_other_rules_is_void_and_says_so(desk: Desk) -> None:
+    """As another version would have left it: whole, sealed and tagged, under its own rules."""
+    approval, nonce = desk.approved("wrap", "0.04"), desk.nonce()
+    journal = Home.locate(os.environ, desk.command.home).outbox
+    draft = read_draft(journal, approval["hash"])
+    draft.terms["policy"] += 1
+    other = write_forged(journal, draft)
+
+    refused = desk.refused(approval["planId"], "--confirm", other)
+    again = desk.approved("wrap", "0.04")
+    applied = desk.apply_here(again["planId"], "--confirm", again["hash"])
+
+    assert other != approval["hash"]
+    assert "was approved under other rules" in refused.words
+    assert (applied.code, desk.nonce()) == (0, nonce + 1), applied.words

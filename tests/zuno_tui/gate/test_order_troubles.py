@@ -138,12 +138,12 @@ def _after(time: float, block: int) -> SeenClock:
 
 
 def test_a_look_that_could_not_be_made_neither_confirms_a_condition_nor_begins_it_anew() -> None:
-    begun = hold_progress(StandingProgress(), _after(1_000, 10), met=True, longest_gap=90)
+    begun = hold_progress(StandingProgress(), _after(1_000, 10), lack=None, longest_gap=90)
     # One look at 1,012 failed: nothing was written down.
-    gone_on = hold_progress(begun, _after(1_080, 16), met=True, longest_gap=90)
-    too_long = hold_progress(begun, _after(1_091, 17), met=True, longest_gap=90)
-    behind = hold_progress(begun, _after(990, 9), met=True, longest_gap=90)
-    broken = hold_progress(begun, _after(1_012, 11), met=False, longest_gap=90)
+    gone_on = hold_progress(begun, _after(1_080, 16), lack=None, longest_gap=90)
+    too_long = hold_progress(begun, _after(1_091, 17), lack=None, longest_gap=90)
+    behind = hold_progress(begun, _after(990, 9), lack=None, longest_gap=90)
+    broken = hold_progress(begun, _after(1_012, 11), lack="", longest_gap=90)
 
     assert (begun.met_at, gone_on.met_at) == (1_000, 1_000)
     assert (too_long.met_at, behind.met_at, broken.met_at) == (1_091, 990, None)

@@ -7,9 +7,11 @@ import pytest
 from agents.lp.advice_words import move_name, option_index, option_letter
 from agents.lp.advising import advice_without_debate
 from agents.numbers.advice import DECIDES_ALONE, MOST_EDGE_MEASURED, AdviceReason
+from agents.numbers.rounding import gain_over
 from agents.numbers.rules import JudgmentVerdict
 from agents.scorecard.score import AdviceKind, BeatCount
 from agents.scorecard.track_record import TrackRecord
+from chain.base.units import usd
 from chain.contracts.pool_key import DYNAMIC_FEE
 from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up import Market
@@ -17,6 +19,8 @@ from tests.agents.lp.made_up_markets import STATES, TOKEN_ID, WISHES, create_con
 from tests.agents.lp.second_opinion import waits_beside
 from zuno_tui.gate.actions.plan import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.present.argued_plan import just_argued
+from zuno_tui.present.output import cell_width
 from zuno_tui.present.plan_card import (
     FIGURES,
     decided_words,
@@ -25,6 +29,7 @@ from zuno_tui.present.plan_card import (
     limits_broken,
     listed_options,
     option_words,
+    plan_lines,
     plan_pools,
     plan_sentence,
     reasons,
@@ -75,6 +80,44 @@ async def test_what_the_rule_settles_is_decided_by_nobody_else(state: str) -> No
 
     by_rule = advice_without_debate(context) is not None and plan.choice.codes[0] in DECIDES_ALONE
     assert (f"decided by the {plan.decided_by}" in told.lower()) is not by_rule
+
+
+_OFFERED = re.compile(r"(\w+) is offered, not advised: .+, and (\w+) should net (\S+) more\.")
+_HELD_BACK = re.compile(r"(\w) breaks no limit and looks (\S+) better, but .+")
+
+
+@pytest.mark.parametrize("state", ["idle day", "near the edge", "outside"])
+async def test_what_holds_back_an_option_stands_beside_figures_that_agree(state: str) -> None:
+    plan = (await argue_over(market_context(state))).plan
+    moves = {name.partition(" ")[0]: move for name, move in listed_options(plan).items()}
+    nets = {name: move.net_7d for name, move in moves.items()}
+    found = 0
+    for sentence in reasons(plan, plan_pools(plan)):
+        if (offered := _OFFERED.fullmatch(sentence)) is not None:
+            less, more, told = offered.groups()
+        elif (held := _HELD_BACK.match(sentence)) is not None:
+            (more, told), less = held.groups(), "Keep"
+            assert not limits_broken(moves[more])
+        else:
+            continue
+        found += 1
+        assert told == usd(gain_over(nets[more], nets[less]))
+        assert nets[more] == max(net for net in nets.values() if net is not None) or held
+    assert found == 1
+
+
+@pytest.mark.parametrize("state", ["outside", "near the edge", "stable", "unpriced"])
+async def test_options_fit_the_terminal_and_each_stands_there_once(
+    state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = (await argue_over(market_context(state))).ended
+    for width in (80, 120, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = [*plan_lines(just_argued(ended, {"transcript": []}, None), {})]
+        named = [name.upper() for name in listed_options(ended.plan)] if ended.plan else []
+        heads = [line for line in lines if any(name in line for name in named)]
+        assert [name for line in heads for name in named if name in line] == named
+        assert max(cell_width(line) for text in lines for line in text.splitlines()) <= width
 
 
 async def test_moves_are_named_by_their_own_widths() -> None:

@@ -26,6 +26,7 @@ from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.profile import Profile
 from tests.fakes.providers.provider import Provider, client_through
 from tests.fakes.providers.virtual_chain import VirtualChain
+from zuno_tui.app.positions import reading_progress
 from zuno_tui.app.session import Session
 from zuno_tui.desk.context import DeskContext, DeskOpening, StatusBoard
 from zuno_tui.desk.jobs import Jobs
@@ -70,6 +71,8 @@ class ProviderWalk:
         self.network = network
         self.provider = Provider(profile, self.chain, self.clock)
         self.store = Store.in_memory()
+        self.told: list[str] = []
+        """How far long readings were, in words."""
         self.owned = self.chain.owned(HOLDER, head)
 
     @asynccontextmanager
@@ -111,7 +114,7 @@ class ProviderWalk:
 
     async def _observe(self) -> MarketContext:
         async with self.sources() as sources:
-            observer = ChainObserver(sources)
+            observer = ChainObserver(sources, reading_progress(self.told.append))
             return await observer.observe_position(
                 v4_position(min(self.owned)), RiskProfile.BALANCED
             )

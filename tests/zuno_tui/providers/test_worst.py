@@ -3,12 +3,14 @@
 import asyncio
 import io
 import os
+import re
 import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -31,7 +33,7 @@ from tests.zuno_tui.providers.cells import ProviderWalk
 from zuno_tui.app.positions import reading_progress
 from zuno_tui.cli import main
 
-LONGEST_SILENCE = 60.0
+LONGEST_SILENCE = 30.0
 _USED_UP = Refusal(-32005, "daily request count exceeded, request rate limited")
 _PAGE = Refusal(0, "<title>Welcome to nginx!</title>", page=True)
 _NOTHING = Refusal(0, "", empty=True)
@@ -250,32 +252,47 @@ def test_all_of_the_worst(
     judge(row(profile, devnet, tmp_path, capsys), profile)
 
 
+NEVER_ANSWERED = (
+    *(("positions",), ("portfolio", "--json"), ("recommend", "27", "--deterministic")),
+    *(("collect", "27"), ("pools",), ("history", "27"), ("order", "close", "27", "below", "9")),
+    *(("wallet", "delegate"), ("range", "27")),
+)
+
+
+def heard_from(words: tuple[str, ...], flags: tuple[str, ...]) -> tuple[int, str, float]:
+    """How it ended, what it said, and its longest silence."""
+    command = (sys.executable, "-m", "zuno_tui", *words, *flags)
+    said, longest, before = b"", 0.0, time.monotonic()
+    # As a person has it, who has not said how long to wait.
+    given = {name: value for name, value in os.environ.items() if name != "ZUNO_ANSWER_SECONDS"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=given
+    ) as process:
+        assert process.stdout is not None
+        while chunk := os.read(process.stdout.fileno(), 4_096):
+            now = time.monotonic()
+            longest, before, said = max(longest, now - before), now, said + chunk
+    return process.returncode, said.decode(), longest
+
+
 @pytest.mark.soak
 def test_one_that_never_answers_is_given_up_in_a_sentence(tmp_path: Path) -> None:
-    """By the wall's clock, all side by side."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:
+    """By the wall's clock, two at a time."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(2) as pool:
         flags = ("--network", "devnet", "--rpc", f"http://127.0.0.1:{silent.getsockname()[1]}")
-        commands = (
-            ("positions",),
-            ("portfolio", "--json"),
-            ("recommend", "27", "--deterministic"),
-            ("collect", "27"),
-        )
-        zuno, began = (sys.executable, "-m", "zuno_tui"), time.monotonic()
         asked = [
-            subprocess.Popen(
-                [*zuno, *words, *flags, "--home", str(tmp_path / words[0])],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-            for words in commands
+            pool.submit(heard_from, words, (*flags, "--home", str(tmp_path / str(place))))
+            for place, words in enumerate(NEVER_ANSWERED)
         ]
-        told = [process.communicate()[0] for process in asked]
+        ended = [future.result() for future in asked]
 
-    assert [process.returncode for process in asked] == [4] * 4
-    assert ["did not finish its answer within" in words for words in told] == [True] * 4, told
-    printed(f"an endpoint that never answers is given up within {time.monotonic() - began:.0f} s")
+    longest = max(silence for *_, silence in ended)
+    for (code, words, silence), asked_for in zip(ended, NEVER_ANSWERED, strict=True):
+        printed(f"{' '.join(asked_for)}: silent for at most {silence:.1f} s")
+        assert "Waiting for 127.0.0.1" in words, (asked_for, words)
+        assert "did not finish its answer" in " ".join(words.split()), (asked_for, words)
+        assert code == 4, (asked_for, words)
+    printed(f"an endpoint that never answers: the longest silence was {longest:.1f} s")
 
 
 def test_a_reading_in_parts_never_tells_less_than_before() -> None:
@@ -310,3 +327,26 @@ async def test_a_busy_pool_is_read_cold_in_ranges_of_a_thousand_blocks(
     assert cold.requests < 200
     assert cold.seconds < 60
     assert warm.requests <= 10
+
+
+@pytest.mark.soak
+async def test_a_busy_pool_is_read_cold_though_every_other_request_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The same week, with 429 for half of the requests and no word of when to come back."""
+    refusal = Refusal(429, "Too Many Requests", 429, page=True)
+    habits: dict[str, object] = {"most_blocks": 1_000, "most_logs": 10_000}
+    profile = Profile("429 for half", each_request=(2, refusal), **habits)  # type: ignore[arg-type]
+    walk = ProviderWalk(profile, [20.0], 60_000)
+    cold = await walk.cost(walk.recommend)
+    parts = [int(share) for words in walk.told for share in re.findall(r": (\d+)%", words)]
+    walk.clock.now += 600
+    warm = await walk.cost(walk.recommend)
+    with capsys.disabled():
+        print(f"cold {cold.text}, {len(parts)} lines of progress; later {warm.text}")  # noqa: T201
+
+    assert (cold.sentence, warm.sentence) == (None, None)
+    assert parts == sorted(parts)
+    assert len(parts) > 10
+    assert cold.seconds < 2_400
+    assert warm.seconds < 60

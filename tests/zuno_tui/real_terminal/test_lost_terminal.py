@@ -101,7 +101,7 @@ def _lose_terminal(leader: str, folder: Path, server: SshServer) -> float:
     return seconds
 
 
-@pytest.mark.parametrize("leader", some_of([(leader,) for leader in LEADERS], 2, seed=9))
+@pytest.mark.parametrize("leader", some_of([(leader,) for leader in LEADERS], 1, seed=9))
 def test_a_lost_terminal_ends_the_demo_and_leaves_nothing(
     leader: str, tmp_path: Path, server: SshServer
 ) -> None:

@@ -132,7 +132,9 @@ class _SlowLink(ScriptedLink):
         asyncio.get_running_loop().call_later(self.chance.random() / 20, self.app.hear, page)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (2, 3))]
+)
 async def test_200_keys_at_random_moments_reach_no_page_they_were_not_typed_at(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,7 +155,7 @@ async def test_a_card_tells_no_more_than_is_seen_without_scrolling() -> None:
     told: list[tuple[bool, bool]] = []
     async with desk_app().run_test(size=(120, 24)) as pilot:
         await play(pilot, PlanChanged(PLAN))
-        for height in range(24, 56):
+        for height in range(24, 56, 3):
             await pilot.resize_terminal(120, height)
             await pilot.pause()
             words = text_of(pilot, "#card")

@@ -11,6 +11,8 @@ from agents.monitor.alerts.alert import Severity
 from agents.monitor.rules.thresholds import LEAST_INTERVAL_SECONDS, Thresholds
 from agents.numbers.rules import RiskProfile
 from tests.zuno_tui.settings.strict_loading import load_strictly
+from zuno_tui.features.trade.hedge_alerts import HedgeThresholds
+from zuno_tui.features.trade.settings import HedgeThresholdsTable
 from zuno_tui.settings import Settings, SettingsError, schema
 from zuno_tui.settings.check import check_as
 from zuno_tui.settings.schema import (
@@ -235,7 +237,8 @@ def test_a_limit_is_what_was_written(tmp_path: Path) -> None:
 def test_the_tables_know_what_is_decided_elsewhere() -> None:
     assert set(ModelRolesTable.__struct_fields__) == set(LP_FLOW.handlers)
     assert schema.MOST_ROUNDS == ROUNDS_OF_A_DEBATE
-    assert set(ThresholdsTable.__struct_fields__) == set(Thresholds.__struct_fields__)
+    assert {*ThresholdsTable.__struct_fields__, "of_features"} == {*Thresholds.__struct_fields__}
+    assert HedgeThresholdsTable.__struct_fields__ == HedgeThresholds.__struct_fields__
     for profile in RiskProfile:
         assert check_as(DebateTable, {"profile": profile.value}).profile == profile
     for severity in Severity:

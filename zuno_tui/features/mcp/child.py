@@ -66,7 +66,7 @@ async def run_child(
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env=without_secrets(os.environ),
+        env=without_secrets(os.environ, for_models=True),
         limit=_MOST_LINE,
         start_new_session=True,
     )

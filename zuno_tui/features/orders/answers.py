@@ -44,6 +44,7 @@ from zuno_tui.features.orders.list_page import (
     orders_page,
     price_of_order,
 )
+from zuno_tui.features.orders.neighbors import refuse_company, refuse_import
 from zuno_tui.features.orders.page import headline, order_view
 from zuno_tui.features.orders.planning import move_spans, order_request
 from zuno_tui.features.orders.signing import (
@@ -235,6 +236,7 @@ async def _looked_at(session: Session, book: StandingOrders) -> tuple[OrderList,
                 what_if=None if closed is None else closed.judgment,
                 watch_key=own,
                 looked_at=looks[number],
+                low_key=book.low_key(network.chain_id),
             )
         )
     carrier = read_carrier(session.home, time.time())
@@ -294,7 +296,10 @@ async def make_cancellation(session: Session, sources: Sources, number: OrderNum
 async def make_places(session: Session, sources: Sources, asked: OrderPlaces) -> Action:
     """Positions in the ranges that moves go through, paid out of the fees: the ids they go into
     are in what is signed."""
-    spans = tuple(await move_spans(await order_request(session, sources, asked)))
+    request = await order_request(session, sources, asked)
+    # Nobody pays for ranges that no row of moves may go through.
+    refuse_company("follow", asked.ref, None, request.neighbors)
+    spans = tuple(await move_spans(request))
     collect = await action_for(sources, "collect", (asked.ref,), session.address)
     assert isinstance(collect.request, CollectRequest)
     count = "1 range" if len(spans) == 1 else f"{len(spans)} ranges"
@@ -323,7 +328,15 @@ async def export_orders(session: Session, number: OrderNumber, file: Path) -> Co
 async def import_orders(session: Session, file: Path) -> CommandAnswer:
     orders = [_order_in(session, path) for path in _files_in(file)]
     book, key = StandingOrders(session.home.orders), watch_key(session.home, session.network)
-    kept = book.add_all(orders)
+    page = [(order, call_in(order, session.network)) for order in orders]
+    come = {order.delegation for order in orders}
+
+    def refuse() -> None:
+        standing = book.standing_on(session.network.chain_id)
+        others = [each for each in standing if each.order.delegation not in come]
+        refuse_import(page, others, session.network)
+
+    kept = book.add_all(orders, before=refuse)
     others = [
         each for each in kept if key is None or key.address != each.delegation_signed.delegate
     ]

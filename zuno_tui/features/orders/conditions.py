@@ -5,12 +5,13 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from agents.monitor.rules.worth_risks import LossReader
-from chain.base.units import Unknown
+from chain.base.units import Unknown, minute_text, usd
+from chain.math.price import format_amount
 from chain.positions.overview import Sources, tokens_at
 from chain.prices.ladder import market_prices, read_prices
 from chain.protocols.snapshot import PositionSnapshot
 from chain.standing_orders.call import OrderCall, OrderRefusedError
-from chain.standing_orders.entries import is_covered
+from chain.standing_orders.entries import is_covered, span_of
 from chain.standing_orders.order import (
     FeesOver,
     LossOver,
@@ -53,27 +54,24 @@ def as_signed(
     return replace(order, condition=level, hold_seconds=LEAST_HOLD)
 
 
-async def is_met(
+async def find_lack(
     order: StandingOrder,
     call: OrderCall,
     progress: StandingProgress,
     *,
     seen: Seen,
     witnesses: Witnesses,
-) -> bool:
+) -> str | None:
+    """What it waits for, in a sentence where its condition alone does not say it; None where
+    nothing is lacking."""
     if not seen.agrees(lambda sight: _is_possible(order, call, sight.position)):
-        return False
+        return next((_what_covers(order, call, position) for position in seen.positions), "")
+    worths: list[float] = []
     match order.condition:
         case PricePast() as condition:
-            here = seen.agrees(
-                lambda sight: (
-                    sight.position is not None
-                    and condition.is_met(sight.position.pool.sqrt_price_x96)
-                )
-            )
-            return here and await _market_agrees(witnesses.sources, order, condition, seen)
+            return await _price_lacks(order, condition, seen, witnesses.sources)
         case OutOfRange():
-            return seen.agrees(lambda sight: sight.out_of_range)
+            return None if seen.agrees(lambda sight: sight.out_of_range) else ""
         case LossOver(bips):
 
             async def judge(sources: Sources, position: PositionSnapshot) -> bool:
@@ -86,10 +84,11 @@ async def is_met(
         case FeesOver(micro_usd, seconds):
             last = progress.last_done
             if last is not None and seen.clock.time - last < seconds:
-                return False
+                return f"The next time is from {minute_text(int(last) + seconds)} on."
 
             async def judge(sources: Sources, position: PositionSnapshot) -> bool:
-                return await _fees_usd(sources, position) * 1e6 > micro_usd
+                worths.append(await _fees_usd(sources, position))
+                return worths[-1] * 1e6 > micro_usd
 
     of = dict(zip((witness.host for witness in seen.witnesses), seen.sights, strict=True))
 
@@ -98,7 +97,43 @@ async def is_met(
         return position is not None and await judge(witnesses.sources_of(witness), position)
 
     # Each on its own reading; enough must be able to judge, and agree.
-    return witnesses.common("the loss or fees", await witnesses.each(ask_witness, seen.witnesses))
+    answers = await witnesses.each(ask_witness, seen.witnesses)
+    if witnesses.common("the loss or fees", answers):
+        return None
+    return f"Its fees are worth {usd(worths[-1])} now." if worths else ""
+
+
+async def _price_lacks(
+    order: StandingOrder, condition: PricePast, seen: Seen, sources: Sources
+) -> str | None:
+    here = seen.agrees(
+        lambda sight: (
+            sight.position is not None and condition.is_met(sight.position.pool.sqrt_price_x96)
+        )
+    )
+    if not here:
+        return ""
+    agrees = await _market_agrees(sources, order, condition, seen)
+    return None if agrees else "The market elsewhere is more than 1% away from its price."
+
+
+def _what_covers(order: StandingOrder, call: OrderCall, position: PositionSnapshot) -> str:
+    """What a compound lacks: the price it was signed for, or fees for its step."""
+    if call.entry is None or call.traits.shifts or order.decimals is None:
+        return ""
+    needed = span_of(position).holds(
+        position.pool.sqrt_price_x96, call.entry.liquidity, round_up=True
+    )
+    if any(need > most for need, most in zip(needed, call.entry.most, strict=True)):
+        return "The price is outside the band it was signed for: it waits until it is back."
+    lacks = [
+        f"{format_amount(there, decimals, 4)} of {format_amount(need, decimals, 4)} {symbol}"
+        for need, there, decimals, symbol in zip(
+            needed, (position.fees0, position.fees1), order.decimals, order.pair, strict=True
+        )
+        if need > there
+    ]
+    return f"Its fees do not cover the step yet: {', '.join(lacks)}." if lacks else ""
 
 
 def _is_possible(order: StandingOrder, call: OrderCall, position: PositionSnapshot | None) -> bool:

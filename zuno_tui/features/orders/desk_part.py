@@ -114,6 +114,7 @@ class Orders:
             "Waiting for delegate",
             lambda _: self._propose_once_delegated(intent),
             seconds=_LONGEST_WAIT,
+            again=intent,
         )
 
     async def _propose_once_delegated(self, intent: OrderAsked) -> None:

@@ -67,7 +67,7 @@ from chain.tokens.token import amount_text
 from chain.wallet.errors import WalletError
 from chain.wallet.watch_key import open_watch_signer, watch_key, watch_seal
 from zuno_tui.app.session import Session, SettingsSource
-from zuno_tui.features.orders.conditions import as_signed, is_met
+from zuno_tui.features.orders.conditions import as_signed, find_lack
 from zuno_tui.features.orders.sight import (
     LEAST_BLOCKS,
     Seen,
@@ -317,10 +317,10 @@ class OrderWork:
         if seen.agrees(lambda sight: sight.delegate != self._network.contracts.delegate):
             raise OrderRefusedError("The account is not delegated now: zuno wallet delegate")
         signed = as_signed(order, call, seen, self._witnesses)
-        met = await is_met(signed, call, kept.progress, seen=seen, witnesses=self._witnesses)
+        lack = await find_lack(signed, call, kept.progress, seen=seen, witnesses=self._witnesses)
         longest = _LONGEST_GAP if self._network.clock == "wall" else _LONGEST_EMBEDDED_GAP
         progress = self._note(
-            order, lambda before: hold_progress(before, seen.clock, met=met, longest_gap=longest)
+            order, lambda before: hold_progress(before, seen.clock, lack=lack, longest_gap=longest)
         )
         due, behind = has_held(signed, progress, seen.clock), self._behind
         if due and (behind is None or behind.is_overdue(order.number, seen)):
@@ -632,7 +632,8 @@ class OrderWork:
             )
             return
         signed = as_signed(order, call, seen, self._witnesses)
-        if not await is_met(signed, call, kept.progress, seen=seen, witnesses=self._witnesses):
+        lack = await find_lack(signed, call, kept.progress, seen=seen, witnesses=self._witnesses)
+        if lack is not None:
             # What is on its way may still be included; nobody pushes it any more.
             reason = "It was sent while its condition held, and is not included yet."
             self._note(order, lambda before: replace(before, reason=reason))

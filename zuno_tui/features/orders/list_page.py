@@ -60,6 +60,8 @@ class StandingOrderRow(Struct, frozen=True):
     holds: bool
     """Whether its condition holds right now, and it waits out its time."""
     reason: str | None
+    waits: str | None
+    """What its condition lacked at the last look, where that is more than its price."""
     watch_key: Address
     watched_here: bool
     """Whether the key that carries it out is on this machine."""
@@ -99,9 +101,12 @@ def order_row(
     what_if: JudgedClose | None = None,
     watch_key: Address | None = None,
     looked_at: float | None = None,
+    low_key: str = "",
 ) -> StandingOrderRow:
     """`looked_at` is of those who watch: whoever lists orders looks, too, and watches nothing."""
     order, progress = kept.order, kept.progress
+    here = watch_key == order.delegation_signed.delegate
+    against = (fault_of(order, call) if kept.stands else "") or progress.reason
     return StandingOrderRow(
         number=order.number,
         kind=call.kind,
@@ -110,9 +115,10 @@ def order_row(
         condition=condition_words(order, call),
         state=progress.state,
         holds=progress.state is StandingState.WAITING and progress.met_at is not None,
-        reason=(fault_of(order, call) if kept.stands else "") or progress.reason or None,
+        reason=against or (low_key if here and kept.stands else "") or None,
+        waits=progress.waits or None,
         watch_key=order.delegation_signed.delegate,
-        watched_here=watch_key == order.delegation_signed.delegate,
+        watched_here=here,
         least=tuple(call.least),
         recipient=call.recipient,
         until=call.until,
@@ -201,6 +207,12 @@ def _silence(row: StandingOrderRow, now: float) -> str | None:
     return None if seconds <= _FRESH else f"{age_text(seconds)} ago"
 
 
+def _look_words(row: StandingOrderRow, now: float) -> str:
+    if row.looked_at is None:
+        return "nobody has looked yet"
+    return f"last look {age_text(max(0, int(now - row.looked_at)))} ago"
+
+
 def _table(waiting: list[StandingOrderRow], now: float) -> PageTable:
     columns = page_columns("#>", "DOES", "WHEN", "AWAY>", "UNTIL", "LAST LOOK@90")
     return PageTable(columns, tuple(_waiting_cells(row, now) for row in waiting))
@@ -268,7 +280,11 @@ def _outcome(row: StandingOrderRow) -> str:
 def _notes(listed: OrderList, waiting: list[StandingOrderRow]) -> Iterator[Words]:
     for row in waiting:
         if row.reason:
-            yield Words(f"! order {row.number}: {row.reason}", "warn")
+            yield Words(
+                f"! order {row.number}: {row.reason} ({_look_words(row, listed.now)})", "warn"
+            )
+        elif row.waits:
+            yield Words(f"order {row.number} waits: {row.waits} ({_look_words(row, listed.now)})")
     for row in listed.orders:
         if row.what_if is not None:
             yield Words(f"order {row.number}, {row.what_if.words}")

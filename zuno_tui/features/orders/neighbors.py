@@ -153,15 +153,18 @@ def closes_to_copy(
     return found
 
 
-def refuse_company(kind: OrderKind, ref: PositionRef, key: Address, neighbors: Neighbors) -> None:
-    """What cannot be ordered beside what stands, whatever its terms are."""
+def refuse_company(
+    kind: OrderKind, ref: PositionRef, key: Address | None, neighbors: Neighbors
+) -> None:
+    """What cannot be ordered beside what stands, whatever its terms are, and whatever its key is
+    where none is given."""
     if kind in ("compound", "move", "follow"):
         _refuse_odd_files(ref, neighbors)
     _REFUSALS.get(kind, _refuse_nothing)(ref, neighbors)
     if kind in ("compound", "follow"):
         for kept, _ in closes_to_copy(neighbors, ref, outgrown=kind == "compound"):
             delegate = kept.order.delegation_signed.delegate
-            if delegate != key:
+            if delegate != (key or delegate):
                 raise GateRefusedError(
                     f"Close {kept.order.number} is carried out by another key "
                     f"({checksum(delegate)}): name the same one with --by, or cancel it first: "
@@ -259,6 +262,25 @@ _REFUSALS = {
 
 def refuse_page(page: Page, neighbors: Neighbors, facts: NeighborFacts) -> None:
     """The same with the terms of what is about to be signed."""
+    _refuse_beside(page, neighbors)
+    if page[0][1].traits.shifts:
+        shifts = [each for _, each in page if each.traits.shifts]
+        refuse_far(ticks_moved(page[0][1].ref, [*neighbors.moves, *shifts], facts.spans))
+
+
+def refuse_import(page: Page, here: Sequence[KeptOrder], network: Network) -> None:
+    """The same of orders that were signed elsewhere and are to stand here, too, as far as they and
+    their neighbors tell it: each with what came with it and is about the same positions."""
+    calls = [call for _, call in page]
+    for order, call in page:
+        if call.kind == "close" and order.size == "filled":
+            continue  # it goes with the moves that fill its position
+        refs = _linked(call.ref, [each for each in calls if each.traits.shifts])
+        others = [pair for pair in page if pair[0] is not order and pair[1].ref in refs]
+        _refuse_beside([(order, call), *others], Neighbors(tuple(here), network, call.recipient))
+
+
+def _refuse_beside(page: Page, neighbors: Neighbors) -> None:
     order, call = page[0]
     refuse_company(call.kind, call.ref, order.delegation_signed.delegate, neighbors)
     label = position_label(call.ref)
@@ -284,9 +306,6 @@ def refuse_page(page: Page, neighbors: Neighbors, facts: NeighborFacts) -> None:
                     f"Order {kept.order.number} closes {label}, and nothing on this page would "
                     "close what is made of it. Ask again."
                 )
-    if call.traits.shifts:
-        shifts = [each for _, each in page if each.traits.shifts]
-        refuse_far(ticks_moved(call.ref, [*neighbors.moves, *shifts], facts.spans))
 
 
 def refuse_far(ticks: int) -> None:
@@ -297,15 +316,20 @@ def refuse_far(ticks: int) -> None:
         )
 
 
-def ticks_moved(
-    ref: PositionRef, moves: Sequence[OrderCall], spans: Mapping[PositionRef, Span | None]
-) -> int:
-    """By how much moves shift a position, and whatever they make of it."""
+def _linked(ref: PositionRef, moves: Sequence[OrderCall]) -> set[PositionRef]:
+    """A position, and those that moves lead from or to."""
     refs, grew = {ref}, True
     while grew:
         linked = {each for call in moves if refs & {*_ends(call)} for each in _ends(call)}
         grew, refs = not linked <= refs, refs | linked
-    ticks = 0
+    return refs
+
+
+def ticks_moved(
+    ref: PositionRef, moves: Sequence[OrderCall], spans: Mapping[PositionRef, Span | None]
+) -> int:
+    """By how much moves shift a position, and whatever they make of it."""
+    refs, ticks = _linked(ref, moves), 0
     for call in moves:
         if call.ref not in refs or call.entry is None or call.entry.span is None:
             continue

@@ -101,7 +101,7 @@ def order_view(draft: OrderDraft, key: SigningKey, carried: str = "") -> Approva
     once = "once" if call.times == 1 else f"up to {call.times} times"
     steps = [f"{_DOES[call.kind].format(position_label(call.ref))} {once}, {_THEN[call.kind]}"]
     steps += [
-        headline(order, beside)
+        _beside(draft, order, beside)
         for order, beside in zip(draft.orders[1:], draft.calls[1:], strict=True)
     ]
     return ApprovalView(
@@ -212,6 +212,15 @@ def _jump(order: StandingOrder, call: OrderCall) -> Iterator[str]:
 
 def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}"
+
+
+def _beside(draft: OrderDraft, order: StandingOrder, call: OrderCall) -> str:
+    """All that is signed of a close that goes with it."""
+    least = f"at least {_amounts(draft, call.least)}" if any(call.least) else "no minimum"
+    return (
+        f"{headline(order, call)}, seen for {length_text(order.hold_seconds)}, until "
+        f"{minute_text(call.until)}: everything to you, {least}"
+    )
 
 
 def _when(draft: OrderDraft) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from chain.base.store import Store
@@ -141,12 +141,14 @@ class Seen(NamedTuple):
 
 
 def hold_progress(
-    before: StandingProgress, now: SeenClock, *, met: bool, longest_gap: float
+    before: StandingProgress, now: SeenClock, *, lack: str | None, longest_gap: float
 ) -> StandingProgress:
-    """Since when the condition holds, as of this look; a long time unseen begins anew."""
+    """Since when the condition holds, as of this look, which found what it lacks, or None; a long
+    time unseen begins anew."""
     time, block = now
+    before = replace(before, waits=lack or UNSET)
     gap = before.looked_at is None or abs(time - before.looked_at) > longest_gap
-    if not met:
+    if lack is not None:
         return replace(before, met_at=None, met_block=0, looked_at=time)
     if before.met_at is None or gap or block < before.met_block or time < before.met_at:
         return replace(before, met_at=time, met_block=block, looked_at=time)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from zuno_tui.app.feature import PlanFlow, RunAgain
 from zuno_tui.desk.feature import DeskFeature, DeskPart
 from zuno_tui.features.trade.intents import Hedge, Trade, Unhedge
+from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.present.attachment import Attachment
 
 if TYPE_CHECKING:
@@ -145,11 +146,11 @@ def _news(home: Home, network: Network) -> Sequence[FeatureNews]:
 
 
 async def _headlines(session: Session) -> tuple[str, ...]:
-    if not session.settings.trade.news:
+    if not session.settings.table(TradeTable).news:
         return ()
     from zuno_tui.features.trade.trading import recent_headlines
 
-    return await recent_headlines(session.settings.trade.news)
+    return await recent_headlines(session.settings.table(TradeTable).news)
 
 
 FEATURE = DeskFeature(

@@ -24,6 +24,21 @@ _CALMER_EDGE = 1.5
 _DUST = 1e-9
 
 
+class HedgeThresholds(Struct, frozen=True):
+    hedge_drift: float = 0.2
+    """A hedge has drifted when it is off by this share of what it should be. 0 switches it off."""
+    hedge_margin: float = 0.15
+    """A hedge is short of margin when so small a rise makes the venue close it."""
+    hedge_funding: float = 0.0003
+    """Funding has turned when being short costs this share of its worth a day."""
+
+
+def hedge_thresholds(thresholds: Thresholds) -> HedgeThresholds:
+    """What was set, and the rest by default."""
+    known, said = HedgeThresholds.__struct_fields__, thresholds.of_features
+    return HedgeThresholds(**{name: said[name] for name in known if name in said})
+
+
 class HeldHedge(Struct, frozen=True):
     """What is short on a venue for one position."""
 
@@ -72,11 +87,11 @@ class AttachedHedges(Struct, frozen=True):
     def findings(
         self, situation: Situation, thresholds: Thresholds, standing: Collection[str]
     ) -> Sequence[Finding]:
-        hedge = self.held[situation.position.ref]
+        hedge, own = self.held[situation.position.ref], hedge_thresholds(thresholds)
         return [
             found
             for kind, judge in _JUDGMENTS.items()
-            if (found := _first(judge, situation, hedge, thresholds, kind in standing)) is not None
+            if (found := _first(judge, situation, hedge, own, kind in standing)) is not None
         ]
 
     def of_gone(self, network: Network, ref: PositionRef) -> Sequence[Finding]:
@@ -85,7 +100,7 @@ class AttachedHedges(Struct, frozen=True):
 
 
 def hedge_drifted(
-    situation: Situation, hedge: HeldHedge, thresholds: Thresholds, standing: bool
+    situation: Situation, hedge: HeldHedge, thresholds: HedgeThresholds, standing: bool
 ) -> Finding | None:
     """By the coins the position holds now, which is how its worth moves with their price."""
     if not thresholds.hedge_drift:
@@ -118,7 +133,7 @@ def hedge_drifted(
 
 
 def hedge_margin(
-    situation: Situation, hedge: HeldHedge, thresholds: Thresholds, standing: bool
+    situation: Situation, hedge: HeldHedge, thresholds: HedgeThresholds, standing: bool
 ) -> Finding | None:
     """How far the price may rise before the venue closes the short."""
     if hedge.to_liquidation is None or hedge.short <= _DUST:
@@ -141,7 +156,7 @@ def hedge_margin(
 
 
 def hedge_funding(
-    situation: Situation, hedge: HeldHedge, thresholds: Thresholds, standing: bool
+    situation: Situation, hedge: HeldHedge, thresholds: HedgeThresholds, standing: bool
 ) -> Finding | None:
     """What it costs to stay short, where shorts pay."""
     if hedge.funding_a_day is None or hedge.short <= _DUST:
@@ -160,7 +175,9 @@ def hedge_funding(
     )
 
 
-def hedge_wanted(situation: Situation, hedge: HeldHedge, _: Thresholds, __: bool) -> Finding | None:
+def hedge_wanted(
+    situation: Situation, hedge: HeldHedge, _: HedgeThresholds, __: bool
+) -> Finding | None:
     """It can only be known with the venue answering again."""
     if hedge.wanted is None or all(leg.short <= _DUST for leg in hedge.legs):
         return None
@@ -207,7 +224,7 @@ def _coins(situation: Situation, hedge: HeldHedge) -> float | None:
     return total
 
 
-Judgment: TypeAlias = "Callable[[Situation, HeldHedge, Thresholds, bool], Finding | None]"
+Judgment: TypeAlias = "Callable[[Situation, HeldHedge, HedgeThresholds, bool], Finding | None]"
 """Whether the matter stands; the flag says that its alert does, so that it is left less easily."""
 
 _JUDGMENTS: Mapping[str, Judgment] = {
@@ -222,7 +239,7 @@ def _first(
     judge: Judgment,
     situation: Situation,
     hedge: HeldHedge,
-    thresholds: Thresholds,
+    thresholds: HedgeThresholds,
     standing: bool,
 ) -> Finding | None:
     """The first coin for which it stands: one alert a position, whatever it holds."""

@@ -32,6 +32,7 @@ from agents.trade.routing import (
 from chain.base.clean_text import SecretStruct
 from zuno_tui.app.debate_setup import debate_limits, with_keys
 from zuno_tui.app.session import Session
+from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import ModelChoice, debate_settings, role_choice, rules_only
 from zuno_tui.settings.load import Settings
@@ -83,10 +84,10 @@ def desk_models(settings: Settings, environment: Mapping[str, str]) -> DeskModel
     choices = {role: routes[name] for role, name in ROLE_ROUTES.items()}
     choices |= {Role(name.value): routes[name] for name in _OWN_ROLES}
     stand_in = _usual(Role("fallback"), FALLBACK_MODEL, settings, environment)
-    own = settings.trade.models.fallback
+    own = settings.table(TradeTable).models.fallback
     if own != RoleModelTable():
         stand_in = role_choice(Role("fallback"), settings.model, _with_provider(own), environment)
-    searching = settings.trade.narrative
+    searching = settings.table(TradeTable).narrative
     narrative = (
         None
         if searching == RoleModelTable()
@@ -104,7 +105,7 @@ def _route_choice(
     name: RouteName, settings: Settings, environment: Mapping[str, str]
 ) -> ModelChoice:
     role, table = Role(name.value), settings.model
-    own: RoleModelTable = getattr(settings.trade.models, name.value)
+    own: RoleModelTable = getattr(settings.table(TradeTable).models, name.value)
     if own != RoleModelTable():
         return role_choice(role, table, _with_provider(own), environment)
     if not _has_chosen(settings, environment):

@@ -19,6 +19,7 @@ from chain.base.home import Home, locked_in_turn, write_atomically
 from chain.base.units import DAY
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.run_view import message_lines, run_lines, run_of_plan
+from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.present.output import json_text
 from zuno_tui.present.transcript import wrap_text
 from zuno_tui.present.words import role_title
@@ -95,7 +96,7 @@ def case_lines(plan: TradePlan) -> tuple[str, ...]:
 
 def report_channel(session: Session) -> TelegramSettings | None:
     """Where reports go; None where nothing is set, or they are not wanted."""
-    if not session.settings.trade.send_reports:
+    if not session.settings.table(TradeTable).send_reports:
         return None
     return channel_settings(session.settings, os.environ).telegram
 

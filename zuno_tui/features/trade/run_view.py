@@ -30,7 +30,7 @@ from agents.trade.plan import (
 )
 from agents.trade.terms import ExpertName, SectionName, SectionStatus, TradeDecision, TradeMode
 from chain.base.clean_text import clean_text
-from chain.base.units import age_text
+from chain.base.units import age_text, signed_percent
 from chain.protocols.reference import position_label, position_name
 from zuno_tui.features.trade.drawing import (
     AT_ANY_PRICE,
@@ -63,6 +63,7 @@ from zuno_tui.features.trade.run_parts import (
     TradeVerdict,
     VerdictKind,
 )
+from zuno_tui.intents.pieces import list_names
 from zuno_tui.present.answer import CommandAnswer
 from zuno_tui.present.charts import plain
 from zuno_tui.present.exit_codes import DONE, FAILED
@@ -131,11 +132,9 @@ def run_title(view: TradeRunView) -> str:
 def _next_step(plan: TradePlan) -> tuple[str, ...]:
     if plan.decision is TradeDecision.HOLD:
         phrase = anyway_phrase(plan)
-        anyway = f"{_ON_PAPER}: zuno {_typed(plan)}. " if phrase else ""
-        return (
-            f"Nothing is sent. {anyway}To have it looked at again and again: "
-            f"zuno trade watch {plan.coin}",
-        )
+        anyway = f" {_ON_PAPER}: zuno {_typed(plan)}." if phrase else ""
+        again = f" To have it looked at again and again: zuno trade watch {plan.coin}"
+        return (f"Nothing is sent.{anyway}{'' if plan.hedge else again}",)
     return (f"Nothing is sent. To approve it: zuno approve {plan.plan_id}",)
 
 
@@ -460,7 +459,8 @@ def decision_words(plan: TradePlan) -> str:
 def _missing_line(plan: TradePlan) -> Iterator[str]:
     if plan.missing and plan.hedge is None:
         count = f"{len(plan.missing)} of {len(SOURCE_TITLES)}"
-        yield f"argued without {count} sources; they are named below"
+        names = list_names(_SOURCE_TITLE[name] for name in plan.missing)
+        yield f"argued without {count} sources: {names}"
 
 
 def _title(plan: TradePlan) -> str:
@@ -510,7 +510,7 @@ def _dissent(plan: TradePlan) -> str:
     hedge = plan.hedge
     if plan.against_odds and plan.odds is not None:
         return (
-            f"Expected to bring {plan.odds.expected_pct:+.2f}% after costs. "
+            f"Expected to bring {signed_percent(plan.odds.expected_pct / 100)} after costs. "
             "On a real venue zuno would refuse it."
         )
     if hedge is None or hedge.argued is None or not plan.decision.opens:
@@ -546,8 +546,8 @@ def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
         yield (
             f"{taught.decision} in {taught.regime.replace('_', ' ').lower()} before: "
             f"{taught.won} of {taught.ended} won, {taught.fair_wins:.1f} by chance, "
-            f"{taught.mean_pct:+.2f}% on average; the last taught: {clean_text(taught.lesson)}"
-            f"{_came_true(taught)}"
+            f"{signed_percent(taught.mean_pct / 100)} on average; "
+            f"the last taught: {clean_text(taught.lesson)}{_came_true(taught)}"
         )
     record = odds.record
     past = (
@@ -559,7 +559,7 @@ def _odds_lines(odds: TradeOdds | None, plan: TradePlan) -> Iterator[str]:
     yield (
         f"odds {odds.win_pct:.0f}%: by chance {odds.fair_pct:.0f}%, {past}; break-even "
         f"{odds.break_even_pct:.0f}%; +{odds.profit_pct:.2f}% or −{odds.loss_pct:.2f}%, "
-        f"expected {odds.expected_pct:+.2f}% after costs"
+        f"expected {signed_percent(odds.expected_pct / 100)} after costs"
     )
 
 

@@ -14,6 +14,7 @@ from agents.memory.shadow_book import (
 )
 from agents.trade.facts import DeskRecord, KindLesson
 from agents.trade.plan import TradePlan
+from chain.base.units import signed_percent
 from chain.exchange.public.binance import MOST_CANDLES, BinancePublic
 from chain.exchange.public.market import closed_candles
 from chain.prices.market_http import MarketError
@@ -98,16 +99,19 @@ def setup_lines(setups: Sequence[ShadowSetup]) -> Iterator[str]:
     record = desk_record(setups)
     waiting = sum(setup.ended is None for setup in setups)
     beside = sum(setup.overlaps for setup in setups)
-    yield (
-        f"shadow: {len(setups)} setups drafted, {waiting} still open, {beside} made while another "
-        f"of their coin was open (they prove nothing). Of {record.resolved} judged by what the "
-        f"price did next {record.won} won, {record.fair_wins:.1f} by chance: "
-        f"{record.proved * 100:.1f} points proved at 99%"
+    drafted = "1 setup" if len(setups) == 1 else f"{len(setups)} setups"
+    alone = f", {beside} beside another of their coin, which prove nothing" if beside else ""
+    judged = (
+        f"{record.won} of {record.resolved} won by what the price did next, {record.fair_wins:.1f} "
+        f"by chance: {record.proved * 100:.1f} points proved at 99%"
+        if record.resolved
+        else "none has ended yet"
     )
+    yield f"shadow: {drafted} drafted, {waiting} open{alone}; {judged}"
     for kind in shadow_sums(setups):
         yield (
             f"shadow: {kind.decision} in {kind.regime}: {kind.won} of {kind.ended} won, "
-            f"{kind.fair_wins:.1f} by chance, {kind.mean_pct:+.2f}% on average after costs. The "
-            f"last taught: {kind.lesson}"
+            f"{kind.fair_wins:.1f} by chance, {signed_percent(kind.mean_pct / 100)} on average "
+            f"after costs. The last taught: {kind.lesson}"
             + (f". {kind.came_true} of {kind.ended - 1} before came true" if kind.ended > 1 else "")
         )

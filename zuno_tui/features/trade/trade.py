@@ -60,6 +60,7 @@ from zuno_tui.features.trade.run_view import (
     trade_answer,
     verdict,
 )
+from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.features.trade.setups import judge_setups, setup_lines
 from zuno_tui.features.trade.trading import ArguedTrade, argue_trade, open_trading
 from zuno_tui.features.trade.unhedging import in_one_answer
@@ -278,7 +279,7 @@ async def status(session: Session) -> CommandAnswer:
     """The venue that is set, the one for spot where there is a second, what is left elsewhere."""
     async with open_trading(session) as trading:
         lines, document = await _standing(trading.venue, trading.journal)
-    spot = session.settings.trade.spot_venue
+    spot = session.settings.table(TradeTable).spot_venue
     if spot is not None:
         try:
             async with open_venue(session, spot) as opened:
@@ -321,7 +322,7 @@ async def _standing(venue: Venue, journal: TradeJournal) -> tuple[list[str], dic
         f"  waiting: {progress_words(order, order.order.symbol)}" for order in account.open_orders
     ]
     if len(lines) == 1:
-        lines.append("  nothing is held, nothing waits")
+        lines += ["  nothing is held, nothing waits", *_last_words(journal, account.venue)]
     known = {} if venue.abilities.spot else await journal_coins(journal, venue)
     told = {position.symbol: position.quantity for position in account.positions}
     apart: list[Json] = []
@@ -345,6 +346,19 @@ async def _standing(venue: Venue, journal: TradeJournal) -> tuple[list[str], dic
         "openOrders": [document(order) for order in account.open_orders],
     }
     return [*lines, *(f"  {words}" for words in remarks)], standing
+
+
+def _last_words(journal: TradeJournal, venue: str) -> Iterator[str]:
+    """What became of the newest plan there, of which nothing is left."""
+    answers = [
+        (entry.plan_id, entry.answer)
+        for entry in journal.entries()
+        if entry.venue == venue and entry.answer is not None
+    ]
+    newest = answers[-1][0] if answers else None
+    orders = [answer for plan_id, answer in answers if plan_id == newest]
+    for order in [order for order in orders if order.filled] or orders[:1]:
+        yield f"  last, {newest}: {progress_words(order, order.order.symbol)}"
 
 
 def _held_words(position: PerpetualPosition, mark: float, *, spot: bool) -> str:

@@ -60,6 +60,7 @@ from zuno_tui.features.trade.lessons import (
     trade_memory,
 )
 from zuno_tui.features.trade.models import OpenModels, open_models
+from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.features.trade.setups import desk_record, judge_setups, keep_setup, kind_lessons
 from zuno_tui.features.trade.venue import exchange_address, held_by_journal, open_venue
 
@@ -69,7 +70,7 @@ async def outside_readers(
     session: Session, narrative: Model | None = None, *, emergency: bool = False
 ) -> AsyncIterator[dict[SectionName, SectionReader]]:
     """The embedded chain's world has some of its own, simulated; else whom the person has set."""
-    table = session.settings.trade
+    table = session.settings.table(TradeTable)
     async with AsyncExitStack() as closing:
         readers: dict[SectionName, SectionReader] = {}
         if table.news:
@@ -78,7 +79,7 @@ async def outside_readers(
             readers[SectionName.NEWS] = news
         if narrative is not None:
             readers[SectionName.NARRATIVE] = NarrativeReader(narrative, time.time)
-        if session.network.clock == "head" and session.settings.trade.url is None:
+        if session.network.clock == "head" and session.settings.table(TradeTable).url is None:
             world = DemoSurroundings(exchange_address(session).base_url)
             closing.push_async_callback(world.close)
             readers |= {name: SimulatedReader(name, world) for name in SIMULATED}
@@ -100,7 +101,7 @@ async def outside_readers(
 @asynccontextmanager
 async def other_venues(session: Session) -> AsyncIterator[OtherVenues | None]:
     """None in the embedded chain's world, and where ccxt is not installed."""
-    if session.network.clock == "head" or session.settings.trade.url is not None:
+    if session.network.clock == "head" or session.settings.table(TradeTable).url is not None:
         yield None
         return
     from chain.exchange.orders.ccxt_client import OtherVenues
@@ -124,7 +125,7 @@ def book_stream(session: Session, market: BinancePublic) -> BookStream | None:
 
 
 def fred_key(session: Session) -> str | None:
-    place = session.settings.trade.fred_key
+    place = session.settings.table(TradeTable).fred_key
     return None if place is None else os.environ.get(place.removeprefix("env:")) or None
 
 
@@ -134,7 +135,7 @@ def sample_seconds(session: Session) -> float:
 
 
 def desk_settings(session: Session) -> DeskSettings:
-    limits, table = DeskLimits(), session.settings.trade
+    limits, table = DeskLimits(), session.settings.table(TradeTable)
     return DeskSettings(
         order_usd=table.order_usd or limits.order_usd,
         hedge_usd=table.hedge_usd,
@@ -151,7 +152,7 @@ async def open_trading(
 
     A coin that was bought on the spot venue is argued about there: that is where it is sold.
     """
-    spot = session.settings.trade.spot_venue
+    spot = session.settings.table(TradeTable).spot_venue
     there = spot is not None and plan is not None and plan.venue.partition(":")[0] == spot
     if spot is not None and coin:
         there = await _holds(session, spot, contract_symbol(coin))
@@ -172,7 +173,7 @@ async def open_trading(
                 session.home.trades_lock,
                 outbox,
                 partial(position_now, session, opened.market),
-                session.settings.trade.allow_withdrawing_key,
+                session.settings.table(TradeTable).allow_withdrawing_key,
             )
 
 
@@ -268,7 +269,10 @@ async def argue_trade(
 
 def _is_sent(session: Session) -> bool:
     """Whether somebody is sent a report of the run."""
-    return session.settings.trade.send_reports and session.settings.telegram.token is not None
+    return (
+        session.settings.table(TradeTable).send_reports
+        and session.settings.telegram.token is not None
+    )
 
 
 class _Subject(NamedTuple):
@@ -309,7 +313,7 @@ async def _question(
 
 async def account_facts(session: Session, trading: Trading, *, hedging: bool) -> AccountFacts:
     """With the second venue, where one is set and a trade is asked for."""
-    account, name = await trading.account(), session.settings.trade.spot_venue
+    account, name = await trading.account(), session.settings.table(TradeTable).spot_venue
     if name in (None, trading.venue.name.partition(":")[0]) or hedging:
         return account
     async with open_venue(session, name) as opened:

@@ -23,6 +23,7 @@ from chain.wallet import keyring_store
 from chain.wallet.errors import KeyringUnusableError, WalletError
 from chain.wallet.keyring_store import Keyring
 from zuno_tui.app.session import Session, say
+from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.present.exit_codes import DONE
 from zuno_tui.present.output import print_json, print_lines
 from zuno_tui.settings import SettingsError
@@ -57,8 +58,9 @@ class OpenVenue(Struct, frozen=True):
 
 def exchange_address(session: Session, entry: VenueEntry | None = None) -> ExchangeAddress:
     """The one that was set; on the embedded chain its own, else the venue's, or Binance."""
-    if session.settings.trade.url is not None:
-        return ExchangeAddress(session.settings.trade.url.strip(), "the exchange that is set")
+    url = session.settings.table(TradeTable).url
+    if url is not None:
+        return ExchangeAddress(url.strip(), "the exchange that is set")
     if session.network.clock == "head":
         return ExchangeAddress(control_url(session.endpoints[0]), EMBEDDED)
     entry = entry or venue_entry(session)
@@ -67,7 +69,7 @@ def exchange_address(session: Session, entry: VenueEntry | None = None) -> Excha
 
 def venue_entry(session: Session, name: str | None = None) -> VenueEntry:
     """By its name, or the one that is set."""
-    name = name or session.settings.trade.venue
+    name = name or session.settings.table(TradeTable).venue
     found = venue_entries().get(name)
     if found is None:
         raise SettingsError(f"No venue is called {name}. There are: {', '.join(venue_entries())}")
@@ -85,7 +87,7 @@ async def open_venue(session: Session, name: str | None = None) -> AsyncIterator
     if entry.prompts is not None:
         refuse_plain(address.base_url, "trade.url", "the account's key")
     async with BinancePublic(address) as market:
-        paper, start = session.home.paper, session.settings.trade.paper_usd
+        paper, start = session.home.paper, session.settings.table(TradeTable).paper_usd
         venue = entry.open(VenueOpening(market, address.base_url, keys, paper, start))
         try:
             with TradeJournal.open(session.home.trades) as journal, _kept_bans(journal):
@@ -208,7 +210,7 @@ _DUST = 1e-9
 
 def held_elsewhere(session: Session) -> dict[str, dict[str, float]]:
     """Real money that is held, by the journal, where no order goes any more."""
-    table = session.settings.trade
+    table = session.settings.table(TradeTable)
     names = _with_keys().keys() - {table.venue, table.spot_venue}
     found = {name: held_by_journal(session.home, name) for name in sorted(names)}
     return {name: held for name, held in found.items() if held}

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chain.base.own_program import own_program
-from chain.base.secret_names import without_any_key
+from chain.base.secret_names import without_secrets
 from zuno_tui.present.exit_codes import DONE, FAILED, USAGE
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def serve(arguments: Namespace) -> int:
         sys.stderr.write("zuno serve needs its extra: pip install 'zuno-tui[serve]'\n")
         return USAGE
     door = Doorkeeper(arguments.port, lambda: secrets.token_urlsafe(24))
-    kept = without_any_key(os.environ)
+    kept = without_secrets(os.environ, for_models=False)
     for name in os.environ.keys() - kept.keys():
         del os.environ[name]
     try:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from chain.base.units import Known, Quantity, Unknown
+from chain.base.units import Known, Quantity, Unknown, signed_percent
 from chain.bookkeeping.ledger import EntryKind, LedgerAccount
 from chain.bookkeeping.results import StoryResult
 from chain.contracts.networks import Address
@@ -37,7 +37,7 @@ from zuno_tui.present.pages.page import (
     page_columns,
 )
 from zuno_tui.present.portfolio import wallet_words
-from zuno_tui.present.words import UNKNOWN, money, round_usd, signed_money, signed_percent
+from zuno_tui.present.words import UNKNOWN, money, round_usd, signed_money
 
 _USD = WorthUnit.USD
 _PLACES = 6

@@ -5,6 +5,7 @@ from functools import partial
 from chain.exchange.orders.venue import Venue, VenueEntry, VenueFees, VenueOpening
 from chain.exchange.public.market import VenueAbilities
 
+NAME, SPOT_NAME = "paper", "paper-spot"
 ABILITIES = VenueAbilities(groups=True, made_up=True)
 SPOT_ABILITIES = VenueAbilities(groups=True, made_up=True, spot=True, leverage=1.0)
 FEES = VenueFees()
@@ -21,7 +22,7 @@ def _open(opening: VenueOpening, *, spot: bool) -> Venue:
 
 ENTRIES = (
     VenueEntry(
-        name="paper",
+        name=NAME,
         title="Paper",
         what="made-up money on the market that is read",
         abilities=ABILITIES,
@@ -29,7 +30,7 @@ ENTRIES = (
         prompts=None,
     ),
     VenueEntry(
-        name="paper-spot",
+        name=SPOT_NAME,
         title="Paper spot",
         what="made-up money that buys coins and sells what it holds",
         abilities=SPOT_ABILITIES,

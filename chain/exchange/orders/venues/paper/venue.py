@@ -20,7 +20,14 @@ from chain.exchange.orders.order import (
     rest_at_best,
 )
 from chain.exchange.orders.venue import AccountCheck, VenueAccount, VenueFees
-from chain.exchange.orders.venues.paper import ABILITIES, FEES, SPOT_ABILITIES, SPOT_FEES
+from chain.exchange.orders.venues.paper import (
+    ABILITIES,
+    FEES,
+    NAME,
+    SPOT_ABILITIES,
+    SPOT_FEES,
+    SPOT_NAME,
+)
 from chain.exchange.public.binance import (
     INTERVAL_SECONDS,
     MOST_CANDLES,
@@ -376,7 +383,7 @@ class PaperVenue:
     late_seconds = 0.0
 
     def __init__(self, path: Path, market: BinancePublic, terms: PaperTerms) -> None:
-        self.name = f"{'paper-spot' if terms.spot else 'paper'}:{market.name}"
+        self.name = f"{SPOT_NAME if terms.spot else NAME}:{market.name}"
         self.abilities = SPOT_ABILITIES if terms.spot else ABILITIES
         self.contracts = market
         self._market = market
