@@ -61,7 +61,8 @@ def declared_line(
         return DeclaredLine(nearest.path, missing=unclear.question)
     line = lines[0]
     left = unused_of(sentence, [*lines], context)
-    unread = tuple(word for word in left if word not in nearest.read)
+    # An option may be called `until`: to be read is not to be filled.
+    unread = tuple(word for word in left if word not in nearest.read or word in ("until", "till"))
     count = len(nearest.path)
     return DeclaredLine(nearest.path, tuple(line.split()[count:]), unread)
 
