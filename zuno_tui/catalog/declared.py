@@ -60,7 +60,7 @@ def declared_line(
     except UnclearSlotError as unclear:
         return DeclaredLine(nearest.path, missing=unclear.question)
     line = lines[0]
-    left = unused_of(sentence, [*lines], context)
+    left = unused_of(sentence, [line], context)
     # An option may be called `until`: to be read is not to be filled.
     unread = tuple(word for word in left if word not in nearest.read or word in ("until", "till"))
     count = len(nearest.path)

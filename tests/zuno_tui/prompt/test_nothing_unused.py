@@ -71,7 +71,7 @@ _ALSO = {
     "eth": ("eth", "weth"),
     "btc": ("btc", "wbtc"),
     "daily": ("daily", "every 1d"),
-    "weekly": ("weekly", "every 7d"),
+    "weekly": ("weekly", "every 7d", "earned week"),
 }
 
 
