@@ -33,6 +33,7 @@ from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard
 from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.intents import ListPools, Replay
 from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.terminal import framed
 from zuno_tui.present.views import DebateView, DispatchView, RecordRow
 
 Answering = Callable[[Session, Intent], Awaitable[CommandAnswer]]
@@ -41,11 +42,14 @@ _CHAIN_PATIENCE = 180.0
 """Seconds for what asks the chain."""
 _HOME_PATIENCE = 60.0
 _MOST_LINES = 2_000
+_FRAME_CELLS = 4
+"""Of a page: its border, the cell before the text and the scrollbar."""
 
 
 async def page_of(answering: Answering, session: Session, intent: Intent, now: float) -> PageReady:
     """A command's answer, line by line; one that is a file for programs is written as one."""
-    answer = await answering(session, intent)
+    with framed(_FRAME_CELLS):
+        answer = await answering(session, intent)
     if answer.exact:
         answer = replace(answer, lines=(_written(session.home, intent, answer, now),))
     lines = (part for line in answer.page for part in line.splitlines() or ("",))

@@ -6,6 +6,8 @@ import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import groupby
 from typing import Literal, TextIO
 
@@ -14,13 +16,24 @@ from msgspec import Struct
 from chain.base.clean_text import DROP
 
 _NARROWEST = 40
+_FRAME: ContextVar[int] = ContextVar("frame", default=0)
 
 
 def line_width() -> int | None:
     """How long a line may be in the terminal; None where there is none."""
     if not sys.stderr.isatty() and "COLUMNS" not in os.environ:
         return None
-    return max(_NARROWEST, shutil.get_terminal_size().columns)
+    return max(_NARROWEST, shutil.get_terminal_size().columns - _FRAME.get())
+
+
+@contextmanager
+def framed(cells: int) -> Iterator[None]:
+    """Lines are made for a page, whose frame takes so many cells."""
+    before = _FRAME.set(cells)
+    try:
+        yield
+    finally:
+        _FRAME.reset(before)
 
 
 class OutputColumn(Struct, frozen=True):

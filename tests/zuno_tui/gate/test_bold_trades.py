@@ -39,7 +39,7 @@ from zuno_tui.features.trade.lessons import learn, trade_memory
 from zuno_tui.features.trade.run_view import run_of_plan
 from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.features.trade.setups import desk_record, judge_setups, keep_setup
-from zuno_tui.features.trade.trade import approval_view
+from zuno_tui.features.trade.trade import approval_view, memory, status
 from zuno_tui.features.trade.trading import account_facts, open_trading
 from zuno_tui.features.trade.unhedging import unhedge_plans
 from zuno_tui.gate.refusal import GateRefusedError
@@ -199,13 +199,16 @@ async def test_a_long_that_fits_is_bought_on_spot_and_sold_there(tmp_path: Path)
             assert there.venue.name == plan.venue, "it is sold where it was bought"
             await until_closed(there, double)
             left = await there.venue.account()
-            with trade_memory(session) as memory:
-                await learn(session, there, memory)
-                lesson = next(each for each in memory.all() if each.memory_id == plan.plan_id)
+        told = " ".join((await memory(session)).lines)
+        stood = " ".join((await status(session)).lines)
+        with trade_memory(session) as lessons:
+            lesson = next(each for each in lessons.all() if each.memory_id == plan.plan_id)
     assert entry.side is OrderSide.BUY
     assert 0 < held <= plan.quantity + 1e-9
     assert (left.funding, left.positions) == (0.0, ())
     assert lesson.venue.startswith("paper-spot:")
+    assert plan.plan_id in told, "it is learned from wherever the next trade is argued"
+    assert f"last, {plan.plan_id}: buy" in stood
     printed(f"spot: {entry.type} {held:g} ETH of {plan.quantity:g}; {lesson.outcome}")
 
 

@@ -12,11 +12,15 @@ from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from chain.base.home import Home
+from chain.contracts.networks import network_named
 from chain.protocols.reference import v4_position
 from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.scenes import MORNING, POSITIONS, ScriptedLink, desk_app, play, until
 from tests.zuno_tui.screen.screen_scenes import ORDER_FORM
+from zuno_tui.app.session import Session
 from zuno_tui.desk.events import PageReady
+from zuno_tui.desk.pages import page_of
 from zuno_tui.features.orders.intents import (
     OrderAsked,
     OrderClose,
@@ -26,6 +30,10 @@ from zuno_tui.features.orders.intents import (
     OrderMove,
 )
 from zuno_tui.features.orders.screen import OrderFormScreen
+from zuno_tui.intents.intent import Intent
+from zuno_tui.intents.intents import ExplainPlan
+from zuno_tui.present.answer import CommandAnswer
+from zuno_tui.present.transcript import wrap_text
 from zuno_tui.screen.app.app import SpacedScrollBar
 from zuno_tui.screen.app.running import close_log, open_log
 from zuno_tui.screen.panes.prompt import PromptPane
@@ -34,6 +42,7 @@ from zuno_tui.screen.panes.text import PlainText
 from zuno_tui.screen.screens.active_keys import ActiveKey
 from zuno_tui.screen.screens.help import in_columns, pane_sections
 from zuno_tui.screen.screens.page import PageScreen
+from zuno_tui.settings import Settings
 
 LINES = tuple(f"line {number}" for number in range(200))
 
@@ -59,6 +68,26 @@ async def test_keys_move_through_it_and_escape_closes_it() -> None:
         await pilot.pause()
 
         assert not isinstance(pilot.app.screen, PageScreen)
+
+
+async def test_words_of_a_command_fit_the_page_they_are_broken_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    home, network = Home(tmp_path, tmp_path / "cache"), network_named("devnet")
+    session = Session(home, Settings(), network, as_json=False)
+
+    async def answering(_: Session, __: Intent) -> CommandAnswer:
+        words = wrap_text("ask for a wider stop " * 20, indent=2)
+        return CommandAnswer(lines=(words,), document={})
+
+    ready = await page_of(answering, session, ExplainPlan(), 0.0)
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        await play(pilot, ready)
+        page = pilot.app.screen.query_one(ScrollableContainer)
+
+        assert page.max_scroll_x == 0
+        assert max(map(len, ready.lines)) > page.size.width - len(" stop ")
 
 
 async def test_a_line_that_arrives_at_once_behind_a_colon_is_in_the_prompt() -> None:

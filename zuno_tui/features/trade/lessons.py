@@ -23,6 +23,7 @@ from chain.exchange.orders.hedge import TradeClosing, closings
 from chain.exchange.orders.order import OrderType
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading
+from zuno_tui.features.trade.venue import OpenVenue
 
 
 def stored_trade(session: Session, plan_id: str | None) -> tuple[TradePlan, PlanDocument]:
@@ -67,11 +68,11 @@ def trade_memory(session: Session) -> Iterator[TradeMemory]:
 
 
 async def learn(
-    session: Session, trading: Trading, memory: TradeMemory, model: Model | None = None
+    session: Session, there: Trading | OpenVenue, memory: TradeMemory, model: Model | None = None
 ) -> int:
-    """Write a post-mortem of every trade that has ended since; how many were new."""
-    plans = await current_orders(trading.journal, trading.venue)
-    hedges = trading.journal.hedges(trading.venue.name)
+    """Write a post-mortem of every trade that has ended on a venue since; how many were new."""
+    plans = await current_orders(there.journal, there.venue)
+    hedges = there.journal.hedges(there.venue.name)
     positions = {plan_id: start.key for plan_id, start in hedges.items()}
     known = {lesson.memory_id for lesson in memory.all()}
     new = 0

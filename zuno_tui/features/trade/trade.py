@@ -53,7 +53,7 @@ from zuno_tui.features.trade.hedges import (
     read_hedges,
 )
 from zuno_tui.features.trade.intents import Hedge, Trade
-from zuno_tui.features.trade.lessons import learn, stored_trade, trade_memory
+from zuno_tui.features.trade.lessons import stored_trade, trade_memory
 from zuno_tui.features.trade.report import case_lines, report_files, report_lines, report_run
 from zuno_tui.features.trade.run_view import (
     order_words,
@@ -62,7 +62,12 @@ from zuno_tui.features.trade.run_view import (
 )
 from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.features.trade.setups import judge_setups, setup_lines
-from zuno_tui.features.trade.trading import ArguedTrade, argue_trade, open_trading
+from zuno_tui.features.trade.trading import (
+    ArguedTrade,
+    argue_trade,
+    learn_everywhere,
+    open_trading,
+)
 from zuno_tui.features.trade.unhedging import in_one_answer
 from zuno_tui.features.trade.venue import OpenVenue, VenueUnreadError, held_elsewhere, open_venue
 from zuno_tui.gate.refusal import GateRefusedError
@@ -377,7 +382,7 @@ async def memory(session: Session) -> CommandAnswer:
     """Every trade that has ended and what it taught, the newest first, then all setups in sum."""
     with trade_memory(session) as kept:
         async with open_trading(session) as trading:
-            await learn(session, trading, kept)
+            await learn_everywhere(session, trading, kept)
             setups = await judge_setups(session, trading.market)
         ended = sorted(kept.all(), key=lambda lesson: lesson.time, reverse=True)
     taught = tuple(

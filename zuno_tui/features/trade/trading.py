@@ -47,6 +47,7 @@ from chain.exchange.public.okx import OkxPublic
 from chain.exchange.public.surroundings import DemoSurroundings, FearGreedIndex, Fred
 from chain.execution.outbox.outbox import Outbox
 from chain.prices.market_http import MarketError
+from chain.wallet.errors import WalletError
 from zuno_tui.app.session import Session
 from zuno_tui.features.trade.gate import Trading, venue_terms
 from zuno_tui.features.trade.hedged_position import position_now
@@ -62,7 +63,12 @@ from zuno_tui.features.trade.lessons import (
 from zuno_tui.features.trade.models import OpenModels, open_models
 from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.features.trade.setups import desk_record, judge_setups, keep_setup, kind_lessons
-from zuno_tui.features.trade.venue import exchange_address, held_by_journal, open_venue
+from zuno_tui.features.trade.venue import (
+    VenueUnreadError,
+    exchange_address,
+    held_by_journal,
+    open_venue,
+)
 
 
 @asynccontextmanager
@@ -185,6 +191,21 @@ async def _holds(session: Session, name: str, symbol: str) -> bool:
         return (await opened.venue.account()).quantity_of(symbol) > 0
 
 
+async def learn_everywhere(
+    session: Session, trading: Trading, memory: TradeMemory, model: Model | None = None
+) -> None:
+    """Of the venue that is open and of the one for spot, where that is another."""
+    await learn(session, trading, memory, model)
+    spot = session.settings.table(TradeTable).spot_venue
+    if spot is None or trading.venue.name.partition(":")[0] == spot:
+        return
+    try:
+        async with open_venue(session, spot) as opened:
+            await learn(session, opened, memory, model)
+    except (VenueUnreadError, VenuePackageError, WalletError) as error:
+        session.narrate(f"What ended on {spot} cannot be read. {error}")
+
+
 class ArguedTrade(Struct, frozen=True):
     ended: ArgumentEnd[TradePlan]
     document: PlanDocument | None
@@ -212,7 +233,7 @@ async def argue_trade(
     async with AsyncExitStack() as opened:
         models = await opened.enter_async_context(open_models(session, listener, most))
         memory = opened.enter_context(trade_memory(session))
-        await learn(session, trading, memory, models.lessons)
+        await learn_everywhere(session, trading, memory, models.lessons)
         question = await _question(
             session,
             trading,
