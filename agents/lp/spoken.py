@@ -366,7 +366,8 @@ def less_roomy(plan: Plan) -> Iterator[Statement]:
     """What meets every limit and nets more, where the profile takes what lasts longer first."""
     rules, chosen = PROFILES[plan.profile], plan.recommended
     roomy = rules.liked_room * rules.buffer_floor_hours
-    if chosen.buffer_hours is None or chosen.buffer_hours.at_1x < roomy:
+    is_roomy = chosen.buffer_hours is not None and chosen.buffer_hours.at_1x >= roomy
+    if plan.choice.kind != "move" or not is_roomy:
         return
     name = option_letter(chosen.index or 0)
     for move in plan.candidates:

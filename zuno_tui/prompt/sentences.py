@@ -36,7 +36,21 @@ _VERB_WEIGHT, _IDEA_WEIGHT, _SLOT_WEIGHT = 8, 4, 2
 _SEPARATORS = frozenset((",", ";", ".", "!", "and", "then", "&", "but", "-", "also"))
 _ANDS = _SEPARATORS | {"+", "plus", "or"}
 _THROUGH = frozenset(("to", "through", "thru", "-"))
-_ORDERS = frozenset(("collect", "compound", "close", "open", "wrap", "unwrap", "sell", "buy"))
+_ORDERS = frozenset(
+    (
+        "collect",
+        "compound",
+        "close",
+        "open",
+        "wrap",
+        "unwrap",
+        "sell",
+        "buy",
+        "hedge",
+        "move",
+        "swap",
+    )
+)
 _STARTING = frozenset(("ask", "not", "should", "except"))
 _MOST_LINES = 40
 _MOST_HINTS = 4

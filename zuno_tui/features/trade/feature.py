@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from zuno_tui.app.feature import PlanFlow, RunAgain
 from zuno_tui.desk.feature import DeskFeature, DeskPart
 from zuno_tui.features.trade.intents import Hedge, Trade, Unhedge
-from zuno_tui.features.trade.settings import TradeTable
 from zuno_tui.present.attachment import Attachment
 
 if TYPE_CHECKING:
@@ -146,11 +145,14 @@ def _news(home: Home, network: Network) -> Sequence[FeatureNews]:
 
 
 async def _headlines(session: Session) -> tuple[str, ...]:
-    if not session.settings.table(TradeTable).news:
+    from zuno_tui.features.trade.settings import TradeTable
+
+    feeds = session.settings.table(TradeTable).news
+    if not feeds:
         return ()
     from zuno_tui.features.trade.trading import recent_headlines
 
-    return await recent_headlines(session.settings.table(TradeTable).news)
+    return await recent_headlines(feeds)
 
 
 FEATURE = DeskFeature(
