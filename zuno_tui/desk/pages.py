@@ -33,7 +33,7 @@ from zuno_tui.gate.results import UnsettledStep, look_at_outbox, remember_heard
 from zuno_tui.intents.intent import Intent
 from zuno_tui.intents.intents import ListPools, Replay
 from zuno_tui.present.answer import CommandAnswer
-from zuno_tui.present.terminal import framed
+from zuno_tui.present.terminal import page_frame
 from zuno_tui.present.views import DebateView, DispatchView, RecordRow
 
 Answering = Callable[[Session, Intent], Awaitable[CommandAnswer]]
@@ -48,7 +48,7 @@ _FRAME_CELLS = 4
 
 async def page_of(answering: Answering, session: Session, intent: Intent, now: float) -> PageReady:
     """A command's answer, line by line; one that is a file for programs is written as one."""
-    with framed(_FRAME_CELLS):
+    with page_frame(_FRAME_CELLS):
         answer = await answering(session, intent)
     if answer.exact:
         answer = replace(answer, lines=(_written(session.home, intent, answer, now),))

@@ -27,7 +27,7 @@ def line_width() -> int | None:
 
 
 @contextmanager
-def framed(cells: int) -> Iterator[None]:
+def page_frame(cells: int) -> Iterator[None]:
     """Lines are made for a page, whose frame takes so many cells."""
     before = _FRAME.set(cells)
     try:
