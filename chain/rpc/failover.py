@@ -51,33 +51,44 @@ class Answered(Struct, frozen=True):
 
 
 class SlowNotice:
-    """Says whom a question waits for, once that lasts; while it does, less and less often."""
+    """Says whom questions wait for, once no answer comes; while none does, less and less often."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
+        self._open = 0
+        self._failed = False
+        """Whether the last question ended without an answer: the next one goes on waiting."""
+        self._quiet_since = 0.0
         self._pause = _FIRST_NOTICE
-        self._told_at: float | None = None
 
     @contextmanager
     def while_asking(self, whom: str) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        if self._told_at is None:
-            self._told_at = began
+        if not (self._open or self._failed):
+            self._answered(began)
+        self._open += 1
 
         def notice() -> None:
+            nonlocal timer
             now = loop.time()
-            if now - (self._told_at or began) >= self._pause:
+            if now - self._quiet_since >= self._pause:
                 self._tell(f"Waiting for {whom}: {now - began:.0f} s so far.")
-                self._told_at, self._pause = now, min(2 * self._pause, _LONGEST_PAUSE)
-            timers.append(loop.call_later(_EVERY, notice))
+                self._quiet_since, self._pause = now, min(2 * self._pause, _LONGEST_PAUSE)
+            timer = loop.call_later(_EVERY, notice)
 
-        timers = [loop.call_later(_EVERY, notice)]
+        timer = loop.call_later(_EVERY, notice)
+        self._failed = True
         try:
             yield
-            self._pause = _FIRST_NOTICE
+            self._failed = False
+            self._answered(loop.time())
         finally:
-            timers[-1].cancel()
+            self._open -= 1
+            timer.cancel()
+
+    def _answered(self, at: float) -> None:
+        self._quiet_since, self._pause = at, _FIRST_NOTICE
 
 
 _EVERY, _FIRST_NOTICE, _LONGEST_PAUSE = 1.0, 3.0, 15.0

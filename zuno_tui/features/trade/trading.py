@@ -196,8 +196,10 @@ async def learn_everywhere(
 ) -> None:
     """Of the venue that is open and of the one for spot, where that is another."""
     await learn(session, trading, memory, model)
-    spot = session.settings.table(TradeTable).spot_venue
-    if spot is None or trading.venue.name.partition(":")[0] == spot:
+    spot, known = session.settings.table(TradeTable).spot_venue, {each.memory_id for each in memory.all()}
+    sent = (entry for entry in trading.journal.entries() if entry.plan_id not in known)
+    # It is opened only for what was sent there and is not learned from yet.
+    if all(entry.venue.partition(":")[0] != spot for entry in sent) or spot is None:
         return
     try:
         async with open_venue(session, spot) as opened:
