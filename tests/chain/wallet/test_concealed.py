@@ -134,20 +134,6 @@ def test_importing_the_wallet_does_not_import_what_signs() -> None:
     )
 
 
-def test_what_signs_comes_without_the_curve_of_validators() -> None:
-    """It takes longer to load than all the rest, and raises how deep Python may call."""
-    loading = (
-        "import sys\nfrom chain.base.other_curves import without_other_curves\n"
-        "with without_other_curves():\n    import eth_account, eth_keyfile.keyfile\n"
-        "print(sys.getrecursionlimit(), eth_keyfile.keyfile.MAX_V3_PRIVATE_KEY)\n"
-        "print(*(name for name in sys.modules if name.startswith('py_ecc')))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", loading], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout.split() == ["1000", str(CURVE_ORDER - 1)]
-
-
 PHRASE = b"test test test test test test test test test test test junk"
 # The accounts that Hardhat and Anvil print for this phrase.
 FIRST, THIRD = (
