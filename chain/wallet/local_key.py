@@ -18,8 +18,6 @@ from chain.wallet.secrets import PrivateKey, guard_process
 class LocalKey:
     __slots__ = ("_key", "address")
 
-    shows = ""
-
     def __init__(self, key: PrivateKey) -> None:
         guard_process()
         self.address: Address = key.address

@@ -172,8 +172,8 @@ def test_with_both_alive_one_carries_it_out_and_the_other_pays_nothing(pair: Pai
         machine.until(Machine.is_done)
 
     assert (pair.effects, pair.paid()) == (1, [True])
-    assert len(pair.first.progress.results) == 1
-    assert pair.standby.progress.calls == ()
+    # A slow machine may lose its lease while it acts: whichever of them did it, it is done once.
+    assert sum(len(machine.progress.results) for machine in both) == 1
     assert (here["first"], there["first"]) == (True, False)
     host = there["otherHost"]
     assert host == here["here"]["host"]
