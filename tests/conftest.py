@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from chain.base.other_curves import without_other_curves
 from tests import node_rpc
 from tests.chain_view import give_chains_back
 from tests.embedded_chain import embedded_chain
@@ -203,6 +204,8 @@ def pytest_collection(session: pytest.Session) -> None:
     worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
     if worker is None:
         return
+    with without_other_curves():
+        import_module("eth_account")
     folders = [Path(place) for place in session.config.args]
     files = sorted(file for folder in folders for file in folder.glob("**/test_*.py"))
     if _only_pure(session.config):

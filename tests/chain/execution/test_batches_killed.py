@@ -117,7 +117,7 @@ async def killed(bench: Bench, database: Path, url: str, moment: str, countdown:
 
 @pytest.mark.parametrize(
     ("kind", "moment", "countdown"),
-    some_of(((kind, *point) for kind in KINDS for point in POINTS), 6, seed=116),
+    some_of(((kind, *point) for kind in KINDS for point in POINTS), 3, seed=116),
 )
 async def test_killed_at_every_moment(
     bench: Bench, tmp_path: Path, kind: str, moment: str, countdown: int
@@ -130,7 +130,7 @@ async def test_killed_at_every_moment(
     await carried_to_its_end(bench, tmp_path / "zuno.db", kind)
 
 
-@pytest.mark.parametrize(("kind", "fault"), some_of(product(KINDS, FAULTS), 3, seed=44))
+@pytest.mark.parametrize(("kind", "fault"), some_of(product(KINDS, FAULTS), 2, seed=44))
 async def test_killed_while_the_node_misbehaves(
     bench: Bench, tmp_path: Path, kind: str, fault: str
 ) -> None:

@@ -366,7 +366,7 @@ WRITES = ("close", "collect", "move without a swap", "migrate")
 @pytest.mark.real_time
 @pytest.mark.parametrize(
     ("walk", "profile"),
-    some_of(product(WRITES, THROUGH), 2, seed=11),
+    some_of(product(WRITES, THROUGH), 1, seed=11),
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
 def test_plans_of_v3_are_carried_out_through_every_provider(

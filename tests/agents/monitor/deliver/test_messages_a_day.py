@@ -236,7 +236,7 @@ def check(figures: Figures) -> None:
     assert figures.critical
 
 
-@pytest.mark.parametrize("moved_after", [None, 360])
+@pytest.mark.parametrize("moved_after", [pytest.param(None, marks=pytest.mark.soak), 360])
 async def test_a_person_is_written_to_three_times_a_position_and_day_at_most(
     tmp_path: Path, moved_after: int | None
 ) -> None:
