@@ -29,21 +29,23 @@ def fee_growth_inside(
     outside_upper: FeeGrowth,
 ) -> FeeGrowth:
     """Growth between two ticks, by where `slot0.tick` stands."""
-    pairs = zip(global_growth, outside_lower, outside_upper, strict=True)
+    # Spelled out for speed, here and below: a monitor asks for thousands of positions a poll.
+    lower0, lower1 = outside_lower
+    upper0, upper1 = outside_upper
     if tick < tick_lower:
-        return FeeGrowth(*((lower - upper) % _WORD for _, lower, upper in pairs))
+        return FeeGrowth((lower0 - upper0) % _WORD, (lower1 - upper1) % _WORD)
     if tick >= tick_upper:
-        return FeeGrowth(*((upper - lower) % _WORD for _, lower, upper in pairs))
-    return FeeGrowth(*((whole - lower - upper) % _WORD for whole, lower, upper in pairs))
+        return FeeGrowth((upper0 - lower0) % _WORD, (upper1 - lower1) % _WORD)
+    whole0, whole1 = global_growth
+    return FeeGrowth((whole0 - lower0 - upper0) % _WORD, (whole1 - lower1 - upper1) % _WORD)
 
 
 def fees_owed(inside_now: FeeGrowth, inside_last: FeeGrowth, liquidity: int) -> FeesOwed:
     """What a position would be paid now, to the last unit."""
+    now0, now1 = inside_now
+    last0, last1 = inside_last
     return FeesOwed(
-        *(
-            (now - last) % _WORD * liquidity >> 128
-            for now, last in zip(inside_now, inside_last, strict=True)
-        )
+        (now0 - last0) % _WORD * liquidity >> 128, (now1 - last1) % _WORD * liquidity >> 128
     )
 
 

@@ -144,8 +144,8 @@ class Poll(Struct, frozen=True):
     changes: tuple[Change, ...]
     """In the order they happened on the chain."""
     cursor: WatchCursor | None = None
-    baselines: Mapping[PositionRef, Mapping[str, object] | None] = field(default_factory=dict)
-    """What positions are compared with from now on; None forgets one."""
+    baselines: Mapping[PositionRef, str | None] = field(default_factory=dict)
+    """What positions are compared with from now on, as documents; None forgets one."""
     failures: Failures | None = None
     """None when the place was seen."""
 
