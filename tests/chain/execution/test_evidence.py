@@ -1,0 +1,298 @@
+"""What happened is what two endpoints show alike; what only one shows is unclear."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import pytest
+from msgspec.structs import replace
+
+from chain.contracts.networks import Network
+from chain.execution.outbox.delivery import Route
+from chain.execution.outbox.lookup import Evidence, NamedReader
+from chain.execution.outbox.records import Doubt, EndCode, PlanStep, StepState
+from chain.execution.outbox.resume import StepSituation, look
+from chain.execution.outbox.sender import Sender
+from chain.rpc.client import RpcClient
+from chain.rpc.errors import RpcError, Unreachable
+from chain.rpc.records import Receipt
+from chain.rpc.requests import Reader, Request
+from tests.chain.execution.outbox_kit import transfer
+from tests.chain.execution.sending_kit import PATIENCE, Bench, bench_on
+from tests.chain.moves import Moves
+
+Told = Callable[[Request[Any], Any], Any]
+
+T = TypeVar("T")
+
+MADE = "0x" + "aa" * 32
+
+
+@pytest.fixture
+async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with bench_on(moves, network, tmp_path / "outbox.db") as made:
+        yield made
+
+
+@dataclass
+class Endpoint(Reader):
+    """Reads the chain and tells some of its answers in its own way."""
+
+    client: RpcClient
+    told: Told
+
+    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
+        outcomes = await self.client.settle(requests)
+        return [
+            self.told(request, outcome) for request, outcome in zip(requests, outcomes, strict=True)
+        ]
+
+
+def witnessed(bench: Bench, *ways: Told) -> Sender:
+    """A sender with one endpoint for each way of answering; it reads through the first."""
+    endpoints = [Endpoint(bench.client, told) for told in ways]
+    evidence = Evidence(tuple(NamedReader(str(at), one) for at, one in enumerate(endpoints)))
+    patience = replace(PATIENCE, witness_seconds=20)
+    return replace(bench.sender(), reads=endpoints[0], evidence=evidence, patience=patience)
+
+
+def honest(_request: Request[Any], outcome: Any) -> Any:
+    return outcome
+
+
+def hides_receipts(request: Request[Any], outcome: Any) -> Any:
+    return None if request.method == "eth_getTransactionReceipt" else outcome
+
+
+def hides_transactions(request: Request[Any], outcome: Any) -> Any:
+    hidden = ("eth_getTransactionReceipt", "eth_getTransactionByHash")
+    return None if request.method in hidden else outcome
+
+
+def names_another(request: Request[Any], outcome: Any) -> Any:
+    """Shows another transaction where the wallet's own is."""
+    if request.method == "eth_getBlockByNumber" and request.params[1] is True:
+        return tuple(replace(one, hash=MADE) for one in outcome)
+    return hides_transactions(request, outcome)
+
+
+def silent(_request: Request[Any], _outcome: Any) -> Any:
+    return Unreachable("is away", endpoint="the node")
+
+
+@dataclass
+class Liar:
+    """Tells of every receipt something else."""
+
+    lie: dict[str, Any]
+
+    def __call__(self, _request: Request[Any], outcome: Any) -> Any:
+        return replace(outcome, **self.lie) if isinstance(outcome, Receipt) else outcome
+
+
+REVERTS = {"succeeded": False}
+ANOTHER_BLOCK = {"block_hash": "0x" + "ee" * 32}
+
+
+def two_steps(bench: Bench) -> None:
+    first = bench.nonce()
+    bench.approved(bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter")))
+
+
+async def test_two_that_agree_let_a_plan_go_on(bench: Bench) -> None:
+    two_steps(bench)
+    sender = witnessed(bench, honest, honest)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert [step.state for step in dispatch.steps] == [StepState.INCLUDED] * 2
+    assert bench.received() == 2
+
+
+@pytest.mark.parametrize("lie", [REVERTS, ANOTHER_BLOCK])
+@pytest.mark.parametrize("place", [0, 1])
+async def test_of_two_one_that_lies_makes_it_unclear_and_the_next_is_not_signed(
+    bench: Bench, lie: dict[str, Any], place: int
+) -> None:
+    two_steps(bench)
+    ways: list[Told] = [honest, honest]
+    ways[place] = Liar(lie)
+    dispatch = await witnessed(bench, *ways).apply("hash", bench.signer, at=bench.waits.now)
+    first, second = dispatch.steps
+    assert (first.state, first.reason) == (StepState.UNCLEAR, Doubt.NO_SECOND_WITNESS)
+    assert second.state is StepState.DISCARDED
+    assert len(bench.signer.signed) == 1
+    assert dispatch.safe_state is None
+    assert bench.received() == 1
+
+
+@pytest.mark.parametrize("lie", [REVERTS, ANOTHER_BLOCK])
+async def test_of_three_one_that_lies_changes_nothing(bench: Bench, lie: dict[str, Any]) -> None:
+    two_steps(bench)
+    sender = witnessed(bench, Liar(lie), honest, honest)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert [step.state for step in dispatch.steps] == [StepState.INCLUDED] * 2
+
+
+@pytest.mark.parametrize("other", [hides_receipts, silent])
+async def test_a_second_that_never_shows_it_leaves_it_unclear(bench: Bench, other: Told) -> None:
+    two_steps(bench)
+
+    def afterwards(request: Request[Any], outcome: Any) -> Any:
+        # It knows the chain at first; then it shows nothing of what happens there.
+        return (other if bench.signer.signed else honest)(request, outcome)
+
+    sender = witnessed(bench, honest, afterwards)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.steps[0].state is StepState.UNCLEAR
+    assert len(bench.signer.signed) == 1
+
+
+async def test_one_that_lags_is_waited_for(bench: Bench) -> None:
+    two_steps(bench)
+    nonce = bench.nonce()
+
+    def behind(request: Request[Any], outcome: Any) -> Any:
+        if bench.waits.now < 1010:
+            if request.method == "eth_getTransactionReceipt":
+                return None
+            if request.method == "eth_getTransactionCount":
+                return nonce
+        return outcome
+
+    sender = witnessed(bench, honest, behind)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert bench.waits.now >= 1010
+    assert [step.state for step in dispatch.steps] == [StepState.INCLUDED] * 2
+    assert [change.state for change in bench.outbox.history("hash") if change.position == 0] == [
+        StepState.PLANNED,
+        StepState.APPROVED,
+        StepState.SIGNED,
+        StepState.SENT,
+        StepState.INCLUDED,
+    ]
+
+
+async def test_a_look_says_unclear_and_a_later_one_heals_it(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    await bench.sender().apply("hash", bench.signer, at=bench.waits.now)
+    [step] = bench.outbox.dispatch("hash").steps
+
+    async def looked(*ways: Told) -> StepSituation:
+        sender = witnessed(bench, *ways)
+        [finding] = await look(
+            bench.outbox,
+            sender.reads,
+            chain_id=bench.network.chain_id,
+            clock=lambda: bench.waits.now,
+            evidence=sender.evidence,
+        )
+        return finding.situation
+
+    assert step.state is StepState.INCLUDED
+    assert await looked(Liar(REVERTS), honest) is StepSituation.UNCLEAR
+    assert bench.outbox.dispatch("hash").steps[0].state is StepState.UNCLEAR
+    assert await looked(honest, honest) is StepSituation.INCLUDED
+
+
+async def test_one_endpoint_cannot_say_that_a_nonce_was_taken(bench: Bench) -> None:
+    """Its receipts are late and its nonces are not: for over four seconds, and alone in it."""
+    bench.approved(bench.plan())
+    sender = witnessed(bench, hides_receipts, honest)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.ended is None
+    assert dispatch.steps[0].state is StepState.UNCLEAR
+
+
+async def test_a_nonce_taken_is_believed_after_ten_seconds_of_two(bench: Bench) -> None:
+    told: list[tuple[StepState, float]] = []
+
+    def noted(step: PlanStep) -> None:
+        told.append((step.state, bench.waits.now))
+
+    bench.approved(bench.plan())
+    sender = replace(witnessed(bench, names_another, names_another), changed=noted)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.ended is not None
+    assert dispatch.ended.code is EndCode.NONCE_SPENT
+    times = dict(told)
+    assert times[StepState.REPLACED] - times[StepState.UNCLEAR] >= 10
+
+
+async def test_what_is_in_a_block_was_not_replaced_however_late_its_receipt(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    late = witnessed(bench, hides_receipts, hides_receipts)
+    dispatch = await late.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.ended is None
+    assert dispatch.steps[0].state is StepState.SENT
+
+    dispatch = await witnessed(bench, honest, honest).resume("hash", 0)
+    assert dispatch.steps[0].state is StepState.INCLUDED
+
+
+async def test_a_nonce_is_spent_elsewhere_only_where_that_other_transaction_is_seen(
+    bench: Bench,
+) -> None:
+    bench.approved(bench.plan())
+    blind = witnessed(bench, hides_transactions, hides_transactions)
+    dispatch = await blind.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.ended is None, "its block shows that it is in there itself"
+
+    def shows_no_block(request: Request[Any], outcome: Any) -> Any:
+        if request.method == "eth_getBlockByNumber" and request.params[1] is True:
+            return None
+        return hides_transactions(request, outcome)
+
+    unsure = witnessed(bench, shows_no_block, shows_no_block)
+    dispatch = await unsure.resume("hash", 0)
+    assert dispatch.ended is None
+    assert dispatch.steps[0].state is StepState.UNCLEAR
+
+
+@pytest.mark.parametrize("ways", [(names_another,) * 2, (names_another,) * 3])
+async def test_an_end_that_was_concluded_wrongly_is_lifted_when_the_receipt_comes(
+    bench: Bench, ways: tuple[Told, ...]
+) -> None:
+    bench.approved(bench.plan())
+    ended = await witnessed(bench, *ways).apply("hash", bench.signer, at=bench.waits.now)
+    assert ended.ended is not None
+
+    sender = witnessed(bench, honest, honest)
+    await look(
+        bench.outbox,
+        sender.reads,
+        chain_id=bench.network.chain_id,
+        clock=lambda: bench.waits.now,
+        evidence=sender.evidence,
+    )
+
+    after = bench.outbox.dispatch("hash")
+    assert after.ended is None
+    assert after.steps[0].state is StepState.INCLUDED
+
+
+@dataclass
+class Swallows(Reader):
+    """Says that it took a transaction, and keeps it to itself."""
+
+    client: RpcClient
+    swallowed: int = 0
+
+    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
+        if [request.method for request in requests] != ["eth_sendRawTransaction"]:
+            return await self.client.settle(requests)
+        self.swallowed += 1
+        return [cast("T", MADE)]
+
+
+async def test_what_the_first_endpoint_swallows_goes_out_through_the_others(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    first = Swallows(bench.client)
+    sender = replace(
+        witnessed(bench, honest, honest), route=Route(first, others=(first, bench.client))
+    )
+
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+
+    assert first.swallowed > 1
+    assert dispatch.steps[0].state is StepState.INCLUDED
+    assert bench.received() == 1
