@@ -45,10 +45,9 @@ from agents.monitor.rules.risks import RULES, findings, judge_kind
 from agents.monitor.rules.situation import Situation
 from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from agents.monitor.rules.worth_risks import loss_is_unknown
-from chain.base.units import Quantity, Unknown
+from chain.base.units import Unknown
 from chain.contracts.networks import Address, Network
 from chain.contracts.pool_key import PoolId
-from chain.math.liquidity import Amounts
 from chain.protocols.pool import PoolSnapshot
 from chain.protocols.reference import PositionRef
 from chain.protocols.snapshot import PositionSnapshot
@@ -87,6 +86,8 @@ class Valuing:
         if pool.pool_id not in self._pools:
             self._pools[pool.pool_id] = self._pool(pool)
         pair, units = self._pools[pool.pool_id]
+        withdrawn = position.withdrawn
+        apart = None if isinstance(withdrawn, Unknown) else withdrawn.value
         return Situation(
             network=self._network,
             position=position,
@@ -98,8 +99,8 @@ class Valuing:
             hook_code=reading.hook_code(position),
             volatility=reading.volatilities.get(pool.pool_id),
             principal_usd=_worth(units, position.amount0, position.amount1),
-            fees_usd=_usd_of(units, position.fees),
-            withdrawn_usd=_usd_of(units, position.withdrawn),
+            fees_usd=None if apart is None else _worth(units, position.fees0, position.fees1),
+            withdrawn_usd=None if apart is None else _worth(units, *apart),
             waiting_usd=_worth(units, *position.collectable),
             collect_usd=reading.collect_usd.get(position.ref),
             price_difference=units.difference,
@@ -124,10 +125,6 @@ class Valuing:
         if token.decimals is None or isinstance(price, Unknown):
             return None
         return float(price.value / 10**token.decimals)
-
-
-def _usd_of(units: _Units, amounts: Quantity[Amounts]) -> float | None:
-    return None if isinstance(amounts, Unknown) else _worth(units, *amounts.value)
 
 
 def _worth(units: _Units, amount0: int, amount1: int) -> float | None:

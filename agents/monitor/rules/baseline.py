@@ -46,7 +46,7 @@ class RangeBounds(NamedTuple):
         return self.lower + self.margin <= tick < self.upper - self.margin
 
 
-class RangeState(Struct, frozen=True, rename="camel"):
+class RangeState(Struct, frozen=True, rename="camel", gc=False):
     """Where a position stands between excursions and in them."""
 
     out: bool
@@ -125,7 +125,7 @@ WALLET = v4_position(0)
 """Stands for the wallet itself among the positions, whose numbers begin with one."""
 
 
-class Baseline(Struct, frozen=True, rename="camel"):
+class Baseline(Struct, frozen=True, rename="camel", gc=False):
     standing: RangeState
     approved: Address | None
     subscriber: Address | None
@@ -195,7 +195,7 @@ class Baseline(Struct, frozen=True, rename="camel"):
         return json.encode(flat).decode()
 
 
-class _Written(Struct, frozen=True, rename="camel"):
+class _Written(Struct, frozen=True, rename="camel", gc=False):
     """A baseline as its document has it."""
 
     out: bool

@@ -332,8 +332,11 @@ def findings(
     situation: Situation, thresholds: Thresholds, standing: Collection[str] = _NONE_STANDING
 ) -> list[Finding]:
     """All that is the matter, given the kinds whose alerts stand already."""
-    judgments = (judge(situation, thresholds, kind in standing) for kind, judge in _JUDGES)
-    return [finding for finding in judgments if finding is not None]
+    return [
+        finding
+        for kind, judge in _JUDGES
+        if (finding := judge(situation, thresholds, kind in standing)) is not None
+    ]
 
 
 def judge_kind(
