@@ -131,6 +131,10 @@ _LONG_FIRST = (
     "tests/zuno_tui/app/",
     "tests/zuno_tui/test_",
     "tests/zuno_tui/screen/test_looks.py",
+    "tests/zuno_tui/prompt/",
+    "tests/test_architecture.py",
+    "tests/zuno_tui/",
+    "tests/test_",
     "tests/agents/",
     "tests/chain/",
 )

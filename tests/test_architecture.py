@@ -115,7 +115,7 @@ def test_what_a_loop_goes_over_has_a_name() -> None:
     nameless = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in _sources("zuno_tui", "agents", "chain")
-        if re.search(r"\bone\b", text := path.read_text("utf-8"))
+        if re.search(r"\bone\s*([,)\]:=]|in\b)|\bas one\b", text := path.read_text("utf-8"))
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == "one"
     ]

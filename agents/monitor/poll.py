@@ -81,7 +81,7 @@ def sentence_of(error: Exception) -> str:
     if isinstance(error, RpcError):
         return error.sentence
     words = quote_words(Redactor().text(clean_text(str(error))))
-    return f"The look failed with an unexpected error ({error_kind(error)}: {words})."
+    return f"The check failed with an unexpected error ({error_kind(error)}: {words})."
 
 
 class PollReport(Struct, frozen=True):
