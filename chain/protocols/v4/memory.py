@@ -82,7 +82,7 @@ _CLAIM_SECONDS = 120.0
 """A search that saved nothing for so long is taken for dead."""
 
 
-class _Place(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class _KeptPosition(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A position's pool and range, as they are kept."""
 
     currency0: Address
@@ -109,7 +109,7 @@ class PositionMemory:
         unread = [ref for ref in wanted if ref not in self._identities]
         if unread:
             keys = {self._key(ref): ref for ref in unread}
-            for key, row in self.store.read_many(_Place, _POSITIONS, keys).items():
+            for key, row in self.store.read_many(_KeptPosition, _POSITIONS, keys).items():
                 pool = PoolKey(row.currency0, row.currency1, row.fee, row.tick_spacing, row.hooks)
                 self._identities[keys[key]] = identify(
                     keys[key], pool, row.tick_lower, row.tick_upper
