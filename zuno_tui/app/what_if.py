@@ -9,6 +9,7 @@ from chain.base.units import Unknown
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.positions.overview import Overview
+from chain.prices.price import WorthUnit
 from chain.protocols.snapshot import PositionSnapshot
 from chain.tokens import Token
 from chain.tokens.pair import pair_of
@@ -105,6 +106,8 @@ def _at_price(
     key, prices, unit = position.pool.key, overview.prices, session.settings.unit
     tokens = overview.tokens[key.currency0], overview.tokens[key.currency1]
     factors = [_factor_of(token, symbol, factor) for token in tokens]
+    # What is counted in ether is counted in the ether of then.
+    unit_factor = factor if unit is WorthUnit.ETH and names_symbol(symbol, "ETH") else Fraction(1)
     then = position_then(position, factors[0], factors[1])
     pair = pair_of(session.network, *tokens, position.pool.sqrt_price_x96)
     after = position.collectable.plus(Amounts(then.amount0, then.amount1))
@@ -113,7 +116,7 @@ def _at_price(
         token_id=position.ref,
         pool=pool_title(pair, key),
         price_then=None if price is None else price.value,
-        in_range_now=position.in_range,
+        in_range_now=position.in_range and position.liquidity > 0,
         in_range_then=then.in_range,
         token0=tokens[0],
         token1=tokens[1],
@@ -122,7 +125,7 @@ def _at_price(
         now=total([prices.value(*of, unit) for of in zip(tokens, position.inside, strict=True)]),
         then=total(
             [
-                prices.value(token, amount, unit).map(by.__mul__)
+                prices.value(token, amount, unit).map((by / unit_factor).__mul__)
                 for token, amount, by in zip(tokens, after, factors, strict=True)
             ]
         ),

@@ -193,6 +193,10 @@ def test_sums_count_both(zuno: CommandLine, there: tuple[str, ...]) -> None:
     assert entry["positions"]["found"] == listed["found"]
     moved = zuno("what-if", "ETH", "-10", *there, "--json").data
     assert len(moved["positions"]) == listed["found"]
+    assert not any(one["inRangeNow"] for one in moved["positions"] if one["now"] == 0)
+    counted = zuno("what-if", "ETH", "-10", *there, "--unit", "eth", "--json").data
+    ether_then = 0.9 * moved["now"] / counted["now"]
+    assert counted["then"] == pytest.approx(moved["then"] / ether_then, rel=1e-6)
     earned = zuno("earned", *there, "--json").data
     assert not [one for one in earned["missing"] if one.startswith("3:")]
     drill = zuno("exit-drill", *there)
